@@ -1,0 +1,1 @@
+"""Parsers compiled from `ksy/` (see `make generated`); never edited by hand."""

@@ -1,0 +1,1 @@
+"""The archive formats, one subpackage each; `exhume.registry` finds them here by name."""
