@@ -1,1 +1,1 @@
-"""Parsers compiled from `ksy/` (see `make generated`); never edited by hand."""
+"""The same parsers, with the position of every field; compiled from `ksy/`, never edited by hand."""

@@ -1,0 +1,292 @@
+"""Compiles `ksy/` into `generated/exhume_ksy/`, or says that nothing needs to be done.
+
+    python tools/generate.py [--check] [--force] [--root DIR]
+
+Whether anything is stale is decided by content, never by modification times: `generated/ksc.lock` holds the
+compiler's version and the SHA-256 of every specification, of every specification together with what it imports,
+and of every generated file.  Only when these do not match is a compiler needed:
+
+* the command in the environment variable `KSC` (the official `kaitai-struct-compiler`), when set;
+* else the pinned npm package, run by Node.js from PATH or, failing that, from PyPI.
+
+The lock is plain text, one `key  path` pair a line, and git merges it by union: this program accepts lines in any
+order and repeated ones, and writes them sorted and once.  A path with two different hashes is stale.
+Standard library only, so that it runs before anything is installed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import nodejs
+
+ROOT = nodejs.ROOT
+PACKAGE_DOC = '"""Parsers compiled from `ksy/` (see `make generated`); never edited by hand."""\n'
+DEBUG_DOC = '"""The same parsers, with the position of every field; compiled from `ksy/`, never edited by hand."""\n'
+LOCK_HEAD = "# Written by `make generated`: what the parsers were compiled from and with (merged by union, then sorted).\n"
+GENERATOR = "1"  # raise it when this program changes what comes out for the same specifications
+FLAVOURS = ((False, "generated/exhume_ksy"), (True, "generated/exhume_ksy/debug"))
+Lock = dict[str, set[str]]
+
+
+class GenerateError(RuntimeError):
+    """The parsers could not be compiled; the message is for the user."""
+
+
+def sha256(data: bytes) -> str:
+    """Returns the hexadecimal SHA-256 of `data`."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def specs(root: Path) -> dict[str, bytes]:
+    """Returns the content of every specification by its id (the file's stem), line ends normalised."""
+    return {file.stem: file.read_bytes().replace(b"\r\n", b"\n") for file in sorted((root / "ksy").glob("*.ksy"))}
+
+
+def imports_of(text: bytes) -> list[str]:
+    """Returns the names in `meta/imports` of a specification, which our style keeps one a line."""
+    found = re.search(rb"^  imports:[ ]*\n((?:    - .*\n|    #.*\n)+)", text, re.MULTILINE)
+    if not found:
+        return []
+    return [name.decode() for name in re.findall(rb"^    - ['\"]?([^'\"\s#]+)", found.group(1), re.MULTILINE)]
+
+
+def closure(name: str, texts: dict[str, bytes]) -> list[str]:
+    """Returns the ids of everything `name` imports, however far down, sorted, without itself."""
+    seen: set[str] = set()
+    waiting = [name]
+    while waiting:
+        for other in imports_of(texts[waiting.pop()]):
+            if other not in seen and other in texts:
+                seen.add(other)
+                waiting.append(other)
+    return sorted(seen - {name})
+
+
+def input_lines(root: Path) -> Lock:
+    """Returns the lock entries for the compiler and the specifications as they are now."""
+    versions = json.loads((root / "package.json").read_text(encoding="utf-8"))["dependencies"]
+    lock: Lock = {"generator": {GENERATOR}}
+    for package in ("kaitai-struct-compiler", "js-yaml"):
+        lock[f"compiler {package}"] = {versions[package]}
+    texts = specs(root)
+    for name, text in texts.items():
+        lock[f"ksy/{name}.ksy"] = {sha256(text)}
+        below = closure(name, texts)
+        if below:
+            combined = "".join(f"{other} {sha256(texts[other])}\n" for other in [name, *below])
+            lock[f"ksy/{name}.ksy with imports"] = {sha256(combined.encode())}
+    return lock
+
+
+def output_paths(root: Path) -> list[str]:
+    """Returns the path of every file that belongs into `generated/exhume_ksy`, relative to the root."""
+    names = [*(f"{name}.py" for name in specs(root)), "__init__.py"]
+    return sorted(f"{folder}/{name}" for _, folder in FLAVOURS for name in names)
+
+
+def orphans(root: Path) -> list[str]:
+    """Returns the generated files that no specification stands for any more, relative to the root."""
+    wanted = set(output_paths(root))
+    found = []
+    for _, folder in FLAVOURS:
+        for file in (root / folder).iterdir() if (root / folder).is_dir() else ():
+            path = f"{folder}/{file.name}"
+            if path not in wanted and file.name not in ("debug", "__pycache__"):
+                found.append(path)
+    return sorted(found)
+
+
+def output_lines(root: Path) -> Lock:
+    """Returns the lock entries for the generated files as they are now; those missing are left out."""
+    files = ((path, root / path) for path in output_paths(root))
+    return {path: {sha256(file.read_bytes().replace(b"\r\n", b"\n"))} for path, file in files if file.exists()}
+
+
+def read_lock(root: Path) -> Lock:
+    """Returns the committed lock: every value seen for each path; lines that are no entry are passed over."""
+    lock: Lock = {}
+    file = root / "generated" / "ksc.lock"
+    for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
+        value, _, path = line.partition("  ")
+        if path and not line.startswith("#"):
+            lock.setdefault(path.strip(), set()).add(value)
+    return lock
+
+
+def render_lock(lock: Lock) -> str:
+    """Returns the lock's one normal form: sorted by path, each entry once."""
+    return LOCK_HEAD + "".join(f"{value}  {path}\n" for path in sorted(lock) for value in sorted(lock[path]))
+
+
+def stale(root: Path) -> list[str]:
+    """Returns why the generated files do not stand for the specifications; nothing when they do."""
+    locked, reasons = read_lock(root), []
+    for path, value in input_lines(root).items():
+        if locked.get(path) != value:
+            known = "is not in ksc.lock" if path not in locked else "differs from ksc.lock"
+            reasons.append(f"{path} {known}")
+    have = output_lines(root)
+    for path in output_paths(root):
+        if path not in have:
+            reasons.append(f"{path} is missing")
+        elif locked.get(path) != have[path]:
+            reasons.append(f"{path} was not written by this compilation")
+    reasons.extend(f"{path} has no specification" for path in orphans(root))
+    return reasons
+
+
+def relative_imports(text: str, ids: set[str]) -> str:
+    """Makes the imports between generated modules relative, as the compiler's `--python-package .` does."""
+
+    def rewrite(match: re.Match[str]) -> str:
+        return f"from . import {match[1]}" if match[1] in ids else match[0]
+
+    return re.sub(r"^import (\w+)$", rewrite, text, flags=re.MULTILINE)
+
+
+def check_ksc(command: list[str], wanted: str) -> None:
+    """Refuses an official compiler of another version than the pinned one.
+
+    Raises:
+        GenerateError: it does not run, or is another version.
+    """
+    try:
+        done = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise GenerateError(f"KSC={shlex.join(command)} does not run: {error}") from error
+    major_minor = ".".join(wanted.split(".")[:2])
+    if not re.search(rf"(?<![\d.]){re.escape(major_minor)}(\.\d+)?(?![\d.])", done.stdout + done.stderr):
+        raise GenerateError(f"KSC={shlex.join(command)} is not version {major_minor}: {done.stdout.strip()}")
+
+
+def run(command: list[str], root: Path) -> None:
+    """Runs a compiler, passing its words on only when it fails.
+
+    Raises:
+        GenerateError: it failed.
+    """
+    try:
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise GenerateError(f"{command[0]}: {error}") from error
+    if done.returncode != 0:
+        raise GenerateError((done.stderr + done.stdout).strip() or f"{command[0]} failed ({done.returncode})")
+
+
+@contextlib.contextmanager
+def compiled(root: Path) -> Iterator[dict[str, str]]:
+    """Yields the text of every generated file by its path, compiled into a temporary folder.
+
+    Raises:
+        GenerateError: a specification is wrong, or no compiler can be had.
+    """
+    files = [f"ksy/{name}.ksy" for name in specs(root)]
+    ids = set(specs(root))
+    ksc = shlex.split(os.environ.get("KSC", ""))
+    with tempfile.TemporaryDirectory(prefix="exhume-ksc-") as scratch:
+        if ksc:
+            versions = json.loads((root / "package.json").read_text(encoding="utf-8"))["dependencies"]
+            check_ksc(ksc, versions["kaitai-struct-compiler"])
+        else:
+            try:
+                node = nodejs.ensure_packages(root=root)
+            except nodejs.NodeError as error:
+                raise GenerateError(str(error)) from error
+        texts: dict[str, str] = {}
+        for debug, folder in FLAVOURS:
+            out = Path(scratch, "debug" if debug else "plain")
+            out.mkdir()
+            flag = ["--debug"] if debug else []
+            if files and ksc:
+                run([*ksc, "-t", "python", "--python-package", ".", *flag, "--outdir", str(out), *files], root)
+            elif files:
+                script = str(root / "tools" / "ksc.mjs")
+                run([*node, script, "compile", "--target", "python", *flag, "--out", str(out), *files], root)
+            texts[f"{folder}/__init__.py"] = DEBUG_DOC if debug else PACKAGE_DOC
+            for name in sorted(ids):
+                file = out / f"{name}.py"
+                if not file.exists():
+                    raise GenerateError(f"ksy/{name}.ksy: the compiler wrote no {name}.py; meta/id must be {name}")
+                texts[f"{folder}/{name}.py"] = relative_imports(file.read_text(encoding="utf-8"), ids)
+        yield texts
+
+
+def write_if_changed(file: Path, text: str) -> bool:
+    """Writes `text` unless the file already holds it, so that modification times mean something; says if it did."""
+    data = text.encode()
+    if file.exists() and file.read_bytes() == data:
+        return False
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(data)
+    return True
+
+
+def generate(root: Path) -> int:
+    """Compiles everything, deletes orphans, writes the lock; returns how many files changed.
+
+    Raises:
+        GenerateError: nothing was written.
+    """
+    with compiled(root) as texts:
+        changed = sum(write_if_changed(root / path, text) for path, text in texts.items())
+    for path in orphans(root):
+        if (root / path).is_dir():
+            shutil.rmtree(root / path)
+        else:
+            (root / path).unlink()
+        changed += 1
+    normalise(root)
+    return changed
+
+
+def normalise(root: Path) -> bool:
+    """Writes the lock in its normal form for what is on disk; says whether that changed it."""
+    return write_if_changed(root / "generated" / "ksc.lock", render_lock({**input_lines(root), **output_lines(root)}))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the command line; returns the exit status."""
+    parser = argparse.ArgumentParser(description="Compile ksy/ into generated/exhume_ksy/ when it is stale.")
+    parser.add_argument("--check", action="store_true", help="only say whether it is stale (exit 1)")
+    parser.add_argument("--force", action="store_true", help="compile even when nothing is stale")
+    parser.add_argument("--root", type=Path, default=ROOT, help=argparse.SUPPRESS)
+    options = parser.parse_args(argv)
+    root = options.root.resolve()
+    reasons = stale(root)
+    if options.check:
+        for reason in reasons:
+            print(f"stale: {reason}", file=sys.stderr)
+        if reasons:
+            print("generated/ does not match ksy/: run `make generated` and commit the result", file=sys.stderr)
+        else:
+            print("generated/ is fresh")
+        return 1 if reasons else 0
+    if not reasons and not options.force:
+        print("generated/ is fresh" + ("; ksc.lock normalised" if normalise(root) else ""))
+        return 0
+    try:
+        changed = generate(root)
+    except GenerateError as error:
+        print(f"make generated: {error}", file=sys.stderr)
+        return 1
+    print(f"compiled {len(specs(root))} specifications, {changed} files changed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

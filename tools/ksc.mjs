@@ -1,0 +1,86 @@
+// A small command line around the JavaScript build of kaitai-struct-compiler, which comes without one.
+//
+//   node tools/ksc.mjs compile --target python --out DIR [--debug] FILE.ksy...
+//   node tools/ksc.mjs versions
+//
+// The YAML is read as the Web IDE reads it (js-yaml, CORE_SCHEMA), so both trip over the same things.
+// Imports are looked up beside the importing file; absolute ones are refused, because they only exist in the
+// Web IDE.  Everything is compiled before anything is written.
+
+import fs from "node:fs";
+import path from "node:path";
+import { createRequire } from "node:module";
+
+const require = createRequire(import.meta.url);
+
+export function compilerVersions() {
+  return ["js-yaml", "kaitai-struct-compiler"].map((name) => [name, require(`${name}/package.json`).version]);
+}
+
+export function loadSpec(file) {
+  const YAML = require("js-yaml");
+  return YAML.load(fs.readFileSync(file, "utf8"), { schema: YAML.CORE_SCHEMA, filename: file });
+}
+
+export function importerFor(folder) {
+  return {
+    async importYaml(name, mode) {
+      if (mode === "abs") throw new Error(`absolute import /${name}: only imports of sibling files work everywhere`);
+      return loadSpec(path.join(folder, `${name}.ksy`));
+    },
+  };
+}
+
+export function messageOf(error) {
+  if (error && typeof error.getMessage__T === "function") return error.getMessage__T();
+  return error instanceof Error ? error.message : String(error);
+}
+
+export async function compileFile(compiler, file, target, debug) {
+  try {
+    return await compiler.compile(target, loadSpec(file), importerFor(path.dirname(file)), debug);
+  } catch (error) {
+    throw new Error(`${file}: ${messageOf(error)}`);
+  }
+}
+
+async function compileAll(options, files) {
+  const compiler = require("kaitai-struct-compiler");
+  const outputs = new Map();
+  for (const file of files) {
+    for (const [name, text] of Object.entries(await compileFile(compiler, file, options.target, options.debug))) {
+      if (outputs.has(name) && outputs.get(name) !== text) throw new Error(`${file}: two different outputs named ${name}`);
+      outputs.set(name, text);
+    }
+  }
+  fs.mkdirSync(options.out, { recursive: true });
+  for (const [name, text] of outputs) fs.writeFileSync(path.join(options.out, name), text);
+}
+
+async function main(argv) {
+  const [command, ...rest] = argv;
+  if (command === "versions") {
+    for (const [name, version] of compilerVersions()) console.log(`${name} ${version}`);
+    return;
+  }
+  if (command !== "compile") throw new Error("usage: ksc.mjs compile --target NAME --out DIR [--debug] FILE.ksy... | versions");
+  const options = { target: "python", out: "", debug: false };
+  const files = [];
+  while (rest.length > 0) {
+    const word = rest.shift();
+    if (word === "--target") options.target = rest.shift();
+    else if (word === "--out") options.out = rest.shift();
+    else if (word === "--debug") options.debug = true;
+    else if (word.startsWith("--")) throw new Error(`unknown option ${word}`);
+    else files.push(word);
+  }
+  if (!options.out) throw new Error("--out is missing");
+  await compileAll(options, files);
+}
+
+if (process.argv[1] && fs.realpathSync(process.argv[1]) === fs.realpathSync(new URL(import.meta.url).pathname)) {
+  main(process.argv.slice(2)).catch((error) => {
+    console.error(messageOf(error));
+    process.exitCode = 1;
+  });
+}
