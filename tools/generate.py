@@ -30,14 +30,14 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import nodejs
+from tools import nodejs
 
 ROOT = nodejs.ROOT
 PACKAGE_DOC = '"""Parsers compiled from `ksy/` (see `make generated`); never edited by hand."""\n'
 DEBUG_DOC = '"""The same parsers, with the position of every field; compiled from `ksy/`, never edited by hand."""\n'
-LOCK_HEAD = "# Written by `make generated`: what the parsers were compiled from and with (merged by union, then sorted).\n"
+LOCK_HEAD = "# Written by `make generated`: what exhume_ksy was compiled from and with; merged by union, then sorted.\n"
 GENERATOR = "1"  # raise it when this program changes what comes out for the same specifications
 FLAVOURS = ((False, "generated/exhume_ksy"), (True, "generated/exhume_ksy/debug"))
 Lock = dict[str, set[str]]
