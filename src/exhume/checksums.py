@@ -1,0 +1,61 @@
+"""The only place that checksums: thin, typed names over the fast implementations."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from typing import Protocol
+
+import fastcrc
+
+
+class Hasher(Protocol):
+    """What `sha256()` returns: the part of a `hashlib` object that is used."""
+
+    def update(self, data: bytes | bytearray | memoryview, /) -> None: ...
+    def digest(self) -> bytes: ...
+    def hexdigest(self) -> str: ...
+
+
+def crc64_xz(data: bytes | bytearray | memoryview, initial: int | None = None) -> int:
+    """CRC-64/XZ (reflected, init and xorout all ones; check value 0x995dc9bbdf1939fa)."""
+    return int(fastcrc.crc64.xz(data, initial))
+
+
+def crc32c(data: bytes | bytearray | memoryview, initial: int | None = None) -> int:
+    """CRC-32C, Castagnoli (check value 0xe3069283)."""
+    return int(fastcrc.crc32.iscsi(data, initial))
+
+
+_MASK_DELTA = 0xA282EAD8
+
+
+def mask_crc32c(crc: int) -> int:
+    """LevelDB's masking: rotate right 15 bits, add a constant (so that CRCs of CRCs stay useful)."""
+    return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF
+
+
+def unmask_crc32c(masked: int) -> int:
+    """The inverse of `mask_crc32c`."""
+    rotated = (masked - _MASK_DELTA) & 0xFFFFFFFF
+    return ((rotated >> 17) | (rotated << 15)) & 0xFFFFFFFF
+
+
+def masked_crc32c(data: bytes | bytearray | memoryview) -> int:
+    """The masked CRC-32C of `data`, as LevelDB stores it."""
+    return mask_crc32c(crc32c(data))
+
+
+def crc32(data: bytes | bytearray | memoryview, initial: int = 0) -> int:
+    """CRC-32 (zip, gzip)."""
+    return zlib.crc32(data, initial)
+
+
+def adler32(data: bytes | bytearray | memoryview, initial: int = 1) -> int:
+    """Adler-32 (zlib streams)."""
+    return zlib.adler32(data, initial)
+
+
+def sha256(data: bytes | bytearray | memoryview = b"") -> Hasher:
+    """A SHA-256 hasher, fed with `data`."""
+    return hashlib.sha256(data)

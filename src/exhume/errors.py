@@ -1,0 +1,258 @@
+"""The one exception hierarchy, and `Span`, the place in a file that an error or finding talks about.
+
+Every class also derives from the builtin exception that a caller would reach for (`EOFError`, `KeyError`, `ValueError`,
+`OSError`, `ImportError`), so `except KeyError` works as it does elsewhere.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, replace
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A half-open byte range `[start, end)`, absolute in the outermost file.
+
+    `payload`, when set, narrows it to a half-open range inside the *decompressed* payload that the file range holds:
+    compressed bytes have no smaller address in the file.
+    """
+
+    source: str
+    start: int
+    end: int
+    payload: tuple[int, int] | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes that the range covers in the file."""
+        return self.end - self.start
+
+    def sub(self, start: int, end: int) -> Span:
+        """The part `[start, end)` counted from the start of this span (or of its payload range)."""
+        if self.payload is not None:
+            base = self.payload[0]
+            return replace(self, payload=(base + start, base + end))
+        return replace(self, start=self.start + start, end=self.start + end)
+
+    def in_payload(self, start: int = 0, end: int = 0) -> Span:
+        """A range of the decompressed payload of this span."""
+        return replace(self, payload=(start, end))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form: `source`, `start`, `end`, and the payload range when there is one."""
+        out: dict[str, Any] = {"source": self.source, "start": self.start, "end": self.end}
+        if self.payload is not None:
+            out["payload_start"], out["payload_end"] = self.payload
+        return out
+
+    def __str__(self) -> str:
+        where = f"offset {self.start} (0x{self.start:x})"
+        if self.payload is not None:
+            where += f" + {self.payload[0]} of its payload"
+        return f"{self.source}: {where}" if self.source else where
+
+
+def shorten(value: Any, limit: int = 80) -> str:
+    """A value as one printable line of bounded length (hostile input ends up in messages)."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        raw = bytes(value[: limit + 1])
+        text = repr(raw)[1:]
+    else:
+        text = str(value)
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in text)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+class ExhumeError(Exception):
+    """Root of everything exhume raises on purpose.
+
+    Attributes: `code` (stable, documented), `message`, `format` (format id or None), `span`, `field_path` (ksy path),
+    `expected`, `actual`, `spec_ref`.  `str()` is one line.
+    """
+
+    default_code = "EX-000"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str | None = None,
+        format: str | None = None,
+        span: Span | None = None,
+        field_path: str | None = None,
+        expected: Any = None,
+        actual: Any = None,
+        spec_ref: str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code or self.default_code
+        self.format = format
+        self.span = span
+        self.field_path = field_path
+        self.expected = expected
+        self.actual = actual
+        self.spec_ref = spec_ref
+
+    def __str__(self) -> str:
+        return describe(self.code, self.message, self.span, self.field_path, self.expected, self.actual)
+
+    def __reduce__(self) -> Any:
+        # Keyword-only state: exceptions cross process borders (distributed runs) and must arrive whole.
+        return (_rebuild, (type(self), self.message, self.__dict__.copy()))
+
+
+def _rebuild(cls: type[ExhumeError], message: str, state: dict[str, Any]) -> ExhumeError:
+    error = cls.__new__(cls)
+    Exception.__init__(error, message)
+    error.__dict__.update(state)
+    return error
+
+
+def describe(
+    code: str, message: str, span: Span | None, field_path: str | None, expected: Any = None, actual: Any = None
+) -> str:
+    """The one line that errors and findings share: code, what, where, expected, found."""
+    line = f"{code}: {message}"
+    if span is not None:
+        line += f" at {span}"
+    if field_path:
+        line += f" [{field_path}]"
+    if expected is not None:
+        line += f": expected {shorten(expected)}"
+    if actual is not None:
+        line += f"{',' if expected is not None else ':'} found {shorten(actual)}"
+    return line
+
+
+class FormatError(ExhumeError, ValueError):
+    """The bytes are at fault."""
+
+    default_code = "EX-300"
+
+
+class UnrecognizedFormatError(FormatError):
+    """No format claims these bytes, or not the one that was asked for."""
+
+    default_code = "EX-101"
+
+
+class UnsupportedFeatureError(FormatError):
+    """Well-formed, but a version, codec or feature that is not read."""
+
+    default_code = "EX-102"
+
+
+class TruncatedError(FormatError, EOFError):
+    """The data end before the structure does."""
+
+    default_code = "EX-301"
+
+
+class ChecksumError(FormatError):
+    """A stored checksum does not match the bytes."""
+
+    default_code = "EX-201"
+
+
+class StructureError(FormatError):
+    """Any other broken invariant of the layout."""
+
+    default_code = "EX-302"
+
+
+class CodecError(FormatError):
+    """A compressed payload does not decode, ends early, or has bytes after its end."""
+
+    default_code = "EX-303"
+
+
+class LimitExceededError(FormatError):
+    """A size or count passes a cap in `Limits`; the data may be legitimate."""
+
+    default_code = "EX-501"
+
+
+class QueryError(ExhumeError, ValueError):
+    """A search query cannot be parsed or used; `column` is its 0-based position in the query text."""
+
+    default_code = "EX-401"
+
+    def __init__(self, message: str, *, query: str = "", column: int | None = None, **more: Any) -> None:
+        super().__init__(message, **more)
+        self.query = query
+        self.column = column
+
+
+class EntryNotFoundError(ExhumeError, KeyError):
+    """No member, section or record of that name."""
+
+    default_code = "EX-402"
+
+    def __str__(self) -> str:
+        return ExhumeError.__str__(self)
+
+
+class UnsupportedOperationError(ExhumeError, io.UnsupportedOperation):
+    """This format has no such capability."""
+
+    default_code = "EX-403"
+
+
+class UnsafePathError(ExhumeError, ValueError):
+    """A name that must not become a path below the output directory."""
+
+    default_code = "EX-502"
+
+
+class SourceError(ExhumeError, OSError):
+    """Reading failed outside the format: I/O, network, permissions."""
+
+    default_code = "EX-601"
+
+    def __str__(self) -> str:
+        return ExhumeError.__str__(self)
+
+
+class RangeNotSupportedError(SourceError):
+    """A remote server does not honour byte ranges."""
+
+    default_code = "EX-602"
+
+
+class ShortReadError(SourceError, EOFError):
+    """Fewer bytes came back than were asked for and must exist."""
+
+    default_code = "EX-603"
+
+
+class SourceChangedError(SourceError):
+    """The object changed while it was being read."""
+
+    default_code = "EX-604"
+
+
+class WriterError(ExhumeError, ValueError):
+    """The caller gave what the format cannot hold, or used a writer wrongly."""
+
+    default_code = "EX-701"
+
+
+class OutputExistsError(WriterError, FileExistsError):
+    """The output is there already and overwriting was not asked for."""
+
+    default_code = "EX-702"
+
+    def __str__(self) -> str:
+        return ExhumeError.__str__(self)
+
+
+class MissingDependencyError(ExhumeError, ImportError):
+    """An optional package is not installed; the message names the extra that brings it."""
+
+    default_code = "EX-801"
+
+    def __str__(self) -> str:
+        return ExhumeError.__str__(self)

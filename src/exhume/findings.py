@@ -1,0 +1,167 @@
+"""Rules and findings: one numbered rule gives readers their exception and `verify` its finding, with one wording."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from exhume.errors import ExhumeError, Span, StructureError, describe, shorten
+
+
+class Severity(enum.StrEnum):
+    """`error`: breaks the specification; `warning`: suspicious; `note`: worth knowing."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One result of `verify`; `span` is absolute in the file it names."""
+
+    code: str
+    severity: Severity
+    message: str
+    span: Span | None = None
+    field_path: str | None = None
+    expected: Any = None
+    actual: Any = None
+    spec_ref: str | None = None
+
+    def __str__(self) -> str:
+        return describe(self.code, self.message, self.span, self.field_path, self.expected, self.actual)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form documented for `exhume verify --json`."""
+        return {
+            "code": self.code,
+            "severity": str(self.severity),
+            "message": self.message,
+            "span": self.span.to_dict() if self.span else None,
+            "field_path": self.field_path,
+            "expected": _plain(self.expected),
+            "actual": _plain(self.actual),
+            "spec_ref": self.spec_ref,
+        }
+
+    @classmethod
+    def from_error(cls, error: ExhumeError) -> Finding:
+        """The finding that says what an exception says."""
+        return cls(
+            code=error.code,
+            severity=Severity.ERROR,
+            message=error.message,
+            span=error.span,
+            field_path=error.field_path,
+            expected=error.expected,
+            actual=error.actual,
+            spec_ref=error.spec_ref,
+        )
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return value if abs(value) <= 1 << 53 else str(value)
+    if isinstance(value, float):
+        return value
+    return shorten(value, 200)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A numbered rule of a format: `code`, the sentence that a reader sees, the specification line that it enforces.
+
+    Numbers: 1xx identity, 2xx checksums, 3xx structure and order, 4xx content, 5xx safety.
+    """
+
+    code: str
+    title: str
+    spec: str
+    severity: Severity = Severity.ERROR
+    error_type: type[ExhumeError] = StructureError
+    hint: str = ""
+
+    def error(
+        self,
+        detail: str = "",
+        *,
+        span: Span | None = None,
+        field_path: str | None = None,
+        expected: Any = None,
+        actual: Any = None,
+    ) -> ExhumeError:
+        """The exception a strict reader raises for this rule."""
+        return self.error_type(
+            self._message(detail),
+            code=self.code,
+            span=span,
+            field_path=field_path,
+            expected=expected,
+            actual=actual,
+            spec_ref=self.spec,
+        )
+
+    def finding(
+        self,
+        detail: str = "",
+        *,
+        span: Span | None = None,
+        field_path: str | None = None,
+        expected: Any = None,
+        actual: Any = None,
+        severity: Severity | None = None,
+    ) -> Finding:
+        """The finding `verify` reports for this rule."""
+        return Finding(
+            code=self.code,
+            severity=severity or self.severity,
+            message=self._message(detail),
+            span=span,
+            field_path=field_path,
+            expected=expected,
+            actual=actual,
+            spec_ref=self.spec,
+        )
+
+    def _message(self, detail: str) -> str:
+        return f"{self.title}: {detail}" if detail else self.title
+
+
+class RuleTable:
+    """The rules of one format, in the order they were declared; a code can be declared once."""
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self._rules: dict[str, Rule] = {}
+
+    def rule(
+        self,
+        number: int,
+        title: str,
+        *,
+        spec: str,
+        severity: Severity = Severity.ERROR,
+        error: type[ExhumeError] = StructureError,
+        hint: str = "",
+    ) -> Rule:
+        """Declares a rule; `hint` is a sentence for the findings page (what it usually means, what to do)."""
+        code = f"{self.prefix}-{number:03d}"
+        if code in self._rules:
+            raise AssertionError(f"rule {code} declared twice")
+        rule = Rule(code, title, spec, severity, error, hint)
+        self._rules[code] = rule
+        return rule
+
+    def __iter__(self) -> Iterator[Rule]:
+        return iter(self._rules.values())
+
+    def __getitem__(self, code: str) -> Rule:
+        return self._rules[code]
+
+    def __len__(self) -> int:
+        return len(self._rules)

@@ -1,0 +1,90 @@
+"""Every cap on what hostile input may cost, in one place, each with its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+from exhume.errors import LimitExceededError, Span, WriterError
+
+KIB = 1 << 10
+MIB = 1 << 20
+GIB = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Caps in bytes or counts; passing one raises `LimitExceededError`, which names the cap to raise.
+
+    They bound what a *claim* in a file can make exhume allocate, not what a file may contain.
+    """
+
+    payload_size: int = 1 * GIB
+    """Decompressed size of one payload (block, record, message, dictionary): the unit that is held in memory."""
+
+    expansion: int = 20_000
+    """Decompressed bytes per stored byte above `expansion_floor`; zstd of constant bytes reaches about 16,000."""
+
+    expansion_floor: int = 64 * MIB
+    """Payloads up to this size are never refused for their ratio."""
+
+    structure_size: int = 256 * MIB
+    """Size of one header, index or metadata structure that has to be parsed as a whole."""
+
+    index_size: int = 4 * GIB
+    """Size of an index that is scanned, not parsed as a whole (CAF: the format's own 32-bit limit)."""
+
+    entries: int = 50_000_000
+    """Entries of one table of contents held in memory."""
+
+    depth: int = 1_000
+    """Nesting of JSON, MessagePack, rbuf values, index levels and queries."""
+
+    name_size: int = 64 * KIB
+    """Length of one member name in bytes."""
+
+    def check(self, name: str, value: int, span: Span | None = None) -> None:
+        """Raises `LimitExceededError` when `value` passes the cap `name`."""
+        cap = getattr(self, name)
+        if value > cap:
+            raise LimitExceededError(
+                f"limit {name} exceeded (raise it with --limit {name}=VALUE if the data are legitimate)",
+                span=span,
+                expected=f"at most {cap}",
+                actual=value,
+            )
+
+    def payload_budget(self, stored_size: int) -> int:
+        """The most bytes that a payload of `stored_size` stored bytes may decompress to."""
+        return min(self.payload_size, max(self.expansion_floor, stored_size * self.expansion))
+
+    def with_overrides(self, assignments: list[str]) -> Limits:
+        """Applies `NAME=VALUE` texts (decimal, with optional K/M/G suffix); raises `WriterError` for anything else."""
+        known = {f.name for f in fields(self)}
+        out = self
+        for text in assignments:
+            name, eq, value = text.partition("=")
+            name = name.strip().replace("-", "_")
+            if not eq or name not in known:
+                raise WriterError(f"unknown limit {text!r}: one of {', '.join(sorted(known))}", code="EX-703")
+            out = replace(out, **{name: parse_size(value)})
+        return out
+
+
+def parse_size(text: str) -> int:
+    """A count or size such as `384K`, `32GiB`, `1_000`; suffixes are powers of 1024.  Raises `WriterError`."""
+    raw = text.strip()
+    scale = 1
+    upper = raw.upper().removesuffix("IB").removesuffix("B")
+    if upper and upper[-1] in "KMGT":
+        scale = 1 << (10 * ("KMGT".index(upper[-1]) + 1))
+        upper = upper[:-1]
+    try:
+        number = float(upper) if "." in upper else int(upper)
+    except ValueError:
+        raise WriterError(f"not a size: {text!r} (examples: 4096, 384K, 32G)", code="EX-704") from None
+    if number < 0:
+        raise WriterError(f"not a size: {text!r} is negative", code="EX-704")
+    return int(number * scale)
+
+
+DEFAULT_LIMITS = Limits()
