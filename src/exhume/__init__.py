@@ -1,3 +1,75 @@
-"""exhume: read, write, verify, explain, salvage and carve five archive formats."""
+"""exhume: read, write, verify, explain, salvage and carve five archive formats.
+
+Formats: `clp-s`, `zs`, `ark`, `caf`, `databundle`, and `leveldb` for a bare index.  Everything here is imported when
+it is used first, so that `import exhume` costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from exhume.archive import Archive, Entry, MemberArchive, RecordArchive, Writer
+    from exhume.errors import ExhumeError, Span
+    from exhume.findings import Finding, Severity
+    from exhume.engines.identify import identify
+    from exhume.engines.identify import open_archive as open  # noqa: A004 - like gzip.open
+    from exhume.limits import Limits
+    from exhume.registry import Identification
+    from exhume.registry import create_archive as create
+    from exhume.engines.verify import verify
 
 __version__ = "0.1.0"
+
+_NAMES = {
+    "open": "exhume.engines.identify:open_archive",
+    "identify": "exhume.engines.identify:identify",
+    "create": "exhume.registry:create_archive",
+    "verify": "exhume.engines.verify:verify",
+    "Archive": "exhume.archive:Archive",
+    "MemberArchive": "exhume.archive:MemberArchive",
+    "RecordArchive": "exhume.archive:RecordArchive",
+    "Writer": "exhume.archive:Writer",
+    "Entry": "exhume.archive:Entry",
+    "ExhumeError": "exhume.errors:ExhumeError",
+    "Span": "exhume.errors:Span",
+    "Finding": "exhume.findings:Finding",
+    "Severity": "exhume.findings:Severity",
+    "Identification": "exhume.registry:Identification",
+    "Limits": "exhume.limits:Limits",
+}
+
+__all__ = [
+    "Archive",
+    "Entry",
+    "ExhumeError",
+    "Finding",
+    "Identification",
+    "Limits",
+    "MemberArchive",
+    "RecordArchive",
+    "Severity",
+    "Span",
+    "Writer",
+    "__version__",
+    "create",
+    "identify",
+    "open",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    target = _NAMES.get(name)
+    if target is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import importlib
+
+    module, _, attribute = target.partition(":")
+    value = getattr(importlib.import_module(module), attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,7 +1,7 @@
 """The only place that inflates: every decoder works under an output budget and says where the stream ended.
 
-Each function takes the stored bytes and `max_size`, the most that may come out, and raises `CodecError` (corrupt, cut, or
-followed by bytes that are not allowed) or `LimitExceededError`.  Formats turn these into their own rule with
+Each function takes the stored bytes and `max_size`, the most that may come out, and raises `CodecError` (corrupt, cut,
+or followed by bytes that are not allowed) or `LimitExceededError`.  Formats turn these into their own rule with
 `raise RULE.error(...) from error`.
 """
 
@@ -38,8 +38,8 @@ class Decoded:
 def decompress(codec: str, data: Buffer, *, max_size: int, size: int | None = None) -> bytes:
     """Decodes a whole payload: the stream must end exactly at the end of `data`.
 
-    `codec` is one of `CODECS`.  `size` is the decompressed size where the container states it (required for `lz4`, checked
-    for the others).
+    `codec` is one of `CODECS`.  `size` is the decompressed size where the container states it (required for `lz4`,
+    checked for the others).
     """
     decoded = decompress_prefix(codec, data, max_size=max_size, size=size)
     if decoded.consumed != len(data):

@@ -7,7 +7,7 @@ import zlib
 from typing import Any, BinaryIO, TypeVar
 
 import kaitaistruct
-from kaitaistruct import BytesIO, KaitaiStream, KaitaiStruct  # type: ignore[attr-defined]
+from kaitaistruct import BytesIO, KaitaiStream, KaitaiStruct
 
 from exhume.errors import ExhumeError, Span, StructureError, TruncatedError, shorten
 
@@ -34,15 +34,16 @@ FAILURES = (
 def parse(cls: type[T], data: bytes | memoryview | BinaryIO, where: Span, *args: Any) -> T:
     """Parses `data`, which lies at `where`, with the generated class `cls` (`args`: the schema's parameters).
 
-    Raises `TruncatedError` when the bytes end too early and `StructureError` for every other way to fail; both carry the
-    absolute offset and the ksy path of the field.
+    Raises `TruncatedError` when the bytes end too early and `StructureError` for every other way to fail; both carry
+    the absolute offset and the ksy path of the field.
     """
     raw = BytesIO(bytes(data)) if isinstance(data, (bytes, bytearray, memoryview)) else data
     stream = KaitaiStream(raw)
     try:
-        return cls(*args, stream)
+        parsed: T = cls(*args, stream)
     except FAILURES as error:
         raise translate(error, stream, where) from error
+    return parsed
 
 
 def touch(value: Any, name: str, stream: Any, where: Span) -> Any:

@@ -25,8 +25,8 @@ def map_ordered(
 ) -> Iterator[R]:
     """`function(item)` for each item, in order, on `jobs` threads (1: in the caller; 0: one per core).
 
-    At most `ahead` items (default `2 * jobs`) are under way or waiting, so memory stays bounded by them.  Abandoning the
-    iterator cancels what has not started.
+    At most `ahead` items (default `2 * jobs`) are under way or waiting, so memory stays bounded by them.  Abandoning
+    the iterator cancels what has not started.
     """
     jobs = jobs or cpu_count()
     if jobs <= 1:

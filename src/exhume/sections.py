@@ -1,4 +1,4 @@
-"""Section maps: what every byte of an archive is for.  A map tiles each of its files; gaps and overlaps are first-class."""
+"""Section maps: what every byte of an archive is for.  A map tiles each of its files, gaps and overlaps included."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class SectionKind(enum.StrEnum):
 class Section:
     """A named span of one file.
 
-    `schema` is the ksy id (optionally `id::type`) of the *stored* bytes, `payload_schema` of the decompressed ones, with
-    `schema_args` / `payload_args` as its parameters.  `load()` returns the decompressed payload.  `parent` is the name of
-    an enclosing section: only sections without one take part in the tiling.
+    `schema` is the ksy id (optionally `id::type`) of the *stored* bytes, `payload_schema` of the decompressed ones,
+    with `schema_args` / `payload_args` as parameters.  `load()` returns the decompressed payload.  `parent` names an
+    enclosing section: only sections without one take part in the tiling.
     """
 
     name: str
@@ -87,7 +87,7 @@ class Coverage:
 
 
 class SectionMap(Sequence[Section]):
-    """Sections of one archive in file order, gaps filled in, so that each file is tiled from its first to its last byte."""
+    """Sections of one archive in file order, gaps filled in: each file is tiled from its first to its last byte."""
 
     def __init__(self, files: Iterable[tuple[Source, Iterable[Section]]]) -> None:
         self._sections: list[Section] = []

@@ -1,0 +1,253 @@
+"""What all archives have in common: `Archive`, its two capabilities, and the writer's side of the same."""
+
+from __future__ import annotations
+
+import abc
+import fnmatch
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO, ClassVar, Self
+
+from exhume.errors import EntryNotFoundError, ExhumeError, Span, UnsupportedOperationError, shorten
+from exhume.findings import Finding
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.sections import Section, SectionMap
+from exhume.source import STREAM_CHUNK, Source, Tree
+
+Progress = Callable[[int, int | None, str], None]
+"""Called with (done, total or None, unit) by anything that may take long; must return quickly."""
+
+
+def no_progress(done: int, total: int | None, unit: str) -> None:
+    """The progress callback that does nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing an archive lists: a member, block, table, channel, row.
+
+    `name` for things that have one, `ordinal` (0-based) otherwise; `offset` is absolute (None: no bytes of its own),
+    `size` is logical bytes, `stored_size` bytes on disk; `details` are the format's own columns, JSON-able.
+    """
+
+    kind: str
+    name: str | None = None
+    ordinal: int | None = None
+    offset: int | None = None
+    size: int | None = None
+    stored_size: int | None = None
+    source: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """What people call it."""
+        return self.name if self.name is not None else f"{self.kind} {self.ordinal}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form documented for `exhume list --json`."""
+        out: dict[str, Any] = {}
+        if self.name is not None:
+            out["name"] = self.name
+        if self.ordinal is not None:
+            out["ordinal"] = self.ordinal
+        out |= {"kind": self.kind, "offset": self.offset, "size": self.size, "stored_size": self.stored_size}
+        if self.source is not None:
+            out["source"] = self.source
+        return out | dict(self.details)
+
+
+class Info(abc.ABC):
+    """What `info()` returns: a typed object per format whose `to_dict()` is the documented JSON (keys keep order)."""
+
+    @abc.abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON-able values; nested dicts and lists of dicts are shown as sub-sections and tables."""
+
+
+class Archive(abc.ABC):
+    """An open archive.  Reading is thread-safe; nothing is ever written, locked or left beside the evidence."""
+
+    format: ClassVar[str]
+
+    def __init__(self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
+        self.source = source
+        self.limits = limits
+
+    @property
+    def name(self) -> str:
+        """The path or URL that was opened."""
+        return self.source.name
+
+    @abc.abstractmethod
+    def info(self) -> Info:
+        """Header, counts, codecs, versions, ranges: what is known without scanning the data."""
+
+    @abc.abstractmethod
+    def sections(self) -> SectionMap:
+        """What every byte is for."""
+
+    @abc.abstractmethod
+    def entries(self) -> Iterator[Entry]:
+        """What the archive holds, in a deterministic order."""
+
+    @abc.abstractmethod
+    def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
+        """Every broken rule, in file order where that is possible; never stops at the first.
+
+        `quick` leaves out what needs the payloads (checksums of stored bytes and structure are still checked).
+        """
+
+    def stats(self) -> dict[str, Any]:
+        """Facts that need a scan of the archive (`exhume info --stats`); JSON-able."""
+        return {}
+
+    def read_section(self, name: str) -> bytes:
+        """The decompressed payload of one section.  Raises `EntryNotFoundError`."""
+        section: Section = self.sections().named(name)
+        if section.load is not None:
+            return section.load()
+        source = self.sections().sources[section.span.source]
+        self.limits.check("payload_size", section.span.size, section.span)
+        return source.read_at(section.span.start - source.origin, section.span.size)
+
+    def close(self) -> None:
+        """Closes the source."""
+        self.source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
+
+class MemberArchive(Archive):
+    """An archive of named byte strings (caf, databundle).  Names are relative and `/`-separated."""
+
+    @abc.abstractmethod
+    def names(self) -> Iterator[str]:
+        """Member names, in the archive's order."""
+
+    @abc.abstractmethod
+    def stat(self, name: str) -> Entry:
+        """One member's entry.  Raises `EntryNotFoundError`."""
+
+    @abc.abstractmethod
+    def read_member(self, name: str, start: int = 0, stop: int | None = None) -> bytes:
+        """Bytes `[start, stop)` of a member, clipped like a slice; only what covers the range is read.
+
+        Raises `EntryNotFoundError`, and the format's own error for a member that is damaged.
+        """
+
+    def iter_member(self, name: str, chunk_size: int = STREAM_CHUNK) -> Iterator[bytes]:
+        """A member's bytes in pieces, with bounded memory."""
+        size = self.stat(name).size or 0
+        for start in range(0, size, chunk_size):
+            yield self.read_member(name, start, min(size, start + chunk_size))
+
+    def open_member(self, name: str) -> BinaryIO:
+        """A member as a seekable, buffered binary file."""
+        return io.BufferedReader(MemberFile(self, name))
+
+    def match(self, patterns: Sequence[str]) -> list[str]:
+        """Names that equal or glob-match any pattern, in the archive's order (`a/` selects what is below `a`).
+
+        Raises `EntryNotFoundError` for a pattern that nothing matches.
+        """
+        names = list(self.names())
+        chosen: set[str] = set()
+        for pattern in patterns:
+            prefix = pattern.rstrip("/") + "/"
+            hits = {n for n in names if n == pattern or n.startswith(prefix)}
+            if not hits and any(c in pattern for c in "*?["):
+                hits = set(fnmatch.filter(names, pattern))
+            if not hits:
+                raise EntryNotFoundError("no such member", span=Span(self.name, 0, 0), actual=shorten(pattern))
+            chosen |= hits
+        return [n for n in names if n in chosen]
+
+    def __contains__(self, name: object) -> bool:
+        try:
+            return isinstance(name, str) and bool(self.stat(name))
+        except EntryNotFoundError:
+            return False
+
+    def __iter__(self) -> Iterator[str]:
+        return self.names()
+
+
+class MemberFile(io.RawIOBase):
+    """One member as a seekable raw file; see `MemberArchive.open_member`."""
+
+    def __init__(self, archive: MemberArchive, name: str) -> None:
+        super().__init__()
+        self._archive, self._name = archive, name
+        self._size = archive.stat(name).size or 0
+        self._position = 0
+        self.name = name
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}.get(whence)
+        if base is None:
+            raise ValueError(f"invalid whence ({whence})")
+        if base + offset < 0:
+            raise ValueError(f"negative seek position {base + offset}")
+        self._position = base + offset
+        return self._position
+
+    def readinto(self, buffer: Any, /) -> int:
+        view = memoryview(buffer).cast("B")
+        data = self._archive.read_member(self._name, self._position, min(self._size, self._position + len(view)))
+        view[: len(data)] = data
+        self._position += len(data)
+        return len(data)
+
+
+class RecordArchive(Archive):
+    """An archive of records (zs, clp-s, ark); the format's own nouns say how they are read."""
+
+    def to_arrow(self, **options: Any) -> Any:
+        """A streaming `pyarrow.RecordBatchReader` over the records (extra `arrow`)."""
+        raise UnsupportedOperationError(f"{self.format} has no Arrow form", span=Span(self.name, 0, 0))
+
+
+class Writer(abc.ABC):
+    """Builds one archive.  A context manager: leaving it normally finishes the archive, an exception leaves nothing
+    that looks whole.
+    """
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, exc_type: type[BaseException] | None, exc: object, tb: object) -> None:
+        if exc_type is None:
+            self.finish()
+        else:
+            self.abort()
+
+    @abc.abstractmethod
+    def finish(self) -> None:
+        """Completes the archive and puts it in place; harmless to repeat."""
+
+    @abc.abstractmethod
+    def abort(self) -> None:
+        """Drops what was written; harmless to repeat and after `finish`."""
+
+
+def explain_failure(error: ExhumeError) -> Finding:
+    """The finding for an archive that cannot even be opened (used by the verify engine)."""
+    return Finding.from_error(error)

@@ -1,0 +1,76 @@
+"""Which formats do these bytes look like?  Every candidate is told, with confidence and evidence; none is chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exhume.archive import Archive
+from exhume.errors import ExhumeError, Span, UnrecognizedFormatError
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.registry import Identification, get_format, probes
+from exhume.source import Source, Target, Tree, open_target
+
+SURE = 0.5
+"""Candidates at least this confident are opened without being asked for by name."""
+
+
+def identify(target: Target, **storage: Any) -> list[Identification]:
+    """Every format that recognises the target, most confident first (empty: none).
+
+    Reads small windows at the head and tail only.  Raises `SourceError` when the target cannot be read.
+    """
+    opened = open_target(target, **storage)
+    try:
+        return identify_source(opened)
+    finally:
+        if opened is not target:
+            opened.close()
+
+
+def identify_source(source: Source | Tree) -> list[Identification]:
+    """`identify` for what is open already."""
+    found: list[Identification] = []
+    for _, probe in probes():
+        try:
+            candidate = probe(source)
+        except ExhumeError as error:
+            if error.code.startswith("EX-6"):  # the source failed, not the guess
+                raise
+            continue
+        if candidate is not None:
+            found.append(candidate)
+    return sorted(found, key=lambda c: (-c.confidence, c.format))
+
+
+def open_archive(
+    target: Target,
+    *,
+    format: str | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    storage_options: dict[str, Any] | None = None,
+    offset: int = 0,
+    length: int | None = None,
+    **options: Any,
+) -> Archive:
+    """Opens an archive for reading; see `exhume.open`."""
+    opened = open_target(target, storage_options=storage_options, offset=offset, length=length)
+    try:
+        described = get_format(format) if format else get_format(recognise(opened))
+        archive: Archive = described.hook("open")(opened, limits=limits, **options)
+    except BaseException:
+        if opened is not target:
+            opened.close()
+        raise
+    return archive
+
+
+def recognise(source: Source | Tree) -> str:
+    """The id of the one format to open the source with; raises `UnrecognizedFormatError`."""
+    candidates = identify_source(source)
+    if candidates and candidates[0].confidence >= SURE:
+        return candidates[0].format
+    span = Span(source.name, 0, 0)
+    if not candidates:
+        raise UnrecognizedFormatError("no known archive format (force one with --as FORMAT)", span=span)
+    guesses = ", ".join(f"{c.format} ({c.confidence:.0%})" for c in candidates)
+    raise UnrecognizedFormatError("not sure which format this is (choose with --as FORMAT)", span=span, actual=guesses)

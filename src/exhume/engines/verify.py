@@ -1,0 +1,69 @@
+"""The verify engine: opens what can be opened and collects what the format's rules find; failures become findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from exhume.archive import Progress, no_progress
+from exhume.errors import ExhumeError
+from exhume.findings import Finding, Severity
+from exhume.engines.identify import recognise
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.registry import get_format
+from exhume.source import Target, open_target
+
+
+class Verification:
+    """The findings of one target, lazily; `format` is known once iteration has begun."""
+
+    def __init__(
+        self,
+        target: Target,
+        *,
+        format: str | None = None,
+        limits: Limits = DEFAULT_LIMITS,
+        quick: bool = False,
+        jobs: int = 1,
+        progress: Progress = no_progress,
+        **storage: Any,
+    ) -> None:
+        self.target = target
+        self.format = format
+        self.errors = 0
+        self._options = {"quick": quick, "jobs": jobs, "progress": progress}
+        self._limits = limits
+        self._storage = storage
+
+    @property
+    def ok(self) -> bool:
+        """Whether no finding was an error (after iteration)."""
+        return self.errors == 0
+
+    def __iter__(self) -> Iterator[Finding]:
+        """Findings as they are made.  Raises `SourceError` when reading itself fails."""
+        source = open_target(self.target, **self._storage)
+        try:
+            for finding in self._findings(source):
+                if finding.severity is Severity.ERROR:
+                    self.errors += 1
+                yield finding
+        finally:
+            if source is not self.target:
+                source.close()
+
+    def _findings(self, source: Any) -> Iterator[Finding]:
+        try:
+            if self.format is None:
+                self.format = recognise(source)
+            archive = get_format(self.format).hook("open")(source, limits=self._limits)
+            yield from archive.verify(**self._options)
+        except ExhumeError as error:
+            if error.code.startswith("EX-6"):
+                raise
+            yield Finding.from_error(error)
+
+
+def verify(target: Target, **options: Any) -> Iterator[Finding]:
+    """Every broken rule of an archive as findings; see `Verification` for the options."""
+    return iter(Verification(target, **options))

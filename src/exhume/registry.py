@@ -1,0 +1,141 @@
+"""The formats: each subpackage of `exhume.formats` describes itself with a `FORMAT`; hooks are imported when used."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from exhume import formats as _formats
+from exhume.errors import Span, UnrecognizedFormatError, UnsupportedOperationError
+from exhume.findings import RuleTable
+
+if TYPE_CHECKING:
+    from exhume.archive import Writer
+    from exhume.source import Source, Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Identification:
+    """One candidate format for some bytes: how sure (0..1), where, and why."""
+
+    format: str
+    confidence: float
+    span: Span
+    evidence: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form documented for `exhume identify --json`."""
+        return {
+            "format": self.format,
+            "confidence": round(self.confidence, 3),
+            "span": self.span.to_dict(),
+            "evidence": list(self.evidence),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Bytes that betray a format: `magic` found at `offset` from the start of an archive (carving, identification)."""
+
+    magic: bytes
+    offset: int = 0
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """What exhume knows about a format before importing its code.
+
+    Hooks are `"module:attribute"` texts, relative to the format's package:
+
+    - `open(source_or_tree, *, limits, **options) -> Archive`
+    - `probe(source_or_tree) -> Identification | None`, from a few small reads at head and tail
+    - `create(target, **options) -> Writer`, None for read-only formats
+    - `rules -> RuleTable`
+    - `salvage(source_or_tree, output, *, limits, progress, **options) -> SalvageReport`
+    - `locate(source, hit_offset, *, limits) -> CarvedArchive | None`
+    """
+
+    id: str
+    title: str
+    package: str
+    container: str  # "file" or "directory"
+    content: str  # "members" or "records"
+    extensions: tuple[str, ...] = ()
+    signatures: tuple[Signature, ...] = ()
+    codecs: tuple[str, ...] = ()
+    open: str = "reader:open_archive"
+    probe: str = "probe:probe"
+    create: str | None = "writer:create"
+    rules: str = "checks:RULES"
+    salvage: str | None = None
+    locate: str | None = None
+    cli: str | None = "cli"
+    verbs: tuple[str, ...] = field(default=())
+    limitations: tuple[str, ...] = ()
+
+    def hook(self, name: str) -> Any:
+        """The object behind a hook; raises `UnsupportedOperationError` when the format has none."""
+        text = getattr(self, name)
+        if text is None:
+            raise UnsupportedOperationError(f"{self.id} archives cannot do this: no {name}")
+        return resolve(self.package, text)
+
+    def has(self, name: str) -> bool:
+        """Whether the format has that hook."""
+        return getattr(self, name) is not None
+
+
+@functools.cache
+def resolve(package: str, text: str) -> Any:
+    """The module or attribute that `"module"` or `"module:attribute"` names, relative to `package`."""
+    module, _, attribute = text.partition(":")
+    found: Any = importlib.import_module(f"{package}.{module}")
+    return getattr(found, attribute) if attribute else found
+
+
+@functools.cache
+def formats() -> dict[str, Format]:
+    """All formats by id, in alphabetical order."""
+    found: dict[str, Format] = {}
+    for module in sorted(pkgutil.iter_modules(_formats.__path__), key=lambda m: m.name):
+        described: Format = importlib.import_module(f"{_formats.__name__}.{module.name}").FORMAT
+        found[described.id] = described
+    return dict(sorted(found.items()))
+
+
+def get_format(id: str) -> Format:
+    """The format of that id; raises `UnrecognizedFormatError` naming the known ones."""
+    known = formats()
+    try:
+        return known[id]
+    except KeyError:
+        raise UnrecognizedFormatError(
+            "unknown format", code="EX-103", expected=f"one of {', '.join(known)}", actual=id
+        ) from None
+
+
+def rules_of(described: Format) -> RuleTable:
+    """The rule table of a format."""
+    table: RuleTable = described.hook("rules")
+    return table
+
+
+def probes() -> Iterator[tuple[Format, Callable[[Source | Tree], Identification | None]]]:
+    """Every format with its probe."""
+    for described in formats().values():
+        yield described, described.hook("probe")
+
+
+def create_archive(target: Any, format: str, **options: Any) -> Writer:
+    """A writer for a new archive at `target` (path); see `exhume.create`.
+
+    A context manager: leaving it finishes the archive, an exception leaves nothing that looks whole.  Raises
+    `UnsupportedOperationError` for read-only formats and `WriterError` for options that make no sense.
+    """
+    writer: Writer = get_format(format).hook("create")(target, **options)
+    return writer
