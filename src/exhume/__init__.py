@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from exhume.archive import Archive, Entry, MemberArchive, RecordArchive, Writer
-    from exhume.errors import ExhumeError, Span
-    from exhume.findings import Finding, Severity
     from exhume.engines.identify import identify
     from exhume.engines.identify import open_archive as open  # noqa: A004 - like gzip.open
+    from exhume.engines.verify import verify
+    from exhume.errors import ExhumeError, Span
+    from exhume.findings import Finding, Severity
     from exhume.limits import Limits
     from exhume.registry import Identification
     from exhume.registry import create_archive as create
-    from exhume.engines.verify import verify
 
 __version__ = "0.1.0"
 

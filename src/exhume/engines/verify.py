@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from exhume.archive import Progress, no_progress
+from exhume.engines.identify import recognise
 from exhume.errors import ExhumeError
 from exhume.findings import Finding, Severity
-from exhume.engines.identify import recognise
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import get_format
 from exhume.source import Target, open_target
