@@ -150,6 +150,10 @@ class MemberArchive(Archive):
         for start in range(0, size, chunk_size):
             yield self.read_member(name, start, min(size, start + chunk_size))
 
+    def stored_range(self, name: str) -> tuple[Source, int, int] | None:
+        """Where a member lies uncompressed, checked, as `(source, start, end)`; None when its bytes need decoding."""
+        return None
+
     def open_member(self, name: str) -> BinaryIO:
         """A member as a seekable, buffered binary file."""
         return io.BufferedReader(MemberFile(self, name))
