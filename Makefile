@@ -11,7 +11,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 ANYPY   = $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))
 
 .DEFAULT_GOAL := generated
-.PHONY: setup kernel generated check-generated clean
+.PHONY: setup node kernel generated check-generated ksy-lint test lint types clean
 
 setup: $(STAMP) $(KSTAMP)  ## .venv with exhume (editable) and what its tests and linters need
 
@@ -38,6 +38,21 @@ generated:  ## compile ksy/ into generated/exhume_ksy/ if it changed (KSC=... na
 
 check-generated:  ## fail when generated/ does not match ksy/
 	@$(ANYPY) tools/generate.py --check
+
+node: $(STAMP)
+	@$(BIN)/python -m tools.nodejs
+
+ksy-lint: node  ## check ksy/ against the Kaitai style guide and the traps of the toolchain
+	@$(BIN)/python -m tools.ksy_lint
+
+test: setup node  ## run every test (ARGS=... is passed to pytest)
+	$(BIN)/python -m pytest -n auto --dist loadgroup $(ARGS)
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+
+types: $(STAMP)
+	$(BIN)/mypy
 
 clean:  ## remove everything that can be made again
 	rm -rf $(VENV) .venv-node node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/.cache

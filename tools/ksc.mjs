@@ -1,6 +1,7 @@
 // A small command line around the JavaScript build of kaitai-struct-compiler, which comes without one.
 //
 //   node tools/ksc.mjs compile --target python --out DIR [--debug] FILE.ksy...
+//   node tools/ksc.mjs dump FILE.ksy...        prints {file: {"spec": ...} or {"error": ...}} as JSON
 //   node tools/ksc.mjs versions
 //
 // The YAML is read as the Web IDE reads it (js-yaml, CORE_SCHEMA), so both trip over the same things.
@@ -44,6 +45,14 @@ export async function compileFile(compiler, file, target, debug) {
   }
 }
 
+function dump(file) {
+  try {
+    return { spec: loadSpec(file) };
+  } catch (error) {
+    return { error: messageOf(error) };
+  }
+}
+
 async function compileAll(options, files) {
   const compiler = require("kaitai-struct-compiler");
   const outputs = new Map();
@@ -63,7 +72,13 @@ async function main(argv) {
     for (const [name, version] of compilerVersions()) console.log(`${name} ${version}`);
     return;
   }
-  if (command !== "compile") throw new Error("usage: ksc.mjs compile --target NAME --out DIR [--debug] FILE.ksy... | versions");
+  if (command === "dump") {
+    console.log(JSON.stringify(Object.fromEntries(rest.map((file) => [file, dump(file)]))));
+    return;
+  }
+  if (command !== "compile") {
+    throw new Error("usage: ksc.mjs compile --target NAME --out DIR [--debug] FILE.ksy... | dump FILE.ksy... | versions");
+  }
   const options = { target: "python", out: "", debug: false };
   const files = [];
   while (rest.length > 0) {

@@ -104,3 +104,17 @@ def ensure_packages(*, install: bool = True, browser: bool = False, root: Path =
         raise NodeError(f"npm ci failed:\n{done.stdout}{done.stderr}")
     stamp.write_text(f"{wanted}\n{'browser' if browser else ''}\n")
     return node
+
+
+def main() -> int:
+    """Puts Node.js and the pinned packages in place; returns the exit status."""
+    try:
+        ensure_packages(browser="browser" in sys.argv[1:])
+    except NodeError as error:
+        print(f"Node.js: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,147 @@
+"""Opens specifications with samples in Python and in JavaScript, as trees that can be compared."""
+
+from __future__ import annotations
+
+import base64
+import enum
+import functools
+import importlib
+import json
+import math
+import subprocess
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kaitaistruct import KaitaiStream, KaitaiStruct
+
+from tools import ksy_lint, nodejs
+
+ROOT = nodejs.ROOT
+TWIN = Path(__file__).with_name("webide_twin.mjs")
+Case = tuple[str, Path]
+
+
+def spec_ids() -> list[str]:
+    """Returns the id of every specification."""
+    return sorted(file.stem for file in (ROOT / "ksy").glob("*.ksy"))
+
+
+def cases() -> list[Case]:
+    """Returns every (specification, sample)."""
+    return [(name, sample) for name in spec_ids() for sample in ksy_lint.samples(ROOT, name)]
+
+
+def case_id(case: Case) -> str:
+    """Names a case in a test's id."""
+    return case[1].stem
+
+
+def node_or_skip() -> tuple[str, ...]:
+    """Returns the command that runs Node.js with the pinned packages in place, or skips the test."""
+    try:
+        return nodejs.ensure_packages(install=False)
+    except nodejs.NodeError as error:
+        pytest.skip(f"{error} (`make test` installs it)")
+
+
+def class_name(name: str) -> str:
+    """Returns the name of the class generated for a specification."""
+    return "".join(word[:1].upper() + word[1:] for word in name.split("_"))
+
+
+def camel(name: str) -> str:
+    """Returns a field's name as the compiler writes it in JavaScript."""
+    first, *rest = name.split("_")
+    return first + "".join(word[:1].upper() + word[1:] for word in rest)
+
+
+def run_twin(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Opens each {"spec", "sample", "args"} in the Node twin of the Web IDE."""
+    command = [*node_or_skip(), str(TWIN)]
+    done = subprocess.run(command, input=json.dumps(items), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    results: list[dict[str, Any]] = json.loads(done.stdout)
+    return results
+
+
+def twin_item(name: str, sample: Path) -> dict[str, Any]:
+    """Returns the twin's input for a case."""
+    args = ksy_lint.arguments(sample, name) or []
+    return {"spec": str(ROOT / "ksy" / f"{name}.ksy"), "sample": str(sample), "args": args}
+
+
+@functools.cache
+def twin_results() -> dict[str, dict[str, Any]]:
+    """Returns the twin's result for every sample, by the sample's stem; one Node.js process for all."""
+    todo = cases()
+    return {
+        case_id(case): result for case, result in zip(todo, run_twin([twin_item(*case) for case in todo]), strict=True)
+    }
+
+
+def python_tree(name: str, data: bytes, args: list[Any]) -> Any:
+    """Parses `data` with the generated Python class and returns the tree in the twin's form."""
+    parser = getattr(importlib.import_module(f"exhume_ksy.{name}"), class_name(name))
+    return _visit(parser(*args, KaitaiStream(BytesIO(data))), "", {})
+
+
+def _visit(value: Any, where: str, seen: dict[int, str]) -> Any:
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"$float": {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(value)]}
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if isinstance(value, (bytes, bytearray)):
+        return {"$bytes": base64.b64encode(value).decode()}
+    if isinstance(value, list):
+        return [_visit(item, f"{where}/{index}", seen) for index, item in enumerate(value)]
+    assert isinstance(value, KaitaiStruct), type(value)
+    if id(value) in seen:
+        return {"$ref": seen[id(value)]}
+    seen[id(value)] = where
+    names = {name for name in vars(value) if not name.startswith("_")}
+    names |= {name for name, item in vars(type(value)).items() if isinstance(item, property)}
+    tree: dict[str, Any] = {"$type": type(value).__name__}
+    for name in sorted(names, key=camel):
+        inner = _visit(getattr(value, name), f"{where}/{camel(name)}", seen)
+        if inner is not None:
+            tree[camel(name)] = inner
+    return tree
+
+
+def differences(python: Any, javascript: Any, where: str = "") -> list[str]:
+    """Returns where the trees differ, beyond what JavaScript cannot do.
+
+    Its numbers are doubles, so integers above 2^53 are compared as such; and browsers decode ISO-8859-1 as
+    windows-1252.
+    """
+    if isinstance(python, dict) and isinstance(javascript, dict):
+        found = [f"{where}/{key}: only in one" for key in sorted(set(python) ^ set(javascript))]
+        for key in sorted(set(python) & set(javascript)):
+            found += differences(python[key], javascript[key], f"{where}/{key}")
+        return found
+    if isinstance(python, list) and isinstance(javascript, list) and len(python) == len(javascript):
+        return [
+            line
+            for i, pair in enumerate(zip(python, javascript, strict=True))
+            for line in differences(*pair, f"{where}/{i}")
+        ]
+    if isinstance(python, int) and not isinstance(python, bool) and abs(python) > 2**53:
+        same = isinstance(javascript, (int, float)) and float(python) == float(javascript)
+    elif isinstance(python, str) and isinstance(javascript, str):
+        same = javascript in (python, _as_windows_1252(python))
+    else:
+        same = type(python) is type(javascript) and python == javascript
+    return [] if same else [f"{where}: {python!r} in Python, {javascript!r} in JavaScript"]
+
+
+def _as_windows_1252(text: str) -> str:
+    """Decodes Latin-1 text again as browsers do; the five unassigned bytes stay what they are."""
+    try:
+        data = text.encode("latin-1")
+    except UnicodeEncodeError:
+        return text
+    return "".join(bytes([byte]).decode("cp1252", "ignore") or chr(byte) for byte in data)

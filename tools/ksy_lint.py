@@ -1,0 +1,355 @@
+"""Checks the specifications in `ksy/` against the Kaitai style guide and the traps of the toolchain.
+
+    python tools/ksy_lint.py [--root DIR]
+
+The JavaScript compiler computes style warnings and drops them; they are fetched and reported here too.  Each problem
+is one line, `file: where: what`.  Needs Node.js (to read YAML exactly as the Web IDE reads it); standard library only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import keyword
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tools import nodejs
+
+SECTIONS = ["meta", "doc", "doc-ref", "to-string", "params", "seq", "instances", "types", "enums"]
+META = [
+    *("id", "title", "application", "file-extension", "xref", "tags", "license"),
+    *("ks-version", "imports", "encoding", "endian", "bit-endian"),
+]
+META_NESTED = ["encoding", "endian", "bit-endian"]
+META_NEEDED = ["id", "title", "license", "ks-version"]
+ATTRIBUTE = [
+    *("id", "-orig-id", "io", "pos", "value", "size", "size-eos", "type", "enum", "terminator", "include", "consume"),
+    *("eos-error", "pad-right", "encoding", "process", "valid", "contents", "repeat", "repeat-expr", "repeat-until"),
+    *("if", "doc", "doc-ref"),
+]
+# The guide lets doc-ref and the attributes of one kind stand in any order; these share a rank.
+ALIKE = {"contents": "valid", "repeat-until": "repeat-expr", "value": "pos"}
+LICENSES = {"CC0-1.0", "MIT"}
+PROCESSES = ("zlib", "xor(", "rol(", "ror(")
+ENCODING = re.compile(r"ASCII|UTF-8|UTF-16[LB]E|UTF-32[LB]E|ISO-8859-([1-9]|1[0-6])|windows-125[0-8]|IBM437|Shift_JIS")
+NAME = re.compile(r"[a-z][a-z0-9_]*")
+PATH = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*")
+MAX_SAFE = 2**53
+Problem = tuple[str, str]
+
+
+def read_specs(files: list[Path], node: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """Returns {id: {"spec": ...} or {"error": ...}} of the specification files."""
+    script = str(nodejs.ROOT / "tools" / "ksc.mjs")
+    done = subprocess.run([*node, script, "dump", *map(str, files)], capture_output=True, text=True, check=True)
+    loaded: dict[str, dict[str, Any]] = json.loads(done.stdout)
+    return {Path(name).stem: value for name, value in loaded.items()}
+
+
+def compiler_problems(files: list[Path], node: tuple[str, ...]) -> list[str]:
+    """Returns what the compiler has to say about the specifications: its warnings, or the error that stopped it."""
+    script = str(nodejs.ROOT / "tools" / "ksc_internals.mjs")
+    found: dict[str, None] = {}
+    done = subprocess.run([*node, script, "warnings", *map(str, files)], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return [done.stderr.strip()]
+    for problem in json.loads(done.stdout):
+        found[" ".join(problem["text"].split())] = None
+    return list(found)
+
+
+def forbidden_modules(root: Path) -> set[str]:
+    """Returns the module names a specification must not take: the standard library's and our dependencies'."""
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = [
+        *project["dependencies"],
+        *(item for extra in project["optional-dependencies"].values() for item in extra),
+    ]
+    names = {re.split(r"[^A-Za-z0-9_-]", item)[0].lower().replace("-", "_") for item in wanted}
+    return {*sys.stdlib_module_names, *names, "kaitaistruct", "debug", "exhume_ksy"}
+
+
+def check_text(text: str) -> Iterator[Problem]:
+    """Yields what is wrong with the file as text."""
+    if "\r" in text:
+        yield "file", "line ends must be LF"
+    if not text.endswith("\n") or text.endswith("\n\n"):
+        yield "file", "must end with exactly one newline"
+    lines = text.splitlines()
+    for number, line in enumerate(lines, 1):
+        where = f"line {number}"
+        if "\t" in line:
+            yield where, "tab"
+        if line != line.rstrip():
+            yield where, "trailing blanks"
+        if line.startswith("---"):
+            yield where, "no document marker"
+        if (
+            (len(line) - len(line.lstrip(" "))) % 2
+            and not line.lstrip().startswith("#")
+            and not _in_block(lines, number)
+        ):
+            yield where, "indentation is not a multiple of two"
+        key = re.fullmatch(r"( *)[\w-]+:", line)
+        following = lines[number] if number < len(lines) else ""
+        if key and re.match(re.escape(key[1]) + r"- ", following):
+            yield where, "a list is indented under its key"
+
+
+def _in_block(lines: list[str], number: int) -> bool:
+    """Says whether a line (counted from 1) continues a block scalar, whose inner indentation is free."""
+    indent = len(lines[number - 1]) - len(lines[number - 1].lstrip(" "))
+    for line in reversed(lines[: number - 1]):
+        if line.strip() and len(line) - len(line.lstrip(" ")) < indent:
+            if re.search(r":\s*[|>][+-]?\s*$", line):
+                return True
+            indent = len(line) - len(line.lstrip(" "))
+    return False
+
+
+def check_order(where: str, keys: list[str], order: list[str]) -> Iterator[Problem]:
+    """Yields a problem for unknown keys and for the first pair in the wrong order; `-webide-...` may stand anywhere."""
+    last = -1
+    for key in keys:
+        if key.startswith("-") and key not in order:
+            continue
+        if key not in order:
+            yield where, f"key {key} is not allowed here"
+            continue
+        rank = order.index(ALIKE.get(key, key))
+        if rank < last:
+            yield where, f"key {key} stands too late; the order is {', '.join(order)}"
+            return
+        last = rank
+
+
+def check_name(where: str, name: object) -> Iterator[Problem]:
+    """Yields what is wrong with an identifier."""
+    if not isinstance(name, str) or not NAME.fullmatch(name):
+        yield where, f"{name!r} is not lower_snake_case"
+    elif keyword.iskeyword(name) or name == "self":
+        yield where, f"{name} is a Python keyword"
+
+
+def check_doc(where: str, value: object) -> Iterator[Problem]:
+    """Yields what is wrong with a `doc` or `doc-ref`."""
+    for text in value if isinstance(value, list) else [value]:
+        if not isinstance(text, str) or not text.strip():
+            yield where, "empty documentation"
+            continue
+        if "\\" in text or '"""' in text:
+            yield where, "no backslash and no triple quotes in documentation: they reach the docstrings unescaped"
+        if any(len(line) > 80 and "://" not in line for line in text.splitlines()):
+            yield where, "documentation is wrapped at 80 columns"
+
+
+def walk_values(where: str, value: object) -> Iterator[tuple[str, object]]:
+    """Yields every scalar in a specification with its path."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from walk_values(f"{where}/{key}", inner)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from walk_values(f"{where}/{index}", inner)
+    else:
+        yield where, value
+
+
+def check_plain_name(where: str, attribute: dict[str, Any], key: str, prefix: str) -> Iterator[Problem]:
+    """Yields a problem when a size, count or position is a plain name without its prefix."""
+    value = attribute.get(key)
+    if isinstance(value, str) and PATH.fullmatch(value) and value not in ("true", "false"):
+        name = value.rsplit(".", 1)[-1]
+        if not name.startswith(prefix) and name not in ("size", "length", "pos"):
+            yield where, f"{key}: {value} must be named {prefix}..."
+
+
+def check_attribute(where: str, attribute: dict[str, Any]) -> Iterator[Problem]:
+    """Yields what is wrong with a field, an instance or a parameter."""
+    yield from check_order(where, list(attribute), ATTRIBUTE)
+    yield from check_plain_name(where, attribute, "size", "len_")
+    yield from check_plain_name(where, attribute, "repeat-expr", "num_")
+    yield from check_plain_name(where, attribute, "pos", "ofs_")
+    if "encoding" in attribute and not ENCODING.fullmatch(str(attribute["encoding"])):
+        yield where, f"encoding {attribute['encoding']} is not spelled canonically"
+    if "process" in attribute and not str(attribute["process"]).startswith(PROCESSES):
+        yield where, "a custom process does not work in the Web IDE: describe the payload in a schema of its own"
+    switch = attribute.get("type")
+    if isinstance(switch, dict) and "_" not in switch.get("cases", {}) and "doc" not in attribute:
+        yield where, "a switch without the case _ falls back to raw bytes: say in doc what that means"
+    for key in ("doc", "doc-ref"):
+        if key in attribute:
+            yield from check_doc(f"{where}/{key}", attribute[key])
+
+
+def check_enum(where: str, enum: dict[str, Any]) -> Iterator[Problem]:
+    """Yields what is wrong with an enumeration."""
+    for key, value in enum.items():
+        if not re.fullmatch(r"-?\d+", key) or abs(int(key)) > MAX_SAFE:
+            yield f"{where}/{key}", "an enum key is an integer of at most 2^53: compare bytes instead"
+        yield from check_name(f"{where}/{key}", value.get("id") if isinstance(value, dict) else value)
+        if isinstance(value, dict):
+            for inner in ("doc", "doc-ref"):
+                if inner in value:
+                    yield from check_doc(f"{where}/{key}/{inner}", value[inner])
+
+
+def check_type(where: str, spec: dict[str, Any], *, nested: bool = True) -> Iterator[Problem]:
+    """Yields what is wrong with a type and everything in it."""
+    yield from check_order(where or "/", list(spec), SECTIONS)
+    meta = spec.get("meta", {})
+    if nested:
+        yield from check_order(f"{where}/meta", list(meta), META_NESTED)
+    if "encoding" in meta and not ENCODING.fullmatch(str(meta["encoding"])):
+        yield f"{where}/meta", f"encoding {meta['encoding']} is not spelled canonically"
+    if "doc" not in spec:
+        yield where or "/", "a type needs a doc"
+    for key in ("doc", "doc-ref"):
+        if key in spec:
+            yield from check_doc(f"{where}/{key}", spec[key])
+    for section in ("params", "seq"):
+        for index, attribute in enumerate(spec.get(section, [])):
+            inner = f"{where}/{section}/{attribute.get('id', index)}"
+            if "id" in attribute:
+                yield from check_name(inner, attribute["id"])
+            yield from check_attribute(inner, attribute)
+    for name, attribute in spec.get("instances", {}).items():
+        yield from check_name(f"{where}/instances", name)
+        yield from check_attribute(f"{where}/instances/{name}", attribute)
+    for name, inner_spec in spec.get("types", {}).items():
+        yield from check_name(f"{where}/types", name)
+        yield from check_type(f"{where}/types/{name}", inner_spec)
+    for name, enum in spec.get("enums", {}).items():
+        yield from check_name(f"{where}/enums", name)
+        yield from check_enum(f"{where}/enums/{name}", enum)
+
+
+def check_meta(name: str, meta: dict[str, Any], known: set[str], forbidden: set[str]) -> Iterator[Problem]:
+    """Yields what is wrong with the top-level `meta`."""
+    yield from check_order("/meta", list(meta), META)
+    for key in META_NEEDED:
+        if key not in meta:
+            yield "/meta", f"{key} is missing"
+    if meta.get("id") != name:
+        yield "/meta/id", f"must be the file's name, {name}"
+    if name in forbidden or keyword.iskeyword(name):
+        yield "/meta/id", f"{name} is the name of a Python module we use"
+    if not isinstance(meta.get("ks-version", ""), str):
+        yield "/meta/ks-version", "must be quoted: 0.10 is read as 0.1"
+    if meta.get("license", "MIT") not in LICENSES:
+        yield "/meta/license", f"must be one of {', '.join(sorted(LICENSES))}"
+    for key in ("xref", "tags"):
+        values = list(meta.get(key, []))
+        if values != sorted(values):
+            yield f"/meta/{key}", "must be sorted"
+    for other in meta.get("imports", []):
+        if not isinstance(other, str) or not NAME.fullmatch(other):
+            yield "/meta/imports", f"{other}: only bare names of sibling files work everywhere"
+        elif other not in known:
+            yield "/meta/imports", f"{other}: there is no ksy/{other}.ksy"
+
+
+def check_samples(root: Path, name: str, spec: dict[str, Any]) -> Iterator[Problem]:
+    """Yields what is missing for the specification to be opened with a sample."""
+    found = samples(root, name)
+    if not found:
+        yield "sample", f"tests/samples/ksy/{name}.bin is missing"
+    for sample in found:
+        given = arguments(sample, name)
+        if given is None and spec.get("params"):
+            yield "sample", f"{sample.name} needs {name}.args.json, a JSON list with the parameters' values"
+        elif given is not None and len(given) != len(spec.get("params", [])):
+            yield "sample", f"{sample.name}: {len(given)} arguments for {len(spec.get('params', []))} parameters"
+
+
+def samples(root: Path, name: str) -> list[Path]:
+    """Returns the sample files of a specification: `<id>.bin` and `<id>-<what>.bin`."""
+    folder = root / "tests" / "samples" / "ksy"
+    return sorted([*folder.glob(f"{name}.bin"), *folder.glob(f"{name}-*.bin")])
+
+
+def arguments(sample: Path, name: str) -> list[Any] | None:
+    """Returns the parameters a sample is opened with, from `<sample>.args.json` or else `<id>.args.json`."""
+    for file in (sample.with_suffix(".args.json"), sample.with_name(f"{name}.args.json")):
+        if file.exists():
+            values: list[Any] = json.loads(file.read_text(encoding="utf-8"))
+            return values
+    return None
+
+
+def check_specs(root: Path, loaded: dict[str, dict[str, Any]], forbidden: set[str]) -> Iterator[str]:
+    """Yields one line per problem in the loaded specifications."""
+    imported = {other for item in loaded.values() for other in item.get("spec", {}).get("meta", {}).get("imports", [])}
+    for name, item in sorted(loaded.items()):
+        problems = list(check_text((root / "ksy" / f"{name}.ksy").read_bytes().decode("utf-8")))
+        if "error" in item:
+            problems.append(("file", " ".join(item["error"].split())))
+        else:
+            spec = item["spec"]
+            problems.extend(check_meta(name, spec.get("meta", {}), set(loaded), forbidden))
+            problems.extend(check_type("", spec, nested=False))
+            problems.extend(check_samples(root, name, spec))
+            clash = sorted(set(spec.get("types", {})) & set(loaded))
+            problems.extend(("/types", f"{other} is also a specification's name") for other in clash)
+            for where, value in walk_values("", spec):
+                if isinstance(value, float) or (isinstance(value, int) and abs(value) > MAX_SAFE):
+                    problems.append((where, f"{value}: quote integers above 2^53"))
+                if (
+                    name in imported
+                    and isinstance(value, str)
+                    and "/doc" not in where
+                    and re.search(r"\b_root\b", value)
+                ):
+                    problems.append((where, "_root in an imported specification is not the file: pass a parameter"))
+        for where, what in problems:
+            yield f"ksy/{name}.ksy: {where}: {what}"
+
+
+def lint(root: Path) -> list[str]:
+    """Returns every problem with the specifications under `root`, one line each.
+
+    Raises:
+        nodejs.NodeError: Node.js cannot be had.
+    """
+    node = nodejs.ensure_packages()
+    files = sorted((root / "ksy").glob("*.ksy"))
+    strays = [path for path in sorted((root / "ksy").rglob("*.ksy")) if path not in files]
+    found = [
+        f"{stray.relative_to(root)}: specifications lie flat in ksy/, or the Web IDE cannot import them"
+        for stray in strays
+    ]
+    if not files:
+        return found
+    loaded = read_specs(files, node)
+    found.extend(check_specs(root, loaded, forbidden_modules(root)))
+    return found or [f"compiler: {text}" for text in compiler_problems(files, node)]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the command line; returns the exit status."""
+    parser = argparse.ArgumentParser(description="Lint the Kaitai Struct specifications in ksy/.")
+    parser.add_argument(
+        "--root", type=Path, default=nodejs.ROOT, help="the folder that holds ksy/ and tests/samples/ksy/"
+    )
+    root = parser.parse_args(argv).root.resolve()
+    try:
+        problems = lint(root)
+    except nodejs.NodeError as error:
+        print(f"ksy-lint: {error}", file=sys.stderr)
+        return 1
+    for problem in problems:
+        print(problem)
+    print(f"ksy-lint: {len(problems)} problems" if problems else "ksy-lint: no problems", file=sys.stderr)
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
