@@ -61,6 +61,13 @@ cdef inline Fault read_record(chars data, Py_ssize_t size, Py_ssize_t offset, Re
     return FINE
 
 
+cdef inline Record nothing() noexcept nogil:
+    cdef Record record
+    record.start = record.stop = 0
+    record.length = 0
+    return record
+
+
 cdef fail(Fault fault, Py_ssize_t offset, uint64_t length):
     if fault == PAST:
         raise MalformedRecords(OVERRUN, offset, length)
@@ -109,7 +116,7 @@ cdef inline Py_ssize_t prefix_size(Py_ssize_t length) noexcept nogil:
 def split_records(const unsigned char[::1] payload not None):
     cdef chars data = pointer(payload)
     cdef Py_ssize_t size = payload.shape[0], offset = 0
-    cdef Record record
+    cdef Record record = nothing()
     cdef Fault fault
     cdef list out = []
     while offset < size:
@@ -124,10 +131,8 @@ def split_records(const unsigned char[::1] payload not None):
 def scan_records(const unsigned char[::1] payload not None):
     cdef chars data = pointer(payload)
     cdef Py_ssize_t size = payload.shape[0], offset = 0, count = 0, unsorted = -1
-    cdef Record record, previous, before, first
+    cdef Record record = nothing(), previous = nothing(), before = nothing(), here = nothing(), first = nothing()
     cdef Fault fault = FINE
-    first.start = first.stop = previous.start = previous.stop = before.start = before.stop = 0
-    cdef Py_ssize_t here_start = 0, here_stop = 0
     with nogil:
         while offset < size:
             fault = read_record(data, size, offset, &record)
@@ -137,14 +142,14 @@ def scan_records(const unsigned char[::1] payload not None):
                 first = record
             elif unsorted < 0 and compare(data + record.start, record.stop - record.start, data + previous.start,
                                           previous.stop - previous.start) < 0:
-                unsorted, before, here_start, here_stop = count, previous, record.start, record.stop
+                unsorted, before, here = count, previous, record
             previous = record
             count += 1
             offset = record.stop
     if fault != FINE:
         fail(fault, offset, record.length)
     return Scan(count, (first.start, first.stop), (previous.start, previous.stop), unsorted,
-                (before.start, before.stop), (here_start, here_stop))
+                (before.start, before.stop), (here.start, here.stop))
 
 
 def find_range(const unsigned char[::1] payload not None, bytes start, bytes stop):
@@ -152,7 +157,7 @@ def find_range(const unsigned char[::1] payload not None, bytes start, bytes sto
     cdef Py_ssize_t size = payload.shape[0], offset = 0, low
     cdef const unsigned char* bound
     cdef Py_ssize_t bound_size
-    cdef Record record
+    cdef Record record = nothing()
     cdef Fault fault = FINE
     if start:
         bound = start
@@ -185,7 +190,7 @@ def terminate_records(const unsigned char[::1] payload not None, bytes terminato
     cdef chars data = pointer(payload)
     cdef const unsigned char* end = terminator
     cdef Py_ssize_t size = payload.shape[0], offset = 0, total = 0, written = 0, end_size = len(terminator), length
-    cdef Record record
+    cdef Record record = nothing()
     cdef Fault fault = FINE
     cdef char* target
     cdef PyObject* out
@@ -283,7 +288,7 @@ def frame_terminated(const unsigned char[::1] text not None, bytes terminator no
 def take_records(const unsigned char[::1] data not None, Py_ssize_t budget):
     cdef chars source = pointer(data)
     cdef Py_ssize_t size = data.shape[0], offset = 0, total = 0
-    cdef Record record
+    cdef Record record = nothing()
     cdef Fault fault
     while offset < size:
         fault = read_record(source, size, offset, &record)

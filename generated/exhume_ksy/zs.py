@@ -1,0 +1,237 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import uleb128
+from . import zs_data_block
+from . import zs_index_block
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class Zs(KaitaiStruct):
+    """A read-only, sorted multiset of byte records in compressed, checksummed blocks
+    with a tree of index blocks over them, for fast lookup by prefix or range and
+    for streaming.
+    
+    A file is a magic number, a header, and blocks without gaps until the end.
+    Block payloads are compressed each on its own; `zs_data_block` and
+    `zs_index_block` describe them decompressed. Where the codec is `none` they
+    are opened in place.
+    
+    .. seealso::
+       ZS 0.10, On-disk layout - https://zs.readthedocs.io/en/latest/format.html
+    """
+    def __init__(self, _io, _parent=None, _root=None):
+        super(Zs, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._read()
+
+    def _read(self):
+        self.magic = self._io.read_bytes(8)
+        if not  ((self.magic == b"\xAB\x5A\x53\x66\x69\x4C\x65\x01") or (self.magic == b"\xAB\x5A\x53\x74\x6F\x42\x65\x01")) :
+            raise kaitaistruct.ValidationNotAnyOfError(self.magic, self._io, u"/seq/0")
+        self.len_header = self._io.read_u8le()
+        if not self.len_header <= self._io.size() - self._io.pos():
+            raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_header, self._io, u"/seq/1")
+        self._raw_header = self._io.read_bytes(self.len_header)
+        _io__raw_header = KaitaiStream(BytesIO(self._raw_header))
+        self.header = Zs.Header(_io__raw_header, self, self._root)
+        self.crc_header = self._io.read_u8le()
+
+
+    def _fetch_instances(self):
+        pass
+        self.header._fetch_instances()
+        _ = self.blocks
+        if hasattr(self, '_m_blocks'):
+            pass
+            for i in range(len(self._m_blocks)):
+                pass
+                self._m_blocks[i]._fetch_instances()
+
+
+        _ = self.root
+        if hasattr(self, '_m_root'):
+            pass
+            self._m_root._fetch_instances()
+
+
+    class Block(KaitaiStruct):
+        """One block with its framing."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(Zs.Block, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.len_body = uleb128.Uleb128(self._io)
+            _ = self.len_body
+            if not _.value <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationExprError(self.len_body, self._io, u"/types/block/seq/0")
+            self._raw_body = self._io.read_bytes(self.len_body.value)
+            _io__raw_body = KaitaiStream(BytesIO(self._raw_body))
+            self.body = Zs.BlockBody(_io__raw_body, self, self._root)
+            self.crc = self._io.read_u8le()
+
+
+        def _fetch_instances(self):
+            pass
+            self.len_body._fetch_instances()
+            self.body._fetch_instances()
+
+
+    class BlockBody(KaitaiStruct):
+        """What the block's checksum covers. Blocks of level 64 and above are
+        reserved for extensions and are to be ignored.
+        """
+        def __init__(self, _io, _parent=None, _root=None):
+            super(Zs.BlockBody, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.level = self._io.read_u1()
+            self.payload = self._io.read_bytes_full()
+
+
+        def _fetch_instances(self):
+            pass
+            _ = self.data_block
+            if hasattr(self, '_m_data_block'):
+                pass
+                self._m_data_block._fetch_instances()
+
+            _ = self.index_block
+            if hasattr(self, '_m_index_block'):
+                pass
+                self._m_index_block._fetch_instances()
+
+
+        @property
+        def data_block(self):
+            """The payload of a data block, where it is stored uncompressed."""
+            if hasattr(self, '_m_data_block'):
+                return self._m_data_block
+
+            if  ((self.level == 0) and (self._root.header.is_stored)) :
+                pass
+                _pos = self._io.pos()
+                self._io.seek(1)
+                self._raw__m_data_block = self._io.read_bytes_full()
+                _io__raw__m_data_block = KaitaiStream(BytesIO(self._raw__m_data_block))
+                self._m_data_block = zs_data_block.ZsDataBlock(_io__raw__m_data_block)
+                self._io.seek(_pos)
+
+            return getattr(self, '_m_data_block', None)
+
+        @property
+        def index_block(self):
+            """The payload of an index block, where it is stored uncompressed."""
+            if hasattr(self, '_m_index_block'):
+                return self._m_index_block
+
+            if  ((self.level >= 1) and (self.level <= 63) and (self._root.header.is_stored)) :
+                pass
+                _pos = self._io.pos()
+                self._io.seek(1)
+                self._raw__m_index_block = self._io.read_bytes_full()
+                _io__raw__m_index_block = KaitaiStream(BytesIO(self._raw__m_index_block))
+                self._m_index_block = zs_index_block.ZsIndexBlock(_io__raw__m_index_block)
+                self._io.seek(_pos)
+
+            return getattr(self, '_m_index_block', None)
+
+
+    class Header(KaitaiStruct):
+        """What describes the file as a whole."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(Zs.Header, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.ofs_root = self._io.read_u8le()
+            self.len_root = self._io.read_u8le()
+            self.len_file = self._io.read_u8le()
+            self.sha256_data = self._io.read_bytes(32)
+            self.codec = self._io.read_bytes(16)
+            self.len_metadata = self._io.read_u8le()
+            if not self.len_metadata <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_metadata, self._io, u"/types/header/seq/5")
+            self.metadata = self._io.read_bytes(self.len_metadata)
+            self.extensions = self._io.read_bytes_full()
+
+
+        def _fetch_instances(self):
+            pass
+
+        @property
+        def is_stored(self):
+            """Whether payloads are stored as they are (codec `none`)."""
+            if hasattr(self, '_m_is_stored'):
+                return self._m_is_stored
+
+            self._m_is_stored = self.codec == b"\x6E\x6F\x6E\x65\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
+            return getattr(self, '_m_is_stored', None)
+
+
+    @property
+    def blocks(self):
+        """Data, index and extension blocks until the end of the file."""
+        if hasattr(self, '_m_blocks'):
+            return self._m_blocks
+
+        _pos = self._io.pos()
+        self._io.seek(self.ofs_blocks)
+        self._m_blocks = []
+        i = 0
+        while not self._io.is_eof():
+            self._m_blocks.append(Zs.Block(self._io, self, self._root))
+            i += 1
+
+        self._io.seek(_pos)
+        return getattr(self, '_m_blocks', None)
+
+    @property
+    def is_complete(self):
+        """False in a file whose writing was never finished."""
+        if hasattr(self, '_m_is_complete'):
+            return self._m_is_complete
+
+        self._m_is_complete = self.magic == b"\xAB\x5A\x53\x66\x69\x4C\x65\x01"
+        return getattr(self, '_m_is_complete', None)
+
+    @property
+    def ofs_blocks(self):
+        """Where the first block starts."""
+        if hasattr(self, '_m_ofs_blocks'):
+            return self._m_ofs_blocks
+
+        self._m_ofs_blocks = 24 + self.len_header
+        return getattr(self, '_m_ofs_blocks', None)
+
+    @property
+    def root(self):
+        """The index block with which every search starts."""
+        if hasattr(self, '_m_root'):
+            return self._m_root
+
+        if  ((self.header.ofs_root <= self._io.size()) and (self.header.len_root <= self._io.size() - self.header.ofs_root)) :
+            pass
+            _pos = self._io.pos()
+            self._io.seek(self.header.ofs_root)
+            self._raw__m_root = self._io.read_bytes(self.header.len_root)
+            _io__raw__m_root = KaitaiStream(BytesIO(self._raw__m_root))
+            self._m_root = Zs.Block(_io__raw__m_root, self, self._root)
+            self._io.seek(_pos)
+
+        return getattr(self, '_m_root', None)
+
+

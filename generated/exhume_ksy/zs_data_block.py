@@ -1,0 +1,80 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import uleb128
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class ZsDataBlock(KaitaiStruct):
+    """The records of one data block, after decompression with the codec that the
+    file's header names: at least one, in ascending order of their bytes (equal
+    ones may follow each other). No record is smaller than any record of an
+    earlier data block.
+    
+    .. seealso::
+       ZS 0.10, Data block payload
+    """
+    def __init__(self, _io, _parent=None, _root=None):
+        super(ZsDataBlock, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._read()
+
+    def _read(self):
+        pass
+
+
+    def _fetch_instances(self):
+        pass
+        _ = self.records
+        if hasattr(self, '_m_records'):
+            pass
+            for i in range(len(self._m_records)):
+                pass
+                self._m_records[i]._fetch_instances()
+
+
+
+    class Record(KaitaiStruct):
+        """One record, an uninterpreted byte string."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ZsDataBlock.Record, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.len_data = uleb128.Uleb128(self._io)
+            _ = self.len_data
+            if not _.value <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationExprError(self.len_data, self._io, u"/types/record/seq/0")
+            self.data = self._io.read_bytes(self.len_data.value)
+
+
+        def _fetch_instances(self):
+            pass
+            self.len_data._fetch_instances()
+
+
+    @property
+    def records(self):
+        """One after the other to the end of the payload."""
+        if hasattr(self, '_m_records'):
+            return self._m_records
+
+        _pos = self._io.pos()
+        self._io.seek(0)
+        self._m_records = []
+        i = 0
+        while not self._io.is_eof():
+            self._m_records.append(ZsDataBlock.Record(self._io, self, self._root))
+            i += 1
+
+        self._io.seek(_pos)
+        return getattr(self, '_m_records', None)
+
+
