@@ -5,7 +5,7 @@ from cpython.ref cimport PyObject
 from libc.stdint cimport uint64_t
 from libc.string cimport memchr, memcmp, memcpy
 
-from exhume._pykernel import OVERLONG, OVERRUN, TRUNCATED, MalformedRecords, Scan
+from exhume._pykernel import OVERLONG, OVERRUN, TRUNCATED, MalformedRecordsError, Scan
 
 cdef extern from "Python.h":
     PyObject* PyBytes_FromStringAndSize(const char*, Py_ssize_t) except NULL
@@ -70,8 +70,8 @@ cdef inline Record nothing() noexcept nogil:
 
 cdef fail(Fault fault, Py_ssize_t offset, uint64_t length):
     if fault == PAST:
-        raise MalformedRecords(OVERRUN, offset, length)
-    raise MalformedRecords(OVERLONG if fault == LONG else TRUNCATED, offset)
+        raise MalformedRecordsError(OVERRUN, offset, length)
+    raise MalformedRecordsError(OVERLONG if fault == LONG else TRUNCATED, offset)
 
 
 cdef inline int compare(chars left, Py_ssize_t left_size, chars right, Py_ssize_t right_size) noexcept nogil:

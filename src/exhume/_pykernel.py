@@ -18,7 +18,7 @@ OVERLONG = "overlong"
 OVERRUN = "overrun"
 
 
-class MalformedRecords(ValueError):
+class MalformedRecordsError(ValueError):
     """A length-prefixed payload cannot be split.
 
     Attributes:
@@ -59,11 +59,11 @@ def read_uleb128(data: Buffer, offset: int) -> tuple[int, int]:
     """The value at `offset` and the offset after it.
 
     Raises:
-        MalformedRecords: `truncated` or `overlong`.
+        MalformedRecordsError: `truncated` or `overlong`.
     """
     size = len(data)
     if offset >= size:
-        raise MalformedRecords(TRUNCATED, offset)
+        raise MalformedRecordsError(TRUNCATED, offset)
     value = data[offset]
     if value < 0x80:
         return value, offset + 1
@@ -74,12 +74,12 @@ def read_uleb128(data: Buffer, offset: int) -> tuple[int, int]:
         byte = data[position]
         position += 1
         if byte == 0 or (shift == 63 and byte != 1):
-            raise MalformedRecords(OVERLONG, offset)
+            raise MalformedRecordsError(OVERLONG, offset)
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value, position
         shift += 7
-    raise MalformedRecords(TRUNCATED, offset)
+    raise MalformedRecordsError(TRUNCATED, offset)
 
 
 def build_uleb128(value: int) -> bytes:
@@ -106,7 +106,7 @@ def _next(data: Buffer, offset: int, size: int) -> tuple[int, int]:
         length, start = read_uleb128(data, offset)
     stop = start + length
     if stop > size:
-        raise MalformedRecords(OVERRUN, offset, length)
+        raise MalformedRecordsError(OVERRUN, offset, length)
     return start, stop
 
 
@@ -114,7 +114,7 @@ def split_records(payload: Buffer) -> list[bytes]:
     """Every record of a payload.
 
     Raises:
-        MalformedRecords: see there.
+        MalformedRecordsError: see there.
     """
     data = bytes(payload)
     size = len(data)
@@ -128,7 +128,7 @@ def split_records(payload: Buffer) -> list[bytes]:
             length, start = read_uleb128(data, offset)
         stop = start + length
         if stop > size:
-            raise MalformedRecords(OVERRUN, offset, length)
+            raise MalformedRecordsError(OVERRUN, offset, length)
         append(data[start:stop])
         offset = stop
     return out
@@ -138,7 +138,7 @@ def scan_records(payload: Buffer) -> Scan:
     """Counts the records of a payload and checks their order.
 
     Raises:
-        MalformedRecords: see there.
+        MalformedRecordsError: see there.
     """
     data = bytes(payload)
     size = len(data)
@@ -167,7 +167,7 @@ def find_range(payload: Buffer, start: bytes | None, stop: bytes | None) -> tupl
     The end is that of the payload when no record reaches `stop`.  A `None` does not bound.
 
     Raises:
-        MalformedRecords: in the part that had to be looked at.
+        MalformedRecordsError: in the part that had to be looked at.
     """
     data = bytes(payload)
     size = len(data)
@@ -193,7 +193,7 @@ def terminate_records(payload: Buffer, terminator: bytes) -> bytes:
     """Every record of a payload, each followed by the terminator.
 
     Raises:
-        MalformedRecords: see there.
+        MalformedRecordsError: see there.
     """
     records = split_records(payload)
     if not records:
@@ -235,14 +235,14 @@ def take_records(data: Buffer, budget: int) -> int:
     there.  Prefixes do not count towards the budget.
 
     Raises:
-        MalformedRecords: `overlong`.
+        MalformedRecordsError: `overlong`.
     """
     size = len(data)
     offset = total = 0
     while offset < size:
         try:
             start, stop = _next(data, offset, size)
-        except MalformedRecords as error:
+        except MalformedRecordsError as error:
             if error.reason == OVERLONG:
                 raise
             return offset

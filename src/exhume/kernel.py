@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING
 
 from exhume import _pykernel
-from exhume._pykernel import MalformedRecords, Scan, build_uleb128, read_uleb128
+from exhume._pykernel import MalformedRecordsError, Scan, build_uleb128, read_uleb128
 
 _implementation = _pykernel
 COMPILED = False
@@ -32,7 +32,7 @@ take_records = _implementation.take_records
 
 __all__ = [
     "COMPILED",
-    "MalformedRecords",
+    "MalformedRecordsError",
     "Scan",
     "build_uleb128",
     "find_range",

@@ -54,6 +54,8 @@ class Format:
 
     - `open(source_or_tree, *, limits, **options) -> Archive`
     - `probe(source_or_tree) -> Identification | None`, from a few small reads at head and tail
+    - `verify(source_or_tree, *, limits, quick, jobs, progress) -> Iterator[Finding]`: instead of opening and asking the
+      archive, for formats that can go on where opening fails
     - `create(target, **options) -> Writer`, None for read-only formats
     - `rules -> RuleTable`
     - `salvage(source_or_tree, output, *, limits, progress, **options) -> SalvageReport`
@@ -70,6 +72,7 @@ class Format:
     codecs: tuple[str, ...] = ()
     open: str = "reader:open_archive"
     probe: str = "probe:probe"
+    verify: str | None = None
     create: str | None = "writer:create"
     rules: str = "checks:RULES"
     salvage: str | None = None

@@ -56,8 +56,12 @@ class Verification:
         try:
             if self.format is None:
                 self.format = recognise(source)
-            archive = get_format(self.format).hook("open")(source, limits=self._limits)
-            yield from archive.verify(**self._options)
+            described = get_format(self.format)
+            if described.has("verify"):
+                yield from described.hook("verify")(source, limits=self._limits, **self._options)
+            else:
+                archive = described.hook("open")(source, limits=self._limits)
+                yield from archive.verify(**self._options)
         except ExhumeError as error:
             if error.code.startswith("EX-6"):
                 raise
