@@ -18,7 +18,7 @@ VERSION = "1.0"
 PREFIX = b'{"format_version":"1.0","files":{'
 SUFFIX = b"}}"
 VERSION_SPAN = (18, 23)
-PUNCTUATION = 31 + 2
+PUNCTUATION = 31
 """JSON bytes per entry besides name and digits, quotes around the name and the comma between entries included."""
 
 TEXT = rb'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+'

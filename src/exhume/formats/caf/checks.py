@@ -31,7 +31,7 @@ INDEX_TOO_LARGE = _rule(
     102,
     "the footer claims an index larger than the file",
     spec=FOOTER,
-    hint="The footer is missing or overwritten, or bytes were added after it. `exhume salvage` looks for the index itself.",
+    hint="The footer is missing, overwritten or followed by other bytes. `exhume salvage` looks for the index itself.",
 )
 INDEX_EMPTY = _rule(103, "the footer claims an index of zero bytes", spec=FOOTER)
 NOT_AN_INDEX = _rule(
@@ -78,7 +78,7 @@ BAD_OFFSET = _rule(
     307,
     "an offset is not an integer",
     spec=INDEX,
-    hint="Strings, fractions, booleans and null are coerced by one reader and refused by the other; here they are refused.",
+    hint="Strings, fractions, booleans and null are coerced by one reader, refused by the other, and refused here.",
 )
 ODD_NUMBER = _rule(
     308,
@@ -103,7 +103,7 @@ GAP = _rule(
     "bytes of the data section belong to no file",
     spec=DATA,
     severity=Severity.WARNING,
-    hint="The first version of a name that was added twice, or a file that the writer lost (`__proto__` in TypeScript).",
+    hint="The first version of a name added twice, or a file that the writer lost (`__proto__` in TypeScript).",
 )
 INCLUSIVE_ENDS = _rule(
     315,
@@ -164,4 +164,3 @@ NAME_CLASH = _rule(
     severity=Severity.WARNING,
     hint="Legal in object storage, impossible in a file system: `extract` refuses one of them.",
 )
-

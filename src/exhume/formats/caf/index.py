@@ -13,6 +13,7 @@ from array import array
 from typing import Any
 
 from exhume.errors import ExhumeError, Span, shorten
+from exhume.findings import Rule
 from exhume.formats.caf import checks
 from exhume.formats.caf.canonical import OFFSET, TEXT, parse_canonical
 from exhume.formats.caf.table import Index, Problem
@@ -44,7 +45,8 @@ _ENTRY = re.compile(
 )
 MAX_DEPTH = 100
 """Nesting that is followed in members that are then ignored; the index itself needs three levels."""
-MAX_DIGITS = 19
+MAX_DIGITS = 18
+"""Longest spelling taken as an offset: fits 63 bits, and is far above what any chunk can hold."""
 
 
 def parse_index(data: bytes, where: Span, limits: Limits = DEFAULT_LIMITS) -> Index:
@@ -63,7 +65,7 @@ def parse_strict(data: bytes, where: Span, limits: Limits = DEFAULT_LIMITS) -> I
 
 
 def parse_partial(data: bytes, where: Span, limits: Limits = DEFAULT_LIMITS) -> Index:
-    """The complete entries before the first broken byte (`broken` says what stopped it); trailing commas are allowed."""
+    """The complete entries before the first broken byte (`broken` says what stopped it); allows trailing commas."""
     parser = _Parser(data, where, limits, lenient=True)
     try:
         return parser.run()
@@ -82,10 +84,10 @@ _MISSING = _Missing()
 
 
 class _Number:
-    """A JSON number that is not written as a plain integer, kept as text."""
+    """A JSON number that is no plain integer of bounded size, kept as text; `plain` if only its size is odd."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, text: str, plain: bool) -> None:
+        self.text, self.plain = text, plain
 
     def __str__(self) -> str:
         return self.text
@@ -158,11 +160,11 @@ class _Parser:
             text = raw.decode("utf-8")
         except UnicodeDecodeError as error:
             text = raw.decode("utf-8", "replace")
-            self._problem(checks.BAD_UTF8, start, end, "", f"byte {start + 1 + error.start} of the index", None, raw)
+            self._problem(checks.BAD_UTF8, start, end, "", f"byte {start + 1 + error.start} of the index", actual=raw)
         return str(json.loads(f'"{text}"')) if "\\" in text else text
 
     def _problem(
-        self, rule: Any, start: int, end: int, path: str, detail: str = "", expected: Any = None, actual: Any = None
+        self, rule: Rule, start: int, end: int, path: str, detail: str = "", expected: Any = None, actual: Any = None
     ) -> Problem:
         problem = Problem(rule, start, end, detail, path or None, expected, actual)
         self.index.problems.append(problem)
@@ -284,7 +286,7 @@ class _Parser:
         offsets: dict[str, tuple[Any, int, int]] = {}
         if self.data[pos : pos + 1] != b"{":
             value, after = self._value(pos, path, 3)
-            flaw = Problem(
+            flaw: Problem | None = Problem(
                 checks.BAD_ENTRY, pos, after, repr(shorten(name)), path, "an object", shorten(self.data[pos:after])
             )
         else:
@@ -316,6 +318,9 @@ class _Parser:
             detail, here = repr(shorten(name)), f"{path}.{key}"
             if value is _MISSING:
                 return Problem(checks.BAD_ENTRY, at, after, detail, here, "an integer", "no such member")
+            if isinstance(value, _Number) and value.plain:
+                rule = checks.NEGATIVE_START if value.text.startswith("-") else checks.RANGE_PAST_END
+                return Problem(rule, at, after, detail, here, "an offset inside the data section", value.text)
             if isinstance(value, _Number):
                 return Problem(checks.ODD_NUMBER, at, after, detail, here, "a plain decimal integer", value.text)
             if isinstance(value, bool) or not isinstance(value, int):
@@ -339,10 +344,11 @@ class _Parser:
         match = _NUMBER.match(data, pos)
         if match:
             text = match[0].decode("ascii")
-            plain = match[1] is None and match[2] is None and text != "-0" and len(text) <= MAX_DIGITS
+            plain = match[1] is None and match[2] is None and text != "-0"
             if data[match.end() : match.end() + 1].isalnum():
                 raise self._bad(match.end(), "the end of a number")
-            return (int(text) if plain else _Number(shorten(text))), match.end()
+            small = plain and len(text) <= MAX_DIGITS
+            return (int(text) if small else _Number(shorten(text), plain)), match.end()
         match = _LITERAL.match(data, pos)
         if match:
             return _LITERALS[match[0]], match.end()

@@ -51,7 +51,7 @@ class Index:
     """The table of contents in the order of the JSON text, duplicates included.
 
     `names[i]` lies at `[starts[i], ends[i])` unless `flaws` has an entry for `i`; `keys[i]` and `key_sizes[i]` say
-    where its name stands in the index text, quotes included.  `table` maps a name to its last entry, the one that counts.
+    where its name stands in the index text, quotes included.  `table` maps a name to its last entry, which counts.
     """
 
     size: int
@@ -122,9 +122,7 @@ class Index:
                 continue
             rule, expected = _range_rule(start, end, data_size, file_size)
             span = self.key_span(i)
-            problem = Problem(
-                rule, *span, shorten(self.names[i], 60), f"files[{i}]", expected, f"[{start}, {end})"
-            )
+            problem = Problem(rule, *span, shorten(self.names[i], 60), f"files[{i}]", expected, f"[{start}, {end})")
             self.flaws[i] = problem
             self.problems.append(problem)
 

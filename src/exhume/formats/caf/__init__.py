@@ -1,0 +1,19 @@
+"""CAF, the Chunk Archive Format 1.0: many files in one chunk, found through a JSON index at its end."""
+
+from exhume.registry import Format, Signature
+
+FORMAT = Format(
+    id="caf",
+    title="Chunk Archive Format 1.0: files, JSON index, 4-byte footer",
+    package=__name__,
+    container="file",
+    content="members",
+    extensions=(".caf",),
+    signatures=(Signature(b'{"format_version":"1.0","files":{', note="start of the index, behind the data"),),
+    probe="probe:probe",
+    open="reader:open_archive",
+    create=None,
+    salvage=None,
+    locate=None,
+    cli=None,
+)

@@ -1,0 +1,98 @@
+"""Writing the index as the reference writers do, byte for byte.
+
+`sorted` is what the Go package makes: names sorted by their UTF-8 bytes, `<`, `>`, `&`, U+2028 and U+2029 escaped,
+control characters as `\\u00xx` except newline, carriage return and tab.  `insertion` is what the TypeScript package
+makes: names as they were added, but integer-like ones first, in numeric order; everything above U+001F literal.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal
+
+from exhume.formats.caf.canonical import PREFIX, SUFFIX
+
+IndexOrder = Literal["sorted", "insertion"]
+ORDERS: tuple[IndexOrder, ...] = ("sorted", "insertion")
+
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
+_CONTROLS = {chr(code): f"\\u{code:04x}" for code in range(0x20)}
+_GO = str.maketrans(_CONTROLS | _SHORT | {c: f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"})
+_TS = str.maketrans(_CONTROLS | _SHORT | {"\b": "\\b", "\f": "\\f"})
+_GO_SPECIAL = re.compile('[\x00-\x1f"\\\\<>&\u2028\u2029\ud800-\udfff]')
+_TS_SPECIAL = re.compile('[\x00-\x1f"\\\\\ud800-\udfff]')
+_LONE = re.compile("[\ud800-\udfff]")
+
+MAX_ARRAY_INDEX = 4294967294
+"""Names that are canonical integers up to this come first in a JavaScript object."""
+
+
+def escape_sorted(name: str) -> bytes:
+    """A name between the quotes of a JSON string, as Go 1.21 and older spell it.
+
+    A lone surrogate, which a Go string cannot hold, is written as its escape.
+    """
+    if _GO_SPECIAL.search(name) is None:
+        return name.encode("utf-8")
+    return _escape_lone(name.translate(_GO)).encode("utf-8")
+
+
+def escape_insertion(name: str) -> bytes:
+    """A name between the quotes of a JSON string, as JavaScript spells it."""
+    if _TS_SPECIAL.search(name) is None:
+        return name.encode("utf-8")
+    return _escape_lone(name.translate(_TS)).encode("utf-8")
+
+
+def _escape_lone(text: str) -> str:
+    return _LONE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+ESCAPES: dict[str, Callable[[str], bytes]] = {"sorted": escape_sorted, "insertion": escape_insertion}
+
+
+def sort_key(name: str) -> bytes:
+    """Go's order of names: their UTF-8 bytes (a lone surrogate sorts as its three-byte form)."""
+    return name.encode("utf-8", "surrogatepass")
+
+
+def is_array_index(name: str) -> bool:
+    """Whether JavaScript takes the name for an array index, and so sorts it before all others."""
+    return (
+        name.isascii()
+        and name.isdigit()
+        and (name == "0" or name[0] != "0")
+        and (len(name) < 10 or (len(name) == 10 and int(name) <= MAX_ARRAY_INDEX))
+    )
+
+
+def insertion_order(names: Iterable[str]) -> list[str]:
+    """The order in which a JavaScript object lists keys that were added in this order."""
+    integers: list[str] = []
+    others: list[str] = []
+    for name in names:
+        (integers if is_array_index(name) else others).append(name)
+    return sorted(integers, key=int) + others
+
+
+def order_names(names: Iterable[str], order: IndexOrder) -> list[str]:
+    """Names in the order of the index."""
+    return sorted(names, key=sort_key) if order == "sorted" else insertion_order(names)
+
+
+def iter_index(files: Mapping[str, tuple[int, int]], order: IndexOrder = "sorted") -> Iterable[bytes]:
+    """The index text in pieces; `files` maps names to half-open ranges, in the order of adding."""
+    escape = ESCAPES[order]
+    yield PREFIX
+    comma = b""
+    for name in order_names(files, order):
+        start, end = files[name]
+        yield b'%b"%b":{"start_byte":%d,"end_byte":%d}' % (comma, escape(name), start, end)
+        comma = b","
+    yield SUFFIX
+
+
+def build_index(files: Mapping[str, tuple[int, int]], order: IndexOrder = "sorted") -> bytes:
+    """The index text as one piece; see `iter_index`."""
+    return b"".join(iter_index(files, order))

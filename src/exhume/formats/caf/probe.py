@@ -1,0 +1,48 @@
+"""Does this look like a CAF?  Decided from the tail alone: the format has no magic number."""
+
+from __future__ import annotations
+
+import re
+
+from exhume.formats.caf.canonical import PREFIX
+from exhume.formats.caf.layout import FOOTER_SIZE, MIN_INDEX, parse_footer
+from exhume.registry import Identification
+from exhume.source import Source, Tree
+
+WINDOW = 64 << 10
+"""Bytes at the end that are searched for the remains of an index when the footer does not fit."""
+
+_KEYS = re.compile(rb'\{\s*"(?:format_version|files)"\s*:')
+
+
+def probe(source: Source | Tree) -> Identification | None:
+    """Identification from the footer and the two ends of the index; None when nothing speaks for CAF."""
+    if isinstance(source, Tree):
+        return None
+    size = source.size
+    named = source.name.lower().endswith(".caf")
+    if size < FOOTER_SIZE + MIN_INDEX:
+        return _weak(source, "only its name ends in .caf") if named else None
+    tail = source.read_at(size - FOOTER_SIZE - 1, FOOTER_SIZE + 1)
+    index_size = parse_footer(tail[1:], source.span(size - FOOTER_SIZE, size))
+    ofs_index = size - FOOTER_SIZE - index_size
+    if ofs_index >= 0 and index_size >= MIN_INDEX and tail[:1] in (b"}", b" ", b"\n", b"\r", b"\t"):
+        head = source.read_at(ofs_index, min(index_size, 4096))
+        span = source.span(0, size)
+        evidence = f"the footer says {index_size} bytes of index"
+        if head.startswith(PREFIX[:33]):
+            return Identification("caf", 0.99, span, (evidence, "the index starts as both known writers start it"))
+        if head.lstrip(b" \t\r\n").startswith(b"{") and (b'"format_version"' in head or b'"files"' in head):
+            return Identification("caf", 0.95, span, (evidence, "the index is a JSON object with the right keys"))
+    window = source.read_up_to(max(0, size - WINDOW), WINDOW)
+    found = _KEYS.search(window)
+    if found:
+        at = source.origin + max(0, size - WINDOW) + found.start()
+        return Identification(
+            "caf", 0.6, source.span(0, size), (f"something like an index at offset {at}, but no footer that fits it",)
+        )
+    return _weak(source, "only its name ends in .caf") if named and source.read_at(0, 4) != b"caff" else None
+
+
+def _weak(source: Source, why: str) -> Identification:
+    return Identification("caf", 0.3, source.span(0, source.size), (why,))

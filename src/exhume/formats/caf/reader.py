@@ -1,0 +1,321 @@
+"""Reading a chunk: two reads to open it (usually one), then one range read per member.
+
+An index that comes with the first read is parsed at once.  A larger one is parsed when something asks for all of it;
+until then single names are looked up in the text (`lookup.py`), which costs a fraction and keeps nothing in memory.
+"""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO, ClassVar
+
+from exhume.archive import Entry, Info, MemberArchive, MemberFile, Progress, no_progress
+from exhume.errors import EntryNotFoundError, ExhumeError, UnrecognizedFormatError, shorten
+from exhume.findings import Finding
+from exhume.formats.caf import checks
+from exhume.formats.caf.index import parse_index
+from exhume.formats.caf.layout import FOOTER_SIZE, MIN_INDEX, parse_footer
+from exhume.formats.caf.lookup import find_member
+from exhume.formats.caf.table import Index
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.sections import SectionMap
+from exhume.source import STREAM_CHUNK, Source, Tree
+
+TAIL = 256 << 10
+"""Bytes of the first read: the footer, and for most chunks (some 3,500 files) the whole index."""
+
+EAGER = 8 << 20
+"""A remote index up to this size is fetched and parsed on opening: every lookup would have to fetch it anyway."""
+
+SCANS = 8
+"""Names looked up in the text of a large index before it is parsed: by then parsing would have paid off."""
+
+BATCH = 32 << 20
+"""Bytes of members that one coalesced read holds."""
+
+TRAILING = 64
+"""How far before the end a footer is looked for when the last four bytes are none."""
+
+
+@dataclass(frozen=True, slots=True)
+class CafInfo(Info):
+    """What the index tells without reading data; sizes in bytes."""
+
+    format_version: str
+    files: int
+    size: int
+    data_size: int
+    index_size: int
+    files_size: int
+    unreferenced: int
+    unreadable: int
+    index_order: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "format": "caf",
+            "format_version": self.format_version,
+            "files": self.files,
+            "size": self.size,
+            "data_size": self.data_size,
+            "index_size": self.index_size,
+            "files_size": self.files_size,
+            "unreferenced": self.unreferenced,
+            "unreadable": self.unreadable,
+            "index_order": self.index_order,
+        }
+
+
+def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS, any_version: bool = False) -> CafArchive:
+    """Opens a chunk; `any_version` reads an unknown `format_version` as if it were 1.0.
+
+    Raises the errors CAF-101 to CAF-107 and CAF-301 of the rules when it is none.
+    """
+    if isinstance(source, Tree):
+        raise UnrecognizedFormatError("a CAF chunk is a file, not a directory", format="caf", actual=source.name)
+    return CafArchive(source, limits=limits, any_version=any_version)
+
+
+class CafArchive(MemberArchive):
+    """One open chunk.  Entries whose range is not inside the data section are listed, but reading them is an error."""
+
+    format: ClassVar[str] = "caf"
+    source: Source
+
+    def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS, any_version: bool = False) -> None:
+        super().__init__(source, limits=limits)
+        self.any_version = any_version
+        self._lock = threading.Lock()
+        self._index: Index | None = None
+        self._scans = 0
+        size = source.size
+        if size < FOOTER_SIZE + MIN_INDEX:
+            raise checks.TOO_SMALL.error(
+                span=source.span(0, size),
+                expected=f"a footer plus an index, at least {FOOTER_SIZE + MIN_INDEX} bytes",
+                actual=f"{size} bytes",
+            )
+        tail = source.read_up_to(max(0, size - TAIL), TAIL)
+        footer = source.span(size - FOOTER_SIZE, size)
+        self.index_size = parse_footer(tail[-FOOTER_SIZE:], footer)
+        """Bytes of the index."""
+        self.data_size = size - FOOTER_SIZE - self.index_size
+        """Bytes of the data section, which is where the index starts."""
+        if not 0 < self.index_size <= size - FOOTER_SIZE:
+            rule = checks.INDEX_TOO_LARGE if self.index_size else checks.INDEX_EMPTY
+            raise self._appended(tail) or rule.error(
+                span=footer, expected=f"1 to {size - FOOTER_SIZE} bytes", actual=f"{self.index_size} bytes"
+            )
+        limits.check("index_size", self.index_size, footer)
+        if self.index_size <= len(tail) - FOOTER_SIZE:
+            self._parse(tail[-FOOTER_SIZE - self.index_size : -FOOTER_SIZE], tail)
+        elif source.is_remote and self.index_size <= EAGER:
+            self._load()
+        elif (first := source.read_at(self.data_size, 1)) not in b"{ \t\r\n":
+            raise self._appended(tail) or checks.NOT_AN_INDEX.error(
+                span=source.span(self.data_size, self.data_size + 1), expected="{", actual=first
+            )
+
+    # -- the index
+
+    @property
+    def index(self) -> Index:
+        """The whole index, parsed on first use.  Raises the rules' errors when it is broken."""
+        if self._index is None:
+            with self._lock:
+                if self._index is None:
+                    self._load()
+        return self._index  # type: ignore[return-value]
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the index has been parsed."""
+        return self._index is not None
+
+    def _load(self) -> None:
+        self.limits.check("structure_size", self.index_size, self._index_span)
+        self._parse(self.source.read_at(self.data_size, self.index_size))
+
+    @property
+    def _index_span(self) -> Any:
+        return self.source.span(self.data_size, self.data_size + self.index_size)
+
+    def _parse(self, data: bytes, tail: bytes = b"") -> None:
+        where = self._index_span
+        try:
+            index = parse_index(data, where, self.limits)
+        except ExhumeError as error:
+            if error.code == checks.INDEX_TOO_DEEP.code:
+                raise
+            raise self._appended(tail) or error from None
+        check_version(index, where, self.any_version)
+        if not index.has_files:
+            raise checks.NO_FILES.error(span=where, actual=f"{self.data_size} bytes of data that no entry covers")
+        index.check_ranges(self.data_size, self.source.size)
+        self._index = index
+
+    def _appended(self, tail: bytes) -> ExhumeError | None:
+        """The better error when an index and its footer end shortly before the end of the file."""
+        size = self.source.size
+        extra = find_earlier_footer(tail)
+        if extra is None:
+            return None
+        return checks.TRAILING_BYTES.error(
+            span=self.source.span(size - extra, size),
+            expected="the footer in the last four bytes",
+            actual=f"{extra} byte{'s' * (extra > 1)} more",
+        )
+
+    # -- names
+
+    def names(self) -> Iterator[str]:
+        return (name for _, name in self.index.items())
+
+    def __len__(self) -> int:
+        return len(self.index.table)
+
+    def __contains__(self, name: object) -> bool:
+        if not isinstance(name, str):
+            return False
+        try:
+            self.range_of(name)
+        except EntryNotFoundError:
+            return False
+        except ExhumeError:
+            return self._index is None or name in self._index.table
+        return True
+
+    def entries(self) -> Iterator[Entry]:
+        index = self.index
+        for ordinal, name in index.items():
+            yield self._entry(index, ordinal, name)
+
+    def _entry(self, index: Index, ordinal: int, name: str) -> Entry:
+        flaw = index.flaws.get(ordinal)
+        if flaw is not None:
+            return Entry("file", name, details={"problem": flaw.rule.code, "reason": flaw.rule.title})
+        start, end = index.starts[ordinal], index.ends[ordinal]
+        return Entry("file", name, None, self.source.origin + start, end - start, end - start)
+
+    def stat(self, name: str) -> Entry:
+        """One member's entry.  Raises `EntryNotFoundError`, and the rule's error when its range is unusable."""
+        start, end = self.range_of(name)
+        return Entry("file", name, None, self.source.origin + start, end - start, end - start)
+
+    def range_of(self, name: str) -> tuple[int, int]:
+        """The checked half-open range of a member in the chunk.  Raises like `stat`."""
+        index = self._index
+        if index is None:
+            self._scans += 1
+            found = find_member(self.source, self.data_size, self.index_size, name) if self._scans <= SCANS else None
+            if found is not None and found[0] <= found[1] <= self.data_size:
+                return found
+            index = self.index
+        ordinal = index.table.get(name)
+        if ordinal is None:
+            raise EntryNotFoundError("no such member", format="caf", span=self.source.span(0, 0), actual=shorten(name))
+        if index.flaws and ordinal in index.flaws:
+            raise index.flaws[ordinal].error(self._index_span)
+        return index.starts[ordinal], index.ends[ordinal]
+
+    # -- bytes
+
+    def read_member(self, name: str, start: int = 0, stop: int | None = None) -> bytes:
+        first, end = self.range_of(name)
+        if start or stop is not None:
+            begin, finish, _ = slice(start, stop).indices(end - first)
+            first, end = first + begin, first + max(begin, finish)
+        return self.source.read_at(first, end - first)
+
+    def iter_member(self, name: str, chunk_size: int = STREAM_CHUNK) -> Iterator[bytes]:
+        start, end = self.range_of(name)
+        return self.source.chunks(start, end, chunk_size)
+
+    def open_member(self, name: str) -> BinaryIO:
+        self.range_of(name)
+        return io.BufferedReader(MemberFile(self, name))
+
+    def stored_range(self, name: str) -> tuple[Source, int, int]:
+        return (self.source, *self.range_of(name))
+
+    def read_members(self, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """Several members, in the order given; neighbours are read together, at most `BATCH` bytes at a time.
+
+        Raises like `read_member`, before the batch that the bad name belongs to.
+        """
+        batch: list[tuple[str, tuple[int, int]]] = []
+        held = 0
+        if len(names) > 1:
+            _ = self.index  # parsed once instead of scanned for each name
+        for name in names:
+            span = self.range_of(name)
+            if batch and held + span[1] - span[0] > BATCH:
+                yield from self._read_batch(batch)
+                batch, held = [], 0
+            batch.append((name, span))
+            held += span[1] - span[0]
+        yield from self._read_batch(batch)
+
+    def _read_batch(self, batch: list[tuple[str, tuple[int, int]]]) -> Iterator[tuple[str, bytes]]:
+        data = self.source.read_many([span for _, span in batch])
+        return zip((name for name, _ in batch), data, strict=True)
+
+    # -- the whole
+
+    def info(self) -> CafInfo:
+        from exhume.formats.caf.verify import index_order, unreferenced
+
+        index = self.index
+        live = [i for i, _ in index.items() if i not in index.flaws]
+        return CafInfo(
+            format_version=shorten(index.version),
+            files=len(index.table),
+            size=self.source.size,
+            data_size=self.data_size,
+            index_size=self.index_size,
+            files_size=sum(index.ends[i] - index.starts[i] for i in live),
+            unreferenced=sum(end - start for start, end in unreferenced(index, self.data_size)),
+            unreadable=len(index.table) - len(live),
+            index_order=index_order(index),
+        )
+
+    def sections(self) -> SectionMap:
+        from exhume.formats.caf.sections import build_sections
+
+        return build_sections(self)
+
+    def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
+        """Every broken rule.  There are no checksums, so `quick` and `jobs` change nothing: no data are read."""
+        from exhume.formats.caf.verify import verify
+
+        return verify(self, progress)
+
+
+def check_version(index: Index, where: Any, any_version: bool) -> None:
+    """Raises CAF-105 unless the index says version 1.0 (or any, with `any_version`)."""
+    if any_version or (index.has_version and index.version == "1.0"):
+        return
+    start, end = index.version_span
+    raise checks.BAD_VERSION.error(
+        span=where.sub(start, end) if index.has_version else where,
+        field_path="format_version",
+        expected='"1.0"',
+        actual=f'"{shorten(index.version)}"'
+        if isinstance(index.version, str)
+        else repr(index.version)
+        if index.has_version
+        else "none",
+    )
+
+
+def find_earlier_footer(tail: bytes) -> int | None:
+    """How many bytes follow the last four bytes that fit as a footer to an index before them; None without any."""
+    for extra in range(1, min(TRAILING, len(tail) - FOOTER_SIZE - MIN_INDEX) + 1):
+        end = len(tail) - extra - FOOTER_SIZE
+        size = int.from_bytes(tail[end : end + FOOTER_SIZE], "little")
+        if MIN_INDEX <= size <= end and tail[end - size : end - size + 1] == b"{" and tail[end - 1 : end] == b"}":
+            return extra
+    return None

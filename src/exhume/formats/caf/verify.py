@@ -1,0 +1,156 @@
+"""The walk behind `verify`: what the index says about itself, about the data section, and about names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import le
+
+from exhume.archive import Progress
+from exhume.errors import ExhumeError, shorten
+from exhume.findings import Finding
+from exhume.formats.caf import checks
+from exhume.formats.caf.build import insertion_order, sort_key
+from exhume.formats.caf.layout import HARD_LIMIT
+from exhume.formats.caf.reader import CafArchive
+from exhume.formats.caf.table import Index
+from exhume.output import safe_parts
+
+STEP = 4096
+"""Entries between two calls of the progress callback."""
+
+
+def verify(archive: CafArchive, progress: Progress) -> Iterator[Finding]:
+    """Every broken rule: the JSON text first, then ranges, then names."""
+    index, source = archive.index, archive.source
+    where = source.span(archive.data_size, archive.data_size + archive.index_size)
+    for problem in sorted(index.problems, key=lambda p: p.start):
+        yield problem.finding(where)
+    if index.version != "1.0":
+        yield checks.BAD_VERSION.finding(span=where.sub(*index.version_span), expected="1.0", actual=index.version)
+    if not index.canonical:
+        yield checks.OTHER_FORM.finding(span=where)
+    if source.size > HARD_LIMIT:
+        yield checks.CHUNK_TOO_LARGE.finding(
+            span=source.span(0, source.size), expected=f"at most {HARD_LIMIT} bytes", actual=f"{source.size} bytes"
+        )
+    yield from _check_layout(archive, index)
+    yield from _check_names(archive, index, progress)
+
+
+def live_ranges(index: Index) -> list[tuple[int, int, int]]:
+    """`(start, end, ordinal)` of the entries that count and can be read, in the order of their bytes."""
+    ranges = [(index.starts[i], index.ends[i], i) for i, _ in index.items() if i not in index.flaws]
+    ranges.sort()
+    return ranges
+
+
+def unreferenced(index: Index, data_size: int) -> list[tuple[int, int]]:
+    """The ranges of the data section that no file covers."""
+    gaps, at = [], 0
+    for start, end, _ in live_ranges(index):
+        if start > at:
+            gaps.append((at, start))
+        at = max(at, end)
+    if at < data_size:
+        gaps.append((at, data_size))
+    return gaps
+
+
+def _check_layout(archive: CafArchive, index: Index) -> Iterator[Finding]:
+    source, data_size = archive.source, archive.data_size
+    ranges = live_ranges(index)
+    inclusive = ends_are_inclusive(ranges, data_size)
+    if inclusive:
+        yield checks.INCLUSIVE_ENDS.finding(
+            f"{len(ranges)} files, {len(ranges)} gaps of one byte",
+            span=source.span(ranges[0][0], data_size),
+            expected="the next start_byte equal to this end_byte",
+            actual="one more",
+        )
+    at, holder = 0, -1
+    for start, end, ordinal in ranges:
+        if start > at and not (inclusive and start - at == 1):
+            yield checks.GAP.finding(_after(index, holder), span=source.span(at, start), actual=f"{start - at} bytes")
+        elif start < at and start != end:
+            yield checks.OVERLAP.finding(
+                f"{shorten(index.names[holder], 60)!r} and {shorten(index.names[ordinal], 60)!r}",
+                span=source.span(start, min(at, end)),
+                field_path=f"files[{ordinal}]",
+                actual=f"{min(at, end) - start} bytes",
+            )
+        if end > at:
+            at, holder = end, ordinal
+    if at < data_size and not inclusive:
+        yield checks.DEAD_TAIL.finding(
+            _after(index, holder), span=source.span(at, data_size), actual=f"{data_size - at} bytes"
+        )
+
+
+def _after(index: Index, holder: int) -> str:
+    return f"after {shorten(index.names[holder], 60)!r}" if holder >= 0 else "before the first file"
+
+
+def ends_are_inclusive(ranges: list[tuple[int, int, int]], data_size: int) -> bool:
+    """Whether exactly one byte is missing after every one of two or more files."""
+    if len(ranges) < 2 or ranges[0][0] != 0:
+        return False
+    starts = [start for start, _, _ in ranges[1:]] + [data_size]
+    return all(start - end == 1 for start, (_, end, _) in zip(starts, ranges, strict=True))
+
+
+def _check_names(archive: CafArchive, index: Index, progress: Progress) -> Iterator[Finding]:
+    where = archive.source.span(archive.data_size, archive.data_size + archive.index_size)
+    folders: dict[str, int] = {}
+    total = len(index.names)
+    for done, (ordinal, name) in enumerate(index.items()):
+        if done % STEP == 0:
+            progress(done, total, "entries")
+        span, path, shown = where.sub(*index.key_span(ordinal)), f"files[{ordinal}]", shorten(name, 60)
+        if "\ufffd" in name:
+            yield checks.COLLAPSED_NAME.finding(span=span, field_path=path, actual=shown)
+        if has_lone_surrogate(name):
+            yield checks.LONE_SURROGATE.finding(span=span, field_path=path, actual=shown)
+        else:
+            try:
+                parts = safe_parts(name)
+            except ExhumeError as error:
+                yield checks.UNSAFE_NAME.finding(error.message, span=span, field_path=path, actual=shown)
+                continue
+            for depth in range(len(parts) - 1, 0, -1):
+                folder = "/".join(parts[:depth])
+                if folder in folders:
+                    break
+                folders[folder] = ordinal
+    for folder, inner in folders.items():
+        ordinal = index.table.get(folder, -1)
+        if ordinal >= 0:
+            yield checks.NAME_CLASH.finding(
+                f"{shorten(folder, 60)!r} and {shorten(index.names[inner], 60)!r}",
+                span=where.sub(*index.key_span(ordinal)),
+                field_path=f"files[{ordinal}]",
+            )
+    progress(total, total, "entries")
+
+
+def has_lone_surrogate(name: str) -> bool:
+    """Whether a name has no UTF-8 form."""
+    if name.isascii():
+        return False
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def index_order(index: Index) -> str:
+    """`sorted` (Go), `insertion` (TypeScript), `both` or `other`: whose order of names the index has."""
+    names = index.names
+    keys = list(map(sort_key, names))
+    by_bytes = all(map(le, keys, keys[1:]))
+    starts = index.starts if not index.flaws else [0] * len(names)
+    written = sorted(range(len(names)), key=lambda i: (starts[i], i))
+    as_added = insertion_order(names[i] for i in written) == names
+    if by_bytes:
+        return "both" if as_added else "sorted"
+    return "insertion" if as_added else "other"
