@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Shows what exhume does: runs examples/demo/<format>.sh for every format, printing each command above its output.
+# `make demo` runs it with the project's own `exhume` first on PATH.  Everything is written below build/demo/.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+demo=build/demo
+rm -rf "$demo"
+mkdir -p "$demo"
+
+bold='' plain=''
+if [ -t 1 ]; then bold=$'\e[1m' plain=$'\e[0m'; fi
+
+# title TEXT: starts a chapter.
+title() { printf '\n%s== %s ==%s\n' "$bold" "$*" "$plain"; }
+
+# run COMMAND: prints a command line and runs it; the demo ends when it fails.
+run() {
+  printf '\n%s$ %s%s\n' "$bold" "$1" "$plain"
+  eval "$1"
+}
+
+# run_for STATUS COMMAND: the same for a command whose answer is an exit status other than 0.
+run_for() {
+  local status=0
+  printf '\n%s$ %s%s\n' "$bold" "$2" "$plain"
+  eval "$2" || status=$?
+  printf '(exit %s)\n' "$status"
+  [ "$status" -eq "$1" ] || { echo "demo: expected exit $1" >&2; exit 1; }
+}
+
+echo "To repeat these commands: cd $PWD; . .venv/bin/activate"
+count=0
+for part in examples/demo/*.sh; do
+  [ -e "$part" ] || continue
+  # shellcheck source=/dev/null
+  source "$part"
+  count=$((count + 1))
+done
+[ "$count" -gt 0 ] || { echo "demo: no formats in examples/demo/" >&2; exit 1; }
+printf '\n%sThat was the demo: %s formats; the archives are in %s/.%s\n' "$bold" "$count" "$demo" "$plain"

@@ -1,0 +1,271 @@
+"""`make generated`: what is stale is decided by content, the output is the same everywhere, and orphans go."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.toolchain.trees import ROOT, node_or_skip
+from tools import generate
+
+LEAF = """\
+meta:
+  id: leaf
+  endian: le
+seq:
+  - id: num_things
+    type: u2
+"""
+BRANCH = """\
+meta:
+  id: branch
+  imports:
+    - leaf
+  endian: le
+seq:
+  - id: first
+    type: leaf
+"""
+NO_NODE = {"PATH": "/nonexistent", "LC_ALL": "C"}
+
+
+def project(root: Path, **specs: str) -> Path:
+    """Makes a project of its own with these specifications, sharing the real one's Node.js packages."""
+    (root / "ksy").mkdir(parents=True)
+    for name, text in specs.items():
+        (root / "ksy" / f"{name}.ksy").write_text(text)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(ROOT / name, root / name)
+    (root / "tools").symlink_to(ROOT / "tools")
+    (root / "node_modules").symlink_to(ROOT / "node_modules")
+    return root
+
+
+def run(root: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Runs the generator on a project in a process of its own."""
+    command = [sys.executable, str(ROOT / "tools" / "generate.py"), "--root", str(root), *options]
+    kept = {key: value for key, value in os.environ.items() if key != "KSC"}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env={**kept, **environment})
+
+
+def tree(root: Path) -> dict[str, bytes]:
+    """Returns every generated file with its content."""
+    folder = root / "generated"
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and "__pycache__" not in path.parts)
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+@pytest.fixture
+def compiled(tmp_path: Path) -> Path:
+    """A small project, freshly compiled."""
+    node_or_skip()
+    root = project(tmp_path / "project", leaf=LEAF, branch=BRANCH)
+    done = run(root)
+    assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    return root
+
+
+def test_committed_code_is_what_the_compiler_makes_of_ksy(tmp_path: Path) -> None:
+    node_or_skip()
+    with generate.compiled(ROOT) as texts:
+        different = [path for path, text in texts.items() if (ROOT / path).read_bytes() != text.encode()]
+    assert different == []
+
+
+def test_lock_is_in_its_normal_form() -> None:
+    lock = {**generate.input_lines(ROOT), **generate.output_lines(ROOT)}
+    assert (ROOT / "generated" / "ksc.lock").read_text() == generate.render_lock(lock)
+
+
+@pytest.mark.node
+def test_layout_and_relative_imports(compiled: Path) -> None:
+    names = ["__init__.py", "branch.py", "leaf.py"]
+    expected = {"ksc.lock", *(f"exhume_ksy/{n}" for n in names), *(f"exhume_ksy/debug/{n}" for n in names)}
+    assert set(tree(compiled)) == expected
+    assert b"\nfrom . import leaf\n" in tree(compiled)["exhume_ksy/branch.py"]
+    assert b"\nimport leaf\n" not in tree(compiled)["exhume_ksy/branch.py"]
+    assert b"_debug" in tree(compiled)["exhume_ksy/debug/branch.py"]
+    assert b"_debug" not in tree(compiled)["exhume_ksy/branch.py"]
+
+
+@pytest.mark.node
+def test_output_does_not_depend_on_place_locale_or_time_zone(compiled: Path, tmp_path: Path) -> None:
+    other = project(tmp_path / "ein anderer Ort", branch=BRANCH, leaf=LEAF)
+    done = run(other, LC_ALL="C.UTF-8", TZ="Asia/Kathmandu", LANG="tr_TR.UTF-8")
+    assert done.returncode == 0, done.stderr
+    assert tree(other) == tree(compiled)
+    before = tree(compiled)
+    assert run(compiled, "--force").returncode == 0
+    assert tree(compiled) == before
+
+
+@pytest.mark.node
+def test_fresh_needs_no_node_and_writes_nothing(compiled: Path) -> None:
+    (compiled / "node_modules").unlink()
+    for file in (compiled / "ksy").iterdir():  # a checkout scrambles modification times
+        os.utime(file)
+    times = {path: path.stat().st_mtime_ns for path in (compiled / "generated").rglob("*.py")}
+    for options in ([], ["--check"]):
+        done = run(compiled, *options, **NO_NODE)
+        assert (done.returncode, done.stdout) == (0, "generated/ is fresh\n"), done.stderr
+    assert times == {path: path.stat().st_mtime_ns for path in (compiled / "generated").rglob("*.py")}
+
+
+@pytest.mark.node
+def test_a_changed_specification_is_stale_and_recompiled(compiled: Path) -> None:
+    (compiled / "ksy" / "leaf.ksy").write_text(LEAF.replace("num_things", "num_others"))
+    done = run(compiled, "--check", **NO_NODE)
+    assert done.returncode == 1
+    assert "ksy/leaf.ksy differs" in done.stderr
+    assert "ksy/branch.ksy with imports differs" in done.stderr
+    assert run(compiled).returncode == 0
+    assert b"num_others" in tree(compiled)["exhume_ksy/leaf.py"]
+    assert run(compiled, "--check", **NO_NODE).returncode == 0
+
+
+@pytest.mark.node
+@pytest.mark.parametrize("damage", ["edited", "deleted", "package", "unlocked", "compiler"])
+def test_what_does_not_match_the_lock_is_stale(compiled: Path, damage: str) -> None:
+    lock = compiled / "generated" / "ksc.lock"
+    before = tree(compiled)
+    if damage == "edited":
+        (compiled / "generated/exhume_ksy/debug/leaf.py").write_text("print('by hand')\n")
+    elif damage == "deleted":
+        (compiled / "generated/exhume_ksy/leaf.py").unlink()
+    elif damage == "package":
+        (compiled / "generated/exhume_ksy/__init__.py").write_text("")
+    elif damage == "unlocked":
+        lock.unlink()
+    else:
+        lock.write_text(lock.read_text().replace("0.11.0  compiler", "0.10.0  compiler"))
+    assert run(compiled, "--check", **NO_NODE).returncode == 1
+    assert run(compiled).returncode == 0
+    assert tree(compiled) == before
+
+
+@pytest.mark.node
+def test_orphans_are_reported_and_deleted(compiled: Path) -> None:
+    (compiled / "ksy" / "branch.ksy").unlink()
+    (compiled / "generated/exhume_ksy/stray").mkdir()
+    done = run(compiled, "--check", **NO_NODE)
+    assert done.returncode == 1
+    assert "branch.py has no specification" in done.stderr
+    assert run(compiled).returncode == 0
+    assert not [name for name in tree(compiled) if "branch" in name]
+    assert not (compiled / "generated/exhume_ksy/stray").exists()
+    assert "branch" not in (compiled / "generated/ksc.lock").read_text()
+
+
+@pytest.mark.node
+def test_a_lock_merged_by_union_is_accepted_and_normalised(compiled: Path) -> None:
+    lock = compiled / "generated" / "ksc.lock"
+    normal = lock.read_text()
+    lines = normal.splitlines(keepends=True)
+    lock.write_text("".join([*reversed(lines), *lines, f"{'0' * 64}  ksy/gone.ksy\n", "<<<<<<< not an entry\n"]))
+    assert run(compiled, "--check", **NO_NODE).returncode == 0
+    done = run(compiled, **NO_NODE)
+    assert (done.returncode, done.stdout) == (0, "generated/ is fresh; ksc.lock normalised\n")
+    assert lock.read_text() == normal
+
+
+@pytest.mark.node
+def test_two_hashes_for_one_file_are_stale(compiled: Path) -> None:
+    lock = compiled / "generated" / "ksc.lock"
+    normal = lock.read_text()
+    lock.write_text(f"{'0' * 64}  ksy/leaf.ksy\n{normal}")
+    assert run(compiled, "--check", **NO_NODE).returncode == 1
+    assert run(compiled).returncode == 0
+    assert lock.read_text() == normal
+
+
+@pytest.mark.node
+def test_an_error_in_a_specification_changes_nothing(compiled: Path) -> None:
+    before = tree(compiled)
+    (compiled / "ksy" / "leaf.ksy").write_text(LEAF.replace("u2", "no_such_type"))
+    done = run(compiled)
+    assert done.returncode == 1
+    assert "ksy/" in done.stderr
+    assert "no_such_type" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert tree(compiled) == before
+
+
+@pytest.mark.node
+@pytest.mark.parametrize("name", ["../leaf", "/common/leaf"])
+def test_imports_from_elsewhere_are_refused(compiled: Path, name: str) -> None:
+    (compiled / "ksy" / "branch.ksy").write_text(BRANCH.replace("- leaf", f"- {name}"))
+    assert run(compiled).returncode == 1
+
+
+def stand_in(folder: Path, root: Path, version: str) -> Path:
+    """Writes a command that takes the official compiler's options and compiles with the JavaScript one."""
+    node = " ".join(f"'{word}'" for word in node_or_skip())
+    script = folder / "kaitai-struct-compiler"
+    script.write_text(
+        f"""#!/bin/sh
+set -eu
+if [ "$1" = --version ]; then echo "kaitai-struct-compiler {version}"; exit; fi
+[ "$1 $2 $3 $4" = "-t python --python-package ." ] || exit 9
+shift 4
+debug=
+if [ "$1" = --debug ]; then debug=--debug; shift; fi
+[ "$1" = --outdir ] || exit 9
+out=$2; shift 2
+{node} '{root}/tools/ksc.mjs' compile --target python $debug --out "$out" "$@"
+for file in "$out"/*.py; do
+  sed 's/^import leaf$/from . import leaf/' "$file" > "$file.new"
+  mv "$file.new" "$file"
+done
+echo called >> '{folder}/calls'
+"""
+    )
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+    return script
+
+
+@pytest.mark.node
+def test_ksc_names_another_compiler(compiled: Path, tmp_path: Path) -> None:
+    script = stand_in(tmp_path, compiled, "0.11")
+    before = tree(compiled)
+    assert run(compiled, KSC=str(script)).returncode == 0
+    assert not (tmp_path / "calls").exists(), "nothing was stale"
+    done = run(compiled, "--force", KSC=str(script))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "calls").read_text().split() == ["called", "called"]
+    assert tree(compiled) == before
+
+
+@pytest.mark.node
+@pytest.mark.parametrize("version", ["0.10", "0.1", "1.0.11", "0.110"])
+def test_ksc_of_another_version_is_refused(compiled: Path, tmp_path: Path, version: str) -> None:
+    done = run(compiled, "--force", KSC=str(stand_in(tmp_path, compiled, version)))
+    assert done.returncode == 1
+    assert "is not version 0.11" in done.stderr
+
+
+def test_ksc_that_does_not_run_is_one_line(tmp_path: Path) -> None:
+    root = project(tmp_path / "project", leaf=LEAF)
+    done = run(root, KSC="/nonexistent/ksc")
+    assert done.returncode == 1
+    assert done.stderr.startswith("make generated: KSC=/nonexistent/ksc does not run")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_npm_lock_names_no_registry() -> None:
+    text = (ROOT / "package-lock.json").read_text()
+    assert '"resolved"' not in text
+    assert text.count('"integrity": "sha512-') == text.count('"node_modules/')
+    assert "omit-lockfile-registry-resolved=true" in (ROOT / ".npmrc").read_text()
+
+
+def test_runtime_and_compiler_are_the_same_version() -> None:
+    import kaitaistruct
+
+    compiler = generate.input_lines(ROOT)["compiler kaitai-struct-compiler"]
+    assert {kaitaistruct.__version__ + ".0"} == compiler
