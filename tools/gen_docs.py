@@ -63,7 +63,8 @@ def findings_page(described: registry.Format) -> str:
     text = f"# Findings: {described.title}\n\n{NOTE}"
     text += (
         f"The rules of `{described.id}` archives. A reader stops at the first broken one with an exception that "
-        f"carries the code; `exhume verify` reports all of them. See [the format](../formats/{folder_of(described)}.md).\n\n"
+        f"carries the code; `exhume verify` reports all of them. "
+        f"See [the format](../formats/{folder_of(described)}.md).\n\n"
     )
     text += "| code | severity | rule |\n| --- | --- | --- |\n"
     text += "".join(f"| [{r.code}](#{r.code.lower()}) | {r.severity} | {cell(r.title)} |\n" for r in rules)
@@ -129,7 +130,8 @@ def index_page() -> str:
     text = f"# Findings\n\n{NOTE}"
     text += (
         "Every broken rule has a stable code: `1xx` identity, `2xx` checksums, `3xx` structure and order, "
-        "`4xx` content, `5xx` safety. `error` breaks the specification, `warning` is suspicious, `note` is worth knowing.\n\n"
+        "`4xx` content, `5xx` safety. `error` breaks the specification, `warning` is suspicious, `note` is worth "
+        "knowing.\n\n"
     )
     for described in registry.formats().values():
         text += f"- [{described.title}]({folder_of(described)}.md): `{registry.rules_of(described).prefix}-...`\n"

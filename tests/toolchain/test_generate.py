@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
 import subprocess
 import sys
@@ -11,40 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.toolchain.projects import BRANCH, LEAF, project
 from tests.toolchain.trees import ROOT, node_or_skip
 from tools import generate
 
-LEAF = """\
-meta:
-  id: leaf
-  endian: le
-seq:
-  - id: num_things
-    type: u2
-"""
-BRANCH = """\
-meta:
-  id: branch
-  imports:
-    - leaf
-  endian: le
-seq:
-  - id: first
-    type: leaf
-"""
 NO_NODE = {"PATH": "/nonexistent", "LC_ALL": "C"}
-
-
-def project(root: Path, **specs: str) -> Path:
-    """Makes a project of its own with these specifications, sharing the real one's Node.js packages."""
-    (root / "ksy").mkdir(parents=True)
-    for name, text in specs.items():
-        (root / "ksy" / f"{name}.ksy").write_text(text)
-    for name in ("package.json", "package-lock.json"):
-        shutil.copy(ROOT / name, root / name)
-    (root / "tools").symlink_to(ROOT / "tools")
-    (root / "node_modules").symlink_to(ROOT / "node_modules")
-    return root
 
 
 def run(root: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:

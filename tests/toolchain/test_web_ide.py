@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.toolchain import trees
-from tests.toolchain.test_generate import BRANCH, LEAF, project
+from tests.toolchain.projects import BRANCH, LEAF, project
 from tools import nodejs, web_ide
 
 pytestmark = [pytest.mark.node, pytest.mark.xdist_group("twin")]
@@ -75,7 +75,8 @@ def test_the_twin_reports_what_breaks(tmp_path: Path) -> None:
     (tmp_path / "data").write_bytes(b"\x05")
     (tmp_path / "leaf.ksy").write_text(LEAF)
     (tmp_path / "lazy.ksy").write_text(
-        "meta:\n  id: lazy\n  endian: le\nseq:\n  - id: one\n    type: u1\ninstances:\n  far:\n    pos: 9\n    type: u4\n"
+        "meta:\n  id: lazy\n  endian: le\nseq:\n  - id: one\n    type: u1\n"
+        "instances:\n  far:\n    pos: 9\n    type: u4\n"
     )
     (tmp_path / "lost.ksy").write_text(BRANCH.replace("id: branch", "id: lost").replace("- leaf", "- ../leaf"))
     items = [{"spec": str(tmp_path / f"{n}.ksy"), "sample": str(tmp_path / "data")} for n in ("leaf", "lazy", "lost")]
