@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import io
+import itertools
 import os
 import shutil
 import tarfile
@@ -18,7 +19,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Self
 
-from exhume.errors import OutputExistsError, SourceError, Span, UnsafePathError, WriterError, shorten
+from exhume.errors import ExhumeError, OutputExistsError, SourceError, Span, UnsafePathError, WriterError, shorten
 from exhume.source import STREAM_CHUNK, Source, source_error
 
 NAME_MAX = 255
@@ -383,11 +384,22 @@ class TarSink:
         self._tar = tarfile.open(fileobj=file, mode="w|", format=tarfile.PAX_FORMAT)
 
     def write(self, name: str, size: int, chunks: Iterable[bytes]) -> int:
-        """Adds one file of a known size; raises `UnsafePathError` for names that extraction would refuse."""
+        """Adds one file of a known size; raises `UnsafePathError` for names that extraction would refuse.
+
+        A member whose first piece cannot be read is left out whole; one that breaks later has announced its size
+        already, so the stream cannot go on: `SourceError`.
+        """
         safe_parts(name)
         info = tarfile.TarInfo(name)
         info.size = size
-        self._tar.addfile(info, _ChunkReader(chunks))
+        pieces = iter(chunks)
+        first = next(pieces, b"")
+        try:
+            self._tar.addfile(info, _ChunkReader(itertools.chain((first,), pieces)))
+        except (ExhumeError, OSError) as error:
+            raise SourceError(
+                "a damaged member broke the tar stream", actual=f"{name}: {error}", code="EX-606"
+            ) from error
         return size
 
     def make_directory(self, name: str) -> None:

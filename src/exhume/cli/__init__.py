@@ -1,0 +1,1 @@
+"""The command line: `main.py` runs it, `cmd_<verb>.py` holds one verb each and is found by its name."""

@@ -1,0 +1,63 @@
+"""`exhume cat`: members, records, JSON lines or messages to standard output."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from exhume.archive import MemberArchive
+from exhume.cli.formatcli import FormatCommand, format_cli, recognised_format, split_options
+from exhume.cli.outcome import Outcome
+from exhume.cli.params import SIZE
+from exhume.cli.runtime import Run, common_options
+from exhume.source import STREAM_CHUNK
+
+
+@click.command("cat", cls=FormatCommand, verb="cat")
+@click.argument("target", metavar="TARGET")
+@click.argument("names", nargs=-1, metavar="[NAME...]")
+@click.option("--from", "start", type=SIZE, help="Members: first byte to print.")
+@click.option("--to", "stop", type=SIZE, help="Members: byte to stop before.")
+@common_options
+def command(
+    run: Run,
+    target: str,
+    names: tuple[str, ...],
+    start: int | None,
+    stop: int | None,
+    **values: Any,
+) -> Outcome | None:
+    """Print what the archive TARGET holds: members (all, or those named), records, JSON lines or messages."""
+    ctx = click.get_current_context()
+    described = recognised_format(run, target)
+    mine, opening = split_options(ctx, "cat", described, values)
+    with run.open(target, **opening) as archive:
+        if described.content != "members" and not (start is None and stop is None):
+            raise click.UsageError("--from and --to are for archives of members", ctx)
+        printer = getattr(format_cli(described), "cat", None)
+        if printer is not None:
+            outcome: Outcome | None = printer(run, archive, names, {**mine, **_range(start, stop, described.content)})
+            return outcome
+        if not isinstance(archive, MemberArchive):
+            raise click.UsageError(f"{described.id} archives hold nothing that can be printed", ctx)
+        for name in archive.match(names) if names else archive.names():
+            if archive.stat(name).kind != "directory":
+                cat_member(run, archive, name, start or 0, stop)
+    return None
+
+
+def _range(start: int | None, stop: int | None, content: str) -> dict[str, int | None]:
+    return {"start": start or 0, "stop": stop} if content == "members" else {}
+
+
+def cat_member(run: Run, archive: MemberArchive, name: str, start: int, stop: int | None) -> None:
+    """Prints one member (or part of it) in pieces."""
+    size = archive.stat(name).size or 0
+    end = size if stop is None else min(stop, size)
+    if start == 0 and end == size:
+        for chunk in archive.iter_member(name):
+            run.out.write(chunk)
+        return
+    for at in range(start, end, STREAM_CHUNK):
+        run.out.write(archive.read_member(name, at, min(end, at + STREAM_CHUNK)))

@@ -1,0 +1,71 @@
+"""`exhume extract`: members to a directory or a tar stream."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from exhume.archive import MemberArchive
+from exhume.cli.formatcli import FormatCommand, recognised_format, split_options
+from exhume.cli.outcome import Outcome
+from exhume.cli.render import human_size
+from exhume.cli.runtime import Run, common_options
+
+
+@click.command("extract", cls=FormatCommand, verb="extract")
+@click.argument("target", metavar="TARGET")
+@click.argument("names", nargs=-1, metavar="[NAME...]")
+@click.option("-o", "--output", metavar="DIR", help="Directory to extract into (made when missing).")
+@click.option("--tar", "tar", metavar="FILE", help="Write a tar archive instead ('-': standard output).")
+@click.option(
+    "--jobs", type=click.IntRange(0), default=1, show_default=True, help="Members at a time (0: one per core)."
+)
+@click.option("--overwrite", is_flag=True, help="Replace existing files.")
+@common_options
+def command(
+    run: Run,
+    target: str,
+    names: tuple[str, ...],
+    output: str | None,
+    tar: str | None,
+    jobs: int,
+    overwrite: bool,
+    **values: Any,
+) -> Outcome:
+    """Write members of TARGET (all, or those named) below a directory.
+
+    Names that would lead outside the directory are refused and reported; exit code 3 when anything was left out.
+    """
+    ctx = click.get_current_context()
+    from exhume.engines.extract import extract
+    from exhume.output import AtomicFile, OutputTree, TarSink
+
+    if (output is None) == (tar is None):
+        raise click.UsageError("give either -o DIR or --tar FILE", ctx)
+    described = recognised_format(run, target)
+    _, opening = split_options(ctx, "extract", described, values)
+    with run.open(target, **opening) as archive:
+        if not isinstance(archive, MemberArchive):
+            raise click.UsageError(f"{described.id} archives hold records, not members: use cat or export", ctx)
+        chosen = archive.match(names) if names else None
+        with run.progress("extract") as progress:
+            if output is not None:
+                with OutputTree(output, overwrite=overwrite) as tree:
+                    report = extract(archive, tree, chosen, jobs=jobs, progress=progress)
+            elif tar == "-":
+                with TarSink(run.out.require_binary()) as sink:
+                    report = extract(archive, sink, chosen, progress=progress)
+                sys.stdout.buffer.flush()
+            else:
+                assert tar is not None
+                with AtomicFile(tar, overwrite=overwrite) as file, TarSink(file.file) as sink:
+                    report = extract(archive, sink, chosen, progress=progress)
+    if run.machine and tar != "-":
+        run.document("extract", {"target": target, "output": output or tar, **report.to_dict()})
+    else:
+        for name, error in report.refused:
+            click.echo(f"exhume: not extracted: {error}" + ("" if name in str(error) else f" ({name!r})"), err=True)
+        run.note(f"{report.extracted} extracted ({human_size(report.bytes)}), {len(report.refused)} left out")
+    return Outcome.DONE if report.ok else Outcome.LOSS

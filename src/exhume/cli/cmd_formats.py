@@ -1,0 +1,43 @@
+"""`exhume formats`: what is supported, and how far."""
+
+from __future__ import annotations
+
+import click
+
+from exhume.cli.formatcli import format_cli
+from exhume.cli.render import table
+from exhume.cli.runtime import Run, common_options
+from exhume.registry import formats
+
+
+@click.command("formats")
+@common_options
+def command(run: Run) -> None:
+    """List the formats with what can be done with each."""
+    rows = []
+    for id, described in formats().items():
+        can = ["identify", "read", "verify"]
+        can += ["create"] if hasattr(format_cli(described), "create") else []
+        can += [verb for verb in ("salvage", "locate") if described.has(verb)]
+        rows.append(
+            {
+                "id": id,
+                "title": described.title,
+                "container": described.container,
+                "content": described.content,
+                "extensions": list(described.extensions),
+                "codecs": list(described.codecs),
+                "can": ["carve" if verb == "locate" else verb for verb in can],
+                "limitations": list(described.limitations),
+            }
+        )
+    if run.machine:
+        run.items("formats", {}, "formats", rows)
+        return
+    for line in table(
+        ([row[k] for k in ("id", "title", "can", "codecs")] for row in rows), ["id", "title", "can", "codecs"]
+    ):
+        run.say(line)
+    for row in rows:
+        for limitation in row["limitations"]:
+            run.say(f"{row['id']}: {limitation}")

@@ -1,0 +1,77 @@
+"""`exhume list` (`ls`): what an archive holds."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from exhume.archive import Entry
+from exhume.cli.formatcli import FormatCommand, format_cli, recognised_format, split_options
+from exhume.cli.render import printable, table
+from exhume.cli.runtime import Run, common_options
+
+
+@click.command("list", cls=FormatCommand, verb="list")
+@click.argument("target", metavar="TARGET")
+@click.option("-l", "--long", "long", is_flag=True, help="Also offsets, sizes and the format's own columns.")
+@click.option("--glob", metavar="PATTERN", help="Only entries whose name matches.")
+@click.option("--sections", is_flag=True, help="List the sections of the file instead: what every byte is for.")
+@common_options
+def command(run: Run, target: str, long: bool, glob: str | None, sections: bool, **values: Any) -> None:
+    """List members, blocks, channels or tables of the archive TARGET."""
+    ctx = click.get_current_context()
+    described = recognised_format(run, target)
+    mine, opening = split_options(ctx, "list", described, values)
+    with run.open(target, **opening) as archive:
+        if sections:
+            _list_sections(run, target, archive)
+            return
+        lister = getattr(format_cli(described), "entries", None)
+        found: Iterator[Entry] = lister(run, archive, mine) if lister else archive.entries()
+        if glob is not None:
+            found = (entry for entry in found if fnmatch.fnmatchcase(entry.label, glob))
+        if run.machine:
+            head = {"target": target, "format": archive.format}
+            run.items("list", head, "entries", (entry.to_dict() for entry in found))
+        elif not long:
+            for entry in found:
+                run.say(printable(entry.label))
+        else:
+            _list_long(run, found)
+
+
+def _list_long(run: Run, found: Iterator[Entry]) -> None:
+    entries = list(found)
+    extra = list(dict.fromkeys(key for entry in entries for key in entry.details))
+    with_source = any(entry.source for entry in entries)
+    header = ["kind", *(["file"] if with_source else []), "offset", "stored", "size", *extra, "name"]
+    rows = (
+        [
+            entry.kind,
+            *([entry.source] if with_source else []),
+            entry.offset,
+            entry.stored_size,
+            entry.size,
+            *(entry.details.get(key) for key in extra),
+            entry.name if entry.name is not None else str(entry.ordinal),
+        ]
+        for entry in entries
+    )
+    for line in table(rows, header):
+        run.say(line)
+
+
+def _list_sections(run: Run, target: str, archive: Any) -> None:
+    found = archive.sections()
+    if run.machine:
+        run.items("sections", {"target": target, "format": archive.format}, "sections", (s.to_dict() for s in found))
+        return
+    rows = (
+        [s.span.source, s.span.start, s.span.size, s.kind, s.codec, ("  " if s.parent else "") + s.name, s.note]
+        for s in found
+    )
+    for line in table(rows, ["file", "offset", "size", "kind", "codec", "section", "note"]):
+        run.say(line)

@@ -1,0 +1,29 @@
+"""`exhume payload`: one section, decompressed, to standard output."""
+
+from __future__ import annotations
+
+import click
+
+from exhume.cli.runtime import Run, common_options
+
+
+@click.command("payload")
+@click.argument("target", metavar="TARGET")
+@click.argument("section", metavar="SECTION")
+@click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing file.")
+@common_options
+def command(run: Run, target: str, section: str, output: str | None, overwrite: bool) -> None:
+    """Print one SECTION of TARGET, decompressed: what the payload schemas in ksy/ parse.
+
+    `exhume list --sections TARGET` names the sections.
+    """
+    from exhume.output import AtomicFile
+
+    with run.open(target) as archive:
+        data = archive.read_section(section)
+    if output is None:
+        run.out.write(data)
+        return
+    with AtomicFile(output, overwrite=overwrite) as file:
+        file.file.write(data)

@@ -1,0 +1,65 @@
+"""`exhume verify`: every checksum and invariant, as findings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from exhume.cli.outcome import Outcome
+from exhume.cli.render import printable
+from exhume.cli.runtime import Run, common_options
+from exhume.findings import Finding, Severity
+
+
+@click.command("verify")
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
+@click.option("--quick", is_flag=True, help="Leave out what needs the payloads to be decompressed.")
+@click.option("--jobs", type=click.IntRange(0), default=1, show_default=True, help="Threads (0: one per core).")
+@click.option("--fail-on", type=click.Choice(["error", "warning"]), default="error", show_default=True)
+@common_options
+def command(run: Run, targets: tuple[str, ...], quick: bool, jobs: int, fail_on: str) -> Outcome:
+    """Check every rule of the format of each TARGET and report what is broken.
+
+    Goes on after each finding.  Exit code 4 when there are errors (or, with --fail-on warning, warnings).
+    """
+    bad = False
+    for target in targets:
+        bad |= not _verify_one(run, target, quick, jobs, fail_on)
+    return Outcome.NO if bad else Outcome.DONE
+
+
+def _verify_one(run: Run, target: str, quick: bool, jobs: int, fail_on: str) -> bool:
+    from exhume.engines.verify import Verification
+    from exhume.source import open_target
+
+    counts = dict.fromkeys(Severity, 0)
+    kept: list[dict[str, Any]] = []
+    with open_target(target, offset=run.offset, length=run.length) as source, run.progress(target) as progress:
+        verification = Verification(
+            source, format=run.as_format, limits=run.limits, quick=quick, jobs=jobs, progress=progress
+        )
+        for finding in verification:
+            counts[finding.severity] += 1
+            if run.ndjson:
+                run.document("verify", {"target": target, "format": verification.format, **finding.to_dict()})
+            elif run.json:
+                kept.append(finding.to_dict())
+            else:
+                _say(run, target, finding)
+    ok = counts[Severity.ERROR] == 0
+    if run.json:
+        run.document("verify", {"target": target, "format": verification.format, "ok": ok, "findings": kept})
+    elif not run.ndjson:
+        summary = ", ".join(f"{n} {severity}{'s' if n != 1 else ''}" for severity, n in counts.items() if n)
+        verdict = "ok" if ok else "damaged"
+        run.say(
+            f"{printable(target)}: {verification.format or 'unknown'}: {verdict}{f' ({summary})' if summary else ''}"
+        )
+    return ok and not (fail_on == "warning" and counts[Severity.WARNING])
+
+
+def _say(run: Run, target: str, finding: Finding) -> None:
+    run.say(f"{finding.severity}: {printable(str(finding))}")
+    if run.verbose and finding.spec_ref:
+        run.say(f"  rule: {finding.spec_ref}")

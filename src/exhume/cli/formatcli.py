@@ -1,0 +1,99 @@
+"""What a format adds to the command line, and how verbs pick it up.
+
+A format's `cli.py` (light: click and `exhume.cli.params` only at the top) may define
+
+- `create`: a `click.Command`; it becomes `exhume create <id> …`
+- `OPTIONS`: `{verb: [click.Option, …]}`; `"open"` holds options of every reading verb, handed to the format's `open`
+- `cat(run, archive, names, options) -> Outcome | None`
+- `search(run, archives, query, options) -> Outcome | None`
+- `entries(run, archive, options) -> Iterator[Entry]` for a `list` with options of its own
+- `EXPORTS`: `{target: "module:function"}` relative to the format's package, functions
+  `(run, archive, output, options) -> Outcome | None`
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from exhume.registry import Format, formats, get_format
+
+READING_VERBS = ("info", "list", "cat", "extract", "search", "export")
+
+
+def format_cli(described: Format) -> Any:
+    """The format's `cli` module, or None."""
+    return described.hook("cli") if described.cli else None
+
+
+class FormatCommand(click.Command):
+    """A verb that takes, besides its own options, those that formats add to it (`verb` names it)."""
+
+    def __init__(self, *args: Any, verb: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.verb = verb
+        self._extended: list[click.Option] | None = None
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        own = super().get_params(ctx)
+        if self._extended is None:
+            taken = {param.name for param in own}
+            self._extended = [option for name, option in contributed(self.verb).items() if name not in taken]
+        return [*own[:-1], *self._extended, *own[-1:]]
+
+
+def contributed(verb: str) -> dict[str, click.Option]:
+    """Options that formats add to a verb, by parameter name; their help says which formats take them."""
+    found: dict[str, tuple[click.Option, list[str]]] = {}
+    for described in formats().values():
+        table = getattr(format_cli(described), "OPTIONS", {})
+        options: list[click.Option] = [*table.get(verb, ())]
+        if verb in READING_VERBS:
+            options += table.get("open", ())
+        for option in options:
+            found.setdefault(option.name or "", (option, []))[1].append(described.id)
+    for option, ids in found.values():
+        if not (option.help or "").startswith("["):
+            option.help = f"[{', '.join(ids)}] {option.help or ''}"
+    return {name: option for name, (option, _) in found.items()}
+
+
+def split_options(
+    ctx: click.Context, verb: str, described: Format, values: dict[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """`(verb options, open options)` of one format out of all contributed values.
+
+    Raises a usage error when an option was given that this format does not take.
+    """
+    table = getattr(format_cli(described), "OPTIONS", {})
+    mine = {option.name: option for option in table.get(verb, ())}
+    opening = {option.name for option in table.get("open", ())} if verb in READING_VERBS else set()
+    verb_options: dict[str, Any] = {}
+    open_options: dict[str, Any] = {}
+    for name, value in values.items():
+        given = ctx.get_parameter_source(name) not in (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP, None)
+        if name in mine:
+            verb_options[name] = value if given else mine[name].get_default(ctx)
+        elif name in opening:
+            if given:
+                open_options[name] = value
+        elif given:
+            flag = "--" + name.replace("_", "-")
+            raise click.UsageError(f"{flag} does not apply to {described.id} archives", ctx)
+    for name, option in mine.items():
+        if verb_options.get(name or "") is None and option.multiple:
+            verb_options[name or ""] = ()
+    return verb_options, open_options
+
+
+def recognised_format(run: Any, target: str) -> Format:
+    """The format of a target, by `--as` or by its bytes (opens and closes it)."""
+    if run.as_format:
+        return get_format(run.as_format)
+    from exhume.engines.identify import recognise
+    from exhume.source import open_target
+
+    with open_target(target, offset=run.offset, length=run.length) as source:
+        return get_format(recognise(source))

@@ -1,0 +1,118 @@
+"""The `exhume` command: finds verbs lazily, runs one, and turns how it ended into the exit code.  Nothing else does."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+import sys
+from typing import Any
+
+import click
+
+from exhume import __version__
+from exhume import cli as _package
+from exhume.cli.outcome import Outcome
+from exhume.errors import ExhumeError
+
+ALIASES = {"ls": "list"}
+
+
+class VerbGroup(click.Group):
+    """A group whose commands are the modules `exhume.cli.cmd_<verb>`, imported when used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        names = (module.name for module in pkgutil.iter_modules(_package.__path__))
+        return sorted(name[4:].replace("_", "-") for name in names if name.startswith("cmd_"))
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        verb = ALIASES.get(cmd_name, cmd_name)
+        if verb not in self.list_commands(ctx):
+            return None
+        command: click.Command = importlib.import_module(f"{_package.__name__}.cmd_{verb.replace('-', '_')}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            import difflib
+
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1)
+            if near:
+                raise click.UsageError(f"{error.message} Did you mean {near[0]!r}?", ctx) from None
+            raise
+
+
+@click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="exhume")
+def main() -> None:
+    """Read, write, verify, explain, salvage and carve clp-s, ZS, Ark, CAF and DataBundle archives.
+
+    Data go to standard output, everything said about them to standard error.
+
+    \b
+    Exit codes: 0 done; 1 failed; 2 usage; 3 done, with loss; 4 the answer is no.
+    """
+
+
+def invoke(args: list[str] | None = None) -> Outcome:
+    """Runs the command line and says how it ended; prints errors as one line (JSON with --json)."""
+    argv = sys.argv[1:] if args is None else args
+    try:
+        result: Any = main.main(args=argv, prog_name="exhume", standalone_mode=False)
+        sys.stdout.flush()
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return Outcome.USAGE
+    except click.UsageError as error:
+        error.show()
+        return Outcome.USAGE
+    except click.ClickException as error:
+        error.show()
+        return Outcome.FAILED
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("exhume: interrupted", err=True)
+        return Outcome.INTERRUPTED
+    except BrokenPipeError:
+        # The reader went away: end quietly, and keep the interpreter from flushing into the closed pipe at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Outcome.DONE
+    except ExhumeError as error:
+        _say_error(error, argv)
+        return Outcome.FAILED
+    except OSError as error:
+        click.echo(f"exhume: {error.filename or 'error'}: {error.strerror or error}", err=True)
+        return Outcome.FAILED
+    except MemoryError:
+        click.echo("exhume: out of memory (lower --jobs or a --limit)", err=True)
+        return Outcome.FAILED
+    return result if isinstance(result, Outcome) else Outcome(result) if isinstance(result, int) else Outcome.DONE
+
+
+def _say_error(error: ExhumeError, argv: list[str]) -> None:
+    if "--json" in argv or "--ndjson" in argv:
+        from exhume.cli.jsonout import dumps
+
+        body = {
+            "schema": "exhume.error/1",
+            "code": error.code,
+            "message": error.message,
+            "span": error.span.to_dict() if error.span else None,
+            "field_path": error.field_path,
+            "expected": error.expected,
+            "actual": error.actual,
+        }
+        click.echo(dumps(body), err=True)
+        return
+    click.echo(f"exhume: {error}", err=True)
+    query, column = getattr(error, "query", ""), getattr(error, "column", None)
+    if query and column is not None and "\n" not in query and len(query) <= 400:
+        click.echo(f"  {query}\n  {' ' * column}^", err=True)
+
+
+def run() -> None:
+    """The console script."""
+    sys.exit(int(invoke()))

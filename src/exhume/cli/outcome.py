@@ -1,0 +1,16 @@
+"""How a verb ended.  Only `main.py` turns this into an exit code."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Outcome(enum.IntEnum):
+    """The documented exit codes."""
+
+    DONE = 0
+    FAILED = 1
+    USAGE = 2
+    LOSS = 3
+    NO = 4
+    INTERRUPTED = 130
