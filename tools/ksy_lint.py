@@ -163,21 +163,21 @@ def walk_values(where: str, value: object) -> Iterator[tuple[str, object]]:
         yield where, value
 
 
-def check_plain_name(where: str, attribute: dict[str, Any], key: str, prefix: str) -> Iterator[Problem]:
-    """Yields a problem when a size, count or position is a plain name without its prefix."""
+def check_plain_name(where: str, attribute: dict[str, Any], key: str, prefixes: tuple[str, ...]) -> Iterator[Problem]:
+    """Yields a problem when a size, count or position is a plain name (or a path) without a telling prefix."""
     value = attribute.get(key)
-    if isinstance(value, str) and PATH.fullmatch(value) and value not in ("true", "false"):
-        name = value.rsplit(".", 1)[-1]
-        if not name.startswith(prefix) and name not in ("size", "length", "pos"):
-            yield where, f"{key}: {value} must be named {prefix}..."
+    if not isinstance(value, str) or not PATH.fullmatch(value) or value.startswith("_io."):
+        return
+    if not any(part.startswith(prefixes) for part in value.split(".")):
+        yield where, f"{key}: {value} must be named {prefixes[0]}..."
 
 
 def check_attribute(where: str, attribute: dict[str, Any]) -> Iterator[Problem]:
     """Yields what is wrong with a field, an instance or a parameter."""
     yield from check_order(where, list(attribute), ATTRIBUTE)
-    yield from check_plain_name(where, attribute, "size", "len_")
-    yield from check_plain_name(where, attribute, "repeat-expr", "num_")
-    yield from check_plain_name(where, attribute, "pos", "ofs_")
+    yield from check_plain_name(where, attribute, "size", ("len_", "num_", "ofs_"))
+    yield from check_plain_name(where, attribute, "repeat-expr", ("num_",))
+    yield from check_plain_name(where, attribute, "pos", ("ofs_", "len_"))
     if "encoding" in attribute and not ENCODING.fullmatch(str(attribute["encoding"])):
         yield where, f"encoding {attribute['encoding']} is not spelled canonically"
     if "process" in attribute and not str(attribute["process"]).startswith(PROCESSES):
