@@ -48,6 +48,8 @@ class Span:
         return out
 
     def __str__(self) -> str:
+        if self.source and self.start == self.end == 0 and self.payload is None:
+            return self.source  # about the file as a whole
         where = f"offset {self.start} (0x{self.start:x})"
         if self.payload is not None:
             where += f" + {self.payload[0]} of its payload"
@@ -117,7 +119,7 @@ def describe(
     """The one line that errors and findings share: code, what, where, expected, found."""
     line = f"{code}: {message}"
     if span is not None:
-        line += f" at {span}"
+        line += f" {'in' if str(span) == span.source else 'at'} {span}"
     if field_path:
         line += f" [{field_path}]"
     if expected is not None:

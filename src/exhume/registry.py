@@ -58,8 +58,10 @@ class Format:
       archive, for formats that can go on where opening fails
     - `create(target, **options) -> Writer`, None for read-only formats
     - `rules -> RuleTable`
-    - `salvage(source_or_tree, output, *, limits, progress, **options) -> SalvageReport`
-    - `locate(source, hit_offset, *, limits) -> CarvedArchive | None`
+    - `salvage(source_or_tree, output_path, *, mode, limits, progress, **options) -> recovery.SalvageReport`: writes a
+      new archive (or files, or records) at `output_path`; the engine verifies what was written
+    - `locate(source, hit, *, limits) -> recovery.Carved | None`: the archive whose signature was hit at absolute
+      offset `hit` of an image, with its exact span
     """
 
     id: str

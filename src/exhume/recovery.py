@@ -1,0 +1,139 @@
+"""What salvage and carve report: the types that engines and formats share."""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from exhume.errors import Span
+from exhume.findings import Finding
+
+
+class SalvageMode(enum.StrEnum):
+    """What salvage writes: a clean archive of the same format, members as files, or records as JSON lines."""
+
+    ARCHIVE = "archive"
+    FILES = "files"
+    RECORDS = "jsonl"
+
+
+class Fate(enum.StrEnum):
+    """What became of a span of the damaged input."""
+
+    RECOVERED = "recovered"  # its content is in the output
+    REBUILT = "rebuilt"  # structure that the output has anew (indexes, headers, checksums)
+    LOST = "lost"  # content that could not be recovered
+    IGNORED = "ignored"  # held nothing to recover (padding, dead bytes, extension areas)
+
+
+@dataclass(frozen=True, slots=True)
+class SpanFate:
+    """One span of the input: what it held, what became of it, and why when it was lost."""
+
+    span: Span
+    fate: Fate
+    what: str
+    why: str = ""
+    code: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        out: dict[str, Any] = {**self.span.to_dict(), "fate": str(self.fate), "what": self.what}
+        if self.why:
+            out["why"] = self.why
+        if self.code:
+            out["code"] = self.code
+        return out
+
+
+@dataclass(slots=True)
+class SalvageReport:
+    """Accounts for every byte of the input: counts per kind and the fate of each span."""
+
+    format: str
+    output: str
+    recovered: Counter[str] = field(default_factory=Counter)
+    lost: Counter[str] = field(default_factory=Counter)
+    spans: list[SpanFate] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    verified: bool = False
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing was lost."""
+        return not sum(self.lost.values()) and not any(s.fate is Fate.LOST for s in self.spans)
+
+    def keep(self, kind: str, count: int = 1) -> None:
+        """Counts recovered things."""
+        self.recovered[kind] += count
+
+    def lose(self, kind: str, count: int = 1) -> None:
+        """Counts lost things."""
+        self.lost[kind] += count
+
+    def account(self, span: Span, fate: Fate, what: str, why: str = "", code: str | None = None) -> None:
+        """Records the fate of a span; touching spans of the same story are joined."""
+        if span.size <= 0:
+            return
+        if self.spans:
+            last = self.spans[-1]
+            same = (last.fate, last.what, last.why, last.code) == (fate, what, why, code)
+            if same and last.span.source == span.source and last.span.end == span.start:
+                joined = Span(span.source, last.span.start, span.end)
+                self.spans[-1] = SpanFate(joined, fate, what, why, code)
+                return
+        self.spans.append(SpanFate(span, fate, what, why, code))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form documented for `exhume salvage --json`."""
+        return {
+            "format": self.format,
+            "output": self.output,
+            "recovered": dict(self.recovered),
+            "lost": dict(self.lost),
+            "spans": [fate.to_dict() for fate in self.spans],
+            "notes": list(self.notes),
+            "verified": self.verified,
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+
+class Verdict(enum.StrEnum):
+    """How much of a carved archive is there."""
+
+    WHOLE = "whole"
+    PARTIAL = "partial"
+    DAMAGED = "damaged"
+
+
+@dataclass(frozen=True, slots=True)
+class Carved:
+    """An archive found inside raw bytes: `[offset, offset + length)` of the image."""
+
+    format: str
+    offset: int
+    length: int
+    verdict: Verdict
+    confidence: float
+    findings: tuple[Finding, ...] = ()
+    nested_in: int | None = None
+
+    @property
+    def end(self) -> int:
+        """One past its last byte."""
+        return self.offset + self.length
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form documented for `exhume carve --json`."""
+        return {
+            "format": self.format,
+            "offset": self.offset,
+            "length": self.length,
+            "verdict": str(self.verdict),
+            "confidence": round(self.confidence, 3),
+            "nested_in": self.nested_in,
+            "findings": [finding.to_dict() for finding in self.findings],
+        }

@@ -1,0 +1,86 @@
+"""Sources that count, and sources that lie."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+
+from exhume.errors import SourceError, Span
+from exhume.source import COALESCE_GAP, COALESCE_SIZE, Source, plan_reads
+
+
+class CountingSource(Source):
+    """Passes reads on and keeps them: `requests` is a list of half-open ranges, as a remote store would see them."""
+
+    def __init__(self, base: Source) -> None:
+        self._base = base
+        self.name = base.name
+        self.origin = base.origin
+        self.requests: list[tuple[int, int]] = []
+        self._lock = threading.Lock()
+
+    @property
+    def size(self) -> int:
+        return self._base.size
+
+    @property
+    def is_remote(self) -> bool:
+        return True
+
+    def _read(self, offset: int, size: int) -> bytes:
+        with self._lock:
+            self.requests.append((offset, offset + size))
+        return self._base.read_at(offset, size)
+
+    def read_many(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        out = [b""] * len(ranges)
+        for start, end, members in plan_reads(ranges, max_gap=COALESCE_GAP, max_size=COALESCE_SIZE):
+            data = self.read_at(start, end - start)
+            for index in members:
+                first, last = ranges[index]
+                out[index] = data[first - start : last - start]
+        return out
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes asked for in all requests."""
+        return sum(end - start for start, end in self.requests)
+
+    def reset(self) -> None:
+        """Forgets the requests so far."""
+        self.requests.clear()
+
+
+class LyingSource(Source):
+    """A source whose answers go wrong on demand.
+
+    `lie` gets (offset, size, data) of each read and returns what comes back instead (shorter, longer, other bytes), or
+    raises.
+    """
+
+    def __init__(
+        self, base: Source, lie: Callable[[int, int, bytes], bytes], *, claimed_size: int | None = None
+    ) -> None:
+        self._base, self._lie = base, lie
+        self.name = base.name
+        self._size = base.size if claimed_size is None else claimed_size
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    def _read(self, offset: int, size: int) -> bytes:
+        return self._lie(offset, size, self._base.read_up_to(offset, size))
+
+
+def failing(after: int) -> Callable[[int, int, bytes], bytes]:
+    """A lie for `LyingSource`: reads work `after` times, then fail as a broken disk does."""
+    left = [after]
+
+    def lie(offset: int, size: int, data: bytes) -> bytes:
+        left[0] -= 1
+        if left[0] < 0:
+            raise SourceError("input/output error", span=Span("<failing>", offset, offset + size))
+        return data
+
+    return lie
