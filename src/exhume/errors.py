@@ -49,11 +49,11 @@ class Span:
 
     def __str__(self) -> str:
         if self.source and self.start == self.end == 0 and self.payload is None:
-            return self.source  # about the file as a whole
+            return shorten(self.source, 400)  # about the file as a whole
         where = f"offset {self.start} (0x{self.start:x})"
         if self.payload is not None:
             where += f" + {self.payload[0]} of its payload"
-        return f"{self.source}: {where}" if self.source else where
+        return f"{shorten(self.source, 400)}: {where}" if self.source else where
 
 
 def shorten(value: Any, limit: int = 80) -> str:
@@ -107,8 +107,7 @@ class ExhumeError(Exception):
 
 
 def _rebuild(cls: type[ExhumeError], message: str, state: dict[str, Any]) -> ExhumeError:
-    error = cls.__new__(cls)
-    Exception.__init__(error, message)
+    error = cls(message)
     error.__dict__.update(state)
     return error
 
@@ -119,7 +118,8 @@ def describe(
     """The one line that errors and findings share: code, what, where, expected, found."""
     line = f"{code}: {message}"
     if span is not None:
-        line += f" {'in' if str(span) == span.source else 'at'} {span}"
+        place = str(span)
+        line += f" {'at' if 'offset ' in place else 'in'} {place}"
     if field_path:
         line += f" [{field_path}]"
     if expected is not None:

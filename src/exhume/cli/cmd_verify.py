@@ -52,10 +52,9 @@ def _verify_one(run: Run, target: str, quick: bool, jobs: int, fail_on: str) -> 
         run.document("verify", {"target": target, "format": verification.format, "ok": ok, "findings": kept})
     elif not run.ndjson:
         summary = ", ".join(f"{n} {severity}{'s' if n != 1 else ''}" for severity, n in counts.items() if n)
-        verdict = "ok" if ok else "damaged"
-        run.say(
-            f"{printable(target)}: {verification.format or 'unknown'}: {verdict}{f' ({summary})' if summary else ''}"
-        )
+        verdict = "ok" if ok else "damaged" if verification.format else "not recognised"
+        lead = f"{printable(target)}: {verification.format}" if verification.format else printable(target)
+        run.say(f"{lead}: {verdict}{f' ({summary})' if summary else ''}")
     return ok and not (fail_on == "warning" and counts[Severity.WARNING])
 
 

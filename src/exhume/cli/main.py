@@ -18,8 +18,22 @@ from exhume.errors import ExhumeError
 ALIASES = {"ls": "list"}
 
 
+class Ended(Exception):  # noqa: N818 - carries an outcome, is not one
+    """Carries our exceptions past click, which takes any EOFError for Ctrl-D and any EPIPE for its own business."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
 class VerbGroup(click.Group):
     """A group whose commands are the modules `exhume.cli.cmd_<verb>`, imported when used."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (ExhumeError, BrokenPipeError) as error:
+            raise Ended(error) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         names = (module.name for module in pkgutil.iter_modules(_package.__path__))
@@ -76,13 +90,13 @@ def invoke(args: list[str] | None = None) -> Outcome:
     except (click.Abort, KeyboardInterrupt):
         click.echo("exhume: interrupted", err=True)
         return Outcome.INTERRUPTED
+    except Ended as ended:
+        if isinstance(ended.error, ExhumeError):
+            _say_error(ended.error, argv)
+            return Outcome.FAILED
+        return _reader_left()
     except BrokenPipeError:
-        # The reader went away: end quietly, and keep the interpreter from flushing into the closed pipe at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Outcome.DONE
-    except ExhumeError as error:
-        _say_error(error, argv)
-        return Outcome.FAILED
+        return _reader_left()
     except OSError as error:
         click.echo(f"exhume: {error.filename or 'error'}: {error.strerror or error}", err=True)
         return Outcome.FAILED
@@ -90,6 +104,12 @@ def invoke(args: list[str] | None = None) -> Outcome:
         click.echo("exhume: out of memory (lower --jobs or a --limit)", err=True)
         return Outcome.FAILED
     return result if isinstance(result, Outcome) else Outcome(result) if isinstance(result, int) else Outcome.DONE
+
+
+def _reader_left() -> Outcome:
+    """Ends quietly, and keeps the interpreter from flushing into the closed pipe at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return Outcome.DONE
 
 
 def _say_error(error: ExhumeError, argv: list[str]) -> None:

@@ -47,7 +47,7 @@ def cell(value: Any) -> str:
 def table(rows: Iterable[Sequence[Any]], header: Sequence[str]) -> list[str]:
     """Aligned lines under a header; columns whose values are all numbers are right-aligned."""
     raw = [list(row) for row in rows]
-    right = {i for i in range(len(header)) if raw and all(isinstance(row[i], int | float | None) for row in raw)}
+    right = {i for i in range(len(header)) if raw and all(_is_number(row[i]) for row in raw)}
     lines = [list(header), *([cell(value) for value in row] for row in raw)]
     widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
     return [
@@ -57,6 +57,10 @@ def table(rows: Iterable[Sequence[Any]], header: Sequence[str]) -> list[str]:
         ).rstrip()
         for line in lines
     ]
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
 def key_values(data: Mapping[str, Any], indent: str = "") -> list[str]:

@@ -1,0 +1,143 @@
+"""The command line as a whole: verbs are found, messages are one line, exit codes are the documented ones."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exhume.cli.jsonout import dumps
+from exhume.cli.params import BYTES
+from exhume.cli.render import human_size, key_values, printable, table
+
+Cli = Callable[..., Any]
+
+
+def test_help_names_the_verbs(exhume_cli: Cli) -> None:
+    ran = exhume_cli("--help")
+    assert ran.code == 0
+    for verb in ("identify", "info", "list", "cat", "extract", "create", "verify", "payload", "formats", "completion"):
+        assert f"\n  {verb}" in ran.text
+        assert exhume_cli(verb, "--help").code == 0
+
+
+def test_typos_get_a_hint(exhume_cli: Cli) -> None:
+    ran = exhume_cli("verfiy", "x")
+    assert ran.code == 2
+    assert "Did you mean 'verify'?" in ran.err
+
+
+def test_nothing_recognised(exhume_cli: Cli, tmp_path: Path) -> None:
+    noise = tmp_path / "noise"
+    noise.write_bytes(b"just some text\n")
+    ran = exhume_cli("identify", noise)
+    assert (ran.code, ran.text) == (4, f"{noise}: not recognised\n")
+    assert json.loads(exhume_cli("identify", "--json", noise).out) == {
+        "schema": "exhume.identify/1",
+        "target": str(noise),
+        "candidates": [],
+    }
+    ran = exhume_cli("info", noise)
+    assert (ran.code, ran.out) == (1, b"")
+    assert ran.err == f"exhume: EX-101: no known archive format (force one with --as FORMAT) in {noise}\n"
+    body = json.loads(exhume_cli("info", "--json", noise).err)
+    assert (body["schema"], body["code"]) == ("exhume.error/1", "EX-101")
+    assert exhume_cli("verify", noise).code == 4
+
+
+def test_missing_files(exhume_cli: Cli, tmp_path: Path) -> None:
+    for verb in ("identify", "info", "list", "cat", "verify"):
+        ran = exhume_cli(verb, tmp_path / "missing")
+        assert ran.code == 1
+        assert ran.err.count("\n") == 1
+        assert "No such file" in ran.err
+
+
+def test_unknown_format_and_limit(exhume_cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"x")
+    assert "one of" in exhume_cli("info", "--as", "zip", tmp_path / "f").err
+    assert exhume_cli("info", "--limit", "nonsense=1", tmp_path / "f").code == 1
+    assert exhume_cli("info", "--offset", "1x", tmp_path / "f").code == 2
+    assert exhume_cli("info", "--offset", "5", tmp_path / "f").code == 1
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(exhume_cli: Cli, shell: str) -> None:
+    assert "_EXHUME_COMPLETE" in exhume_cli("completion", shell).text
+
+
+def test_formats(exhume_cli: Cli) -> None:
+    body = json.loads(exhume_cli("formats", "--json").out)
+    assert body["schema"] == "exhume.formats/1"
+    assert all({"id", "title", "can", "codecs"} <= set(row) for row in body["formats"])
+
+
+def test_a_closed_pipe_ends_quietly() -> None:
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "exhume", "--help"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    error = process.stderr.read()
+    process.stderr.close()
+    process.wait(30)
+    assert b"Traceback" not in error
+
+
+def test_json_is_exact() -> None:
+    value = {
+        "big": 1 << 60,
+        "ok": 1 << 53,
+        "neg": -(1 << 60),
+        "nan": float("nan"),
+        "raw": b"\xff",
+        "text": b"hi",
+        "s": "\ud800",
+    }
+    assert json.loads(dumps(value)) == {
+        "big": str(1 << 60),
+        "ok": 1 << 53,
+        "neg": str(-(1 << 60)),
+        "nan": "nan",
+        "raw": {"text": "\ufffd", "base64": "/w=="},
+        "text": {"text": "hi"},
+        "s": "\ud800",
+    }
+
+
+def test_byte_arguments() -> None:
+    convert = BYTES.convert
+    assert convert(r"a\tb\x00\\n\q", None, None) == b"a\tb\0\\n\\q"
+    assert convert("é", None, None) == "é".encode()
+    assert convert("\udcff", None, None) == b"\xff"
+    assert convert(r"\x4", None, None) == b"\\x4"
+
+
+def test_rendering() -> None:
+    assert printable("a\nb\x1b[0m\ud800") == "a\\nb\\x1b[0m\\ud800"
+    assert [human_size(n) for n in (None, 0, 9999, 10_000, 1 << 20, 5 << 30)] == [
+        "-",
+        "0 B",
+        "9,999 B",
+        "9.8 KiB",
+        "1.0 MiB",
+        "5.0 GiB",
+    ]
+    assert table([["a", 1], ["bbb", 22]], ["name", "n"]) == ["name   n", "a      1", "bbb   22"]
+    assert key_values({"a": 1, "sub": {"b": None}, "rows": [{"x": 1}, {"x": 2, "y": True}]}) == [
+        "a  1",
+        "sub:",
+        "  b  -",
+        "rows:",
+        "  x  y",
+        "  1  -",
+        "  2  yes",
+    ]

@@ -1,0 +1,80 @@
+"""Fixtures that all tests share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED = ROOT.parent / "shared" / "samples"
+
+settings.register_profile(
+    "ci", max_examples=60, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.register_profile(
+    "thorough", max_examples=2000, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture(scope="session")
+def samples() -> Path:
+    """The project's own samples, made by its own writers (`tools/make_samples.py`)."""
+    return ROOT / "tests" / "samples"
+
+
+@pytest.fixture(scope="session")
+def shared_samples() -> Path:
+    """Files of real producers, kept beside the project; tests that need them are skipped, visibly, without."""
+    if not SHARED.is_dir():
+        pytest.skip("no samples of real producers beside the project (shared/samples)")
+    return SHARED
+
+
+class Ran:
+    """What one run of the command line did."""
+
+    def __init__(self, code: int, out: bytes, err: str) -> None:
+        self.code, self.out, self.err = code, out, err
+
+    @property
+    def text(self) -> str:
+        """Standard output as text."""
+        return self.out.decode("utf-8")
+
+
+@pytest.fixture
+def exhume_cli(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+    """Runs the command line in this process: `exhume_cli("verify", path, input=b"…")` gives code, out, err."""
+
+    def run(*args: object, input: bytes | None = None) -> Ran:
+        import io
+        import sys
+
+        from exhume.cli.main import invoke
+
+        out, err, inp = io.BytesIO(), io.BytesIO(), io.BytesIO(input or b"")
+        streams = {
+            "stdout": io.TextIOWrapper(out, "utf-8", write_through=True),
+            "stderr": io.TextIOWrapper(err, "utf-8", write_through=True, errors="backslashreplace"),
+            "stdin": io.TextIOWrapper(inp, "utf-8"),
+        }
+        with monkeypatch.context() as patch:
+            for name, stream in streams.items():
+                patch.setattr(sys, name, stream)
+            code = int(invoke([os.fspath(a) if isinstance(a, os.PathLike) else str(a) for a in args]))
+            streams["stdout"].flush()
+            streams["stderr"].flush()
+        result = Ran(code, out.getvalue(), err.getvalue().decode("utf-8", "backslashreplace"))
+        for stream in streams.values():
+            stream.detach()
+        return result
+
+    return run
+
+
+__all__ = ["ROOT", "SHARED", "Ran"]

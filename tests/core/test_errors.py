@@ -1,0 +1,170 @@
+"""Errors, findings, limits, checksums, section maps, parallel maps."""
+
+from __future__ import annotations
+
+import builtins
+import pickle
+import threading
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exhume import checksums, errors
+from exhume.errors import ExhumeError, LimitExceededError, Span, StructureError, WriterError, shorten
+from exhume.findings import Finding, RuleTable, Severity
+from exhume.limits import Limits, parse_size
+from exhume.parallel import map_ordered
+from exhume.sections import Section, SectionKind, SectionMap
+from exhume.source import BytesSource
+
+ALL = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, ExhumeError)]
+
+
+@pytest.mark.parametrize(
+    ("name", "parent"),
+    [
+        ("TruncatedError", EOFError),
+        ("FormatError", ValueError),
+        ("EntryNotFoundError", KeyError),
+        ("SourceError", OSError),
+        ("ShortReadError", EOFError),
+        ("QueryError", ValueError),
+        ("WriterError", ValueError),
+        ("OutputExistsError", FileExistsError),
+        ("MissingDependencyError", ImportError),
+        ("UnsafePathError", ValueError),
+    ],
+)
+def test_errors_have_their_natural_parent(name: str, parent: type[BaseException]) -> None:
+    assert issubclass(getattr(errors, name), parent)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_errors_are_one_line_and_travel(kind: type[ExhumeError]) -> None:
+    error = kind(
+        "what", code="ZS-201", span=Span("f\nile", 3, 9), expected=b"\0\xff", actual="two\nlines", field_path="/a/b"
+    )
+    line = str(error)
+    assert "\n" not in line
+    assert line.startswith("ZS-201: what at")
+    back = pickle.loads(pickle.dumps(error))
+    assert type(back) is kind
+    assert str(back) == line
+    assert back.span == error.span
+
+
+def test_every_error_class_has_its_own_code() -> None:
+    codes = [kind.default_code for kind in ALL]
+    assert len(set(codes)) == len(codes)
+
+
+@given(st.one_of(st.binary(), st.text(), st.integers()))
+def test_shorten_is_printable_and_short(value: object) -> None:
+    text = shorten(value)
+    assert len(text) <= 80
+    assert text.isprintable()
+
+
+def test_a_rule_gives_error_and_finding_the_same_words() -> None:
+    table = RuleTable("XX")
+    rule = table.rule(201, "checksum does not match", spec="spec, section 1")
+    span = Span("f", 1, 2)
+    error = rule.error("of block 3", span=span, expected=1, actual=2)
+    finding = rule.finding("of block 3", span=span, expected=1, actual=2)
+    assert isinstance(error, StructureError)
+    assert (
+        str(error)
+        == str(finding)
+        == "XX-201: checksum does not match: of block 3 at f: offset 1 (0x1): expected 1, found 2"
+    )
+    assert Finding.from_error(error).to_dict() == finding.to_dict()
+    assert finding.severity is Severity.ERROR
+    with pytest.raises(AssertionError):
+        table.rule(201, "again", spec="-")
+
+
+def test_limits() -> None:
+    limits = Limits().with_overrides(["payload-size=1K", "depth=3"])
+    assert (limits.payload_size, limits.depth) == (1024, 3)
+    with pytest.raises(LimitExceededError, match="limit depth"):
+        limits.check("depth", 4)
+    limits.check("depth", 3)
+    assert limits.payload_budget(1) == 1024
+    for bad in ("nothing=1", "depth", "depth=x", "depth=-1"):
+        with pytest.raises(WriterError):
+            limits.with_overrides([bad])
+    assert [parse_size(t) for t in ("0", "4096", "384K", "1.5M", "32GiB", "1kb")] == [
+        0,
+        4096,
+        393216,
+        1572864,
+        32 << 30,
+        1024,
+    ]
+
+
+def test_checksum_check_values() -> None:
+    data = b"123456789"
+    assert checksums.crc64_xz(data) == 0x995DC9BBDF1939FA
+    assert checksums.crc32c(data) == 0xE3069283
+    assert checksums.crc32(data) == 0xCBF43926
+    assert checksums.adler32(data) == 0x091E01DE
+    assert checksums.unmask_crc32c(checksums.mask_crc32c(0xE3069283)) == 0xE3069283
+    assert checksums.masked_crc32c(data) == checksums.mask_crc32c(0xE3069283)
+    assert checksums.crc64_xz(memoryview(data)[4:], checksums.crc64_xz(data[:4])) == checksums.crc64_xz(data)
+
+
+def section(
+    start: int, end: int, name: str, parent: str | None = None, kind: SectionKind = SectionKind.DATA
+) -> Section:
+    return Section(name, Span("f", start, end), kind, parent=parent)
+
+
+def test_section_maps_tile() -> None:
+    source = BytesSource(bytes(100), "f")
+    found = SectionMap(
+        [(source, [section(50, 70, "c"), section(0, 10, "a"), section(60, 80, "d"), section(2, 5, "a.x", "a")])]
+    )
+    assert [s.name for s in found] == ["a", "a.x", "gap@10", "c", "d", "gap@80"]
+    assert [(o.first.name, o.second.name, o.span.start, o.span.end) for o in found.overlaps] == [("c", "d", 60, 70)]
+    assert [s.name for s in found.at(3)] == ["a", "a.x"]
+    assert found.coverage().to_dict() == {"claimed": 40, "padding": 0, "gap": 60, "overlap": 10, "total": 100}
+    with pytest.raises(KeyError):
+        found.named("zzz")
+
+
+@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 20)), max_size=8))
+def test_section_maps_always_tile(ranges: list[tuple[int, int]]) -> None:
+    source = BytesSource(bytes(60), "f")
+    found = SectionMap([(source, [section(a, min(60, a + n), f"s{i}") for i, (a, n) in enumerate(ranges)])])
+    covered = set()
+    for s in found:
+        covered |= set(range(s.span.start, s.span.end))
+    assert covered == set(range(60))
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 5])
+def test_parallel_maps_keep_order_and_errors(jobs: int) -> None:
+    def slow(i: int) -> int:
+        time.sleep(0.002 * (i % 3))
+        if i == 30:
+            raise KeyError(i)
+        return i * i
+
+    assert list(map_ordered(slow, range(30), jobs)) == [i * i for i in range(30)]
+    got = []
+    with pytest.raises(KeyError):
+        for value in map_ordered(slow, range(100), jobs):
+            got.append(value)  # noqa: PERF402 - what came before the error counts
+    assert got == [i * i for i in range(30)]
+
+
+def test_abandoned_parallel_maps_end() -> None:
+    before = threading.active_count()
+    iterator = map_ordered(lambda i: i, iter(range(10_000)), 3)
+    assert next(iterator) == 0
+    iterator.close()  # type: ignore[attr-defined]
+    assert threading.active_count() == before
+    assert builtins.sum(map_ordered(lambda i: i, range(5), 0)) == 10

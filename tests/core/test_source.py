@@ -1,0 +1,205 @@
+"""Sources and trees: exact, positional, thread-safe; nothing outside a directory is opened."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import io
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import fsspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exhume.errors import EntryNotFoundError, ShortReadError, SourceError, TruncatedError, UnsafePathError
+from exhume.source import (
+    BytesSource,
+    FileObjectSource,
+    FileSource,
+    LocalTree,
+    MemoryTree,
+    Source,
+    Tree,
+    open_target,
+    plan_reads,
+)
+from exhume.testing.contracts import SourceContract
+from exhume.testing.sources import CountingSource, LyingSource, failing
+
+
+class TestBytes(SourceContract):
+    @pytest.fixture
+    def make(self) -> Callable[[bytes], Source]:
+        return BytesSource
+
+
+class TestFile(SourceContract):
+    @pytest.fixture
+    def make(self, tmp_path: Path) -> Callable[[bytes], Source]:
+        def make(data: bytes) -> Source:
+            path = tmp_path / "file"
+            path.write_bytes(data)
+            return FileSource(path)
+
+        return make
+
+
+class TestFileObject(SourceContract):
+    @pytest.fixture
+    def make(self) -> Callable[[bytes], Source]:
+        return lambda data: FileObjectSource(io.BytesIO(data))
+
+
+class TestWindow(SourceContract):
+    @pytest.fixture
+    def make(self) -> Callable[[bytes], Source]:
+        return lambda data: BytesSource(b"xx" + data + b"yyy").window(2, 2 + len(data))
+
+
+class TestCounting(SourceContract):
+    @pytest.fixture
+    def make(self) -> Callable[[bytes], Source]:
+        return lambda data: CountingSource(BytesSource(data))
+
+
+class TestFsspec(SourceContract):
+    @pytest.fixture
+    def make(self) -> Callable[[bytes], Source]:
+        def make(data: bytes) -> Source:
+            fsspec.filesystem("memory").pipe("/contract/file", data)
+            opened = open_target("memory://contract/file")
+            assert isinstance(opened, Source)
+            return opened
+
+        return make
+
+
+def test_windows_of_windows_speak_in_absolute_offsets() -> None:
+    window = BytesSource(bytes(100), "image").window(10, 90).window(5, 20)
+    assert str(window.span(1, 2)) == "image: offset 16 (0x10)"
+    with pytest.raises(TruncatedError) as caught:
+        window.read_at(10, 6)
+    assert caught.value.span is not None
+    assert caught.value.span.end == 30
+
+
+def test_a_short_read_is_an_error() -> None:
+    source = LyingSource(BytesSource(b"0123456789"), lambda offset, size, data: data[:-1])
+    with pytest.raises(ShortReadError):
+        source.read_at(0, 4)
+
+
+def test_a_failing_disk_is_an_error() -> None:
+    source = LyingSource(BytesSource(b"0123456789"), failing(1))
+    assert source.read_at(0, 4) == b"0123"
+    with pytest.raises(OSError, match="input/output"):
+        source.read_at(0, 4)
+
+
+def test_reads_from_many_threads(tmp_path: Path) -> None:
+    data = os.urandom(1 << 16)
+    (tmp_path / "f").write_bytes(data)
+    with FileSource(tmp_path / "f") as source, concurrent.futures.ThreadPoolExecutor(8) as pool:
+        got = list(pool.map(lambda i: source.read_at(i, 100), range(0, 60_000, 37)))
+    assert got == [data[i : i + 100] for i in range(0, 60_000, 37)]
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 500), st.integers(0, 50)).map(lambda t: (t[0], t[0] + t[1])), max_size=20),
+    st.integers(0, 60),
+    st.integers(1, 300),
+)
+def test_plans_cover_every_range_once(ranges: list[tuple[int, int]], gap: int, size: int) -> None:
+    plan = plan_reads(ranges, max_gap=gap, max_size=size)
+    assert sorted(index for _, _, members in plan for index in members) == list(range(len(ranges)))
+    longest = max((end - start for start, end in ranges), default=0)
+    for start, end, members in plan:
+        assert all(start <= ranges[i][0] and ranges[i][1] <= end for i in members)
+        assert end - start <= max(size, longest)
+    assert [p[0] for p in plan] == sorted(p[0] for p in plan)
+
+
+def test_open_target_takes_what_people_have(tmp_path: Path) -> None:
+    (tmp_path / "f").write_bytes(b"abc")
+    for target in (
+        tmp_path / "f",
+        str(tmp_path / "f"),
+        b"abc",
+        bytearray(b"abc"),
+        memoryview(b"abc"),
+        io.BytesIO(b"abc"),
+    ):
+        with open_target(target) as opened:
+            assert isinstance(opened, Source)
+            assert opened.read_at(0, 3) == b"abc"
+    with open_target(tmp_path) as tree:
+        assert isinstance(tree, Tree)
+    with pytest.raises(TypeError):
+        open_target(3)  # type: ignore[arg-type]
+    with pytest.raises(SourceError):
+        open_target(tmp_path / "missing")
+    with pytest.raises(SourceError):
+        open_target(tmp_path, offset=3)
+    with pytest.raises(SourceError):
+        open_target("memory://nothing/here")
+
+
+@pytest.fixture(params=["local", "memory", "fsspec"])
+def tree(request: pytest.FixtureRequest, tmp_path: Path) -> Tree:
+    files = {"a": b"1", "d/b": b"22", "d/e/c": b"333"}
+    if request.param == "memory":
+        return MemoryTree(files)
+    if request.param == "fsspec":
+        memory = fsspec.filesystem("memory")
+        for name, data in files.items():
+            memory.pipe(f"/tree-{os.getpid()}/{name}", data)
+        opened = open_target(f"memory://tree-{os.getpid()}")
+        assert isinstance(opened, Tree)
+        return opened
+    for name, data in files.items():
+        path = tmp_path / "root" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return LocalTree(tmp_path / "root")
+
+
+def test_trees(tree: Tree) -> None:
+    assert tree.names() == ["a", "d/b", "d/e/c"]
+    assert tree.names("d") == ["d/b", "d/e/c"]
+    assert tree.names("nothing") == []
+    assert tree.exists("d/b")
+    assert not tree.exists("d")
+    with tree.source("d/e/c") as source:
+        assert (source.name, source.read_at(0, 3)) == ("d/e/c", b"333")
+    with tree.subtree("d").source("b") as source:
+        assert (source.name, source.size) == ("d/b", 2)
+    with pytest.raises(EntryNotFoundError):
+        tree.source("x")
+    for name in ("../a", "/etc/passwd", "d/../a", "", "d//b", "./a", "a\0b"):
+        with pytest.raises(UnsafePathError):
+            tree.source(name)
+
+
+def test_links_out_of_a_tree_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_bytes(b"s")
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "link").symlink_to(tmp_path / "secret")
+    (root / "inside").write_bytes(b"i")
+    (root / "fine").symlink_to(root / "inside")
+    tree = LocalTree(root)
+    with pytest.raises(UnsafePathError):
+        tree.source("link")
+    with tree.source("fine") as source:
+        assert source.read_at(0, 1) == b"i"
+
+
+def test_parent_of_a_file_is_a_tree(tmp_path: Path) -> None:
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "f").write_bytes(b"x")
+    with FileSource(tmp_path / "d" / "f") as source:
+        above = source.parent(2)
+        assert above is not None
+        assert above.names() == ["d/f"]
