@@ -1,0 +1,72 @@
+"""Every specification with its samples in the real Kaitai Web IDE, when `WEBIDE_SITE` names a built one.
+
+The environment variable points to a folder with the page's `index.html`; Chromium is taken from `CHROMIUM` or PATH.
+Samples that need parameters are left to the twin: the page asks for none.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.toolchain import trees
+from tools import ksy_lint, nodejs
+
+SCRIPT = Path(__file__).with_name("webide_browser.mjs")
+CASES = [case for case in trees.cases() if ksy_lint.arguments(case[1], case[0]) is None]
+
+pytestmark = [pytest.mark.node, pytest.mark.xdist_group("browser")]
+
+
+def browse(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Opens the cases in the Web IDE, or skips the test when there is no site, browser or driver."""
+    site = os.environ.get("WEBIDE_SITE")
+    if not site:
+        pytest.skip("WEBIDE_SITE does not name a built Kaitai Web IDE")
+    browser = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    if not browser:
+        pytest.skip("no Chromium on PATH (or set CHROMIUM)")
+    assert Path(site, "index.html").is_file(), f"WEBIDE_SITE={site} has no index.html"
+    try:
+        node = nodejs.ensure_packages(install=False, browser=True)
+    except nodejs.NodeError as error:
+        pytest.skip(f"{error} (`make test WEBIDE_SITE=...` installs it)")
+    command = [*node, str(SCRIPT), str(Path(site).resolve()), browser]
+    done = subprocess.run(command, input=json.dumps(items), capture_output=True, text=True, check=False, timeout=600)
+    assert done.returncode == 0, done.stderr
+    results: list[dict[str, Any]] = json.loads(done.stdout)
+    return results
+
+
+@functools.cache
+def browser_results() -> dict[str, dict[str, Any]]:
+    """Returns the verdict on every sample; one page for all."""
+    specs = sorted(str(file) for file in (trees.ROOT / "ksy").glob("*.ksy"))
+    items = [{**trees.twin_item(*case), "specs": specs} for case in CASES]
+    return {trees.case_id(case): result for case, result in zip(CASES, browse(items), strict=True)}
+
+
+@pytest.mark.parametrize("case", CASES, ids=trees.case_id)
+def test_opens_in_the_web_ide(case: trees.Case) -> None:
+    result = browser_results()[trees.case_id(case)]
+    assert result["errors"] == []
+    assert result["bad"] == []
+    assert result["nodes"] > 1
+
+
+def test_the_web_ide_reports_what_breaks(tmp_path: Path) -> None:
+    """The verdict is worth something: a short sample and a failing instance are seen."""
+    (tmp_path / "short.ksy").write_text(
+        "meta:\n  id: short\n  endian: le\nseq:\n  - id: a\n    type: u1\n  - id: b\n    type: u4\n"
+    )
+    (tmp_path / "data.bin").write_bytes(b"\x05")
+    spec, sample = str(tmp_path / "short.ksy"), str(tmp_path / "data.bin")
+    (result,) = browse([{"specs": [spec], "spec": spec, "sample": sample}])
+    assert result["errors"] or result["bad"]
