@@ -165,8 +165,7 @@ def usage(command: click.Command, context: click.Context, path: str) -> str:
         words.append("[OPTIONS]")
     for parameter in command.params:
         if isinstance(parameter, click.Argument):
-            name = (parameter.metavar or str(parameter.name).upper()).rstrip(".")
-            name = name.strip("[]")
+            name = re.sub(r"[\[\].]", "", parameter.metavar or str(parameter.name).upper())
             dots = "..." if parameter.nargs == -1 else ""
             words.append(f"{name}{dots}" if parameter.required else f"[{name}]{dots}")
     if isinstance(command, click.Group):
@@ -174,26 +173,57 @@ def usage(command: click.Command, context: click.Context, path: str) -> str:
     return " ".join(words)
 
 
-def command_section(command: click.Command, path: str, level: int, parent: click.Context | None) -> str:
-    """Returns the section of a command and of everything below it."""
+def option_rows(command: click.Command, context: click.Context) -> dict[str, str]:
+    """Returns the table row of every option shown, by the option's last name."""
     import click
 
-    context = click.Context(command, info_name=path.rpartition(" ")[2], parent=parent)
+    parameters = (p for p in command.get_params(context) if isinstance(p, click.Option) and not p.hidden)
+    return {p.opts[-1]: option_line(p, context) for p in parameters if "--help" not in p.opts}
+
+
+def common_options(group: click.Group) -> dict[str, str]:
+    """Returns the options that at least half of the verbs have, in the same words."""
+    rows: dict[str, list[str]] = {}
+    context = click_context(group, "exhume", None)
+    verbs = [group.get_command(context, name) for name in group.list_commands(context)]
+    for verb in verbs:
+        if verb is not None:
+            for name, row in option_rows(verb, click_context(verb, str(verb.name), context)).items():
+                rows.setdefault(name, []).append(row)
+    frequent = {name: max(set(found), key=lambda row: (found.count(row), row)) for name, found in rows.items()}
+    return {name: row for name, row in frequent.items() if rows[name].count(row) * 2 >= len(verbs)}
+
+
+def click_context(command: click.Command, name: str, parent: click.Context | None) -> click.Context:
+    """Returns a context to ask a command about itself in."""
+    import click
+
+    return click.Context(command, info_name=name, parent=parent)
+
+
+def command_section(
+    command: click.Command, path: str, level: int, parent: click.Context | None, common: dict[str, str]
+) -> str:
+    """Returns the section of a command and of everything below it; `common` options are only named."""
+    import click
+
+    context = click_context(command, path.rpartition(" ")[2], parent)
     text = f"{'#' * level} {path}\n\n```\n{usage(command, context, path)}\n```\n\n"
     if command.help:
         paragraphs = inspect.cleandoc(command.help).replace("\f", "").split("\n\n")
         text += "\n\n".join(_paragraph(p) for p in paragraphs) + "\n\n"
-    shown = [
-        p for p in command.get_params(context) if isinstance(p, click.Option) and not p.hidden and p.name != "help"
-    ]
-    if shown:
-        text += "| option | meaning |\n| --- | --- |\n"
-        text += "".join(option_line(parameter, context) for parameter in shown) + "\n"
+    rows = option_rows(command, context)
+    own = [row for name, row in rows.items() if common.get(name) != row]
+    if own:
+        text += "| option | meaning |\n| --- | --- |\n" + "".join(own) + "\n"
+    if len(own) < len(rows):
+        names = ", ".join(f"`{name}`" for name, row in rows.items() if common.get(name) == row)
+        text += f"{'Also' if own else 'Options'}: {names} ([common options](#common-options)).\n\n"
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             below = command.get_command(context, name)
             if below is not None and not below.hidden:
-                text += command_section(below, f"{path} {name}", min(level + 1, 4), context)
+                text += command_section(below, f"{path} {name}", min(level + 1, 4), context, common)
     return text
 
 
@@ -209,7 +239,9 @@ def cli_page() -> str:
     """Returns the page of the command line."""
     from exhume.cli.main import main as group
 
-    text = f"# Command line\n\n{NOTE}" + command_section(group, "exhume", 2, None)
+    common = common_options(group)
+    text = f"# Command line\n\n{NOTE}## Common options\n\n| option | meaning |\n| --- | --- |\n"
+    text += "".join(common.values()) + "\n" + command_section(group, "exhume", 2, None, common)
     return text.rstrip("\n") + "\n"
 
 
