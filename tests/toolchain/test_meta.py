@@ -1,0 +1,240 @@
+"""What holds for the project as a whole: formats are complete, rules are tested and documented, imports run one way."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from exhume import registry
+from exhume.findings import Rule
+from tools import nodejs
+
+ROOT = nodejs.ROOT
+SRC = ROOT / "src" / "exhume"
+FORMATS = list(registry.formats().values())
+FORMAT = pytest.mark.parametrize("described", FORMATS, ids=lambda described: described.id)
+MODULES = ("layout", "sections", "reader", "checks", "verify")
+# A format that is part of another one, as a bare index is of a bundle.
+MAY_IMPORT = {"data_bundle": {"leveldb"}}
+HEAVY = ("click", "rich", "fsspec", "numpy", "pyarrow", "dask", "zstandard", "kaitaistruct", "lark", "sqlalchemy")
+
+
+def folder_of(described: registry.Format) -> str:
+    """Returns the folder name of a format."""
+    return described.package.rpartition(".")[2]
+
+
+def modules() -> list[Path]:
+    """Returns every module of the package."""
+    return sorted(SRC.rglob("*.py"))
+
+
+@functools.cache
+def imports(file: Path) -> frozenset[str]:
+    """Returns the absolute names of the modules a file imports, also inside functions; not those for type checkers."""
+    package = ["exhume", *file.relative_to(SRC).parent.parts]
+    return frozenset(_imports(ast.parse(file.read_text(encoding="utf-8")), package))
+
+
+def _imports(node: ast.AST, package: list[str]) -> Iterator[str]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+            for other in child.orelse:
+                yield from _imports(other, package)
+        elif isinstance(child, ast.Import):
+            yield from (alias.name for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            base = [*package[: len(package) - child.level + 1], *filter(None, [child.module])] if child.level else []
+            module = ".".join(base) if child.level else child.module or ""
+            yield module
+            yield from (f"{module}.{alias.name}" for alias in child.names)
+        else:
+            yield from _imports(child, package)
+
+
+def within(name: str, package: str) -> bool:
+    """Says whether a module is a package or lies in it."""
+    return name == package or name.startswith(f"{package}.")
+
+
+def layer(file: Path) -> str:
+    """Returns the layer a module belongs to: cli, engines, formats, testing, or core."""
+    top = file.relative_to(SRC).parts[0]
+    return top if top in ("cli", "engines", "formats", "testing", "export", "distributed") else "core"
+
+
+def text_of_tests(folder: str) -> str:
+    """Returns the code of a format's tests and the expectations beside its samples, as one text."""
+    files = [*(ROOT / "tests" / folder).rglob("*.py"), *(ROOT / "tests/samples" / folder).rglob("*.json")]
+    return "\n".join(file.read_text(encoding="utf-8") for file in sorted(files))
+
+
+def all_rules() -> list[tuple[registry.Format, Rule]]:
+    """Returns every rule with its format."""
+    return [(described, rule) for described in FORMATS for rule in registry.rules_of(described)]
+
+
+# ----------------------------------------------------------------------------------------------- formats and rules
+
+
+@FORMAT
+def test_format_is_complete(described: registry.Format) -> None:
+    folder = folder_of(described)
+    wanted = [SRC / "formats" / folder / f"{module}.py" for module in MODULES]
+    wanted += [ROOT / "docs/formats" / f"{folder}.md", ROOT / "docs/findings" / f"{folder}.md"]
+    wanted += [ROOT / "tests" / folder / "test_contract.py", ROOT / "tests" / folder / "make_samples.py"]
+    assert [str(path.relative_to(ROOT)) for path in wanted if not path.exists()] == []
+    assert any(path.is_file() for path in (ROOT / "tests/samples" / folder).rglob("*")), "no sample"
+
+
+@FORMAT
+def test_hooks_resolve(described: registry.Format) -> None:
+    for hook in ("open", "probe", "create", "rules", "salvage", "locate", "cli"):
+        if described.has(hook):
+            assert described.hook(hook) is not None
+
+
+@FORMAT
+def test_format_is_in_the_demo_and_the_readme(described: registry.Format) -> None:
+    demos = "\n".join(file.read_text(encoding="utf-8") for file in sorted((ROOT / "examples/demo").glob("*.sh")))
+    if described.create:
+        assert re.search(rf"exhume create {re.escape(described.id)}\b", demos)
+    assert described.id in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@FORMAT
+def test_rule_codes_share_one_prefix_and_number_their_kind(described: registry.Format) -> None:
+    rules = registry.rules_of(described)
+    assert len(rules) > 0
+    for rule in rules:
+        assert re.fullmatch(rf"{rules.prefix}-[1-5]\d\d", rule.code), rule.code
+
+
+def test_prefixes_are_unique() -> None:
+    prefixes = [registry.rules_of(described).prefix for described in FORMATS]
+    assert len(set(prefixes)) == len(prefixes)
+    assert "EX" not in prefixes
+
+
+@pytest.mark.parametrize(("described", "rule"), all_rules(), ids=lambda item: getattr(item, "code", ""))
+def test_rule_is_cited_documented_and_tested(described: registry.Format, rule: Rule) -> None:
+    folder = folder_of(described)
+    assert rule.spec.strip(), "no specification line"
+    page = (ROOT / "docs/findings" / f"{folder}.md").read_text(encoding="utf-8")
+    assert f"### {rule.code}\n" in page, "no docs entry: run `make docs`"
+    assert re.search(rf"\b{rule.code}\b", text_of_tests(folder)), "no test or sample names this code"
+
+
+def test_every_specification_belongs_to_a_format_or_is_shared() -> None:
+    prefixes = tuple(folder_of(described) for described in FORMATS)
+    shared = {"uleb128", "zstd_frame"}
+    strays = [file.stem for file in (ROOT / "ksy").glob("*.ksy") if not file.stem.startswith(prefixes)]
+    assert set(strays) <= shared
+
+
+# ------------------------------------------------------------------------------------------------ direction of imports
+
+
+@pytest.mark.parametrize("file", modules(), ids=lambda file: str(file.relative_to(SRC)))
+def test_imports_run_one_way(file: Path) -> None:
+    upper = {
+        "core": ("cli", "engines", "formats", "testing", "export", "distributed"),
+        "formats": ("cli", "engines", "testing"),
+        "engines": ("cli", "testing"),
+        "export": ("cli", "engines", "formats", "testing"),
+        "distributed": ("cli", "testing"),
+        "cli": ("testing",),
+        "testing": (),
+    }[layer(file)]
+    relative = str(file.relative_to(SRC))
+    allowed: set[str] = set()
+    if relative == "registry.py":
+        allowed = {"exhume.formats"}  # finds the formats by folder
+    elif layer(file) == "formats" and file.name == "cli.py":
+        upper = ("engines", "testing")  # what a format adds to the command line, loaded by it
+    elif relative == "__main__.py":
+        upper = ("testing",)
+    wrong = {name for name in imports(file) for package in upper if within(name, f"exhume.{package}")}
+    assert wrong - allowed == set()
+
+
+@pytest.mark.parametrize("described", FORMATS, ids=lambda described: described.id)
+def test_no_format_imports_another(described: registry.Format) -> None:
+    folder = folder_of(described)
+    others = {folder_of(other) for other in FORMATS} - {folder} - MAY_IMPORT.get(folder, set())
+    for file in sorted((SRC / "formats" / folder).rglob("*.py")):
+        wrong = {name for name in imports(file) for other in others if within(name, f"exhume.formats.{other}")}
+        assert wrong == set(), file.name
+
+
+def test_only_layouts_import_the_generated_parsers() -> None:
+    wrong = [
+        str(file.relative_to(SRC))
+        for file in modules()
+        if any(within(name, "exhume_ksy") for name in imports(file)) and not file.name.startswith("layout")
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("file", sorted((SRC / "engines").rglob("*.py")), ids=lambda file: file.name)
+def test_no_engine_names_a_format(file: Path) -> None:
+    assert not [name for name in imports(file) if name.startswith("exhume.formats.")]
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    ids = {described.id for described in FORMATS} | {folder_of(described) for described in FORMATS}
+    named = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and id(node) not in docs and isinstance(node.value, str) and node.value in ids
+    ]
+    assert named == []
+
+
+def test_checks_are_light() -> None:
+    for file in sorted((SRC / "formats").glob("*/checks.py")):
+        ours = {name.split(".")[1] for name in imports(file) if re.match(r"exhume\.(?!formats)\w", name)}
+        assert ours <= {"errors", "findings", "limits"}, file
+
+
+# --------------------------------------------------------------------------------------------------- budgets and words
+
+
+def test_import_is_light() -> None:
+    code = (
+        "import sys, time; begin = time.process_time(); import exhume; spent = time.process_time() - begin; "
+        f"print(spent, *sorted(set({HEAVY!r}) & set(sys.modules)))"
+    )
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(3)]
+    words = [run.stdout.split() for run in runs]
+    assert [found[1:] for found in words] == [[], [], []]
+    assert min(float(found[0]) for found in words) < 0.1
+
+
+@FORMAT
+def test_naming_a_format_imports_none_of_its_code(described: registry.Format) -> None:
+    code = (
+        "import sys; from exhume import registry; registry.formats(); "
+        f"print([n for n in sys.modules if n.startswith('{described.package}.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_nothing_is_left_to_be_done() -> None:
+    words = re.compile(r"\b(TO" + "DO|FIX" + "ME|XX" + r"X|NotImplemented" + r"Error)\b")
+    found = [
+        f"{file.relative_to(ROOT)}:{number}"
+        for folder in ("src", "ksy", "tools", "tests", "benchmarks", "examples")
+        for file in sorted((ROOT / folder).rglob("*"))
+        if file.suffix in (".py", ".pyx", ".ksy", ".mjs", ".sh", ".md", ".lark") and file.is_file()
+        for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+        if words.search(line)
+    ]
+    assert found == []
