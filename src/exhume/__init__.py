@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from exhume.archive import Archive, Entry, MemberArchive, RecordArchive, Writer
+    from exhume.engines.carve import carve
     from exhume.engines.identify import identify
     from exhume.engines.identify import open_archive as open  # noqa: A004 - like gzip.open
+    from exhume.engines.salvage import salvage
     from exhume.engines.verify import verify
     from exhume.errors import ExhumeError, Span
     from exhume.findings import Finding, Severity
@@ -26,6 +28,8 @@ _NAMES = {
     "identify": "exhume.engines.identify:identify",
     "create": "exhume.registry:create_archive",
     "verify": "exhume.engines.verify:verify",
+    "salvage": "exhume.engines.salvage:salvage",
+    "carve": "exhume.engines.carve:carve",
     "Archive": "exhume.archive:Archive",
     "MemberArchive": "exhume.archive:MemberArchive",
     "RecordArchive": "exhume.archive:RecordArchive",
@@ -52,9 +56,11 @@ __all__ = [
     "Span",
     "Writer",
     "__version__",
+    "carve",
     "create",
     "identify",
     "open",
+    "salvage",
     "verify",
 ]
 

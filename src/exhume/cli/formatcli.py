@@ -7,8 +7,7 @@ A format's `cli.py` (light: click and `exhume.cli.params` only at the top) may d
 - `cat(run, archive, names, options) -> Outcome | None`
 - `search(run, archives, query, options) -> Outcome | None`
 - `entries(run, archive, options) -> Iterator[Entry]` for a `list` with options of its own
-- `EXPORTS`: `{target: "module:function"}` relative to the format's package, functions
-  `(run, archive, output, options) -> Outcome | None`
+- `EXPORTS`: `{target: "module:function"}` relative to the format's package, with the signature in `exhume.export`
 """
 
 from __future__ import annotations

@@ -1,0 +1,94 @@
+"""The carve engine: finds archives inside raw bytes.
+
+One pass over the image looks for every format's signatures; each hit goes to the format's own `locate`, which finds the
+exact span and verifies it.  Memory is bounded by one window, whatever the size of the image.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from exhume.archive import Progress, no_progress
+from exhume.engines.scan import Scanner
+from exhume.errors import ExhumeError
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.recovery import Carved, Verdict
+from exhume.registry import Format, formats, get_format
+from exhume.source import Source, Target, Tree, open_target
+
+WINDOW = 8 << 20
+"""Bytes of the image held at a time."""
+
+
+def carve(
+    target: Target,
+    *,
+    only: Collection[str] = (),
+    start: int = 0,
+    stop: int | None = None,
+    min_confidence: float = 0.0,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Progress = no_progress,
+    storage_options: dict[str, Any] | None = None,
+) -> Iterator[Carved]:
+    """Archives that start inside `[start, stop)` of an image, in order of offset, nested ones marked.
+
+    `only` restricts the formats.  Archives are reported even when they are cut or damaged, with the verdict that says
+    so.  Raises `SourceError` when reading fails, `UnrecognizedFormatError` for an unknown format id.
+    """
+    wanted = [get_format(id) for id in only] or list(formats().values())
+    wanted = [described for described in wanted if described.has("locate") and described.signatures]
+    image = open_target(target, storage_options=storage_options)
+    if isinstance(image, Tree):
+        raise TypeError("carving needs a file (a disk image, a dump), not a directory")
+    try:
+        yield from _carve(image, wanted, start, image.size if stop is None else stop, min_confidence, limits, progress)
+    finally:
+        if image is not target:
+            image.close()
+
+
+def _carve(
+    image: Source,
+    wanted: list[Format],
+    start: int,
+    stop: int,
+    min_confidence: float,
+    limits: Limits,
+    progress: Progress,
+) -> Iterator[Carved]:
+    patterns = [(described, signature) for described in wanted for signature in described.signatures]
+    scanner = Scanner([signature.magic for _, signature in patterns])
+    waiting: list[Carved] = []
+    seen: set[tuple[str, int]] = set()
+    open_ones: list[tuple[int, Carved]] = []
+    # A format without a leading magic is found from its end, after others that start behind it: results wait until
+    # nothing that is still to come can start before them.
+    for hit, index in scanner.scan(image, start, stop, WINDOW, progress):
+        described, signature = patterns[index]
+        begin = hit - signature.offset
+        if begin < 0:
+            continue
+        found = _locate(described, image, begin if signature.offset >= 0 else hit, limits)
+        if found is None or found.confidence < min_confidence or (found.format, found.offset) in seen:
+            continue
+        seen.add((found.format, found.offset))
+        waiting.append(found)
+    for number, found in enumerate(sorted(waiting, key=lambda c: (c.offset, -c.length, c.format))):
+        open_ones = [(i, c) for i, c in open_ones if c.end > found.offset and c.verdict is not Verdict.DAMAGED]
+        parents = [i for i, c in open_ones if c.end >= found.end and (c.offset, c.end) != (found.offset, found.end)]
+        result = dataclasses.replace(found, nested_in=parents[-1] if parents else None)
+        open_ones.append((number, result))
+        yield result
+
+
+def _locate(described: Format, image: Source, hit: int, limits: Limits) -> Carved | None:
+    try:
+        found: Carved | None = described.hook("locate")(image, hit, limits=limits)
+    except ExhumeError as error:
+        if error.code.startswith("EX-6"):
+            raise
+        return None
+    return found

@@ -1,0 +1,92 @@
+"""Multi-pattern search over a source: pyperscan when it is installed, `bytes.find` per pattern otherwise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from exhume.archive import Progress, no_progress
+from exhume.source import Source
+
+
+class Scanner:
+    """Finds every occurrence of several byte strings in one pass over windows of bounded size.
+
+    Windows overlap by the longest pattern less one byte, and a hit is reported by the window that holds its first byte,
+    so no hit is lost or doubled at a border.
+    """
+
+    def __init__(self, patterns: Sequence[bytes], *, engine: str | None = None) -> None:
+        if not patterns or not all(patterns):
+            raise ValueError("patterns must not be empty")
+        self._patterns = list(patterns)
+        self._overlap = max(map(len, patterns)) - 1
+        self._database: _Hyperscan | None = _hyperscan(self._patterns) if engine in (None, "pyperscan") else None
+        if engine == "pyperscan" and self._database is None:
+            from exhume.errors import MissingDependencyError
+
+            raise MissingDependencyError("the fast scanner needs the extra carve: pip install 'exhume[carve]'")
+
+    @property
+    def engine(self) -> str:
+        """Which engine runs: `pyperscan` or `find`."""
+        return "pyperscan" if self._database is not None else "find"
+
+    def scan(
+        self, source: Source, start: int, stop: int, window: int, progress: Progress = no_progress
+    ) -> Iterator[tuple[int, int]]:
+        """`(offset, pattern index)` of every occurrence that starts in `[start, stop)`, in order of offset."""
+        at = start
+        while at < stop:
+            size = min(window, stop - at)
+            data = source.read_up_to(at, size + self._overlap)
+            for hit, index in self.find(data):
+                if hit < size:
+                    yield at + hit, index
+            at += size
+            progress(at - start, stop - start, "bytes")
+
+    def find(self, data: bytes) -> list[tuple[int, int]]:
+        """`(offset, pattern index)` of every occurrence in `data`, sorted."""
+        if self._database is not None:
+            lengths = [len(pattern) for pattern in self._patterns]
+            return sorted((end - lengths[index], index) for index, end in self._database.scan(data))
+        hits: list[tuple[int, int]] = []
+        for index, pattern in enumerate(self._patterns):
+            at = data.find(pattern)
+            while at >= 0:
+                hits.append((at, index))
+                at = data.find(pattern, at + 1)
+        hits.sort()
+        return hits
+
+
+class _Hyperscan:
+    """A thin shape over pyperscan: `scan(data)` gives `(pattern index, end)` per match."""
+
+    def __init__(self, patterns: Sequence[bytes]) -> None:
+        import pyperscan
+
+        flags = pyperscan.Flag.DOTALL
+        made = [pyperscan.Pattern(re.escape(p), flags, tag=i) for i, p in enumerate(patterns)]
+        self._pyperscan = pyperscan
+        self._database: Any = pyperscan.BlockDatabase(*made)
+        self._hits: list[tuple[int, int]] = []
+        self._scanner = self._database.build(self._hits, self._on_match)
+
+    def _on_match(self, hits: list[tuple[int, int]], index: int, start: int, end: int) -> Any:
+        hits.append((index, end))
+        return self._pyperscan.Scan.Continue
+
+    def scan(self, data: bytes) -> list[tuple[int, int]]:
+        self._hits.clear()
+        self._scanner.scan(data)
+        return list(self._hits)
+
+
+def _hyperscan(patterns: Sequence[bytes]) -> _Hyperscan | None:
+    try:
+        return _Hyperscan(patterns)
+    except ImportError:
+        return None

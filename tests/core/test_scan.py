@@ -1,0 +1,56 @@
+"""The multi-pattern scanner: every hit once, whatever the windows."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exhume.engines.scan import Scanner
+from exhume.errors import MissingDependencyError
+from exhume.source import BytesSource
+
+PATTERNS = [b"ab", b"aba", b"\x00\xff", b"(.*)"]
+
+ENGINES = [
+    "find",
+    pytest.param(
+        "pyperscan",
+        marks=pytest.mark.skipif(
+            importlib.util.find_spec("pyperscan") is None, reason="pyperscan (extra carve) is not installed"
+        ),
+    ),
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@given(
+    data=st.lists(st.sampled_from([b"a", b"b", b"\0", b"\xff", b"(.*)", b"z"])).map(b"".join), window=st.integers(1, 9)
+)
+def test_every_occurrence_is_found_once(engine: str, data: bytes, window: int) -> None:
+    expected = sorted(
+        (at, index) for index, p in enumerate(PATTERNS) for at in range(len(data)) if data.startswith(p, at)
+    )
+    got = list(Scanner(PATTERNS, engine=engine).scan(BytesSource(data), 0, len(data), window))
+    assert sorted(got) == expected
+    assert [hit for hit, _ in got] == sorted(hit for hit, _ in got)
+
+
+def test_spans_and_progress() -> None:
+    seen: list[tuple[int, int | None, str]] = []
+    scanner = Scanner([b"xy"], engine="find")
+    assert scanner.engine == "find"
+    source = BytesSource(b"xyxyxyxy")
+    assert list(scanner.scan(source, 2, 5, 2, lambda *a: seen.append(a))) == [(2, 0), (4, 0)]
+    assert seen == [(2, 3, "bytes"), (3, 3, "bytes")]
+
+
+def test_bad_patterns_and_engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    for bad in ([], [b""]):
+        with pytest.raises(ValueError, match="must not be empty"):
+            Scanner(bad)
+    monkeypatch.setattr("exhume.engines.scan._hyperscan", lambda patterns: None)
+    with pytest.raises(MissingDependencyError, match="exhume\\[carve\\]"):
+        Scanner([b"x"], engine="pyperscan")
