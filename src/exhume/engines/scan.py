@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -69,7 +68,8 @@ class _Hyperscan:
         import pyperscan
 
         flags = pyperscan.Flag.DOTALL
-        made = [pyperscan.Pattern(re.escape(p), flags, tag=i) for i, p in enumerate(patterns)]
+        texts = [b"".join(b"\\x%02x" % byte for byte in pattern) for pattern in patterns]
+        made = [pyperscan.Pattern(text, flags, tag=i) for i, text in enumerate(texts)]
         self._pyperscan = pyperscan
         self._database: Any = pyperscan.BlockDatabase(*made)
         self._hits: list[tuple[int, int]] = []
