@@ -1,0 +1,58 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class ClpSDictionaryEntries(KaitaiStruct):
+    """Variables, log types or array log types. The id of an entry is its position.
+    
+    In a log type the bytes 0x11, 0x12 and, from 0.4.0 on, 0x13 stand for
+    variables, and a backslash takes the special meaning from the next byte.
+    """
+    def __init__(self, _io, _parent=None, _root=None):
+        super(ClpSDictionaryEntries, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._read()
+
+    def _read(self):
+        self.entries = []
+        i = 0
+        while not self._io.is_eof():
+            self.entries.append(ClpSDictionaryEntries.Entry(self._io, self, self._root))
+            i += 1
+
+
+
+    def _fetch_instances(self):
+        pass
+        for i in range(len(self.entries)):
+            pass
+            self.entries[i]._fetch_instances()
+
+
+    class Entry(KaitaiStruct):
+        """One dictionary value."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSDictionaryEntries.Entry, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.len_value = self._io.read_u8le()
+            if not self.len_value <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_value, self._io, u"/types/entry/seq/0")
+            self.value = self._io.read_bytes(self.len_value)
+
+
+        def _fetch_instances(self):
+            pass
+
+
+

@@ -1,0 +1,139 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class ClpSSchemaIds(KaitaiStruct):
+    """The schemas of an archive: for each the leaf nodes of the schema tree that
+    its records have, in column order, followed by the layout of their
+    structured arrays.
+    """
+    def __init__(self, _io, _parent=None, _root=None):
+        super(ClpSSchemaIds, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._read()
+
+    def _read(self):
+        self.num_schemas = self._io.read_u8le()
+        if not self.num_schemas <= (self._io.size() - self._io.pos()) // 12:
+            raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) // 12, self.num_schemas, self._io, u"/seq/0")
+        self.schemas = []
+        for i in range(self.num_schemas):
+            self.schemas.append(ClpSSchemaIds.Schema(self._io, self, self._root))
+
+
+
+    def _fetch_instances(self):
+        pass
+        for i in range(len(self.schemas)):
+            pass
+            self.schemas[i]._fetch_instances()
+
+
+    class Entry(KaitaiStruct):
+        """A node of the schema tree or, among the unordered entries, a marker that
+        opens a container.
+        """
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSSchemaIds.Entry, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.value = self._io.read_s4le()
+
+
+        def _fetch_instances(self):
+            pass
+            _ = self.word
+            if hasattr(self, '_m_word'):
+                pass
+
+
+        @property
+        def container_type(self):
+            """9 for a structured array, 5 for an object."""
+            if hasattr(self, '_m_container_type'):
+                return self._m_container_type
+
+            if self.is_marker:
+                pass
+                self._m_container_type = self.word // 16777216
+
+            return getattr(self, '_m_container_type', None)
+
+        @property
+        def is_marker(self):
+            """Only meaningful past the ordered entries.
+            """
+            if hasattr(self, '_m_is_marker'):
+                return self._m_is_marker
+
+            self._m_is_marker = self.word >= 16777216
+            return getattr(self, '_m_is_marker', None)
+
+        @property
+        def num_beneath(self):
+            """How many of the entries that follow belong to the container."""
+            if hasattr(self, '_m_num_beneath'):
+                return self._m_num_beneath
+
+            if self.is_marker:
+                pass
+                self._m_num_beneath = self.word % 16777216
+
+            return getattr(self, '_m_num_beneath', None)
+
+        @property
+        def word(self):
+            if hasattr(self, '_m_word'):
+                return self._m_word
+
+            _pos = self._io.pos()
+            self._io.seek(0)
+            self._m_word = self._io.read_u4le()
+            self._io.seek(_pos)
+            return getattr(self, '_m_word', None)
+
+
+    class Schema(KaitaiStruct):
+        """One schema."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSSchemaIds.Schema, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.schema_id = self._io.read_s4le()
+            self.num_entries = self._io.read_u4le()
+            if not self.num_entries <= (self._io.size() - self._io.pos()) // 4:
+                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) // 4, self.num_entries, self._io, u"/types/schema/seq/1")
+            self.num_ordered = self._io.read_u4le()
+            if not self.num_ordered <= self.num_entries:
+                raise kaitaistruct.ValidationGreaterThanError(self.num_entries, self.num_ordered, self._io, u"/types/schema/seq/2")
+            self._raw_entries = []
+            self.entries = []
+            for i in range(self.num_entries):
+                self._raw_entries.append(self._io.read_bytes(4))
+                _io__raw_entries = KaitaiStream(BytesIO(self._raw_entries[i]))
+                self.entries.append(ClpSSchemaIds.Entry(_io__raw_entries, self, self._root))
+
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.entries)):
+                pass
+                self.entries[i]._fetch_instances()
+
+
+
+

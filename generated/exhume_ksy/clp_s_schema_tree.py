@@ -1,0 +1,80 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from enum import IntEnum
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class ClpSSchemaTree(KaitaiStruct):
+    """The merged parse tree: every key path and value type that occurs in any
+    record of the archive. A node is numbered by its position and comes after
+    its parent. Read from the source code of clp-s; the format description
+    leaves this section open.
+    """
+
+    class NodeType(IntEnum):
+        integer = 0
+        float = 1
+        clp_string = 2
+        var_string = 3
+        boolean = 4
+        object = 5
+        unstructured_array = 6
+        null_value = 7
+        date_string = 8
+        structured_array = 9
+        metadata = 10
+        delta_integer = 11
+        formatted_float = 12
+        dictionary_float = 13
+        timestamp = 14
+        unknown = 255
+    def __init__(self, _io, _parent=None, _root=None):
+        super(ClpSSchemaTree, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._read()
+
+    def _read(self):
+        self.num_nodes = self._io.read_u8le()
+        if not self.num_nodes <= (self._io.size() - self._io.pos()) // 13:
+            raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) // 13, self.num_nodes, self._io, u"/seq/0")
+        self.nodes = []
+        for i in range(self.num_nodes):
+            self.nodes.append(ClpSSchemaTree.Node(self._io, self, self._root))
+
+
+
+    def _fetch_instances(self):
+        pass
+        for i in range(len(self.nodes)):
+            pass
+            self.nodes[i]._fetch_instances()
+
+
+    class Node(KaitaiStruct):
+        """One key below its parent, with the type of its values."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSSchemaTree.Node, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.parent_id = self._io.read_s4le()
+            self.len_key = self._io.read_u8le()
+            if not self.len_key <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_key, self._io, u"/types/node/seq/1")
+            self.key = self._io.read_bytes(self.len_key)
+            self.type = KaitaiStream.resolve_enum(ClpSSchemaTree.NodeType, self._io.read_u1())
+
+
+        def _fetch_instances(self):
+            pass
+
+
+

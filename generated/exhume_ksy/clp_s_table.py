@@ -1,0 +1,455 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from enum import IntEnum
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class ClpSTable(KaitaiStruct):
+    """The columns of one table, end to end. Nothing in the bytes tells which
+    columns there are or how long they are: the caller passes the row count from
+    the table metadata and the node types from the schema.
+    """
+
+    class ExponentSign(IntEnum):
+        none = 0
+        plus = 1
+        minus = 2
+        reserved = 3
+
+    class FloatNotation(IntEnum):
+        plain = 0
+        lower_exponent = 1
+        reserved = 2
+        upper_exponent = 3
+    def __init__(self, num_messages, node_types, _io, _parent=None, _root=None):
+        super(ClpSTable, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self.num_messages = num_messages
+        self.node_types = node_types
+        self._read()
+
+    def _read(self):
+        self.columns = []
+        for i in range(len(self.node_types)):
+            _on = self.node_types[i]
+            if _on == 0:
+                pass
+                self.columns.append(ClpSTable.IntegerColumn(self._io, self, self._root))
+            elif _on == 1:
+                pass
+                self.columns.append(ClpSTable.FloatColumn(self._io, self, self._root))
+            elif _on == 11:
+                pass
+                self.columns.append(ClpSTable.IntegerColumn(self._io, self, self._root))
+            elif _on == 12:
+                pass
+                self.columns.append(ClpSTable.FormattedFloatColumn(self._io, self, self._root))
+            elif _on == 13:
+                pass
+                self.columns.append(ClpSTable.IdColumn(self._io, self, self._root))
+            elif _on == 14:
+                pass
+                self.columns.append(ClpSTable.TimestampColumn(self._io, self, self._root))
+            elif _on == 2:
+                pass
+                self.columns.append(ClpSTable.ClpColumn(self._io, self, self._root))
+            elif _on == 3:
+                pass
+                self.columns.append(ClpSTable.IdColumn(self._io, self, self._root))
+            elif _on == 4:
+                pass
+                self.columns.append(ClpSTable.BooleanColumn(self._io, self, self._root))
+            elif _on == 6:
+                pass
+                self.columns.append(ClpSTable.ClpColumn(self._io, self, self._root))
+            elif _on == 8:
+                pass
+                self.columns.append(ClpSTable.DateColumn(self._io, self, self._root))
+            else:
+                pass
+                self.columns.append(ClpSTable.UnknownColumn(self._io, self, self._root))
+
+
+
+    def _fetch_instances(self):
+        pass
+        for i in range(len(self.columns)):
+            pass
+            _on = self.node_types[i]
+            if _on == 0:
+                pass
+                self.columns[i]._fetch_instances()
+            elif _on == 1:
+                pass
+                self.columns[i]._fetch_instances()
+            elif _on == 11:
+                pass
+                self.columns[i]._fetch_instances()
+            elif _on == 12:
+                pass
+                self.columns[i]._fetch_instances()
+            elif _on == 13:
+                pass
+                self.columns[i]._fetch_instances()
+            elif _on == 14:
+                pass
+                self.columns[i]._fetch_instances()
+            elif _on == 2:
+                pass
+                self.columns[i]._fetch_instances()
+            elif _on == 3:
+                pass
+                self.columns[i]._fetch_instances()
+            elif _on == 4:
+                pass
+                self.columns[i]._fetch_instances()
+            elif _on == 6:
+                pass
+                self.columns[i]._fetch_instances()
+            elif _on == 8:
+                pass
+                self.columns[i]._fetch_instances()
+            else:
+                pass
+                self.columns[i]._fetch_instances()
+
+
+    class BooleanColumn(KaitaiStruct):
+        """One byte each; anything but 0 is true."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.BooleanColumn, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.values = self._io.read_bytes(self._parent.num_messages)
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    class ClpColumn(KaitaiStruct):
+        """Encoded text: which log type each row has and where its variables start,
+        then the variables of all rows.
+        """
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.ClpColumn, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.check_size = self._io.read_bytes(0)
+            _ = self.check_size
+            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 8:
+                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/clp_column/seq/0")
+            self.rows = []
+            for i in range(self._parent.num_messages):
+                self.rows.append(ClpSTable.ClpWord(self._io, self, self._root))
+
+            self.num_variables = self._io.read_u8le()
+            if not self.num_variables <= (self._io.size() - self._io.pos()) // 8:
+                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) // 8, self.num_variables, self._io, u"/types/clp_column/seq/2")
+            self.variables = []
+            for i in range(self.num_variables):
+                self.variables.append(self._io.read_s8le())
+
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.rows)):
+                pass
+                self.rows[i]._fetch_instances()
+
+            for i in range(len(self.variables)):
+                pass
+
+
+
+    class ClpWord(KaitaiStruct):
+        """Log type and position of the first variable, in one word."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.ClpWord, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.word = self._io.read_u8le()
+
+
+        def _fetch_instances(self):
+            pass
+
+        @property
+        def log_type_id(self):
+            if hasattr(self, '_m_log_type_id'):
+                return self._m_log_type_id
+
+            self._m_log_type_id = self.word % 16777216
+            return getattr(self, '_m_log_type_id', None)
+
+        @property
+        def ofs_variable(self):
+            """Index into the variables of the column."""
+            if hasattr(self, '_m_ofs_variable'):
+                return self._m_ofs_variable
+
+            self._m_ofs_variable = self.word // 16777216
+            return getattr(self, '_m_ofs_variable', None)
+
+
+    class DateColumn(KaitaiStruct):
+        """Epochs, then the pattern of each."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.DateColumn, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.check_size = self._io.read_bytes(0)
+            _ = self.check_size
+            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 16:
+                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/date_column/seq/0")
+            self.epochs = []
+            for i in range(self._parent.num_messages):
+                self.epochs.append(self._io.read_s8le())
+
+            self.pattern_ids = []
+            for i in range(self._parent.num_messages):
+                self.pattern_ids.append(self._io.read_s8le())
+
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.epochs)):
+                pass
+
+            for i in range(len(self.pattern_ids)):
+                pass
+
+
+
+    class FloatColumn(KaitaiStruct):
+        """Binary64 numbers."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.FloatColumn, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.check_size = self._io.read_bytes(0)
+            _ = self.check_size
+            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 8:
+                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/float_column/seq/0")
+            self.values = []
+            for i in range(self._parent.num_messages):
+                self.values.append(self._io.read_f8le())
+
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.values)):
+                pass
+
+
+
+    class FloatFormat(KaitaiStruct):
+        """How a number was written."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.FloatFormat, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.word = self._io.read_u2le()
+
+
+        def _fetch_instances(self):
+            pass
+
+        @property
+        def exponent_sign(self):
+            if hasattr(self, '_m_exponent_sign'):
+                return self._m_exponent_sign
+
+            self._m_exponent_sign = KaitaiStream.resolve_enum(ClpSTable.ExponentSign, (self.word // 4096) % 4)
+            return getattr(self, '_m_exponent_sign', None)
+
+        @property
+        def notation(self):
+            if hasattr(self, '_m_notation'):
+                return self._m_notation
+
+            self._m_notation = KaitaiStream.resolve_enum(ClpSTable.FloatNotation, self.word // 16384)
+            return getattr(self, '_m_notation', None)
+
+        @property
+        def num_exponent_digits(self):
+            if hasattr(self, '_m_num_exponent_digits'):
+                return self._m_num_exponent_digits
+
+            self._m_num_exponent_digits = (self.word // 1024) % 4 + 1
+            return getattr(self, '_m_num_exponent_digits', None)
+
+        @property
+        def num_significant_digits(self):
+            if hasattr(self, '_m_num_significant_digits'):
+                return self._m_num_significant_digits
+
+            self._m_num_significant_digits = (self.word // 32) % 32 + 1
+            return getattr(self, '_m_num_significant_digits', None)
+
+
+    class FormattedFloatColumn(KaitaiStruct):
+        """Binary64 numbers, then the format of each."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.FormattedFloatColumn, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.check_size = self._io.read_bytes(0)
+            _ = self.check_size
+            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 10:
+                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/formatted_float_column/seq/0")
+            self.values = []
+            for i in range(self._parent.num_messages):
+                self.values.append(self._io.read_f8le())
+
+            self.formats = []
+            for i in range(self._parent.num_messages):
+                self.formats.append(ClpSTable.FloatFormat(self._io, self, self._root))
+
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.values)):
+                pass
+
+            for i in range(len(self.formats)):
+                pass
+                self.formats[i]._fetch_instances()
+
+
+
+    class IdColumn(KaitaiStruct):
+        """Positions in the variable dictionary."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.IdColumn, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.check_size = self._io.read_bytes(0)
+            _ = self.check_size
+            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 8:
+                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/id_column/seq/0")
+            self.values = []
+            for i in range(self._parent.num_messages):
+                self.values.append(self._io.read_u8le())
+
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.values)):
+                pass
+
+
+
+    class IntegerColumn(KaitaiStruct):
+        """Integers, or for node type 11 the first integer and then the difference
+        to the row before, modulo 2^64.
+        """
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.IntegerColumn, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.check_size = self._io.read_bytes(0)
+            _ = self.check_size
+            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 8:
+                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/integer_column/seq/0")
+            self.values = []
+            for i in range(self._parent.num_messages):
+                self.values.append(self._io.read_s8le())
+
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.values)):
+                pass
+
+
+
+    class TimestampColumn(KaitaiStruct):
+        """Nanoseconds as differences to the row before, then the patterns."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.TimestampColumn, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.check_size = self._io.read_bytes(0)
+            _ = self.check_size
+            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 16:
+                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/timestamp_column/seq/0")
+            self.deltas = []
+            for i in range(self._parent.num_messages):
+                self.deltas.append(self._io.read_s8le())
+
+            self.pattern_ids = []
+            for i in range(self._parent.num_messages):
+                self.pattern_ids.append(self._io.read_u8le())
+
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.deltas)):
+                pass
+
+            for i in range(len(self.pattern_ids)):
+                pass
+
+
+
+    class UnknownColumn(KaitaiStruct):
+        """A node type that stores nothing, as far as is known."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.UnknownColumn, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            pass
+
+
+        def _fetch_instances(self):
+            pass
+
+
+

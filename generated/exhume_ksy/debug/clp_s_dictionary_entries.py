@@ -1,0 +1,74 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+import collections
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class ClpSDictionaryEntries(KaitaiStruct):
+    """Variables, log types or array log types. The id of an entry is its position.
+    
+    In a log type the bytes 0x11, 0x12 and, from 0.4.0 on, 0x13 stand for
+    variables, and a backslash takes the special meaning from the next byte.
+    """
+    SEQ_FIELDS = ["entries"]
+    def __init__(self, _io, _parent=None, _root=None):
+        super(ClpSDictionaryEntries, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._debug = collections.defaultdict(dict)
+
+    def _read(self):
+        self._debug['entries']['start'] = self._io.pos()
+        self._debug['entries']['arr'] = []
+        self.entries = []
+        i = 0
+        while not self._io.is_eof():
+            self._debug['entries']['arr'].append({'start': self._io.pos()})
+            _t_entries = ClpSDictionaryEntries.Entry(self._io, self, self._root)
+            try:
+                _t_entries._read()
+            finally:
+                self.entries.append(_t_entries)
+            self._debug['entries']['arr'][len(self.entries) - 1]['end'] = self._io.pos()
+            i += 1
+
+        self._debug['entries']['end'] = self._io.pos()
+
+
+    def _fetch_instances(self):
+        pass
+        for i in range(len(self.entries)):
+            pass
+            self.entries[i]._fetch_instances()
+
+
+    class Entry(KaitaiStruct):
+        """One dictionary value."""
+        SEQ_FIELDS = ["len_value", "value"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSDictionaryEntries.Entry, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['len_value']['start'] = self._io.pos()
+            self.len_value = self._io.read_u8le()
+            self._debug['len_value']['end'] = self._io.pos()
+            if not self.len_value <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_value, self._io, u"/types/entry/seq/0")
+            self._debug['value']['start'] = self._io.pos()
+            self.value = self._io.read_bytes(self.len_value)
+            self._debug['value']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+
+
+

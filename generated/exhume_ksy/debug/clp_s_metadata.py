@@ -1,0 +1,309 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import clp_s_msgpack
+from enum import IntEnum
+import collections
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class ClpSMetadata(KaitaiStruct):
+    """The packets that describe a clp-s archive: where its sections lie, the range
+    of its timestamps, and which input each range of records came from. Packets
+    may come in any order; unknown kinds are skipped by their size.
+    
+    .. seealso::
+       clp-s format description, Metadata section
+    """
+
+    class PacketType(IntEnum):
+        archive_info = 0
+        archive_file_info = 1
+        timestamp_dictionary = 2
+        range_index = 3
+
+    class TimestampEncoding(IntEnum):
+        unknown = 0
+        epoch = 1
+        double_epoch = 2
+    SEQ_FIELDS = ["num_packets", "packets"]
+    def __init__(self, _io, _parent=None, _root=None):
+        super(ClpSMetadata, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._debug = collections.defaultdict(dict)
+
+    def _read(self):
+        self._debug['num_packets']['start'] = self._io.pos()
+        self.num_packets = self._io.read_u1()
+        self._debug['num_packets']['end'] = self._io.pos()
+        self._debug['packets']['start'] = self._io.pos()
+        self._debug['packets']['arr'] = []
+        self.packets = []
+        for i in range(self.num_packets):
+            self._debug['packets']['arr'].append({'start': self._io.pos()})
+            _t_packets = ClpSMetadata.Packet(self._io, self, self._root)
+            try:
+                _t_packets._read()
+            finally:
+                self.packets.append(_t_packets)
+            self._debug['packets']['arr'][i]['end'] = self._io.pos()
+
+        self._debug['packets']['end'] = self._io.pos()
+
+
+    def _fetch_instances(self):
+        pass
+        for i in range(len(self.packets)):
+            pass
+            self.packets[i]._fetch_instances()
+
+
+    class Packet(KaitaiStruct):
+        """One typed, sized packet."""
+        SEQ_FIELDS = ["type", "len_body", "body"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSMetadata.Packet, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['type']['start'] = self._io.pos()
+            self.type = KaitaiStream.resolve_enum(ClpSMetadata.PacketType, self._io.read_u1())
+            self._debug['type']['end'] = self._io.pos()
+            self._debug['len_body']['start'] = self._io.pos()
+            self.len_body = self._io.read_u4le()
+            self._debug['len_body']['end'] = self._io.pos()
+            if not self.len_body <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_body, self._io, u"/types/packet/seq/1")
+            self._debug['body']['start'] = self._io.pos()
+            _on = self.type
+            if _on == ClpSMetadata.PacketType.archive_file_info:
+                pass
+                self._raw_body = self._io.read_bytes(self.len_body)
+                _io__raw_body = KaitaiStream(BytesIO(self._raw_body))
+                self.body = clp_s_msgpack.ClpSMsgpack(_io__raw_body)
+                self.body._read()
+            elif _on == ClpSMetadata.PacketType.archive_info:
+                pass
+                self._raw_body = self._io.read_bytes(self.len_body)
+                _io__raw_body = KaitaiStream(BytesIO(self._raw_body))
+                self.body = clp_s_msgpack.ClpSMsgpack(_io__raw_body)
+                self.body._read()
+            elif _on == ClpSMetadata.PacketType.range_index:
+                pass
+                self._raw_body = self._io.read_bytes(self.len_body)
+                _io__raw_body = KaitaiStream(BytesIO(self._raw_body))
+                self.body = clp_s_msgpack.ClpSMsgpack(_io__raw_body)
+                self.body._read()
+            elif _on == ClpSMetadata.PacketType.timestamp_dictionary:
+                pass
+                self._raw_body = self._io.read_bytes(self.len_body)
+                _io__raw_body = KaitaiStream(BytesIO(self._raw_body))
+                self.body = ClpSMetadata.TimestampDictionary(_io__raw_body, self, self._root)
+                self.body._read()
+            else:
+                pass
+                self.body = self._io.read_bytes(self.len_body)
+            self._debug['body']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+            _on = self.type
+            if _on == ClpSMetadata.PacketType.archive_file_info:
+                pass
+                self.body._fetch_instances()
+            elif _on == ClpSMetadata.PacketType.archive_info:
+                pass
+                self.body._fetch_instances()
+            elif _on == ClpSMetadata.PacketType.range_index:
+                pass
+                self.body._fetch_instances()
+            elif _on == ClpSMetadata.PacketType.timestamp_dictionary:
+                pass
+                self.body._fetch_instances()
+            else:
+                pass
+
+
+    class TimestampDictionary(KaitaiStruct):
+        """Ranges of the timestamp columns, and the patterns that turn stored
+        epochs back into the text they came from.
+        
+        .. seealso::
+           clp-s format description, TimestampDictionary packet
+        """
+        SEQ_FIELDS = ["num_ranges", "ranges", "num_patterns", "patterns"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSMetadata.TimestampDictionary, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['num_ranges']['start'] = self._io.pos()
+            self.num_ranges = self._io.read_u8le()
+            self._debug['num_ranges']['end'] = self._io.pos()
+            if not self.num_ranges <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.num_ranges, self._io, u"/types/timestamp_dictionary/seq/0")
+            self._debug['ranges']['start'] = self._io.pos()
+            self._debug['ranges']['arr'] = []
+            self.ranges = []
+            for i in range(self.num_ranges):
+                self._debug['ranges']['arr'].append({'start': self._io.pos()})
+                _t_ranges = ClpSMetadata.TimestampRange(self._io, self, self._root)
+                try:
+                    _t_ranges._read()
+                finally:
+                    self.ranges.append(_t_ranges)
+                self._debug['ranges']['arr'][i]['end'] = self._io.pos()
+
+            self._debug['ranges']['end'] = self._io.pos()
+            self._debug['num_patterns']['start'] = self._io.pos()
+            self.num_patterns = self._io.read_u8le()
+            self._debug['num_patterns']['end'] = self._io.pos()
+            if not self.num_patterns <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.num_patterns, self._io, u"/types/timestamp_dictionary/seq/2")
+            self._debug['patterns']['start'] = self._io.pos()
+            self._debug['patterns']['arr'] = []
+            self.patterns = []
+            for i in range(self.num_patterns):
+                self._debug['patterns']['arr'].append({'start': self._io.pos()})
+                _t_patterns = ClpSMetadata.TimestampPattern(self._io, self, self._root)
+                try:
+                    _t_patterns._read()
+                finally:
+                    self.patterns.append(_t_patterns)
+                self._debug['patterns']['arr'][i]['end'] = self._io.pos()
+
+            self._debug['patterns']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.ranges)):
+                pass
+                self.ranges[i]._fetch_instances()
+
+            for i in range(len(self.patterns)):
+                pass
+                self.patterns[i]._fetch_instances()
+
+
+
+    class TimestampPattern(KaitaiStruct):
+        """One pattern. Up to 0.4.1 percent signs start the specifiers, from 0.5.0
+        on backslashes do and string patterns carry their quotes.
+        """
+        SEQ_FIELDS = ["pattern_id", "len_pattern", "pattern"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSMetadata.TimestampPattern, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['pattern_id']['start'] = self._io.pos()
+            self.pattern_id = self._io.read_u8le()
+            self._debug['pattern_id']['end'] = self._io.pos()
+            self._debug['len_pattern']['start'] = self._io.pos()
+            self.len_pattern = self._io.read_u8le()
+            self._debug['len_pattern']['end'] = self._io.pos()
+            if not self.len_pattern <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_pattern, self._io, u"/types/timestamp_pattern/seq/1")
+            self._debug['pattern']['start'] = self._io.pos()
+            self.pattern = self._io.read_bytes(self.len_pattern)
+            self._debug['pattern']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    class TimestampRange(KaitaiStruct):
+        """Inclusive bounds of one timestamp key."""
+        SEQ_FIELDS = ["len_key", "key", "num_column_ids", "column_ids", "encoding", "begin_epoch", "end_epoch", "begin_double", "end_double"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSMetadata.TimestampRange, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['len_key']['start'] = self._io.pos()
+            self.len_key = self._io.read_u8le()
+            self._debug['len_key']['end'] = self._io.pos()
+            if not self.len_key <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_key, self._io, u"/types/timestamp_range/seq/0")
+            self._debug['key']['start'] = self._io.pos()
+            self.key = self._io.read_bytes(self.len_key)
+            self._debug['key']['end'] = self._io.pos()
+            self._debug['num_column_ids']['start'] = self._io.pos()
+            self.num_column_ids = self._io.read_u8le()
+            self._debug['num_column_ids']['end'] = self._io.pos()
+            if not self.num_column_ids <= (self._io.size() - self._io.pos()) // 4:
+                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) // 4, self.num_column_ids, self._io, u"/types/timestamp_range/seq/2")
+            self._debug['column_ids']['start'] = self._io.pos()
+            self._debug['column_ids']['arr'] = []
+            self.column_ids = []
+            for i in range(self.num_column_ids):
+                self._debug['column_ids']['arr'].append({'start': self._io.pos()})
+                self.column_ids.append(self._io.read_s4le())
+                self._debug['column_ids']['arr'][i]['end'] = self._io.pos()
+
+            self._debug['column_ids']['end'] = self._io.pos()
+            self._debug['encoding']['start'] = self._io.pos()
+            self.encoding = KaitaiStream.resolve_enum(ClpSMetadata.TimestampEncoding, self._io.read_u8le())
+            self._debug['encoding']['end'] = self._io.pos()
+            if self.encoding == ClpSMetadata.TimestampEncoding.epoch:
+                pass
+                self._debug['begin_epoch']['start'] = self._io.pos()
+                self.begin_epoch = self._io.read_s8le()
+                self._debug['begin_epoch']['end'] = self._io.pos()
+
+            if self.encoding == ClpSMetadata.TimestampEncoding.epoch:
+                pass
+                self._debug['end_epoch']['start'] = self._io.pos()
+                self.end_epoch = self._io.read_s8le()
+                self._debug['end_epoch']['end'] = self._io.pos()
+
+            if self.encoding == ClpSMetadata.TimestampEncoding.double_epoch:
+                pass
+                self._debug['begin_double']['start'] = self._io.pos()
+                self.begin_double = self._io.read_f8le()
+                self._debug['begin_double']['end'] = self._io.pos()
+
+            if self.encoding == ClpSMetadata.TimestampEncoding.double_epoch:
+                pass
+                self._debug['end_double']['start'] = self._io.pos()
+                self.end_double = self._io.read_f8le()
+                self._debug['end_double']['end'] = self._io.pos()
+
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.column_ids)):
+                pass
+
+            if self.encoding == ClpSMetadata.TimestampEncoding.epoch:
+                pass
+
+            if self.encoding == ClpSMetadata.TimestampEncoding.epoch:
+                pass
+
+            if self.encoding == ClpSMetadata.TimestampEncoding.double_epoch:
+                pass
+
+            if self.encoding == ClpSMetadata.TimestampEncoding.double_epoch:
+                pass
+
+
+
+

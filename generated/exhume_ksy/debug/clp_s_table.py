@@ -1,0 +1,606 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from enum import IntEnum
+import collections
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class ClpSTable(KaitaiStruct):
+    """The columns of one table, end to end. Nothing in the bytes tells which
+    columns there are or how long they are: the caller passes the row count from
+    the table metadata and the node types from the schema.
+    """
+
+    class ExponentSign(IntEnum):
+        none = 0
+        plus = 1
+        minus = 2
+        reserved = 3
+
+    class FloatNotation(IntEnum):
+        plain = 0
+        lower_exponent = 1
+        reserved = 2
+        upper_exponent = 3
+    SEQ_FIELDS = ["columns"]
+    def __init__(self, num_messages, node_types, _io, _parent=None, _root=None):
+        super(ClpSTable, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self.num_messages = num_messages
+        self.node_types = node_types
+        self._debug = collections.defaultdict(dict)
+
+    def _read(self):
+        self._debug['columns']['start'] = self._io.pos()
+        self._debug['columns']['arr'] = []
+        self.columns = []
+        for i in range(len(self.node_types)):
+            self._debug['columns']['arr'].append({'start': self._io.pos()})
+            _on = self.node_types[i]
+            if _on == 0:
+                pass
+                _t_columns = ClpSTable.IntegerColumn(self._io, self, self._root)
+                try:
+                    _t_columns._read()
+                finally:
+                    self.columns.append(_t_columns)
+            elif _on == 1:
+                pass
+                _t_columns = ClpSTable.FloatColumn(self._io, self, self._root)
+                try:
+                    _t_columns._read()
+                finally:
+                    self.columns.append(_t_columns)
+            elif _on == 11:
+                pass
+                _t_columns = ClpSTable.IntegerColumn(self._io, self, self._root)
+                try:
+                    _t_columns._read()
+                finally:
+                    self.columns.append(_t_columns)
+            elif _on == 12:
+                pass
+                _t_columns = ClpSTable.FormattedFloatColumn(self._io, self, self._root)
+                try:
+                    _t_columns._read()
+                finally:
+                    self.columns.append(_t_columns)
+            elif _on == 13:
+                pass
+                _t_columns = ClpSTable.IdColumn(self._io, self, self._root)
+                try:
+                    _t_columns._read()
+                finally:
+                    self.columns.append(_t_columns)
+            elif _on == 14:
+                pass
+                _t_columns = ClpSTable.TimestampColumn(self._io, self, self._root)
+                try:
+                    _t_columns._read()
+                finally:
+                    self.columns.append(_t_columns)
+            elif _on == 2:
+                pass
+                _t_columns = ClpSTable.ClpColumn(self._io, self, self._root)
+                try:
+                    _t_columns._read()
+                finally:
+                    self.columns.append(_t_columns)
+            elif _on == 3:
+                pass
+                _t_columns = ClpSTable.IdColumn(self._io, self, self._root)
+                try:
+                    _t_columns._read()
+                finally:
+                    self.columns.append(_t_columns)
+            elif _on == 4:
+                pass
+                _t_columns = ClpSTable.BooleanColumn(self._io, self, self._root)
+                try:
+                    _t_columns._read()
+                finally:
+                    self.columns.append(_t_columns)
+            elif _on == 6:
+                pass
+                _t_columns = ClpSTable.ClpColumn(self._io, self, self._root)
+                try:
+                    _t_columns._read()
+                finally:
+                    self.columns.append(_t_columns)
+            elif _on == 8:
+                pass
+                _t_columns = ClpSTable.DateColumn(self._io, self, self._root)
+                try:
+                    _t_columns._read()
+                finally:
+                    self.columns.append(_t_columns)
+            else:
+                pass
+                _t_columns = ClpSTable.UnknownColumn(self._io, self, self._root)
+                try:
+                    _t_columns._read()
+                finally:
+                    self.columns.append(_t_columns)
+            self._debug['columns']['arr'][i]['end'] = self._io.pos()
+
+        self._debug['columns']['end'] = self._io.pos()
+
+
+    def _fetch_instances(self):
+        pass
+        for i in range(len(self.columns)):
+            pass
+            _on = self.node_types[i]
+            if _on == 0:
+                pass
+                self.columns[i]._fetch_instances()
+            elif _on == 1:
+                pass
+                self.columns[i]._fetch_instances()
+            elif _on == 11:
+                pass
+                self.columns[i]._fetch_instances()
+            elif _on == 12:
+                pass
+                self.columns[i]._fetch_instances()
+            elif _on == 13:
+                pass
+                self.columns[i]._fetch_instances()
+            elif _on == 14:
+                pass
+                self.columns[i]._fetch_instances()
+            elif _on == 2:
+                pass
+                self.columns[i]._fetch_instances()
+            elif _on == 3:
+                pass
+                self.columns[i]._fetch_instances()
+            elif _on == 4:
+                pass
+                self.columns[i]._fetch_instances()
+            elif _on == 6:
+                pass
+                self.columns[i]._fetch_instances()
+            elif _on == 8:
+                pass
+                self.columns[i]._fetch_instances()
+            else:
+                pass
+                self.columns[i]._fetch_instances()
+
+
+    class BooleanColumn(KaitaiStruct):
+        """One byte each; anything but 0 is true."""
+        SEQ_FIELDS = ["values"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.BooleanColumn, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['values']['start'] = self._io.pos()
+            self.values = self._io.read_bytes(self._parent.num_messages)
+            self._debug['values']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    class ClpColumn(KaitaiStruct):
+        """Encoded text: which log type each row has and where its variables start,
+        then the variables of all rows.
+        """
+        SEQ_FIELDS = ["check_size", "rows", "num_variables", "variables"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.ClpColumn, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['check_size']['start'] = self._io.pos()
+            self.check_size = self._io.read_bytes(0)
+            self._debug['check_size']['end'] = self._io.pos()
+            _ = self.check_size
+            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 8:
+                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/clp_column/seq/0")
+            self._debug['rows']['start'] = self._io.pos()
+            self._debug['rows']['arr'] = []
+            self.rows = []
+            for i in range(self._parent.num_messages):
+                self._debug['rows']['arr'].append({'start': self._io.pos()})
+                _t_rows = ClpSTable.ClpWord(self._io, self, self._root)
+                try:
+                    _t_rows._read()
+                finally:
+                    self.rows.append(_t_rows)
+                self._debug['rows']['arr'][i]['end'] = self._io.pos()
+
+            self._debug['rows']['end'] = self._io.pos()
+            self._debug['num_variables']['start'] = self._io.pos()
+            self.num_variables = self._io.read_u8le()
+            self._debug['num_variables']['end'] = self._io.pos()
+            if not self.num_variables <= (self._io.size() - self._io.pos()) // 8:
+                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) // 8, self.num_variables, self._io, u"/types/clp_column/seq/2")
+            self._debug['variables']['start'] = self._io.pos()
+            self._debug['variables']['arr'] = []
+            self.variables = []
+            for i in range(self.num_variables):
+                self._debug['variables']['arr'].append({'start': self._io.pos()})
+                self.variables.append(self._io.read_s8le())
+                self._debug['variables']['arr'][i]['end'] = self._io.pos()
+
+            self._debug['variables']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.rows)):
+                pass
+                self.rows[i]._fetch_instances()
+
+            for i in range(len(self.variables)):
+                pass
+
+
+
+    class ClpWord(KaitaiStruct):
+        """Log type and position of the first variable, in one word."""
+        SEQ_FIELDS = ["word"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.ClpWord, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['word']['start'] = self._io.pos()
+            self.word = self._io.read_u8le()
+            self._debug['word']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+
+        @property
+        def log_type_id(self):
+            if hasattr(self, '_m_log_type_id'):
+                return self._m_log_type_id
+
+            self._m_log_type_id = self.word % 16777216
+            return getattr(self, '_m_log_type_id', None)
+
+        @property
+        def ofs_variable(self):
+            """Index into the variables of the column."""
+            if hasattr(self, '_m_ofs_variable'):
+                return self._m_ofs_variable
+
+            self._m_ofs_variable = self.word // 16777216
+            return getattr(self, '_m_ofs_variable', None)
+
+
+    class DateColumn(KaitaiStruct):
+        """Epochs, then the pattern of each."""
+        SEQ_FIELDS = ["check_size", "epochs", "pattern_ids"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.DateColumn, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['check_size']['start'] = self._io.pos()
+            self.check_size = self._io.read_bytes(0)
+            self._debug['check_size']['end'] = self._io.pos()
+            _ = self.check_size
+            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 16:
+                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/date_column/seq/0")
+            self._debug['epochs']['start'] = self._io.pos()
+            self._debug['epochs']['arr'] = []
+            self.epochs = []
+            for i in range(self._parent.num_messages):
+                self._debug['epochs']['arr'].append({'start': self._io.pos()})
+                self.epochs.append(self._io.read_s8le())
+                self._debug['epochs']['arr'][i]['end'] = self._io.pos()
+
+            self._debug['epochs']['end'] = self._io.pos()
+            self._debug['pattern_ids']['start'] = self._io.pos()
+            self._debug['pattern_ids']['arr'] = []
+            self.pattern_ids = []
+            for i in range(self._parent.num_messages):
+                self._debug['pattern_ids']['arr'].append({'start': self._io.pos()})
+                self.pattern_ids.append(self._io.read_s8le())
+                self._debug['pattern_ids']['arr'][i]['end'] = self._io.pos()
+
+            self._debug['pattern_ids']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.epochs)):
+                pass
+
+            for i in range(len(self.pattern_ids)):
+                pass
+
+
+
+    class FloatColumn(KaitaiStruct):
+        """Binary64 numbers."""
+        SEQ_FIELDS = ["check_size", "values"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.FloatColumn, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['check_size']['start'] = self._io.pos()
+            self.check_size = self._io.read_bytes(0)
+            self._debug['check_size']['end'] = self._io.pos()
+            _ = self.check_size
+            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 8:
+                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/float_column/seq/0")
+            self._debug['values']['start'] = self._io.pos()
+            self._debug['values']['arr'] = []
+            self.values = []
+            for i in range(self._parent.num_messages):
+                self._debug['values']['arr'].append({'start': self._io.pos()})
+                self.values.append(self._io.read_f8le())
+                self._debug['values']['arr'][i]['end'] = self._io.pos()
+
+            self._debug['values']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.values)):
+                pass
+
+
+
+    class FloatFormat(KaitaiStruct):
+        """How a number was written."""
+        SEQ_FIELDS = ["word"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.FloatFormat, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['word']['start'] = self._io.pos()
+            self.word = self._io.read_u2le()
+            self._debug['word']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+
+        @property
+        def exponent_sign(self):
+            if hasattr(self, '_m_exponent_sign'):
+                return self._m_exponent_sign
+
+            self._m_exponent_sign = KaitaiStream.resolve_enum(ClpSTable.ExponentSign, (self.word // 4096) % 4)
+            return getattr(self, '_m_exponent_sign', None)
+
+        @property
+        def notation(self):
+            if hasattr(self, '_m_notation'):
+                return self._m_notation
+
+            self._m_notation = KaitaiStream.resolve_enum(ClpSTable.FloatNotation, self.word // 16384)
+            return getattr(self, '_m_notation', None)
+
+        @property
+        def num_exponent_digits(self):
+            if hasattr(self, '_m_num_exponent_digits'):
+                return self._m_num_exponent_digits
+
+            self._m_num_exponent_digits = (self.word // 1024) % 4 + 1
+            return getattr(self, '_m_num_exponent_digits', None)
+
+        @property
+        def num_significant_digits(self):
+            if hasattr(self, '_m_num_significant_digits'):
+                return self._m_num_significant_digits
+
+            self._m_num_significant_digits = (self.word // 32) % 32 + 1
+            return getattr(self, '_m_num_significant_digits', None)
+
+
+    class FormattedFloatColumn(KaitaiStruct):
+        """Binary64 numbers, then the format of each."""
+        SEQ_FIELDS = ["check_size", "values", "formats"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.FormattedFloatColumn, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['check_size']['start'] = self._io.pos()
+            self.check_size = self._io.read_bytes(0)
+            self._debug['check_size']['end'] = self._io.pos()
+            _ = self.check_size
+            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 10:
+                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/formatted_float_column/seq/0")
+            self._debug['values']['start'] = self._io.pos()
+            self._debug['values']['arr'] = []
+            self.values = []
+            for i in range(self._parent.num_messages):
+                self._debug['values']['arr'].append({'start': self._io.pos()})
+                self.values.append(self._io.read_f8le())
+                self._debug['values']['arr'][i]['end'] = self._io.pos()
+
+            self._debug['values']['end'] = self._io.pos()
+            self._debug['formats']['start'] = self._io.pos()
+            self._debug['formats']['arr'] = []
+            self.formats = []
+            for i in range(self._parent.num_messages):
+                self._debug['formats']['arr'].append({'start': self._io.pos()})
+                _t_formats = ClpSTable.FloatFormat(self._io, self, self._root)
+                try:
+                    _t_formats._read()
+                finally:
+                    self.formats.append(_t_formats)
+                self._debug['formats']['arr'][i]['end'] = self._io.pos()
+
+            self._debug['formats']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.values)):
+                pass
+
+            for i in range(len(self.formats)):
+                pass
+                self.formats[i]._fetch_instances()
+
+
+
+    class IdColumn(KaitaiStruct):
+        """Positions in the variable dictionary."""
+        SEQ_FIELDS = ["check_size", "values"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.IdColumn, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['check_size']['start'] = self._io.pos()
+            self.check_size = self._io.read_bytes(0)
+            self._debug['check_size']['end'] = self._io.pos()
+            _ = self.check_size
+            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 8:
+                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/id_column/seq/0")
+            self._debug['values']['start'] = self._io.pos()
+            self._debug['values']['arr'] = []
+            self.values = []
+            for i in range(self._parent.num_messages):
+                self._debug['values']['arr'].append({'start': self._io.pos()})
+                self.values.append(self._io.read_u8le())
+                self._debug['values']['arr'][i]['end'] = self._io.pos()
+
+            self._debug['values']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.values)):
+                pass
+
+
+
+    class IntegerColumn(KaitaiStruct):
+        """Integers, or for node type 11 the first integer and then the difference
+        to the row before, modulo 2^64.
+        """
+        SEQ_FIELDS = ["check_size", "values"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.IntegerColumn, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['check_size']['start'] = self._io.pos()
+            self.check_size = self._io.read_bytes(0)
+            self._debug['check_size']['end'] = self._io.pos()
+            _ = self.check_size
+            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 8:
+                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/integer_column/seq/0")
+            self._debug['values']['start'] = self._io.pos()
+            self._debug['values']['arr'] = []
+            self.values = []
+            for i in range(self._parent.num_messages):
+                self._debug['values']['arr'].append({'start': self._io.pos()})
+                self.values.append(self._io.read_s8le())
+                self._debug['values']['arr'][i]['end'] = self._io.pos()
+
+            self._debug['values']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.values)):
+                pass
+
+
+
+    class TimestampColumn(KaitaiStruct):
+        """Nanoseconds as differences to the row before, then the patterns."""
+        SEQ_FIELDS = ["check_size", "deltas", "pattern_ids"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.TimestampColumn, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['check_size']['start'] = self._io.pos()
+            self.check_size = self._io.read_bytes(0)
+            self._debug['check_size']['end'] = self._io.pos()
+            _ = self.check_size
+            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 16:
+                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/timestamp_column/seq/0")
+            self._debug['deltas']['start'] = self._io.pos()
+            self._debug['deltas']['arr'] = []
+            self.deltas = []
+            for i in range(self._parent.num_messages):
+                self._debug['deltas']['arr'].append({'start': self._io.pos()})
+                self.deltas.append(self._io.read_s8le())
+                self._debug['deltas']['arr'][i]['end'] = self._io.pos()
+
+            self._debug['deltas']['end'] = self._io.pos()
+            self._debug['pattern_ids']['start'] = self._io.pos()
+            self._debug['pattern_ids']['arr'] = []
+            self.pattern_ids = []
+            for i in range(self._parent.num_messages):
+                self._debug['pattern_ids']['arr'].append({'start': self._io.pos()})
+                self.pattern_ids.append(self._io.read_u8le())
+                self._debug['pattern_ids']['arr'][i]['end'] = self._io.pos()
+
+            self._debug['pattern_ids']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.deltas)):
+                pass
+
+            for i in range(len(self.pattern_ids)):
+                pass
+
+
+
+    class UnknownColumn(KaitaiStruct):
+        """A node type that stores nothing, as far as is known."""
+        SEQ_FIELDS = []
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.UnknownColumn, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            pass
+
+
+        def _fetch_instances(self):
+            pass
+
+
+

@@ -1,0 +1,30 @@
+meta:
+  id: clp_s_dictionary
+  title: clp-s dictionary section
+  application: clp-s
+  tags:
+    - archive
+    - log
+  license: CC0-1.0
+  ks-version: '0.10'
+  imports:
+    - clp_s_dictionary_entries
+    - zstd_frame
+  endian: le
+doc: |
+  A dictionary as it lies in the file: the number of its entries in the clear,
+  then the compressed entries, or nothing when there are none.
+seq:
+  - id: num_entries
+    type: u8
+  - id: compressed
+    size-eos: true
+    type: zstd_frame
+instances:
+  entries:
+    io: compressed.frames[0].body.blocks[0]._io
+    pos: compressed.frames[0].body.blocks[0].ofs_content
+    size: compressed.frames[0].body.blocks[0].len_content
+    type: clp_s_dictionary_entries
+    if: compressed.frames.size == 1 and compressed.frames[0].is_stored
+    doc: The entries, in place, when they are stored uncompressed.

@@ -1,0 +1,30 @@
+meta:
+  id: clp_s_dictionary_entries
+  title: clp-s dictionary entries, decompressed
+  application: clp-s
+  tags:
+    - archive
+    - log
+  license: CC0-1.0
+  ks-version: '0.10'
+  endian: le
+doc: |
+  Variables, log types or array log types. The id of an entry is its position.
+
+  In a log type the bytes 0x11, 0x12 and, from 0.4.0 on, 0x13 stand for
+  variables, and a backslash takes the special meaning from the next byte.
+seq:
+  - id: entries
+    type: entry
+    repeat: eos
+types:
+  entry:
+    doc: One dictionary value.
+    seq:
+      - id: len_value
+        type: u8
+        valid:
+          max: _io.size - _io.pos
+      - id: value
+        size: len_value
+        doc: UTF-8 text, unescaped.

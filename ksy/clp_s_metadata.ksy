@@ -1,0 +1,127 @@
+meta:
+  id: clp_s_metadata
+  title: clp-s metadata section, decompressed
+  application: clp-s
+  tags:
+    - archive
+    - log
+  license: CC0-1.0
+  ks-version: '0.10'
+  imports:
+    - clp_s_msgpack
+  encoding: UTF-8
+  endian: le
+doc: |
+  The packets that describe a clp-s archive: where its sections lie, the range
+  of its timestamps, and which input each range of records came from. Packets
+  may come in any order; unknown kinds are skipped by their size.
+doc-ref: clp-s format description, Metadata section
+seq:
+  - id: num_packets
+    type: u1
+  - id: packets
+    type: packet
+    repeat: expr
+    repeat-expr: num_packets
+types:
+  packet:
+    doc: One typed, sized packet.
+    seq:
+      - id: type
+        type: u1
+        enum: packet_type
+      - id: len_body
+        type: u4
+        valid:
+          max: _io.size - _io.pos
+      - id: body
+        size: len_body
+        type:
+          switch-on: type
+          cases:
+            'packet_type::archive_info': clp_s_msgpack
+            'packet_type::archive_file_info': clp_s_msgpack
+            'packet_type::timestamp_dictionary': timestamp_dictionary
+            'packet_type::range_index': clp_s_msgpack
+        doc: Raw bytes when the kind is unknown.
+  timestamp_dictionary:
+    doc: |
+      Ranges of the timestamp columns, and the patterns that turn stored
+      epochs back into the text they came from.
+    doc-ref: clp-s format description, TimestampDictionary packet
+    seq:
+      - id: num_ranges
+        type: u8
+        valid:
+          max: _io.size - _io.pos
+      - id: ranges
+        type: timestamp_range
+        repeat: expr
+        repeat-expr: num_ranges
+      - id: num_patterns
+        type: u8
+        valid:
+          max: _io.size - _io.pos
+      - id: patterns
+        type: timestamp_pattern
+        repeat: expr
+        repeat-expr: num_patterns
+  timestamp_range:
+    doc: Inclusive bounds of one timestamp key.
+    seq:
+      - id: len_key
+        type: u8
+        valid:
+          max: _io.size - _io.pos
+      - id: key
+        size: len_key
+        doc: KQL path of the key, escaped as in a query. UTF-8.
+      - id: num_column_ids
+        type: u8
+        valid:
+          max: '(_io.size - _io.pos) / 4'
+      - id: column_ids
+        type: s4
+        repeat: expr
+        repeat-expr: num_column_ids
+        doc: Schema tree nodes that hold values of the key.
+      - id: encoding
+        type: u8
+        enum: timestamp_encoding
+      - id: begin_epoch
+        type: s8
+        if: encoding == timestamp_encoding::epoch
+        doc: Milliseconds from 0.5.0 on; before, whatever the values were.
+      - id: end_epoch
+        type: s8
+        if: encoding == timestamp_encoding::epoch
+      - id: begin_double
+        type: f8
+        if: encoding == timestamp_encoding::double_epoch
+      - id: end_double
+        type: f8
+        if: encoding == timestamp_encoding::double_epoch
+  timestamp_pattern:
+    doc: |
+      One pattern. Up to 0.4.1 percent signs start the specifiers, from 0.5.0
+      on backslashes do and string patterns carry their quotes.
+    seq:
+      - id: pattern_id
+        type: u8
+      - id: len_pattern
+        type: u8
+        valid:
+          max: _io.size - _io.pos
+      - id: pattern
+        size: len_pattern
+        doc: UTF-8 text.
+enums:
+  packet_type:
+    0: archive_info
+    1: archive_file_info
+    2: timestamp_dictionary
+    3: range_index
+  timestamp_encoding:
+    0: unknown
+    1: epoch
+    2: double_epoch

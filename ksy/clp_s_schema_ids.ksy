@@ -1,0 +1,68 @@
+meta:
+  id: clp_s_schema_ids
+  title: clp-s schema map, decompressed
+  application: clp-s
+  tags:
+    - archive
+    - log
+  license: CC0-1.0
+  ks-version: '0.10'
+  endian: le
+doc: |
+  The schemas of an archive: for each the leaf nodes of the schema tree that
+  its records have, in column order, followed by the layout of their
+  structured arrays.
+seq:
+  - id: num_schemas
+    type: u8
+    valid:
+      max: '(_io.size - _io.pos) / 12'
+  - id: schemas
+    type: schema
+    repeat: expr
+    repeat-expr: num_schemas
+types:
+  schema:
+    doc: One schema.
+    seq:
+      - id: schema_id
+        type: s4
+      - id: num_entries
+        type: u4
+        valid:
+          max: '(_io.size - _io.pos) / 4'
+      - id: num_ordered
+        type: u4
+        valid:
+          max: num_entries
+        doc: |
+          How many of the entries are plain leaves; the others describe
+          structured arrays.
+      - id: entries
+        type: entry
+        size: 4
+        repeat: expr
+        repeat-expr: num_entries
+  entry:
+    doc: |
+      A node of the schema tree or, among the unordered entries, a marker that
+      opens a container.
+    seq:
+      - id: value
+        type: s4
+    instances:
+      word:
+        pos: 0
+        type: u4
+      is_marker:
+        value: word >= 0x1000000
+        doc: |
+          Only meaningful past the ordered entries.
+      container_type:
+        value: word / 0x1000000
+        if: is_marker
+        doc: 9 for a structured array, 5 for an object.
+      num_beneath:
+        value: word % 0x1000000
+        if: is_marker
+        doc: How many of the entries that follow belong to the container.

@@ -1,0 +1,79 @@
+meta:
+  id: clp_s_schema_tree
+  title: clp-s schema tree, decompressed
+  application: clp-s
+  tags:
+    - archive
+    - log
+  license: CC0-1.0
+  ks-version: '0.10'
+  endian: le
+doc: |
+  The merged parse tree: every key path and value type that occurs in any
+  record of the archive. A node is numbered by its position and comes after
+  its parent. Read from the source code of clp-s; the format description
+  leaves this section open.
+seq:
+  - id: num_nodes
+    type: u8
+    valid:
+      max: '(_io.size - _io.pos) / 13'
+  - id: nodes
+    type: node
+    repeat: expr
+    repeat-expr: num_nodes
+types:
+  node:
+    doc: One key below its parent, with the type of its values.
+    seq:
+      - id: parent_id
+        type: s4
+        doc: Position of the parent, or -1 for the root of a namespace.
+      - id: len_key
+        type: u8
+        valid:
+          max: _io.size - _io.pos
+      - id: key
+        size: len_key
+        doc: Unescaped key of the JSON object. UTF-8.
+      - id: type
+        type: u1
+        enum: node_type
+enums:
+  node_type:
+    0: integer
+    1:
+      id: float
+      doc: A number whose text form is not kept, printed with six decimals.
+    2:
+      id: clp_string
+      doc: A string with at least one space, split into log type and variables.
+    3:
+      id: var_string
+      doc: A string without a space, kept whole in the variable dictionary.
+    4: boolean
+    5: object
+    6:
+      id: unstructured_array
+      doc: A whole array kept as its source text.
+    7: null_value
+    8:
+      id: date_string
+      doc: Epoch and pattern of a timestamp string, up to 0.4.1.
+    9: structured_array
+    10:
+      id: metadata
+      doc: Root of the internal columns.
+    11:
+      id: delta_integer
+      doc: Integer stored as difference to the row before, from 0.3.2 on.
+    12:
+      id: formatted_float
+      doc: Number with what is needed to print its source text, from 0.4.1 on.
+    13:
+      id: dictionary_float
+      doc: Number kept as text in the variable dictionary, from 0.4.1 on.
+    14:
+      id: timestamp
+      doc: Nanoseconds and pattern of any timestamp value, from 0.5.0 on.
+    255: unknown

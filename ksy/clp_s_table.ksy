@@ -1,0 +1,190 @@
+meta:
+  id: clp_s_table
+  title: One table of a clp-s archive, decompressed
+  application: clp-s
+  tags:
+    - archive
+    - log
+  license: CC0-1.0
+  ks-version: '0.11'
+  endian: le
+doc: |
+  The columns of one table, end to end. Nothing in the bytes tells which
+  columns there are or how long they are: the caller passes the row count from
+  the table metadata and the node types from the schema.
+params:
+  - id: num_messages
+    type: u8
+    doc: Number of rows.
+  - id: node_types
+    type: u1[]
+    doc: |
+      Node type of each column in schema order, without those that store
+      nothing (objects, nulls, structured arrays).
+seq:
+  - id: columns
+    type:
+      switch-on: node_types[_index]
+      cases:
+        0: integer_column
+        1: float_column
+        2: clp_column
+        3: id_column
+        4: boolean_column
+        6: clp_column
+        8: date_column
+        11: integer_column
+        12: formatted_float_column
+        13: id_column
+        14: timestamp_column
+        _: unknown_column
+    repeat: expr
+    repeat-expr: node_types.size
+types:
+  integer_column:
+    doc: |
+      Integers, or for node type 11 the first integer and then the difference
+      to the row before, modulo 2^64.
+    seq:
+      - id: check_size
+        size: 0
+        valid:
+          expr: '_parent.num_messages <= (_io.size - _io.pos) / 8'
+      - id: values
+        type: s8
+        repeat: expr
+        repeat-expr: _parent.num_messages
+  float_column:
+    doc: Binary64 numbers.
+    seq:
+      - id: check_size
+        size: 0
+        valid:
+          expr: '_parent.num_messages <= (_io.size - _io.pos) / 8'
+      - id: values
+        type: f8
+        repeat: expr
+        repeat-expr: _parent.num_messages
+  formatted_float_column:
+    doc: Binary64 numbers, then the format of each.
+    seq:
+      - id: check_size
+        size: 0
+        valid:
+          expr: '_parent.num_messages <= (_io.size - _io.pos) / 10'
+      - id: values
+        type: f8
+        repeat: expr
+        repeat-expr: _parent.num_messages
+      - id: formats
+        type: float_format
+        repeat: expr
+        repeat-expr: _parent.num_messages
+  float_format:
+    doc: How a number was written.
+    seq:
+      - id: word
+        type: u2
+    instances:
+      notation:
+        value: word / 0x4000
+        enum: float_notation
+      exponent_sign:
+        value: word / 0x1000 % 4
+        enum: exponent_sign
+      num_exponent_digits:
+        value: word / 0x400 % 4 + 1
+      num_significant_digits:
+        value: word / 0x20 % 0x20 + 1
+  boolean_column:
+    doc: One byte each; anything but 0 is true.
+    seq:
+      - id: values
+        size: _parent.num_messages
+  id_column:
+    doc: Positions in the variable dictionary.
+    seq:
+      - id: check_size
+        size: 0
+        valid:
+          expr: '_parent.num_messages <= (_io.size - _io.pos) / 8'
+      - id: values
+        type: u8
+        repeat: expr
+        repeat-expr: _parent.num_messages
+  clp_column:
+    doc: |
+      Encoded text: which log type each row has and where its variables start,
+      then the variables of all rows.
+    seq:
+      - id: check_size
+        size: 0
+        valid:
+          expr: '_parent.num_messages <= (_io.size - _io.pos) / 8'
+      - id: rows
+        type: clp_word
+        repeat: expr
+        repeat-expr: _parent.num_messages
+      - id: num_variables
+        type: u8
+        valid:
+          max: '(_io.size - _io.pos) / 8'
+      - id: variables
+        type: s8
+        repeat: expr
+        repeat-expr: num_variables
+  clp_word:
+    doc: Log type and position of the first variable, in one word.
+    seq:
+      - id: word
+        type: u8
+    instances:
+      log_type_id:
+        value: word % 0x1000000
+      ofs_variable:
+        value: word / 0x1000000
+        doc: Index into the variables of the column.
+  date_column:
+    doc: Epochs, then the pattern of each.
+    seq:
+      - id: check_size
+        size: 0
+        valid:
+          expr: '_parent.num_messages <= (_io.size - _io.pos) / 16'
+      - id: epochs
+        type: s8
+        repeat: expr
+        repeat-expr: _parent.num_messages
+        doc: Milliseconds; with the patterns %E and %F as they were.
+      - id: pattern_ids
+        type: s8
+        repeat: expr
+        repeat-expr: _parent.num_messages
+  timestamp_column:
+    doc: Nanoseconds as differences to the row before, then the patterns.
+    seq:
+      - id: check_size
+        size: 0
+        valid:
+          expr: '_parent.num_messages <= (_io.size - _io.pos) / 16'
+      - id: deltas
+        type: s8
+        repeat: expr
+        repeat-expr: _parent.num_messages
+      - id: pattern_ids
+        type: u8
+        repeat: expr
+        repeat-expr: _parent.num_messages
+  unknown_column:
+    doc: A node type that stores nothing, as far as is known.
+enums:
+  float_notation:
+    0: plain
+    1: lower_exponent
+    2: reserved
+    3: upper_exponent
+  exponent_sign:
+    0: none
+    1: plus
+    2: minus
+    3: reserved

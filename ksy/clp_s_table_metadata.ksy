@@ -1,0 +1,57 @@
+meta:
+  id: clp_s_table_metadata
+  title: clp-s table metadata, decompressed
+  application: clp-s
+  tags:
+    - archive
+    - log
+  license: CC0-1.0
+  ks-version: '0.10'
+  endian: le
+doc: |
+  Where each table lies. A table holds all records of one schema; tables are
+  packed into streams that are compressed one by one.
+seq:
+  - id: num_streams
+    type: u8
+    valid:
+      max: '(_io.size - _io.pos) / 16'
+  - id: streams
+    type: stream
+    repeat: expr
+    repeat-expr: num_streams
+  - id: num_separate_column_schemas
+    type: u8
+    doc: Always 0.
+  - id: num_tables
+    type: u8
+    valid:
+      max: '(_io.size - _io.pos) / 28'
+  - id: tables
+    type: table
+    repeat: expr
+    repeat-expr: num_tables
+types:
+  stream:
+    doc: One packed stream.
+    seq:
+      - id: ofs_stream
+        type: u8
+        doc: Offset of its compressed bytes in the tables section.
+      - id: len_uncompressed
+        type: u8
+  table:
+    doc: One table.
+    seq:
+      - id: stream_id
+        type: u8
+      - id: ofs_table
+        type: u8
+        doc: |
+          Offset in the decompressed stream. The table ends where the next one
+          of the same stream begins, or with the stream.
+      - id: schema_id
+        type: s4
+      - id: num_messages
+        type: u8
+        doc: Number of records.

@@ -1,0 +1,185 @@
+meta:
+  id: zstd_frame
+  title: Zstandard frames
+  application: Zstandard
+  file-extension: zst
+  xref:
+    mime: application/zstd
+    rfc: 8878
+    wikidata: Q28453796
+  tags:
+    - compressed
+  license: CC0-1.0
+  ks-version: '0.10'
+  endian: le
+doc: |
+  The framing of a Zstandard stream: frame headers, block headers and
+  skippable frames, back to back to the end. Compressed blocks stay opaque;
+  the bytes of raw blocks are the payload itself, which is how an archive
+  recoded with stored payloads shows them in place.
+doc-ref: https://www.rfc-editor.org/rfc/rfc8878
+seq:
+  - id: frames
+    type: frame
+    repeat: eos
+instances:
+  is_stored:
+    value: frames.size == 1 and frames[0].is_stored
+    doc: The whole payload is one raw block of one frame.
+types:
+  frame:
+    doc: One Zstandard frame or one skippable frame.
+    seq:
+      - id: magic
+        type: u4
+        enum: frame_kind
+        doc: A Zstandard frame, or any of the sixteen skippable ones.
+      - id: skippable
+        type: skippable_body
+        if: magic != frame_kind::zstandard
+      - id: body
+        type: zstandard_body
+        if: magic == frame_kind::zstandard
+    instances:
+      is_stored:
+        value: 'magic == frame_kind::zstandard and body.is_stored'
+        doc: The payload of this frame is exactly one raw block.
+  skippable_body:
+    doc: Bytes that a decoder skips.
+    doc-ref: RFC 8878, 3.1.2
+    seq:
+      - id: check_magic
+        size: 0
+        valid:
+          expr: '_parent.magic.to_i >= 0x184d2a50 and _parent.magic.to_i <= 0x184d2a5f'
+      - id: len_data
+        type: u4
+        valid:
+          max: '_io.size - _io.pos'
+      - id: data
+        size: len_data
+  zstandard_body:
+    doc: What follows the magic of a Zstandard frame.
+    doc-ref: RFC 8878, 3.1.1
+    seq:
+      - id: descriptor
+        type: frame_descriptor
+      - id: window
+        type: window_descriptor
+        if: not descriptor.is_single_segment
+      - id: dictionary_id1
+        type: u1
+        if: descriptor.dictionary_id_flag == 1
+      - id: dictionary_id2
+        type: u2
+        if: descriptor.dictionary_id_flag == 2
+      - id: dictionary_id4
+        type: u4
+        if: descriptor.dictionary_id_flag == 3
+      - id: content_size1
+        type: u1
+        if: descriptor.content_size_flag == 0 and descriptor.is_single_segment
+      - id: content_size2
+        type: u2
+        if: descriptor.content_size_flag == 1
+        doc: Stored minus 256.
+      - id: content_size4
+        type: u4
+        if: descriptor.content_size_flag == 2
+      - id: content_size8
+        type: u8
+        if: descriptor.content_size_flag == 3
+      - id: blocks
+        type: block
+        repeat: until
+        repeat-until: _.is_last
+      - id: checksum
+        type: u4
+        if: descriptor.has_checksum
+        doc: Low four bytes of the XXH64 of the payload, seed 0.
+    instances:
+      is_stored:
+        value: 'blocks.size == 1 and blocks[0].kind == block_kind::raw'
+        doc: The payload of this frame is exactly one raw block.
+  frame_descriptor:
+    doc: Which header fields follow.
+    meta:
+      bit-endian: be
+    seq:
+      - id: content_size_flag
+        type: b2
+        doc: Size of the content size field, 0 (or 1), 2, 4 or 8 bytes.
+      - id: is_single_segment
+        type: b1
+        doc: No window descriptor; the window is the whole content.
+      - id: unused
+        type: b1
+      - id: reserved
+        type: b1
+      - id: has_checksum
+        type: b1
+      - id: dictionary_id_flag
+        type: b2
+        doc: Size of the dictionary id, 0, 1, 2 or 4 bytes.
+  window_descriptor:
+    doc: Size of the window, that is of the memory a decoder needs.
+    meta:
+      bit-endian: be
+    seq:
+      - id: exponent
+        type: b5
+      - id: mantissa
+        type: b3
+    instances:
+      log_window:
+        value: 10 + exponent
+        doc: Binary logarithm of the base size.
+  block:
+    doc: |
+      One block: three header bytes, then its content.
+    seq:
+      - id: header
+        type: block_header
+      - id: freeze_offset
+        size: 0
+        if: ofs_content >= 0
+      - id: content
+        size: len_content
+        valid:
+          expr: 'header.kind != block_kind::reserved'
+        doc: |
+          Raw bytes, the one byte to repeat, or a compressed block.
+    instances:
+      ofs_content:
+        value: _io.pos
+        doc: Where the content starts in the stream; read once, just before it.
+      len_content:
+        value: 'header.kind == block_kind::rle ? 1 : header.len_block'
+      is_last:
+        value: header.is_last
+      kind:
+        value: header.kind
+  block_header:
+    doc: |
+      Little-endian 24 bits: last flag, two bits of type, 21 bits of size.
+    meta:
+      bit-endian: le
+    seq:
+      - id: is_last
+        type: b1
+      - id: kind
+        type: b2
+        enum: block_kind
+      - id: len_block
+        type: b21
+        doc: Stored size; for a repeated byte the number of repetitions.
+enums:
+  frame_kind:
+    0xfd2fb528: zstandard
+  block_kind:
+    0: raw
+    1:
+      id: rle
+      doc: One byte, repeated.
+    2: compressed
+    3: reserved
