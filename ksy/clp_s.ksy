@@ -57,7 +57,7 @@ instances:
     repeat-expr: file_entries.size
     if: metadata.is_stored
   file_entries:
-    value: metadata_payload.packets[1].body.as<clp_s_msgpack>.map_items[0].value.array_items
+    value: metadata_payload.packets[1].body.content.as<clp_s_msgpack>.map_items[0].value.array_items
     if: metadata.is_stored
     doc: |
       Names and offsets of the sections. The packet that holds them is the

@@ -36,14 +36,26 @@ types:
           max: _io.size - _io.pos
       - id: body
         size: len_body
+        type: packet_body(type)
+  packet_body:
+    doc: |
+      Content of a packet, parsed when it is looked at: a packet that is broken
+      or of an unknown kind does not hide the others.
+    params:
+      - id: packet_type
+        type: u1
+        enum: packet_type
+    instances:
+      content:
+        pos: 0
+        size: _io.size
         type:
-          switch-on: type
+          switch-on: packet_type
           cases:
             'packet_type::archive_info': clp_s_msgpack
             'packet_type::archive_file_info': clp_s_msgpack
             'packet_type::timestamp_dictionary': timestamp_dictionary
             'packet_type::range_index': clp_s_msgpack
-        doc: Raw bytes when the kind is unknown.
   timestamp_dictionary:
     doc: |
       Ranges of the timestamp columns, and the patterns that turn stored

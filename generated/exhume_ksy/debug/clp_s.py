@@ -4,8 +4,8 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
 from . import zstd_frame
-from . import clp_s_dictionary
 from . import clp_s_metadata
+from . import clp_s_dictionary
 from . import clp_s_schema_ids
 from . import clp_s_schema_tree
 from . import clp_s_table_metadata
@@ -457,7 +457,7 @@ class ClpS(KaitaiStruct):
 
         if self.metadata.is_stored:
             pass
-            self._m_file_entries = self.metadata_payload.packets[1].body.map_items[0].value.array_items
+            self._m_file_entries = self.metadata_payload.packets[1].body.content.map_items[0].value.array_items
 
         return getattr(self, '_m_file_entries', None)
 

@@ -82,54 +82,95 @@ class ClpSMetadata(KaitaiStruct):
             if not self.len_body <= self._io.size() - self._io.pos():
                 raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_body, self._io, u"/types/packet/seq/1")
             self._debug['body']['start'] = self._io.pos()
-            _on = self.type
-            if _on == ClpSMetadata.PacketType.archive_file_info:
-                pass
-                self._raw_body = self._io.read_bytes(self.len_body)
-                _io__raw_body = KaitaiStream(BytesIO(self._raw_body))
-                self.body = clp_s_msgpack.ClpSMsgpack(_io__raw_body)
-                self.body._read()
-            elif _on == ClpSMetadata.PacketType.archive_info:
-                pass
-                self._raw_body = self._io.read_bytes(self.len_body)
-                _io__raw_body = KaitaiStream(BytesIO(self._raw_body))
-                self.body = clp_s_msgpack.ClpSMsgpack(_io__raw_body)
-                self.body._read()
-            elif _on == ClpSMetadata.PacketType.range_index:
-                pass
-                self._raw_body = self._io.read_bytes(self.len_body)
-                _io__raw_body = KaitaiStream(BytesIO(self._raw_body))
-                self.body = clp_s_msgpack.ClpSMsgpack(_io__raw_body)
-                self.body._read()
-            elif _on == ClpSMetadata.PacketType.timestamp_dictionary:
-                pass
-                self._raw_body = self._io.read_bytes(self.len_body)
-                _io__raw_body = KaitaiStream(BytesIO(self._raw_body))
-                self.body = ClpSMetadata.TimestampDictionary(_io__raw_body, self, self._root)
-                self.body._read()
-            else:
-                pass
-                self.body = self._io.read_bytes(self.len_body)
+            self._raw_body = self._io.read_bytes(self.len_body)
+            _io__raw_body = KaitaiStream(BytesIO(self._raw_body))
+            self.body = ClpSMetadata.PacketBody(self.type, _io__raw_body, self, self._root)
+            self.body._read()
             self._debug['body']['end'] = self._io.pos()
 
 
         def _fetch_instances(self):
             pass
-            _on = self.type
+            self.body._fetch_instances()
+
+
+    class PacketBody(KaitaiStruct):
+        """Content of a packet, parsed when it is looked at: a packet that is broken
+        or of an unknown kind does not hide the others.
+        """
+        SEQ_FIELDS = []
+        def __init__(self, packet_type, _io, _parent=None, _root=None):
+            super(ClpSMetadata.PacketBody, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self.packet_type = packet_type
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            pass
+
+
+        def _fetch_instances(self):
+            pass
+            _ = self.content
+            if hasattr(self, '_m_content'):
+                pass
+                _on = self.packet_type
+                if _on == ClpSMetadata.PacketType.archive_file_info:
+                    pass
+                    self._m_content._fetch_instances()
+                elif _on == ClpSMetadata.PacketType.archive_info:
+                    pass
+                    self._m_content._fetch_instances()
+                elif _on == ClpSMetadata.PacketType.range_index:
+                    pass
+                    self._m_content._fetch_instances()
+                elif _on == ClpSMetadata.PacketType.timestamp_dictionary:
+                    pass
+                    self._m_content._fetch_instances()
+                else:
+                    pass
+
+
+        @property
+        def content(self):
+            if hasattr(self, '_m_content'):
+                return self._m_content
+
+            _pos = self._io.pos()
+            self._io.seek(0)
+            self._debug['_m_content']['start'] = self._io.pos()
+            _on = self.packet_type
             if _on == ClpSMetadata.PacketType.archive_file_info:
                 pass
-                self.body._fetch_instances()
+                self._raw__m_content = self._io.read_bytes(self._io.size())
+                _io__raw__m_content = KaitaiStream(BytesIO(self._raw__m_content))
+                self._m_content = clp_s_msgpack.ClpSMsgpack(_io__raw__m_content)
+                self._m_content._read()
             elif _on == ClpSMetadata.PacketType.archive_info:
                 pass
-                self.body._fetch_instances()
+                self._raw__m_content = self._io.read_bytes(self._io.size())
+                _io__raw__m_content = KaitaiStream(BytesIO(self._raw__m_content))
+                self._m_content = clp_s_msgpack.ClpSMsgpack(_io__raw__m_content)
+                self._m_content._read()
             elif _on == ClpSMetadata.PacketType.range_index:
                 pass
-                self.body._fetch_instances()
+                self._raw__m_content = self._io.read_bytes(self._io.size())
+                _io__raw__m_content = KaitaiStream(BytesIO(self._raw__m_content))
+                self._m_content = clp_s_msgpack.ClpSMsgpack(_io__raw__m_content)
+                self._m_content._read()
             elif _on == ClpSMetadata.PacketType.timestamp_dictionary:
                 pass
-                self.body._fetch_instances()
+                self._raw__m_content = self._io.read_bytes(self._io.size())
+                _io__raw__m_content = KaitaiStream(BytesIO(self._raw__m_content))
+                self._m_content = ClpSMetadata.TimestampDictionary(_io__raw__m_content, self, self._root)
+                self._m_content._read()
             else:
                 pass
+                self._m_content = self._io.read_bytes(self._io.size())
+            self._debug['_m_content']['end'] = self._io.pos()
+            self._io.seek(_pos)
+            return getattr(self, '_m_content', None)
 
 
     class TimestampDictionary(KaitaiStruct):

@@ -1,0 +1,556 @@
+"""Pure-Python twin of the clp-s part of `exhume._kernel` (`_kernel_clps.pxi`): dictionaries and row assembly.
+
+Import `exhume.kernel`, which picks one of the two; the tests in `tests/clp_s/test_kernel.py` run against each.
+
+A table is printed by a `ClpsProgram`: a sequence of operations that runs once per row.  Operations are tuples:
+
+| operation | prints |
+|---|---|
+| `(LITERAL, text)` | the bytes as they are |
+| `(INTEGER, values)` | signed decimal of `values[row]` (buffer of int64) |
+| `(FLOAT, values)` | C's `%f` of a float64 |
+| `(FORMATTED, values, formats)` | a float64 as its 16-bit format word says |
+| `(BOOLEAN, values)` | `true` or `false` (buffer of bytes) |
+| `(STRING, ids, strings)` | entry `ids[row]` (buffer of uint64) of a `ClpsStrings` |
+| `(TEXT, words, variables, log_types, strings)` | encoded text |
+| `(TIME, epochs, pattern_ids, patterns)` | a timestamp |
+
+All buffers are little-endian, as in the archive.  Where the data cannot be printed, rendering stops and says why with a
+fault `(kind, operation, row, detail)`: what was printed before stays good.
+"""
+
+from __future__ import annotations
+
+import heapq
+import struct
+import sys
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+
+Buffer = bytes | bytearray | memoryview
+
+LITERAL, INTEGER, FLOAT, FORMATTED, BOOLEAN, STRING, TEXT, TIME = range(8)
+
+BAD_LOG_TYPE, BAD_STRING, BAD_OFFSET, BAD_FLOAT, BAD_PATTERN, BAD_TIME = range(1, 7)
+
+Fault = tuple[int, int, int, int]
+
+_ESCAPES = {c: b"\\u%04x" % c for c in range(0x20)} | {
+    0x22: b'\\"',
+    0x5C: b"\\\\",
+    0x08: b"\\b",
+    0x09: b"\\t",
+    0x0A: b"\\n",
+    0x0C: b"\\f",
+    0x0D: b"\\r",
+}
+_MASK = (1 << 64) - 1
+_DICTIONARY_BASE = 1 << 62
+
+
+def clps_escape(text: bytes) -> bytes:
+    """JSON string content for raw bytes: quotes, backslashes and bytes below 0x20 only, lower-case hex."""
+    if b"\\" not in text and b'"' not in text and (not text or min(text) >= 0x20):
+        return text
+    return b"".join([_ESCAPES.get(byte) or bytes((byte,)) for byte in text])
+
+
+class ClpsStrings:
+    """The entries of a dictionary section, decompressed: each a u64 length and that many bytes.
+
+    Raises `ValueError(index, offset)` when entry `index`, at `offset`, passes the end of the payload.  `end` is the
+    offset behind the last of `count` entries.
+    """
+
+    __slots__ = ("_entries", "end")
+
+    def __init__(self, payload: bytes, count: int) -> None:
+        entries: list[bytes] = []
+        at, size = 0, len(payload)
+        for index in range(count):
+            if size - at < 8:
+                raise ValueError(index, at)
+            length = int.from_bytes(payload[at : at + 8], "little")
+            if length > size - at - 8:
+                raise ValueError(index, at)
+            entries.append(payload[at + 8 : at + 8 + length])
+            at += 8 + length
+        self._entries = entries
+        self.end = at
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __getitem__(self, index: int) -> bytes:
+        if index < 0:
+            raise IndexError(index)
+        return self._entries[index]
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._entries)
+
+    def escaped(self) -> ClpsStrings:
+        """The same entries as JSON string content (this object itself when nothing has to be escaped)."""
+        entries = [clps_escape(entry) for entry in self._entries]
+        if entries == self._entries:
+            return self
+        made = object.__new__(type(self))
+        made._entries = entries  # noqa: SLF001 - its own class
+        made.end = self.end
+        return made
+
+
+class ClpsLogTypes:
+    """Log types ready for printing: literal pieces and placeholders.
+
+    `core`: the dialect of 0.4.0 on (0x11 integer, 0x12 dictionary variable, 0x13 float); before, 0x11 was an integer
+    or dictionary variable and 0x12 a float.  `escape`: literals as JSON string content.
+    """
+
+    __slots__ = ("_parts", "core")
+
+    def __init__(self, entries: ClpsStrings, core: bool, escape: bool) -> None:
+        self.core = core
+        last = 0x13 if core else 0x12
+        self._parts: list[tuple[list[bytes], bytes]] = []
+        for entry in entries:
+            literals: list[bytes] = []
+            holes = bytearray()
+            piece = bytearray()
+            at, size = 0, len(entry)
+            while at < size:
+                byte = entry[at]
+                if byte == 0x5C and at + 1 < size:
+                    at += 1
+                    piece.append(entry[at])
+                elif byte == 0x5C:
+                    pass
+                elif 0x11 <= byte <= last:
+                    literals.append(clps_escape(bytes(piece)) if escape else bytes(piece))
+                    holes.append(byte)
+                    piece.clear()
+                else:
+                    piece.append(byte)
+                at += 1
+            literals.append(clps_escape(bytes(piece)) if escape else bytes(piece))
+            self._parts.append((literals, bytes(holes)))
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def holes(self, index: int) -> bytes:
+        """The placeholder bytes of a log type, in order."""
+        return self._parts[index][1]
+
+    def literals(self, index: int) -> list[bytes]:
+        """The literal pieces around the placeholders (one more than there are placeholders)."""
+        return list(self._parts[index][0])
+
+
+def clps_decode_float(word: int, core: bool) -> bytes | None:
+    """Text of an encoded float variable (int64), None when its digit counts are impossible."""
+    word &= _MASK
+    if core:
+        digits, point, value = (word >> 4 & 0xF) + 1, (word & 0xF) + 1, word >> 8 & ((1 << 54) - 1)
+    else:
+        digits, point, value = (word >> 59 & 0xF) + 1, (word >> 55 & 0xF) + 1, word & ((1 << 54) - 1)
+    text = str(value)
+    if point > digits or len(text) > digits:
+        return None
+    text = text.zfill(digits)
+    return f"{'-' if word >> 63 else ''}{text[: digits - point]}.{text[digits - point :]}".encode()
+
+
+def clps_format_float(value: float, word: int) -> bytes:
+    """Text of a number under its 16-bit format word."""
+    significant = (word >> 5 & 0x1F) + 1
+    mantissa, _, power = f"{value:.{significant - 1}e}".partition("e")
+    if not power:  # nan, inf
+        return mantissa.encode()
+    exponent = int(power)
+    if word & 0x4000:
+        sign = ("", "+", "-", "")[word >> 12 & 3]
+        width = (word >> 10 & 3) + 1
+        return f"{mantissa}{'E' if word & 0x8000 else 'e'}{sign}{abs(exponent):0{width}d}".encode()
+    negative = mantissa.startswith("-")
+    digits = mantissa.lstrip("-").replace(".", "")
+    point = exponent + 1
+    if point <= 0:
+        text = "0." + "0" * -point + digits
+    elif point < len(digits):
+        text = digits[:point] + "." + digits[point:]
+    else:
+        text = digits + "0" * (point - len(digits))
+    return (("-" if negative else "") + text).encode()
+
+
+def clps_undelta(values: Buffer) -> bytes:
+    """Running sums modulo 2^64 of int64 differences, little-endian in and out."""
+    raw = struct.unpack(f"<{len(values) // 8}Q", values)
+    return struct.pack(f"<{len(raw)}Q", *accumulate(raw, lambda total, step: total + step & _MASK))
+
+
+def clps_civil(days: int) -> tuple[int, int, int]:
+    """Year, month and day of a day counted from 1970-01-01 (proleptic Gregorian)."""
+    days += 719468
+    era, day = divmod(days, 146097)
+    year = (day - day // 1460 + day // 36524 - day // 146096) // 365
+    day -= 365 * year + year // 4 - year // 100
+    month = (5 * day + 2) // 153
+    dom = day - (153 * month + 2) // 5 + 1
+    month = month + 3 if month < 10 else month - 9
+    return year + era * 400 + (month <= 2), month, dom
+
+
+class ClpsPatterns:
+    """Compiled timestamp patterns by id.
+
+    A pattern is `(unit, shift, steps)`: epochs count `unit` nanoseconds, `shift` seconds are added for civil time, and
+    steps are `(code, text)` with the codes of `STEP_CODES`; `text` is the literal, or the name table joined by 0x00.
+    """
+
+    __slots__ = ("_patterns",)
+
+    def __init__(self, patterns: Iterable[tuple[int, int, int, Sequence[tuple[int, bytes]]]]) -> None:
+        self._patterns = {ident & _MASK: (unit, shift, list(steps)) for ident, unit, shift, steps in patterns}
+
+    def render(self, ident: int, epoch: int) -> bytes | None | int:
+        """The text of an epoch; a fault kind (`BAD_PATTERN`, `BAD_TIME`) when it cannot be printed."""
+        found = self._patterns.get(ident & _MASK)
+        if found is None:
+            return BAD_PATTERN
+        return _render_time(epoch, *found) or BAD_TIME
+
+
+# Steps of a compiled timestamp pattern.
+STEP_CODES = (
+    "literal",  # text
+    "year",  # 4 digits and more
+    "year2",
+    "month",
+    "day",
+    "day_space",
+    "month_name",  # text: twelve names
+    "weekday_name",  # text: seven names, Sunday first
+    "hour",
+    "hour_space",
+    "hour12",
+    "hour12_space",
+    "hour12_old",  # as up to 0.4.1: 13 stays 13
+    "hour12_old_space",
+    "am_pm",
+    "minute",
+    "second",
+    "milli",
+    "micro",
+    "nano",
+    "trim_milli",  # three digits without trailing zeros, 0 stays 0
+    "trim_nano",  # nine digits without trailing zeros, 0 cannot be printed
+    "epoch",  # the stored integer; replaces what was printed before
+    "epoch_point",  # the same with a point before the last nine digits
+    "epoch_s",  # truncated toward zero; sub-second steps then print the absolute fraction
+    "epoch_ms",
+    "epoch_us",
+    "epoch_ns",
+)
+(
+    S_LITERAL,
+    S_YEAR,
+    S_YEAR2,
+    S_MONTH,
+    S_DAY,
+    S_DAY_SPACE,
+    S_MONTH_NAME,
+    S_WEEKDAY_NAME,
+    S_HOUR,
+    S_HOUR_SPACE,
+    S_HOUR12,
+    S_HOUR12_SPACE,
+    S_HOUR12_OLD,
+    S_HOUR12_OLD_SPACE,
+    S_AM_PM,
+    S_MINUTE,
+    S_SECOND,
+    S_MILLI,
+    S_MICRO,
+    S_NANO,
+    S_TRIM_MILLI,
+    S_TRIM_NANO,
+    S_EPOCH,
+    S_EPOCH_POINT,
+    S_EPOCH_S,
+    S_EPOCH_MS,
+    S_EPOCH_US,
+    S_EPOCH_NS,
+) = range(28)
+
+
+def _truncate(epoch: int, unit: int) -> int:
+    return epoch // unit if epoch >= 0 else -(-epoch // unit)
+
+
+def _render_time(epoch: int, unit: int, shift: int, steps: Sequence[tuple[int, bytes]]) -> bytes | None:
+    per_second = 1_000_000_000 // unit
+    seconds, fraction = divmod(epoch, per_second)
+    nanos = fraction * unit
+    if any(code >= S_EPOCH_S for code, _ in steps):
+        nanos = abs(epoch) % per_second * unit
+    seconds += shift
+    days, second_of_day = divmod(seconds, 86400)
+    year, month, day = clps_civil(days)
+    hour, rest = divmod(second_of_day, 3600)
+    minute, second = divmod(rest, 60)
+    hour12 = hour % 12 or 12
+    old12 = 12 if hour == 0 else hour - 12 if hour > 13 else hour
+    out = ""
+    raw: list[bytes] = []
+    for code, text in steps:
+        if code == S_LITERAL:
+            raw.append(out.encode() + text)
+            out = ""
+            continue
+        if code == S_YEAR:
+            if not 0 <= year <= 9999:
+                return None
+            out += f"{year:04d}"
+        elif code == S_YEAR2:
+            short = year - 2000 if year >= 2000 else year - 1900
+            if not 0 <= short <= 99:
+                return None
+            out += f"{short:02d}"
+        elif code == S_MONTH:
+            out += f"{month:02d}"
+        elif code == S_DAY:
+            out += f"{day:02d}"
+        elif code == S_DAY_SPACE:
+            out += f"{day:2d}"
+        elif code in (S_MONTH_NAME, S_WEEKDAY_NAME):
+            raw.append(out.encode() + text.split(b"\0")[month - 1 if code == S_MONTH_NAME else (days + 4) % 7])
+            out = ""
+        elif code == S_HOUR:
+            out += f"{hour:02d}"
+        elif code == S_HOUR_SPACE:
+            out += f"{hour:2d}"
+        elif code == S_HOUR12:
+            out += f"{hour12:02d}"
+        elif code == S_HOUR12_SPACE:
+            out += f"{hour12:2d}"
+        elif code == S_HOUR12_OLD:
+            out += f"{old12:02d}"
+        elif code == S_HOUR12_OLD_SPACE:
+            out += f"{old12:2d}"
+        elif code == S_AM_PM:
+            out += "AM" if hour < 12 else "PM"
+        elif code == S_MINUTE:
+            out += f"{minute:02d}"
+        elif code == S_SECOND:
+            out += f"{second:02d}"
+        elif code == S_MILLI:
+            out += f"{nanos // 1_000_000:03d}"
+        elif code == S_MICRO:
+            out += f"{nanos // 1_000:06d}"
+        elif code == S_NANO:
+            out += f"{nanos:09d}"
+        elif code == S_TRIM_MILLI:
+            out += f"{nanos // 1_000_000:03d}".rstrip("0") or "0"
+        elif code == S_TRIM_NANO:
+            if not nanos:
+                return None
+            out += f"{nanos:09d}".rstrip("0")
+        elif code in (S_EPOCH, S_EPOCH_POINT):
+            out = str(epoch)
+            if code == S_EPOCH_POINT:
+                if len(out) < 9:
+                    return None
+                out = f"{out[:-9]}.{out[-9:]}"
+            raw.clear()
+        else:
+            out += str(_truncate(epoch, (1_000_000_000, 1_000_000, 1_000, 1)[code - S_EPOCH_S]))
+    return b"".join(raw) + out.encode()
+
+
+Operation = tuple[object, ...]
+
+
+def _view(buffer: Buffer, code: str) -> Sequence[int] | Sequence[float]:
+    """A little-endian buffer as a typed sequence."""
+    if sys.byteorder == "little":
+        return memoryview(buffer).cast("B").cast(code)  # type: ignore[call-overload,no-any-return]
+    values = array(code, bytes(buffer))
+    values.byteswap()
+    return values
+
+
+class ClpsProgram:
+    """Prints rows of one table; `operations` as described at the top of the module, `rows` how many there are."""
+
+    def __init__(self, operations: Sequence[Operation], rows: int) -> None:
+        self.rows = rows
+        self._operations = list(operations)
+        self._printers = [_printer(operation, rows) for operation in operations]
+
+    def _row(self, row: int) -> bytes | Fault:
+        pieces = []
+        for index, printer in enumerate(self._printers):
+            piece = printer(row)
+            if not isinstance(piece, bytes):
+                return (piece[0], index, row, piece[1])
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    def render(self, start: int, stop: int, max_size: int) -> tuple[bytes, int, Fault | None]:
+        """Rows `[start, stop)` up to the row that passes `max_size` bytes: text, next row, fault or None."""
+        out: list[bytes] = []
+        size = 0
+        for row in range(start, stop):
+            line = self._row(row)
+            if isinstance(line, tuple):
+                return b"".join(out), row, line
+            out.append(line)
+            size += len(line)
+            if size >= max_size:
+                return b"".join(out), row + 1, None
+        return b"".join(out), stop, None
+
+    def lines(self, rows: Sequence[int]) -> tuple[list[bytes], Fault | None]:
+        """The text of each given row, up to the first that cannot be printed."""
+        out: list[bytes] = []
+        for row in rows:
+            if not 0 <= row < self.rows:
+                raise IndexError(row)
+            line = self._row(row)
+            if isinstance(line, tuple):
+                return out, line
+            out.append(line)
+        return out, None
+
+
+_Piece = bytes | tuple[int, int]
+
+
+def _printer(operation: Operation, rows: int):  # type: ignore[no-untyped-def]  # closures over typed views
+    kind = operation[0]
+    if kind == LITERAL:
+        text = operation[1]
+        return lambda row: text
+    if kind in (INTEGER, FLOAT):
+        values = _sized(operation[1], "q" if kind == INTEGER else "d", rows)
+        form = b"%d" if kind == INTEGER else b"%f"
+        return lambda row: form % values[row]
+    if kind == FORMATTED:
+        values, formats = _sized(operation[1], "d", rows), _sized(operation[2], "H", rows)
+        return lambda row: clps_format_float(values[row], formats[row])
+    if kind == BOOLEAN:
+        flags = _sized(operation[1], "B", rows)
+        return lambda row: b"true" if flags[row] else b"false"
+    if kind == STRING:
+        ids, strings = _sized(operation[1], "Q", rows), operation[2]
+        size = len(strings)  # type: ignore[arg-type]
+        return lambda row: strings[ids[row]] if ids[row] < size else (BAD_STRING, ids[row])
+    if kind == TEXT:
+        words, variables = _sized(operation[1], "Q", rows), _view(operation[2], "q")  # type: ignore[arg-type]
+        log_types, strings = operation[3], operation[4]
+        return lambda row: _text(words[row], variables, log_types, strings)  # type: ignore[arg-type]
+    if kind == TIME:
+        epochs, idents = _sized(operation[1], "q", rows), _sized(operation[2], "Q", rows)
+        patterns = operation[3]
+
+        def time(row: int) -> _Piece:
+            found = patterns.render(idents[row], epochs[row])  # type: ignore[attr-defined]
+            return found if isinstance(found, bytes) else (found, idents[row])
+
+        return time
+    raise ValueError(f"unknown operation {kind!r}")
+
+
+def _sized(buffer: object, code: str, rows: int) -> Sequence[int] | Sequence[float]:
+    values = _view(buffer, code)  # type: ignore[arg-type]
+    if len(values) < rows:
+        raise ValueError("a buffer is shorter than the table")
+    return values
+
+
+def _text(word: int, variables: Sequence[int], log_types: ClpsLogTypes, strings: ClpsStrings) -> _Piece:
+    ident, at = word & 0xFFFFFF, word >> 24
+    if ident >= len(log_types):
+        return BAD_LOG_TYPE, ident
+    literals, holes = log_types._parts[ident]  # noqa: SLF001 - same module
+    if at + len(holes) > len(variables) and holes:
+        return BAD_OFFSET, at
+    pieces = [literals[0]]
+    for literal, hole in zip(literals[1:], holes, strict=True):
+        value = variables[at]
+        at += 1
+        if hole == 0x11:
+            if not log_types.core and _DICTIONARY_BASE <= value < (1 << 63) - 1:
+                piece = _entry(strings, value - _DICTIONARY_BASE)
+            else:
+                piece = b"%d" % value
+        elif hole == 0x12 and log_types.core:
+            piece = _entry(strings, value)
+        else:
+            piece = clps_decode_float(value, log_types.core)
+            if piece is None:
+                return BAD_FLOAT, value
+        if piece is None:
+            return BAD_STRING, value
+        pieces += (piece, literal)
+    return b"".join(pieces)
+
+
+def _entry(strings: ClpsStrings, ident: int) -> bytes | None:
+    return strings[ident] if 0 <= ident < len(strings) else None
+
+
+def clps_merge_order(keys: Sequence[Buffer]) -> array[int]:
+    """Which table each row of the merged order comes from (uint32), always taking the table whose current key is least.
+
+    `keys` are buffers of int64, one per table; ties go to the table that comes first.
+    """
+    views = [_view(key, "q") for key in keys]
+    heap = [(view[0], index) for index, view in enumerate(views) if len(view)]
+    heapq.heapify(heap)
+    at = [0] * len(views)
+    out = array("I")
+    while heap:
+        _, index = heap[0]
+        out.append(index)
+        at[index] += 1
+        if at[index] < len(views[index]):
+            heapq.heapreplace(heap, (views[index][at[index]], index))
+        else:
+            heapq.heappop(heap)
+    return out
+
+
+def clps_count(order: Sequence[int], start: int, stop: int, tables: int) -> list[int]:
+    """How often each table occurs in `order[start:stop]`."""
+    counts = [0] * tables
+    for index in order[start:stop]:
+        counts[index] += 1
+    return counts
+
+
+def clps_render_merged(
+    programs: Sequence[ClpsProgram], order: Sequence[int], start: int, stop: int, cursors: list[int], max_size: int
+) -> tuple[bytes, int, int, Fault | None]:
+    """Rows of several tables in merged order `[start, stop)`: text, next position, table of the fault, fault or None.
+
+    `cursors` holds each table's current row and is moved on.
+    """
+    out: list[bytes] = []
+    size = 0
+    for position in range(start, stop):
+        table = order[position]
+        line = programs[table]._row(cursors[table])  # noqa: SLF001 - same module
+        if isinstance(line, tuple):
+            return b"".join(out), position, table, line
+        cursors[table] += 1
+        out.append(line)
+        size += len(line)
+        if size >= max_size:
+            return b"".join(out), position + 1, -1, None
+    return b"".join(out), stop, -1, None
+
+
