@@ -155,3 +155,4 @@ HIDDEN_DATA = _rule(
 BAD_TIMESTAMP_NODE = _rule(417, "the timestamp dictionary names a node that does not exist", spec=TIMESTAMPS)
 
 TOO_LARGE = _rule(501, "a section is larger than is allowed", spec=FILES, error=LimitExceededError)
+TOO_COMPLEX = _rule(502, "a schema takes too many steps to lay out", spec=SCHEMAS, error=LimitExceededError)

@@ -8,7 +8,6 @@ them to the generated classes on arbitrary input.
 from __future__ import annotations
 
 import struct
-from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -485,7 +484,10 @@ class StreamEntry:
 
 @dataclass(frozen=True, slots=True)
 class TableEntry:
-    """A table: bytes `[start, end)` of decompressed stream `stream_id`, `num_messages` rows of schema `schema_id`."""
+    """A table: bytes `[start, end)` of decompressed stream `stream_id`, `num_messages` rows of schema `schema_id`.
+
+    `problem` is why it cannot be read, when its place makes no sense; the other tables can.
+    """
 
     index: int
     stream_id: int
@@ -493,6 +495,7 @@ class TableEntry:
     end: int
     schema_id: int
     num_messages: int
+    problem: ExhumeError | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -506,8 +509,8 @@ class TableMetadata:
 def parse_table_metadata(data: bytes, where: Span) -> tuple[TableMetadata, int]:
     """The table metadata from its decompressed section, and the offset behind it.
 
-    Raises CLPS-340 (malformed), CLPS-341, CLPS-342 (stream id), CLPS-344 (table offsets).  Fast twin of
-    `clp_s_table_metadata`.
+    Raises CLPS-340 (malformed) and CLPS-341; a table whose stream id (CLPS-342) or offset (CLPS-344) makes no sense
+    says so in its `problem`.  Fast twin of `clp_s_table_metadata`.
     """
     count, at = _count(data, 0, 16, "num_streams", where, checks.BAD_TABLE_METADATA)
     streams = tuple(StreamEntry(*pair) for pair in struct.iter_unpack("<QQ", data[at : at + 16 * count]))
@@ -518,27 +521,30 @@ def parse_table_metadata(data: bytes, where: Span) -> tuple[TableMetadata, int]:
     if separate:
         raise checks.SEPARATE_COLUMNS.error(span=where.sub(at, at + 8), expected=0, actual=separate)
     count, at = _count(data, at + 8, 28, "num_tables", where, checks.BAD_TABLE_METADATA)
-    rows = list(struct.iter_unpack("<QQiQ", data[at : at + 28 * count]))
-    ends = array("Q", bytes(8 * count)) if count else array("Q")
+    tables: list[TableEntry] = []
     following: tuple[int, int] | None = None
+    rows = list(struct.iter_unpack("<QQiQ", data[at : at + 28 * count]))
     for index in range(count - 1, -1, -1):
-        stream_id, start, _, _ = rows[index]
+        stream_id, start, schema_id, num_messages = rows[index]
         here = where.sub(at + 28 * index, at + 28 * index + 28)
+        problem: ExhumeError | None = None
+        end = start
         if stream_id >= len(streams):
-            raise checks.BAD_STREAM_ID.error(
+            problem = checks.BAD_STREAM_ID.error(
                 f"table {index}", span=here, field_path=f"tables[{index}].stream_id", actual=stream_id
             )
-        same = following is not None and following[0] == stream_id
-        end = following[1] if same and following is not None else streams[stream_id].size
-        if not start <= end <= streams[stream_id].size:
-            raise checks.BAD_TABLE_OFFSET.error(
-                f"table {index}",
-                span=here,
-                field_path=f"tables[{index}].ofs_table",
-                expected=f"at most {min(end, streams[stream_id].size)}",
-                actual=start,
-            )
-        ends[index] = end
+        else:
+            end = streams[stream_id].size
+            if following is not None and following[0] == stream_id:
+                end = min(end, following[1])
+            if start > end:
+                problem = checks.BAD_TABLE_OFFSET.error(
+                    f"table {index}",
+                    span=here,
+                    field_path=f"tables[{index}].ofs_table",
+                    expected=f"at most {end}",
+                    actual=start,
+                )
         following = (stream_id, start)
-    tables = tuple(TableEntry(i, row[0], row[1], ends[i], row[2], row[3]) for i, row in enumerate(rows))
-    return TableMetadata(streams, tables), at + 28 * count
+        tables.append(TableEntry(index, stream_id, start, max(start, end), schema_id, num_messages, problem))
+    return TableMetadata(streams, tuple(reversed(tables))), at + 28 * count

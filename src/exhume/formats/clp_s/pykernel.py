@@ -1,6 +1,7 @@
 """Pure-Python twin of the clp-s part of `exhume._kernel` (`_kernel_clps.pxi`): dictionaries and row assembly.
 
-Import `exhume.kernel`, which picks one of the two; the tests in `tests/clp_s/test_kernel.py` run against each.
+Import `exhume.formats.clp_s.kernel`, which picks one of the two; the tests in `tests/clp_s/test_kernel.py` run against
+each.
 
 A table is printed by a `ClpsProgram`: a sequence of operations that runs once per row.  Operations are tuples:
 
@@ -552,5 +553,3 @@ def clps_render_merged(
         if size >= max_size:
             return b"".join(out), position + 1, -1, None
     return b"".join(out), stop, -1, None
-
-

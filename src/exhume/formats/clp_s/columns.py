@@ -1,0 +1,319 @@
+"""Columns of one table: slicing the table's bytes, typed access, and the values as text or as Python objects."""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from array import array
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any, Protocol
+
+from exhume.errors import ExhumeError, Span
+from exhume.formats.clp_s import checks, kernel
+from exhume.formats.clp_s.kernel import ClpsLogTypes, ClpsProgram, ClpsStrings
+from exhume.formats.clp_s.layout import Header, NodeType, type_name
+from exhume.formats.clp_s.template import ColumnSpec
+from exhume.formats.clp_s.timestamps import PatternSet
+
+Typed = Sequence[Any]
+
+
+class TextSource(Protocol):
+    """What `Texts` needs of an archive."""
+
+    @property
+    def header(self) -> Header: ...
+    @property
+    def variables(self) -> ClpsStrings: ...
+    @property
+    def log_types(self) -> ClpsStrings: ...
+    @property
+    def array_types(self) -> ClpsStrings: ...
+    @property
+    def patterns(self) -> PatternSet: ...
+
+
+class Texts:
+    """What columns need to become text: dictionaries (raw and JSON-escaped), log types, patterns.
+
+    Each is read when a column first needs it, so that a damaged dictionary costs only the columns that use it.
+    """
+
+    def __init__(self, archive: TextSource) -> None:
+        self._archive = archive
+        self._lock = threading.RLock()
+
+    @cached_property
+    def variables(self) -> ClpsStrings:
+        """The variable dictionary."""
+        with self._lock:
+            return self._archive.variables
+
+    @cached_property
+    def escaped_variables(self) -> ClpsStrings:
+        """The variable dictionary as JSON string content."""
+        with self._lock:
+            return self.variables.escaped()
+
+    @cached_property
+    def log_types(self) -> ClpsLogTypes:
+        """Log types with escaped literals."""
+        with self._lock:
+            return ClpsLogTypes(self._archive.log_types, self._archive.header.has_core_text, True)
+
+    @cached_property
+    def raw_log_types(self) -> ClpsLogTypes:
+        """Log types with literals as they are."""
+        with self._lock:
+            return ClpsLogTypes(self._archive.log_types, self._archive.header.has_core_text, False)
+
+    @cached_property
+    def array_types(self) -> ClpsLogTypes:
+        """Array log types; array text is printed without escaping."""
+        with self._lock:
+            return ClpsLogTypes(self._archive.array_types, self._archive.header.has_core_text, False)
+
+    @cached_property
+    def patterns(self) -> PatternSet:
+        """Timestamp patterns."""
+        with self._lock:
+            return self._archive.patterns
+
+
+_WIDTH = {
+    NodeType.INTEGER: 8,
+    NodeType.FLOAT: 8,
+    NodeType.VAR_STRING: 8,
+    NodeType.BOOLEAN: 1,
+    NodeType.DATE_STRING: 16,
+    NodeType.DELTA_INTEGER: 8,
+    NodeType.FORMATTED_FLOAT: 10,
+    NodeType.DICTIONARY_FLOAT: 8,
+    NodeType.TIMESTAMP: 16,
+}
+"""Bytes per row of the columns that have a fixed width."""
+
+TEXT_TYPES = (NodeType.CLP_STRING, NodeType.UNSTRUCTURED_ARRAY)
+
+
+def slice_columns(data: memoryview, specs: Sequence[ColumnSpec], rows: int, where: Span) -> list[tuple[int, int]]:
+    """Byte ranges of the columns in a table's bytes.
+
+    Raises CLPS-348 when the columns take more or fewer bytes than there are.  Spec: Table segments.
+    """
+    ranges: list[tuple[int, int]] = []
+    at, size = 0, len(data)
+    for spec in specs:
+        width = 8 if spec.type in TEXT_TYPES else _WIDTH[NodeType(spec.type)]
+        need = rows * width
+        if spec.type in TEXT_TYPES:
+            if need + 8 <= size - at:
+                count = int.from_bytes(data[at + need : at + need + 8], "little")
+                need += 8 + 8 * count
+            else:
+                need += 8
+        if need > size - at:
+            raise checks.BAD_TABLE_SIZE.error(
+                f"column {spec.index} ({type_name(spec.type)}) passes the end of the table",
+                span=where.sub(at, size),
+                field_path=f"columns[{spec.index}]",
+                expected=f"{need} bytes",
+                actual=f"{size - at} bytes",
+            )
+        ranges.append((at, at + need))
+        at += need
+    if at != size:
+        raise checks.BAD_TABLE_SIZE.error(
+            "bytes after the last column", span=where.sub(at, size), expected=f"{at} bytes", actual=f"{size} bytes"
+        )
+    return ranges
+
+
+def typed(data: memoryview, code: str) -> Typed:
+    """Little-endian bytes as a typed sequence, without a copy where the machine is little-endian."""
+    if sys.byteorder == "little":
+        return data.cast(code)  # type: ignore[call-overload,no-any-return]
+    values = array(code, bytes(data))
+    values.byteswap()
+    return values
+
+
+class Column:
+    """One column: `spec` (node, type), `rows`, `data` (its stored bytes), `span` (in the payload of its stream).
+
+    `values` is the typed sequence that the format stores, one item per row:
+
+    | node type | `values` | beside it |
+    |---|---|---|
+    | integer, delta_integer | int64 (deltas summed up) | |
+    | float, formatted_float | float64 | `formats`: uint16 |
+    | boolean | uint8 | |
+    | var_string, dictionary_float | uint64 ids of the variable dictionary | |
+    | clp_string, unstructured_array | uint64 words: log type id, `offset << 24` | `variables`: int64 |
+    | date_string | int64 epochs, milliseconds | `pattern_ids` |
+    | timestamp | int64 epochs, nanoseconds | `pattern_ids` |
+    """
+
+    __slots__ = ("_decoded", "data", "rows", "span", "spec", "texts")
+
+    def __init__(self, spec: ColumnSpec, data: memoryview, rows: int, texts: Texts, span: Span) -> None:
+        self.spec = spec
+        self.data = data
+        self.rows = rows
+        self.texts = texts
+        self.span = span
+        self._decoded: bytes | None = None
+
+    @property
+    def node(self) -> int:
+        """The schema tree node."""
+        return self.spec.node
+
+    @property
+    def type(self) -> int:
+        """The node type."""
+        return self.spec.type
+
+    @property
+    def values(self) -> Typed:
+        """The typed sequence described above."""
+        match self.spec.type:
+            case NodeType.INTEGER | NodeType.DELTA_INTEGER | NodeType.TIMESTAMP:
+                return typed(self.int64_bytes, "q")
+            case NodeType.DATE_STRING:
+                return typed(self.data[: 8 * self.rows], "q")
+            case NodeType.FLOAT | NodeType.FORMATTED_FLOAT:
+                return typed(self.data[: 8 * self.rows], "d")
+            case NodeType.BOOLEAN:
+                return self.data
+            case _:
+                return typed(self.data[: 8 * self.rows], "Q")
+
+    @property
+    def int64_bytes(self) -> memoryview:
+        """The epochs or integers as plain int64, deltas summed up (once)."""
+        if self.spec.type not in (NodeType.DELTA_INTEGER, NodeType.TIMESTAMP):
+            return self.data[: 8 * self.rows]
+        if self._decoded is None:
+            self._decoded = kernel.clps_undelta(self.data[: 8 * self.rows])
+        return memoryview(self._decoded)
+
+    @property
+    def formats(self) -> Typed:
+        """Format words of a formatted float column (uint16)."""
+        return typed(self.data[8 * self.rows :], "H")
+
+    @property
+    def pattern_ids(self) -> Typed:
+        """Pattern ids of a date or timestamp column (uint64)."""
+        return typed(self.data[8 * self.rows :], "Q")
+
+    @property
+    def variables(self) -> Typed:
+        """Encoded variables of a text column (int64), of all rows."""
+        return typed(self.data[8 * self.rows + 8 :], "q")
+
+    def operation(self, *, raw: bool = False) -> tuple[object, ...]:
+        """The kernel operation that prints this column's value; `raw`: string content without JSON escapes.
+
+        Quotes around strings are not part of it.
+        """
+        head, texts = self.data[: 8 * self.rows], self.texts
+        match self.spec.type:
+            case NodeType.INTEGER | NodeType.DELTA_INTEGER:
+                return (kernel.INTEGER, self.int64_bytes)
+            case NodeType.FLOAT:
+                return (kernel.FLOAT, head)
+            case NodeType.FORMATTED_FLOAT:
+                return (kernel.FORMATTED, head, self.data[8 * self.rows :])
+            case NodeType.BOOLEAN:
+                return (kernel.BOOLEAN, self.data)
+            case NodeType.VAR_STRING:
+                return (kernel.STRING, head, texts.variables if raw else texts.escaped_variables)
+            case NodeType.DICTIONARY_FLOAT:
+                return (kernel.STRING, head, texts.variables)
+            case NodeType.CLP_STRING if not raw:
+                tail = self.data[8 * self.rows + 8 :]
+                return (kernel.TEXT, head, tail, texts.log_types, texts.escaped_variables)
+            case NodeType.CLP_STRING:
+                return (kernel.TEXT, head, self.data[8 * self.rows + 8 :], texts.raw_log_types, texts.variables)
+            case NodeType.UNSTRUCTURED_ARRAY:
+                return (kernel.TEXT, head, self.data[8 * self.rows + 8 :], texts.array_types, texts.variables)
+            case _:
+                return (kernel.TIME, self.int64_bytes, self.data[8 * self.rows :], texts.patterns.kernel)
+
+    @property
+    def quoted(self) -> bool:
+        """Whether the printed value stands between quotes."""
+        return self.spec.type in (NodeType.VAR_STRING, NodeType.CLP_STRING, NodeType.DATE_STRING)
+
+    def strings(self, rows: Iterable[int] | None = None) -> list[bytes]:
+        """The value of each row (all rows by default) as text: strings unescaped and unquoted, the rest as printed.
+
+        Raises the error of the first row that cannot be decoded.
+        """
+        program = ClpsProgram([self.operation(raw=True)], self.rows)
+        out, fault = program.lines(range(self.rows) if rows is None else list(rows))
+        if fault is not None:
+            raise self.failure(fault)
+        return out
+
+    def objects(self) -> list[Any]:
+        """The value of each row as a Python object, as `events()` gives it.
+
+        Text that is not UTF-8 keeps its bytes as surrogates (`errors="surrogateescape"`); array text and numbers that
+        JSON does not know stay text.
+        """
+        match self.spec.type:
+            case NodeType.INTEGER | NodeType.DELTA_INTEGER | NodeType.FLOAT | NodeType.FORMATTED_FLOAT:
+                return list(self.values)
+            case NodeType.BOOLEAN:
+                return [flag != 0 for flag in self.data]
+            case NodeType.VAR_STRING | NodeType.CLP_STRING | NodeType.DATE_STRING:
+                return [text.decode("utf-8", "surrogateescape") for text in self.strings()]
+            case _:
+                cache: dict[bytes, Any] = {}
+                shared = self.spec.type != NodeType.UNSTRUCTURED_ARRAY  # lists must not be shared between records
+                out = []
+                for text in self.strings():
+                    if shared and text in cache:
+                        out.append(cache[text])
+                    else:
+                        out.append(parse_json(text))
+                        if shared and len(cache) < 65536:
+                            cache[text] = out[-1]
+                return out
+
+    def failure(self, fault: kernel.Fault) -> ExhumeError:
+        """The error for a row that the kernel could not print."""
+        kind, _, row, detail = fault
+        row_span = self.span.sub(8 * row, 8 * row + 8)
+        where = f"row {row}, column {self.spec.index}"
+        texts = self.texts
+        match kind:
+            case kernel.BAD_LOG_TYPE:
+                table = texts.array_types if self.type == NodeType.UNSTRUCTURED_ARRAY else texts.log_types
+                expected = f"below {len(table)}"
+                return checks.BAD_LOG_TYPE_ID.error(where, span=row_span, expected=expected, actual=detail)
+            case kernel.BAD_STRING:
+                expected = f"below {len(texts.variables)}"
+                return checks.BAD_VARIABLE_ID.error(where, span=row_span, expected=expected, actual=detail)
+            case kernel.BAD_OFFSET:
+                expected = f"within {len(self.variables)} variables"
+                return checks.BAD_VARIABLE_OFFSET.error(where, span=row_span, expected=expected, actual=detail)
+            case kernel.BAD_FLOAT:
+                return checks.BAD_ENCODED_FLOAT.error(where, span=row_span, actual=f"{detail & (1 << 64) - 1:#x}")
+            case _:
+                epoch = self.values[row]
+                return texts.patterns.failure(self.pattern_ids[row], epoch, row_span)
+
+
+def parse_json(text: bytes) -> Any:
+    """A JSON value; what is not JSON stays text."""
+    decoded = text.decode("utf-8", "surrogateescape")
+    try:
+        return json.loads(decoded, strict=False)
+    except (ValueError, RecursionError):
+        return decoded

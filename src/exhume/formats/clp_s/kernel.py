@@ -1,0 +1,80 @@
+"""The hot loops of clp-s: those of the compiled `exhume._kernel` when it was built, else `pykernel`, their twin.
+
+What each does is written in `pykernel`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from exhume.formats.clp_s import pykernel
+from exhume.formats.clp_s.pykernel import (
+    BAD_FLOAT,
+    BAD_LOG_TYPE,
+    BAD_OFFSET,
+    BAD_PATTERN,
+    BAD_STRING,
+    BAD_TIME,
+    BOOLEAN,
+    FLOAT,
+    FORMATTED,
+    INTEGER,
+    LITERAL,
+    STEP_CODES,
+    STRING,
+    TEXT,
+    TIME,
+    Fault,
+    clps_civil,
+    clps_decode_float,
+    clps_escape,
+    clps_format_float,
+)
+from exhume.kernel import COMPILED
+
+_implementation = pykernel
+if not TYPE_CHECKING and COMPILED:
+    from exhume import _kernel
+
+    if hasattr(_kernel, "ClpsProgram"):  # else a kernel built before this format was added
+        _implementation = _kernel
+
+ClpsStrings = _implementation.ClpsStrings
+ClpsLogTypes = _implementation.ClpsLogTypes
+ClpsPatterns = _implementation.ClpsPatterns
+ClpsProgram = _implementation.ClpsProgram
+clps_count = _implementation.clps_count
+clps_merge_order = _implementation.clps_merge_order
+clps_render_merged = _implementation.clps_render_merged
+clps_undelta = _implementation.clps_undelta
+
+__all__ = [
+    "BAD_FLOAT",
+    "BAD_LOG_TYPE",
+    "BAD_OFFSET",
+    "BAD_PATTERN",
+    "BAD_STRING",
+    "BAD_TIME",
+    "BOOLEAN",
+    "FLOAT",
+    "FORMATTED",
+    "INTEGER",
+    "LITERAL",
+    "STEP_CODES",
+    "STRING",
+    "TEXT",
+    "TIME",
+    "ClpsLogTypes",
+    "ClpsPatterns",
+    "ClpsProgram",
+    "ClpsStrings",
+    "Fault",
+    "clps_civil",
+    "clps_count",
+    "clps_decode_float",
+    "clps_escape",
+    "clps_format_float",
+    "clps_merge_order",
+    "clps_render_merged",
+    "clps_undelta",
+]

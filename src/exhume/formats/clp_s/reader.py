@@ -1,0 +1,371 @@
+"""`ClpSArchive`: a clp-s single-file archive, opened for reading.
+
+Everything is lazy: opening reads the header, the first use of a property reads its section, and tables are decoded one
+by one.  What one damaged section does not touch stays readable.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from exhume import codecs
+from exhume.archive import RecordArchive
+from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
+from exhume.formats.clp_s import checks, layout, packets, records
+from exhume.formats.clp_s.columns import Texts
+from exhume.formats.clp_s.kernel import ClpsStrings
+from exhume.formats.clp_s.layout import (
+    HEADER_SIZE,
+    FileEntry,
+    Header,
+    Packet,
+    PacketType,
+    RangeEntry,
+    Schema,
+    SchemaTree,
+    TableEntry,
+    TableMetadata,
+    TimestampDictionary,
+    TimestampRange,
+)
+from exhume.formats.clp_s.tables import Table
+from exhume.formats.clp_s.template import SchemaLayout
+from exhume.formats.clp_s.timestamps import PatternSet
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.source import Source, Tree
+
+STREAM_CACHE = 4
+"""Decompressed streams kept: tables of one stream are read one after the other, `jobs` threads work on few streams."""
+
+
+def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS, **options: Any) -> ClpSArchive:
+    """Opens an archive.  Raises CLPS-101, 102, 301 when the header already says no."""
+    if isinstance(source, Tree):
+        raise checks.BAD_MAGIC.error("a directory", span=Span(source.name, 0, 0))
+    return ClpSArchive(source, limits=limits, **options)
+
+
+class ClpSArchive(RecordArchive):
+    """A clp-s archive in its own nouns: packets, files, schema tree, schemas, tables, dictionaries."""
+
+    format = "clp-s"
+    source: Source
+
+    def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS) -> None:
+        super().__init__(source, limits=limits)
+        where = source.span(0, min(HEADER_SIZE, source.size))
+        self.header: Header = layout.parse_header(source.read_up_to(0, HEADER_SIZE), where)
+        if self.header.compression_type != 0:
+            raise checks.BAD_COMPRESSION.error(
+                span=where.sub(60, 62), expected=0, actual=self.header.compression_type
+            )
+        self._streams: OrderedDict[int, bytes] = OrderedDict()
+        self._lock = threading.Lock()
+        self._stream_locks: dict[int, threading.Lock] = {}
+        self._layouts: dict[int, SchemaLayout] = {}
+
+    @property
+    def end(self) -> int:
+        """End of the archive in the source: what the header says, or the end of the source if that comes first."""
+        return min(self.header.archive_size, self.source.size)
+
+    # -- metadata section ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def metadata_span(self) -> Span:
+        """Where the compressed metadata section lies."""
+        return self.source.span(HEADER_SIZE, HEADER_SIZE + self.header.metadata_size)
+
+    @cached_property
+    def metadata_payload(self) -> bytes:
+        """The decompressed metadata section.  Raises CLPS-304, CLPS-309."""
+        stop = self.header.files_base
+        if stop > self.source.size or stop > self.header.archive_size:
+            raise checks.BAD_METADATA_SIZE.error(
+                span=self.source.span(56, 60),
+                field_path="header.len_metadata",
+                expected=f"at most {max(0, self.end - HEADER_SIZE)}",
+                actual=self.header.metadata_size,
+            )
+        return self.inflate(HEADER_SIZE, stop, self.limits.structure_size)
+
+    @cached_property
+    def packets(self) -> list[Packet]:
+        """Metadata packets in file order, those of unknown type included.  Raises CLPS-305."""
+        data = self.metadata_payload
+        return layout.parse_packets(data, self.metadata_span.in_payload(0, len(data)))[0]
+
+    def packets_of(self, kind: PacketType) -> list[Packet]:
+        """The packets of one type."""
+        return [packet for packet in self.packets if packet.type == kind]
+
+    @cached_property
+    def _file_list(self) -> tuple[list[FileEntry], dict[str, ExhumeError]]:
+        for packet in self.packets_of(PacketType.ARCHIVE_INFO):
+            count = packets.segment_count(packet)
+            if count is not None and count != 1:
+                raise checks.BAD_SEGMENT_COUNT.error(span=packet.span, expected=1, actual=count)
+        return packets.section_list(self.packets_of(PacketType.ARCHIVE_FILE_INFO), self.header)
+
+    @property
+    def files(self) -> list[FileEntry]:
+        """The sections of the files part, in stored order, with their place in the archive.  Raises CLPS-306."""
+        return self._file_list[0]
+
+    @property
+    def section_problems(self) -> Mapping[str, ExhumeError]:
+        """Sections whose place makes no sense, and why."""
+        return self._file_list[1]
+
+    @cached_property
+    def timestamp_dictionary(self) -> TimestampDictionary:
+        """Timestamp ranges and patterns; empty when the archive has no such packet.  Raises CLPS-408."""
+        found = self.packets_of(PacketType.TIMESTAMP_DICTIONARY)
+        if not found:
+            return TimestampDictionary()
+        return layout.parse_timestamp_dictionary(found[-1].body, found[-1].span)
+
+    @property
+    def timestamp_ranges(self) -> tuple[TimestampRange, ...]:
+        """Ranges of the timestamp keys; the first one is the authoritative one."""
+        return self.timestamp_dictionary.ranges
+
+    @cached_property
+    def patterns(self) -> PatternSet:
+        """Timestamp patterns, compiled for this archive's version."""
+        found = self.timestamp_dictionary
+        return PatternSet.build(found.patterns, self.header.has_nanosecond_timestamps, found.span)
+
+    @cached_property
+    def range_index(self) -> list[RangeEntry]:
+        """Which records came from which ingestion unit, with its properties.  Raises CLPS-409."""
+        return packets.range_entries(self.packets_of(PacketType.RANGE_INDEX))
+
+    # -- sections -----------------------------------------------------------------------------------------------
+
+    def file_entry(self, name: str) -> FileEntry:
+        """The section of that name.  Raises CLPS-307 (missing) and CLPS-308 (impossible place)."""
+        for entry in self.files:
+            if entry.name == name or (name == "/0" and entry.name == "/tables"):
+                if entry.name in self.section_problems:
+                    raise self.section_problems[entry.name]
+                return entry
+        raise checks.MISSING_SECTION.error(span=self.metadata_span, expected=name)
+
+    def section_span(self, name: str) -> Span:
+        """Where a section lies."""
+        entry = self.file_entry(name)
+        return self.source.span(entry.start, entry.end)
+
+    def inflate(self, start: int, stop: int, max_size: int, size: int | None = None) -> bytes:
+        """Decompresses the zstd frames at `[start, stop)`; bytes after the frames are left to `verify`.
+
+        Raises CLPS-302 (behind the end of the source), CLPS-309 (damaged frame), CLPS-501 (too large).
+        """
+        span = self.source.span(start, stop)
+        if stop > self.source.size:
+            raise checks.FILE_TOO_SHORT.error(
+                span=self.source.span(self.source.size, self.source.size),
+                expected=f"{stop} bytes",
+                actual=f"{self.source.size} bytes",
+            )
+        stored = self.source.read_at(start, stop - start)
+        cap = min(max_size, max(self.limits.expansion_floor, len(stored) * self.limits.expansion))
+        parts: list[bytes] = []
+        try:
+            parts.extend(part for _, _, part in codecs.zstd_frames(stored, max_size=cap))
+        except CodecError as error:
+            if not parts:
+                raise checks.BAD_FRAME.error(error.message, span=span, actual=error.actual) from error
+        except LimitExceededError as error:
+            raise checks.TOO_LARGE.error(error.message, span=span, expected=error.expected) from error
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def _structure(self, name: str) -> tuple[bytes, Span]:
+        entry = self.file_entry(name)
+        data = self.inflate(entry.start, entry.end, self.limits.structure_size)
+        return data, self.source.span(entry.start, entry.end).in_payload(0, len(data))
+
+    @cached_property
+    def schema_tree(self) -> SchemaTree:
+        """The merged parse tree.  Raises CLPS-320, CLPS-321."""
+        return layout.parse_schema_tree(*self._structure("/schema_tree"))[0]
+
+    @cached_property
+    def schemas(self) -> dict[int, Schema]:
+        """Schemas by id, in stored order.  Raises CLPS-330."""
+        return layout.parse_schema_map(*self._structure("/schema_ids"))[0]
+
+    @cached_property
+    def table_metadata(self) -> TableMetadata:
+        """Streams and tables.  Raises CLPS-340, CLPS-341."""
+        return layout.parse_table_metadata(*self._structure("/table_metadata"))[0]
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        """The tables in stored order, which is the order of `clp-s x`."""
+        return [Table(self, entry) for entry in self.table_metadata.tables]
+
+    @property
+    def num_messages(self) -> int:
+        """Number of records in all tables."""
+        return sum(entry.num_messages for entry in self.table_metadata.tables)
+
+    def _dictionary(self, name: str) -> ClpsStrings:
+        entry = self.file_entry(name)
+        span = self.source.span(entry.start, entry.end)
+        if entry.size < 8:
+            raise checks.BAD_DICTIONARY.error(f"{name} has no count", span=span, expected="8 bytes", actual=entry.size)
+        if entry.end > self.source.size:
+            self.inflate(entry.start, entry.end, 0)  # raises CLPS-302
+        count = int.from_bytes(self.source.read_at(entry.start, 8), "little")
+        payload = self.inflate(entry.start + 8, entry.end, self.limits.payload_size) if entry.size > 8 else b""
+        where = span.sub(8, span.size).in_payload(0, len(payload))
+        if count > len(payload) // 8:
+            raise checks.BAD_DICTIONARY.error(
+                f"{name} ends before its last entry",
+                span=span.sub(0, 8),
+                field_path="num_entries",
+                expected=f"at most {len(payload) // 8}",
+                actual=count,
+            )
+        self.limits.check("entries", count, span)
+        try:
+            return ClpsStrings(payload, count)
+        except ValueError as error:
+            index, at = error.args
+            raise checks.BAD_DICTIONARY.error(
+                f"{name} ends inside entry {index}", span=where.sub(at, len(payload)), field_path=f"entries[{index}]"
+            ) from error
+
+    @cached_property
+    def variables(self) -> ClpsStrings:
+        """The variable dictionary: a sequence of byte strings, the id is the position.  Raises CLPS-350."""
+        return self._dictionary("/var.dict")
+
+    @cached_property
+    def log_types(self) -> ClpsStrings:
+        """Log types as stored (placeholder bytes, escapes).  Raises CLPS-350."""
+        return self._dictionary("/log.dict")
+
+    @cached_property
+    def array_types(self) -> ClpsStrings:
+        """Array log types as stored; empty when the archive has none.  Raises CLPS-350."""
+        names = {entry.name for entry in self.files}
+        if "/array.dict" not in names or self.file_entry("/array.dict").size == 0:
+            return ClpsStrings(b"", 0)
+        return self._dictionary("/array.dict")
+
+    @cached_property
+    def texts(self) -> Texts:
+        """Dictionaries and patterns as columns need them, each read when it is first used."""
+        return Texts(self)
+
+    # -- tables -------------------------------------------------------------------------------------------------
+
+    def schema_layout(self, schema: Schema) -> SchemaLayout:
+        """Columns and runs of a schema, worked out once."""
+        found = self._layouts.get(schema.schema_id)
+        if found is None or found.schema is not schema:
+            found = SchemaLayout(self.schema_tree, schema, self.section_span("/schema_ids"))
+            self._layouts[schema.schema_id] = found
+        return found
+
+    def _stream_bounds(self, stream_id: int) -> tuple[int, int]:
+        """Where a packed stream lies in the archive.  Raises CLPS-342, CLPS-343."""
+        section = self.file_entry("/0")
+        streams = self.table_metadata.streams
+        if stream_id >= len(streams):
+            raise checks.BAD_STREAM_ID.error(
+                span=self.section_span("/table_metadata"), expected=f"below {len(streams)}", actual=stream_id
+            )
+        start = section.start + streams[stream_id].offset
+        stop = section.start + streams[stream_id + 1].offset if stream_id + 1 < len(streams) else section.end
+        if not section.start <= start <= stop <= section.end:
+            raise checks.BAD_STREAM_OFFSET.error(
+                f"stream {stream_id}",
+                span=self.section_span("/table_metadata"),
+                field_path=f"streams[{stream_id}].ofs_stream",
+                expected=f"at most {section.size}",
+                actual=streams[stream_id].offset,
+            )
+        return start, stop
+
+    def stream_span(self, stream_id: int) -> Span:
+        """Where a packed stream lies in the file.  Raises CLPS-342, CLPS-343."""
+        return self.source.span(*self._stream_bounds(stream_id))
+
+    def stream_payload(self, stream_id: int) -> bytes:
+        """A packed stream, decompressed (the last few are kept).  Raises CLPS-309, CLPS-347, CLPS-501."""
+        with self._lock:
+            found = self._streams.get(stream_id)
+            if found is not None:
+                self._streams.move_to_end(stream_id)
+                return found
+            lock = self._stream_locks.setdefault(stream_id, threading.Lock())
+        with lock:
+            with self._lock:
+                found = self._streams.get(stream_id)
+            if found is None:
+                found = self._inflate_stream(stream_id)
+                with self._lock:
+                    self._streams[stream_id] = found
+                    while len(self._streams) > STREAM_CACHE:
+                        self._streams.popitem(last=False)
+        return found
+
+    def _inflate_stream(self, stream_id: int) -> bytes:
+        start, stop = self._stream_bounds(stream_id)
+        size = self.table_metadata.streams[stream_id].size
+        if size == 0:
+            return b""
+        if size > self.limits.payload_size:
+            raise checks.TOO_LARGE.error(
+                f"stream {stream_id}",
+                span=self.source.span(start, stop),
+                expected=f"at most {self.limits.payload_size}",
+                actual=size,
+            )
+        data = self.inflate(start, stop, self.limits.payload_size, size)
+        if len(data) < size:
+            raise checks.BAD_STREAM_SIZE.error(
+                f"stream {stream_id}",
+                span=self.source.span(start, stop),
+                expected=f"{size} bytes",
+                actual=f"{len(data)} bytes",
+            )
+        return data
+
+    def table_bytes(self, entry: TableEntry) -> memoryview:
+        """The decompressed bytes of one table."""
+        if entry.start == entry.end:
+            return memoryview(b"")
+        return memoryview(self.stream_payload(entry.stream_id))[entry.start : entry.end]
+
+    # -- records ------------------------------------------------------------------------------------------------
+
+    def json_chunks(self, *, ordered: bool = False, complete: bool = False, jobs: int = 1) -> Iterator[bytes]:
+        """The exact text of `clp-s x` (`ordered`: of `clp-s x --ordered`) in pieces of whole records.
+
+        `complete` also prints what upstream does not: root arrays, auto-generated keys, empty keys of containers
+        inside arrays.  `jobs` threads decode and print tables.  Where a table is damaged, what comes before the damage
+        is given before its error is raised.
+        """
+        return records.json_chunks(self, ordered=ordered, complete=complete, jobs=jobs)
+
+    def json_lines(self, *, ordered: bool = False, complete: bool = False, jobs: int = 1) -> Iterator[bytes]:
+        """One record at a time, each with its newline; see `json_chunks`."""
+        return records.json_lines(self, ordered=ordered, complete=complete, jobs=jobs)
+
+    def events(self, *, ordered: bool = False, with_source: bool = False) -> Iterator[Any]:
+        """Records as Python objects, with everything that the archive holds.
+
+        Dicts, or lists for root arrays; auto-generated keys of KV-IR streams are below the key `@`.  `with_source`
+        yields `Sourced` tuples `(event, log_event_idx, properties)` instead, with the range index properties of the
+        ingestion unit that the record came from.
+        """
+        return records.events(self, ordered=ordered, with_source=with_source)

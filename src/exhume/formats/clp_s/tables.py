@@ -1,0 +1,153 @@
+"""Tables: all records of one schema, decoded on demand and independently of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from exhume.errors import EntryNotFoundError, ExhumeError, Span
+from exhume.formats.clp_s import checks
+from exhume.formats.clp_s.columns import Column, Texts, slice_columns
+from exhume.formats.clp_s.layout import Schema, SchemaTree, TableEntry
+from exhume.formats.clp_s.render import TableRenderer, build_objects
+from exhume.formats.clp_s.template import SchemaLayout
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.reader import ClpSArchive
+
+
+class Table:
+    """One table: cheap to have, nothing is read before `load()`."""
+
+    __slots__ = ("_archive", "entry")
+
+    def __init__(self, archive: ClpSArchive, entry: TableEntry) -> None:
+        self._archive = archive
+        self.entry = entry
+
+    def __repr__(self) -> str:
+        return f"<Table {self.index}: {self.num_messages} records of schema {self.schema_id}>"
+
+    @property
+    def index(self) -> int:
+        """Position in the table metadata, which is the order of `clp-s x`."""
+        return self.entry.index
+
+    @property
+    def schema_id(self) -> int:
+        """Id of the schema of all its records."""
+        return self.entry.schema_id
+
+    @property
+    def num_messages(self) -> int:
+        """Number of records."""
+        return self.entry.num_messages
+
+    @property
+    def size(self) -> int:
+        """Decompressed bytes."""
+        return self.entry.end - self.entry.start
+
+    @property
+    def schema(self) -> Schema:
+        """Its schema.  Raises CLPS-346."""
+        found = self._archive.schemas.get(self.schema_id)
+        if found is None:
+            raise checks.UNKNOWN_SCHEMA.error(
+                f"table {self.index}", span=self._archive.section_span("/table_metadata"), actual=self.schema_id
+            )
+        return found
+
+    @property
+    def layout(self) -> SchemaLayout:
+        """Columns and array runs of its schema (shared by all tables of the schema)."""
+        return self._archive.schema_layout(self.schema)
+
+    @property
+    def span(self) -> Span:
+        """Where it lies: its stream in the file, narrowed to the table's bytes of the decompressed stream."""
+        return self._archive.stream_span(self.entry.stream_id).in_payload(self.entry.start, self.entry.end)
+
+    def load(self) -> TableData:
+        """Decompresses the table and slices its columns.
+
+        Raises what keeps it from being read: CLPS-342 to 348 (table metadata, stream), CLPS-309 (frame), CLPS-331 to
+        334 (schema).
+        """
+        if self.entry.problem is not None:
+            raise self.entry.problem
+        layout = self.layout
+        rows = self.num_messages
+        if not layout.columns:
+            self._archive.limits.check("entries", rows, self.span)
+        data = self._archive.table_bytes(self.entry)
+        ranges = slice_columns(data, layout.columns, rows, self.span)
+        return TableData(self, layout, data, ranges)
+
+
+class TableData:
+    """A loaded table: `columns` in schema order; holds the decompressed bytes until it is dropped."""
+
+    def __init__(self, table: Table, layout: SchemaLayout, data: memoryview, ranges: list[tuple[int, int]]) -> None:
+        self.table = table
+        self.layout = layout
+        self.data = data
+        texts = table._archive.texts  # noqa: SLF001 - a table is part of its archive
+        span = table.span
+        self.columns = [
+            Column(spec, data[start:end], table.num_messages, texts, span.sub(start, end))
+            for spec, (start, end) in zip(layout.columns, ranges, strict=True)
+        ]
+
+    @property
+    def num_messages(self) -> int:
+        """Number of records."""
+        return self.table.num_messages
+
+    @property
+    def tree(self) -> SchemaTree:
+        """The archive's schema tree."""
+        return self.layout.tree
+
+    @property
+    def texts(self) -> Texts:
+        """The archive's dictionaries and patterns."""
+        return self.table._archive.texts  # noqa: SLF001 - a table is part of its archive
+
+    def column(self, node: int) -> Column:
+        """The (first) column of a schema tree node.  Raises `EntryNotFoundError`."""
+        for column in self.columns:
+            if column.node == node:
+                return column
+        raise EntryNotFoundError("this table has no column for the node", actual=node)
+
+    @cached_property
+    def log_event_idx(self) -> memoryview | None:
+        """Position of each record in the archive's input (int64), None when the log order was not recorded."""
+        node = self.tree.log_event_idx
+        for column in self.columns:
+            if column.node == node and not column.spec.unordered:
+                return column.int64_bytes
+        return None
+
+    def renderer(self, *, nodes: Collection[int] | None = None, complete: bool = False) -> TableRenderer:
+        """A printer for this table's records; see `TableRenderer`."""
+        return TableRenderer(self, nodes=nodes, complete=complete)
+
+    def objects(self) -> list[Any]:
+        """All records as Python objects, with everything that the archive holds (see `ClpSArchive.events`)."""
+        return build_objects(self.layout.tokens(complete=True), self.columns, self.num_messages)
+
+    def iter_faults(self) -> Iterator[ExhumeError]:
+        """The first undecodable row of each column."""
+        from exhume.formats.clp_s.kernel import ClpsProgram
+
+        for column in self.columns:
+            program = ClpsProgram([column.operation()], self.num_messages)
+            start = 0
+            while start < self.num_messages:
+                _, start, fault = program.render(start, self.num_messages, 1 << 20)
+                if fault is not None:
+                    yield column.failure(fault)
+                    break

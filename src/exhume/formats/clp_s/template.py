@@ -1,0 +1,332 @@
+"""What the records of one schema look like: columns in order, and the JSON skeleton that every row fills.
+
+A `Template` is a flat list of tokens (no recursion: archives nest a thousand levels deep), from which the printer makes
+its operations and `events()` its dicts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+from exhume.errors import ExhumeError, Span
+from exhume.formats.clp_s import checks
+from exhume.formats.clp_s.layout import COLUMN_TYPES, ROOT, NodeType, Schema, SchemaTree, is_marker, marker_parts
+
+MAX_STEPS: Final = 10_000_000
+"""Steps through the tree that building one template may take; real schemas take a few per entry."""
+
+_UNORDERED_UNSUPPORTED: Final = (NodeType.UNSTRUCTURED_ARRAY, NodeType.DATE_STRING, NodeType.TIMESTAMP)
+
+
+class Kind(IntEnum):
+    """Kinds of template tokens."""
+
+    OBJECT = 0  # opens an object
+    ARRAY = 1  # opens an array
+    CLOSE = 2
+    COLUMN = 3  # the value of column `column`
+    NULL = 4
+    EMPTY_OBJECT = 5
+    EMPTY_ARRAY = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One token; `key` is None for array elements and for the record itself.
+
+    `bare`: upstream leaves out the (empty) key of this container.
+    """
+
+    kind: Kind
+    key: bytes | None = None
+    column: int = -1
+    bare: bool = False
+
+
+CLOSE: Final = Token(Kind.CLOSE)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnSpec:
+    """A column of a schema: its node and type, and whether it belongs to a structured array (`unordered`)."""
+
+    index: int
+    node: int
+    type: int
+    unordered: bool
+
+
+class SchemaLayout:
+    """The columns of a schema and the runs of its structured arrays.
+
+    Raises CLPS-331 (node does not exist), CLPS-332 (malformed run), CLPS-334 (column type that cannot be in a run).
+    """
+
+    def __init__(self, tree: SchemaTree, schema: Schema, where: Span | None = None) -> None:
+        self.tree = tree
+        self.schema = schema
+        self.where = where
+        self.columns: list[ColumnSpec] = []
+        self.runs: dict[int, list[Token]] = {}
+        """Elements of each structured array by its node, the first run of a node."""
+        self._steps = 0
+        size = len(tree)
+        for node in schema.ordered:
+            if not 0 <= node < size:
+                raise self._bad_node(node)
+            self._column(node, unordered=False)
+        if len(schema.entries) > schema.num_ordered:
+            self._parse_runs()
+
+    def _bad_node(self, node: int) -> ExhumeError:
+        return checks.BAD_SCHEMA_NODE.error(
+            f"schema {self.schema.schema_id}", span=self.where, expected=f"0 to {len(self.tree) - 1}", actual=node
+        )
+
+    def _bad_run(self, detail: str) -> ExhumeError:
+        return checks.BAD_RUN.error(f"schema {self.schema.schema_id}: {detail}", span=self.where)
+
+    def _step(self, count: int = 1) -> None:
+        self._steps += count
+        if self._steps > MAX_STEPS:
+            raise checks.TOO_COMPLEX.error(f"schema {self.schema.schema_id}", span=self.where)
+
+    def _column(self, node: int, *, unordered: bool) -> int:
+        """Adds the column of a node; -1 when its type stores nothing."""
+        node_type = self.tree.types[node]
+        if node_type not in COLUMN_TYPES:
+            return -1
+        self.columns.append(ColumnSpec(len(self.columns), node, node_type, unordered))
+        return len(self.columns) - 1
+
+    def _parse_runs(self) -> None:
+        """Splits the unordered entries into one run per structured array (fact sheet section 5)."""
+        entries = self.schema.unordered
+        count = len(entries)
+        plain = self._next_plain(entries)
+        at = 0
+        while at < count:
+            entry = entries[at]
+            if not is_marker(entry):
+                if not 0 <= entry < len(self.tree):
+                    raise self._bad_node(entry)
+                if self._column(entry, unordered=True) < 0:
+                    self.runs.setdefault(entry, [])
+                at += 1
+                continue
+            node_type, length = marker_parts(entry)
+            if node_type != NodeType.STRUCTURED_ARRAY or length > count - at - 1:
+                raise self._bad_run(f"marker {entry:#010x} at entry {at}")
+            node = self._container(entries, plain, at, at + 1 + length, node_type, ROOT)
+            tokens = self._run(entries, plain, at + 1, at + 1 + length, node)
+            self.runs.setdefault(node, tokens)
+            at += 1 + length
+
+    def _next_plain(self, entries: Sequence[int]) -> list[int]:
+        """For each entry the position of the first entry from there on that is no marker."""
+        following = len(entries)
+        out = [0] * len(entries)
+        for at in range(len(entries) - 1, -1, -1):
+            if not is_marker(entries[at]):
+                following = at
+            out[at] = following
+        return out
+
+    def _container(
+        self, entries: Sequence[int], plain: list[int], at: int, end: int, node_type: int, enclosing: int
+    ) -> int:
+        """The node of the container that the marker at `at` opens, searched below `enclosing`."""
+        first = plain[at]
+        if first >= end:
+            raise self._bad_run(f"the container at entry {at} holds no node")
+        node = entries[first]
+        if not 0 <= node < len(self.tree):
+            raise self._bad_node(node)
+        found = -1
+        while node not in (enclosing, ROOT):
+            if self.tree.types[node] == node_type:
+                found = node
+            node = self.tree.parents[node]
+            self._step()
+        if found < 0 or node != enclosing:
+            raise self._bad_run(f"the container at entry {at} is not in the tree")
+        return found
+
+    def _run(self, entries: Sequence[int], plain: list[int], at: int, end: int, array: int) -> list[Token]:
+        """Tokens of the elements `[at, end)` of a structured array."""
+        tree = self.tree
+        tokens: list[Token] = []
+        # A frame is (end of its entries, nodes open in it): an array has its node alone, an object its own node and
+        # the plain sub-objects that are open.
+        frames: list[tuple[int, list[int], bool]] = [(end, [array], False)]
+        while frames:
+            frame_end, opened, is_object = frames[-1]
+            if at == frame_end:
+                tokens += [CLOSE] * (len(opened) - 1)
+                frames.pop()
+                if frames:
+                    tokens.append(CLOSE)
+                continue
+            entry = entries[at]
+            self._step()
+            if is_marker(entry):
+                node_type, length = marker_parts(entry)
+                if length > frame_end - at - 1 or node_type not in (NodeType.STRUCTURED_ARRAY, NodeType.OBJECT):
+                    raise self._bad_run(f"marker {entry:#010x} inside a run")
+                if is_object and node_type == NodeType.OBJECT:
+                    raise self._bad_run("an object marker directly inside an object")
+                node = self._container(entries, plain, at, at + 1 + length, node_type, opened[0])
+                key = self._field(tokens, opened, node) if is_object else None
+                kind = Kind.ARRAY if node_type == NodeType.STRUCTURED_ARRAY else Kind.OBJECT
+                tokens.append(Token(kind, key, bare=key == b""))
+                frames.append((at + 1 + length, [node], kind is Kind.OBJECT))
+                at += 1
+                continue
+            if not 0 <= entry < len(tree):
+                raise self._bad_node(entry)
+            key = self._field(tokens, opened, entry) if is_object else None
+            tokens.append(self._leaf(entry, key))
+            at += 1
+        return tokens
+
+    def _field(self, tokens: list[Token], opened: list[int], node: int) -> bytes:
+        """Closes and opens plain sub-objects until the parent of `node` is the innermost one; the key of `node`."""
+        tree = self.tree
+        chain = []
+        parent = tree.parents[node]
+        depth = {opened_node: index for index, opened_node in enumerate(opened)}
+        self._step(len(opened))
+        while parent not in depth:
+            if parent == ROOT:
+                raise self._bad_run(f"node {node} is not below its object")
+            chain.append(parent)
+            parent = tree.parents[parent]
+            self._step()
+        keep = depth[parent] + 1
+        tokens += [CLOSE] * (len(opened) - keep)
+        del opened[keep:]
+        for ancestor in reversed(chain):
+            key = tree.keys[ancestor]
+            tokens.append(Token(Kind.OBJECT, key, bare=key == b""))
+            opened.append(ancestor)
+        return tree.keys[node]
+
+    def _leaf(self, node: int, key: bytes | None) -> Token:
+        """The token of a node without children in a run."""
+        match self.tree.types[node]:
+            case NodeType.OBJECT:
+                return Token(Kind.EMPTY_OBJECT, key)
+            case NodeType.STRUCTURED_ARRAY:
+                return Token(Kind.EMPTY_ARRAY, key)
+            case NodeType.NULL_VALUE:
+                return Token(Kind.NULL, key)
+            case unsupported if unsupported in _UNORDERED_UNSUPPORTED:
+                raise checks.UNSUPPORTED_COLUMN.error(
+                    f"schema {self.schema.schema_id}", span=self.where, actual=f"node {node}"
+                )
+        column = self._column(node, unordered=True)
+        if column < 0:
+            raise self._bad_run(f"node {node} of type {self.tree.types[node]} inside a run")
+        return Token(Kind.COLUMN, key, column)
+
+    def tokens(self, *, complete: bool = False, nodes: Collection[int] | None = None) -> list[Token]:
+        """The record template as tokens, from the opening of the record to its closing (fact sheet section 11.1).
+
+        `complete` adds what upstream does not print: root arrays (the record is the array then) and auto-generated
+        keys (as member `@`).  `nodes` keeps only these leaf nodes and structured arrays (a projection).
+        """
+        tree = self.tree
+        inserted: dict[int, list[int]] = {}
+        roots: list[int] = []
+
+        def insert(node: int) -> None:
+            while node not in inserted:
+                inserted[node] = []
+                parent = tree.parents[node]
+                self._step()
+                if parent == ROOT:
+                    roots.append(node)
+                    return
+                siblings = inserted.get(parent)
+                pending.append((parent, node))
+                if siblings is not None:
+                    return
+                node = parent
+
+        # Children are attached root first, so that siblings stand in the order in which their subtrees were met.
+        pending: list[tuple[int, int]] = []
+        column_of = {spec.node: spec.index for spec in self.columns if not spec.unordered}
+        for node in self.schema.ordered:
+            if nodes is None or node in nodes:
+                insert(node)
+                self._attach(pending, inserted)
+        for node in sorted(self.runs):
+            if nodes is None or node in nodes:
+                insert(node)
+                self._attach(pending, inserted)
+
+        objects = [r for r in roots if tree.keys[r] == b"" and tree.types[r] == NodeType.OBJECT]
+        if not objects and complete:
+            for root in roots:
+                if tree.types[root] == NodeType.STRUCTURED_ARRAY and root in self.runs:
+                    return [Token(Kind.ARRAY), *self.runs[root], CLOSE]
+                if tree.types[root] == NodeType.UNSTRUCTURED_ARRAY:
+                    return [Token(Kind.COLUMN, None, column_of[root])]
+        out = [Token(Kind.OBJECT)]
+        if objects:
+            self._members(out, objects[0], inserted, column_of)
+        if complete:
+            taken = {tree.keys[child] for child in inserted[objects[0]]} if objects else set()
+            for root in roots:
+                if tree.types[root] == NodeType.OBJECT and root not in objects[:1]:
+                    key = tree.keys[root] or b"@"
+                    while key in taken:
+                        key = b"@" + key
+                    taken.add(key)
+                    out.append(Token(Kind.OBJECT, key))
+                    self._members(out, root, inserted, column_of)
+                    out.append(CLOSE)
+        out.append(CLOSE)
+        return out
+
+    @staticmethod
+    def _attach(pending: list[tuple[int, int]], inserted: dict[int, list[int]]) -> None:
+        while pending:
+            parent, node = pending.pop()
+            inserted[parent].append(node)
+
+    def _members(
+        self, out: list[Token], root: int, inserted: dict[int, list[int]], column_of: dict[int, int]
+    ) -> None:
+        """Tokens of the members of an object, depth first, in the order they were inserted."""
+        tree = self.tree
+        stack = [iter(inserted[root])]
+        while stack:
+            node = next(stack[-1], None)
+            if node is None:
+                stack.pop()
+                if stack:
+                    out.append(CLOSE)
+                continue
+            key, node_type = tree.keys[node], tree.types[node]
+            if node_type == NodeType.OBJECT:
+                if inserted[node]:
+                    out.append(Token(Kind.OBJECT, key))
+                    stack.append(iter(inserted[node]))
+                else:
+                    out.append(Token(Kind.EMPTY_OBJECT, key))
+            elif node_type == NodeType.STRUCTURED_ARRAY:
+                run = self.runs.get(node)
+                if run:
+                    out.append(Token(Kind.ARRAY, key))
+                    out += run
+                    out.append(CLOSE)
+                else:
+                    out.append(Token(Kind.EMPTY_ARRAY, key))
+            elif node_type == NodeType.NULL_VALUE:
+                out.append(Token(Kind.NULL, key))
+            elif node in column_of:
+                out.append(Token(Kind.COLUMN, key, column_of[node]))
