@@ -1,1 +1,19 @@
 """clp-s single-file archives: compressed, searchable JSON logs (format versions 0.2.0 to 0.5.1)."""
+
+from __future__ import annotations
+
+from exhume.registry import Format, Signature
+
+FORMAT = Format(
+    id="clp-s",
+    title="clp-s single-file archive",
+    package=__name__,
+    container="file",
+    content="records",
+    extensions=(".clps",),
+    signatures=(Signature(b"\xfd\x2f\xc5\x30", 0, "magic number"),),
+    codecs=("zstd",),
+    create=None,
+    verbs=("cat", "list", "info", "verify", "payload", "explain"),
+    limitations=("the directory form (one file per section) is not read",),
+)

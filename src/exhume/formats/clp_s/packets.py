@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 from exhume.errors import ExhumeError
 from exhume.findings import Rule
@@ -33,7 +33,7 @@ def unpack(packet: Packet, rule: Rule) -> Any:
         raise rule.error(f"not MessagePack: {detail}", span=packet.span) from error
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
@@ -90,8 +90,7 @@ def range_entries(packets: Sequence[Packet]) -> list[RangeEntry]:
         for item in value:
             start, end = (item.get("s"), item.get("e")) if isinstance(item, dict) else (None, None)
             properties = item.get("f") if isinstance(item, dict) else None
-            good = _is_count(start) and _is_count(end) and isinstance(properties, Mapping)
-            if not good or start > end:
+            if not (_is_count(start) and _is_count(end) and isinstance(properties, Mapping) and start <= end):
                 raise checks.BAD_RANGE_INDEX.error(
                     "a range needs s <= e and properties f", span=packet.span, field_path=f"ranges[{len(entries)}]"
                 )

@@ -26,8 +26,9 @@ import heapq
 import struct
 import sys
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
+from typing import Any
 
 Buffer = bytes | bytearray | memoryview
 
@@ -371,10 +372,10 @@ def _render_time(epoch: int, unit: int, shift: int, steps: Sequence[tuple[int, b
     return b"".join(raw) + out.encode()
 
 
-Operation = tuple[object, ...]
+Operation = tuple[Any, ...]
 
 
-def _view(buffer: Buffer, code: str) -> Sequence[int] | Sequence[float]:
+def _view(buffer: Buffer, code: str) -> Sequence[Any]:
     """A little-endian buffer as a typed sequence."""
     if sys.byteorder == "little":
         return memoryview(buffer).cast("B").cast(code)  # type: ignore[call-overload,no-any-return]
@@ -430,7 +431,7 @@ class ClpsProgram:
 _Piece = bytes | tuple[int, int]
 
 
-def _printer(operation: Operation, rows: int):  # type: ignore[no-untyped-def]  # closures over typed views
+def _printer(operation: Operation, rows: int) -> Callable[[int], _Piece]:
     kind = operation[0]
     if kind == LITERAL:
         text = operation[1]
@@ -447,26 +448,26 @@ def _printer(operation: Operation, rows: int):  # type: ignore[no-untyped-def]  
         return lambda row: b"true" if flags[row] else b"false"
     if kind == STRING:
         ids, strings = _sized(operation[1], "Q", rows), operation[2]
-        size = len(strings)  # type: ignore[arg-type]
+        size = len(strings)
         return lambda row: strings[ids[row]] if ids[row] < size else (BAD_STRING, ids[row])
     if kind == TEXT:
-        words, variables = _sized(operation[1], "Q", rows), _view(operation[2], "q")  # type: ignore[arg-type]
+        words, variables = _sized(operation[1], "Q", rows), _view(operation[2], "q")
         log_types, strings = operation[3], operation[4]
-        return lambda row: _text(words[row], variables, log_types, strings)  # type: ignore[arg-type]
+        return lambda row: _text(words[row], variables, log_types, strings)
     if kind == TIME:
         epochs, idents = _sized(operation[1], "q", rows), _sized(operation[2], "Q", rows)
         patterns = operation[3]
 
         def time(row: int) -> _Piece:
-            found = patterns.render(idents[row], epochs[row])  # type: ignore[attr-defined]
+            found = patterns.render(idents[row], epochs[row])
             return found if isinstance(found, bytes) else (found, idents[row])
 
         return time
     raise ValueError(f"unknown operation {kind!r}")
 
 
-def _sized(buffer: object, code: str, rows: int) -> Sequence[int] | Sequence[float]:
-    values = _view(buffer, code)  # type: ignore[arg-type]
+def _sized(buffer: Buffer, code: str, rows: int) -> Sequence[Any]:
+    values = _view(buffer, code)
     if len(values) < rows:
         raise ValueError("a buffer is shorter than the table")
     return values

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
 from exhume import codecs
-from exhume.archive import RecordArchive
+from exhume.archive import Entry, Progress, RecordArchive, no_progress
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
-from exhume.formats.clp_s import checks, layout, packets, records
+from exhume.findings import Finding
+from exhume.formats.clp_s import checks, info, layout, packets, records, sections, verify
 from exhume.formats.clp_s.columns import Texts
+from exhume.formats.clp_s.info import ClpSInfo
 from exhume.formats.clp_s.kernel import ClpsStrings
 from exhume.formats.clp_s.layout import (
     HEADER_SIZE,
@@ -36,6 +38,7 @@ from exhume.formats.clp_s.tables import Table
 from exhume.formats.clp_s.template import SchemaLayout
 from exhume.formats.clp_s.timestamps import PatternSet
 from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.sections import SectionMap
 from exhume.source import Source, Tree
 
 STREAM_CACHE = 4
@@ -60,18 +63,35 @@ class ClpSArchive(RecordArchive):
         where = source.span(0, min(HEADER_SIZE, source.size))
         self.header: Header = layout.parse_header(source.read_up_to(0, HEADER_SIZE), where)
         if self.header.compression_type != 0:
-            raise checks.BAD_COMPRESSION.error(
-                span=where.sub(60, 62), expected=0, actual=self.header.compression_type
-            )
+            raise checks.BAD_COMPRESSION.error(span=where.sub(60, 62), expected=0, actual=self.header.compression_type)
         self._streams: OrderedDict[int, bytes] = OrderedDict()
         self._lock = threading.Lock()
         self._stream_locks: dict[int, threading.Lock] = {}
         self._layouts: dict[int, SchemaLayout] = {}
+        self._sections: SectionMap | None = None
 
     @property
     def end(self) -> int:
         """End of the archive in the source: what the header says, or the end of the source if that comes first."""
         return min(self.header.archive_size, self.source.size)
+
+    def info(self) -> ClpSInfo:
+        """Versions, sizes, counts, time ranges and ingestion units."""
+        return info.collect(self)
+
+    def sections(self) -> SectionMap:
+        """What every byte is for: header, metadata, the sections of the files part, streams and tables within."""
+        if self._sections is None:
+            self._sections = sections.build(self)
+        return self._sections
+
+    def entries(self) -> Iterator[Entry]:
+        """The tables, in stored order."""
+        return (info.table_entry(self, table) for table in self.tables)
+
+    def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
+        """Every broken rule; `quick` leaves the dictionaries' content and the tables' rows alone."""
+        return verify.verify(self, quick, jobs, progress)
 
     # -- metadata section ---------------------------------------------------------------------------------------
 
@@ -185,7 +205,8 @@ class ClpSArchive(RecordArchive):
             raise checks.TOO_LARGE.error(error.message, span=span, expected=error.expected) from error
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
-    def _structure(self, name: str) -> tuple[bytes, Span]:
+    def structure(self, name: str) -> tuple[bytes, Span]:
+        """The decompressed payload of a section that is parsed as a whole, and where it lies."""
         entry = self.file_entry(name)
         data = self.inflate(entry.start, entry.end, self.limits.structure_size)
         return data, self.source.span(entry.start, entry.end).in_payload(0, len(data))
@@ -193,17 +214,17 @@ class ClpSArchive(RecordArchive):
     @cached_property
     def schema_tree(self) -> SchemaTree:
         """The merged parse tree.  Raises CLPS-320, CLPS-321."""
-        return layout.parse_schema_tree(*self._structure("/schema_tree"))[0]
+        return layout.parse_schema_tree(*self.structure("/schema_tree"))[0]
 
     @cached_property
     def schemas(self) -> dict[int, Schema]:
         """Schemas by id, in stored order.  Raises CLPS-330."""
-        return layout.parse_schema_map(*self._structure("/schema_ids"))[0]
+        return layout.parse_schema_map(*self.structure("/schema_ids"))[0]
 
     @cached_property
     def table_metadata(self) -> TableMetadata:
         """Streams and tables.  Raises CLPS-340, CLPS-341."""
-        return layout.parse_table_metadata(*self._structure("/table_metadata"))[0]
+        return layout.parse_table_metadata(*self.structure("/table_metadata"))[0]
 
     @cached_property
     def tables(self) -> list[Table]:
@@ -215,7 +236,8 @@ class ClpSArchive(RecordArchive):
         """Number of records in all tables."""
         return sum(entry.num_messages for entry in self.table_metadata.tables)
 
-    def _dictionary(self, name: str) -> ClpsStrings:
+    def dictionary(self, name: str) -> ClpsStrings:
+        """A dictionary section, read anew.  Raises CLPS-350."""
         entry = self.file_entry(name)
         span = self.source.span(entry.start, entry.end)
         if entry.size < 8:
@@ -245,12 +267,12 @@ class ClpSArchive(RecordArchive):
     @cached_property
     def variables(self) -> ClpsStrings:
         """The variable dictionary: a sequence of byte strings, the id is the position.  Raises CLPS-350."""
-        return self._dictionary("/var.dict")
+        return self.dictionary("/var.dict")
 
     @cached_property
     def log_types(self) -> ClpsStrings:
         """Log types as stored (placeholder bytes, escapes).  Raises CLPS-350."""
-        return self._dictionary("/log.dict")
+        return self.dictionary("/log.dict")
 
     @cached_property
     def array_types(self) -> ClpsStrings:
@@ -258,7 +280,7 @@ class ClpSArchive(RecordArchive):
         names = {entry.name for entry in self.files}
         if "/array.dict" not in names or self.file_entry("/array.dict").size == 0:
             return ClpsStrings(b"", 0)
-        return self._dictionary("/array.dict")
+        return self.dictionary("/array.dict")
 
     @cached_property
     def texts(self) -> Texts:

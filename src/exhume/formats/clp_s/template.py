@@ -298,9 +298,7 @@ class SchemaLayout:
             parent, node = pending.pop()
             inserted[parent].append(node)
 
-    def _members(
-        self, out: list[Token], root: int, inserted: dict[int, list[int]], column_of: dict[int, int]
-    ) -> None:
+    def _members(self, out: list[Token], root: int, inserted: dict[int, list[int]], column_of: dict[int, int]) -> None:
         """Tokens of the members of an object, depth first, in the order they were inserted."""
         tree = self.tree
         stack = [iter(inserted[root])]

@@ -1,0 +1,154 @@
+"""What `info()` tells about a clp-s archive."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from exhume.archive import Entry, Info
+from exhume.errors import ExhumeError
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.layout import TimestampRange
+    from exhume.formats.clp_s.reader import ClpSArchive
+    from exhume.formats.clp_s.tables import Table
+
+
+@dataclass(frozen=True, slots=True)
+class ClpSInfo(Info):
+    """Versions, sizes, counts, time ranges and ingestion units of one archive.
+
+    `problems` lists what could not be read; the counts behind it are None then.
+    """
+
+    version: str
+    original_size: int
+    archive_size: int
+    metadata_size: int
+    num_records: int | None
+    num_schemas: int | None
+    num_nodes: int | None
+    num_tables: int | None
+    num_streams: int | None
+    tables_size: int | None
+    log_order: bool | None
+    timestamp_ranges: Sequence[Mapping[str, Any]]
+    timestamp_patterns: Mapping[str, str]
+    ingestion_units: Sequence[Mapping[str, Any]]
+    packets: Sequence[str]
+    problems: Sequence[str]
+
+    @property
+    def ratio(self) -> float | None:
+        """Original bytes per archive byte."""
+        return round(self.original_size / self.archive_size, 3) if self.archive_size else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The documented JSON of `exhume info --json`."""
+        return {
+            "version": self.version,
+            "original_size": self.original_size,
+            "archive_size": self.archive_size,
+            "ratio": self.ratio,
+            "metadata_size": self.metadata_size,
+            "records": self.num_records,
+            "tables": self.num_tables,
+            "streams": self.num_streams,
+            "schemas": self.num_schemas,
+            "nodes": self.num_nodes,
+            "tables_size": self.tables_size,
+            "log_order": self.log_order,
+            "timestamp_ranges": list(self.timestamp_ranges),
+            "timestamp_patterns": dict(self.timestamp_patterns),
+            "ingestion_units": list(self.ingestion_units),
+            "packets": list(self.packets),
+            "problems": list(self.problems),
+        }
+
+
+def collect(archive: ClpSArchive) -> ClpSInfo:
+    """The info of an archive; what is damaged is listed and left out."""
+    problems: list[str] = []
+
+    def attempt(get: Any, default: Any = None) -> Any:
+        try:
+            return get()
+        except ExhumeError as error:
+            problems.append(str(error))
+            return default
+
+    header = archive.header
+    packets = attempt(lambda: [packet.name for packet in archive.packets], [])
+    metadata = attempt(lambda: archive.table_metadata) if packets else None
+    return ClpSInfo(
+        version=header.version_text,
+        original_size=header.original_size,
+        archive_size=header.archive_size,
+        metadata_size=header.metadata_size,
+        num_records=archive.num_messages if metadata else None,
+        num_schemas=attempt(lambda: len(archive.schemas)) if packets else None,
+        num_nodes=attempt(lambda: len(archive.schema_tree)) if packets else None,
+        num_tables=len(metadata.tables) if metadata else None,
+        num_streams=len(metadata.streams) if metadata else None,
+        tables_size=sum(stream.size for stream in metadata.streams) if metadata else None,
+        log_order=attempt(lambda: archive.schema_tree.log_event_idx is not None) if packets else None,
+        timestamp_ranges=attempt(lambda: [range_dict(archive, r) for r in archive.timestamp_ranges], []),
+        timestamp_patterns=attempt(
+            lambda: {
+                str(ident): text.decode("utf-8", "backslashreplace")
+                for ident, text in sorted(archive.timestamp_dictionary.patterns.items())
+            },
+            {},
+        ),
+        ingestion_units=attempt(
+            lambda: [{"start": r.start, "end": r.end, **r.properties} for r in archive.range_index], []
+        ),
+        packets=packets,
+        problems=list(dict.fromkeys(problems)),
+    )
+
+
+def range_dict(archive: ClpSArchive, found: TimestampRange) -> dict[str, Any]:
+    """A timestamp range with its bounds as stored and, where the unit is known, as UTC text."""
+    out: dict[str, Any] = {
+        "key": found.key.decode("utf-8", "backslashreplace"),
+        "nodes": sorted(found.column_ids),
+        "begin": found.begin,
+        "end": found.end,
+    }
+    if archive.header.has_nanosecond_timestamps and found.encoding == 1:
+        out["unit"] = "ms"
+        out["begin_utc"], out["end_utc"] = utc_text(found.begin), utc_text(found.end)
+    return out
+
+
+def utc_text(milliseconds: float | None) -> str | None:
+    """Epoch milliseconds as ISO 8601, None outside the years 1 to 9999."""
+    if milliseconds is None:
+        return None
+    try:
+        moment = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC) + datetime.timedelta(milliseconds=milliseconds)
+    except (OverflowError, ValueError):
+        return None
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def table_entry(archive: ClpSArchive, table: Table) -> Entry:
+    """The listing of one table: place, size, schema, rows and column paths."""
+    details: dict[str, Any] = {
+        "records": table.num_messages,
+        "schema": table.schema_id,
+        "stream": table.entry.stream_id,
+        "stream_offset": table.entry.start,
+    }
+    offset = None
+    try:
+        if table.entry.problem is not None:
+            raise table.entry.problem
+        offset = archive.stream_span(table.entry.stream_id).start
+        details["columns"] = [archive.schema_tree.path_text(spec.node) for spec in table.layout.columns]
+    except ExhumeError as error:
+        details["problem"] = str(error)
+    return Entry("table", None, table.index, offset, table.size, None, details=details)

@@ -1,0 +1,148 @@
+"""A clp-s archive as a section map: header, metadata, the sections of the files part, streams and tables inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from exhume.errors import ExhumeError
+from exhume.formats.clp_s.layout import HEADER_SIZE, FileEntry
+from exhume.sections import Section, SectionKind, SectionMap
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.reader import ClpSArchive
+    from exhume.formats.clp_s.tables import Table
+
+PAYLOAD_SCHEMAS = {
+    "/schema_tree": "clp_s_schema_tree",
+    "/schema_ids": "clp_s_schema_ids",
+    "/table_metadata": "clp_s_table_metadata",
+    "/var.dict": "clp_s_dictionary_entries",
+    "/log.dict": "clp_s_dictionary_entries",
+    "/array.dict": "clp_s_dictionary_entries",
+}
+DICTIONARIES = ("/var.dict", "/log.dict", "/array.dict")
+TABLE_SECTIONS = ("/0", "/tables")
+
+
+def build(archive: ClpSArchive) -> SectionMap:
+    """The map of an archive; where a damaged part hides what lies in it, its bytes stay one unread section or a gap."""
+    return SectionMap([(archive.source, list(_sections(archive)))])
+
+
+def _sections(archive: ClpSArchive) -> Iterator[Section]:
+    span = archive.source.span
+    yield Section("header", span(0, HEADER_SIZE), schema="clp_s::header")
+    stop = min(archive.header.files_base, archive.source.size)
+    yield Section(
+        "metadata",
+        span(HEADER_SIZE, stop),
+        codec="zstd",
+        schema="zstd_frame",
+        payload_schema="clp_s_metadata",
+        load=lambda: archive.metadata_payload,
+    )
+    try:
+        files = archive.files
+    except ExhumeError as error:
+        if archive.end > stop:
+            yield Section("files", span(stop, archive.end), SectionKind.UNREAD, note=str(error))
+        return
+    seen: set[str] = set()
+    for entry in files:
+        if entry.name in archive.section_problems or entry.start > archive.source.size:
+            continue
+        name = entry.name if entry.name not in seen else f"{entry.name}@{entry.start}"
+        seen.add(name)
+        yield _section(archive, name, entry)
+        if name in TABLE_SECTIONS:
+            yield from _streams(archive, name)
+
+
+def _section(archive: ClpSArchive, name: str, entry: FileEntry) -> Section:
+    stop = min(entry.end, archive.source.size)
+    span = archive.source.span(entry.start, stop)
+    if name in TABLE_SECTIONS:
+        return Section(name, span, SectionKind.DATA, codec="zstd", schema="zstd_frame", load=_streams_loader(archive))
+    if name not in PAYLOAD_SCHEMAS:
+        return Section(name, span, SectionKind.DATA, note="a section that no known version writes")
+    schema, head = "zstd_frame", 0
+    kind = SectionKind.STRUCTURE
+    if name in DICTIONARIES:
+        schema, head, kind = "clp_s_dictionary", 8, SectionKind.DATA
+    return Section(
+        name,
+        span,
+        kind,
+        codec="zstd",
+        schema=schema,
+        payload_schema=PAYLOAD_SCHEMAS[name],
+        load=_loader(archive, entry.start + head, entry.end),
+    )
+
+
+def _loader(archive: ClpSArchive, start: int, stop: int) -> Callable[[], bytes]:
+    return lambda: archive.inflate(start, stop, archive.limits.payload_size) if stop > start else b""
+
+
+def _streams_loader(archive: ClpSArchive) -> Callable[[], bytes]:
+    def load() -> bytes:
+        total = sum(stream.size for stream in archive.table_metadata.streams)
+        archive.limits.check("payload_size", total)
+        return b"".join(archive.stream_payload(index) for index in range(len(archive.table_metadata.streams)))
+
+    return load
+
+
+def _streams(archive: ClpSArchive, parent: str) -> Iterator[Section]:
+    try:
+        metadata = archive.table_metadata
+    except ExhumeError:
+        return
+    tables: dict[int, list[Table]] = {}
+    for table in archive.tables:
+        if table.entry.problem is None:
+            tables.setdefault(table.entry.stream_id, []).append(table)
+    for index, stream in enumerate(metadata.streams):
+        try:
+            span = archive.stream_span(index)
+        except ExhumeError:
+            continue
+        if span.end - archive.source.origin > archive.source.size:
+            continue
+        name = f"stream-{index}"
+        yield Section(
+            name,
+            span,
+            SectionKind.DATA,
+            codec="zstd",
+            schema="zstd_frame",
+            payload_size=stream.size,
+            load=_stream_loader(archive, index),
+            parent=parent,
+            note=f"{len(tables.get(index, ()))} tables",
+        )
+        for table in tables.get(index, ()):
+            yield _table(table, name)
+
+
+def _stream_loader(archive: ClpSArchive, index: int) -> Callable[[], bytes]:
+    return lambda: archive.stream_payload(index)[: archive.table_metadata.streams[index].size]
+
+
+def _table(table: Table, parent: str) -> Section:
+    try:
+        types = [spec.type for spec in table.layout.columns]
+    except ExhumeError as error:
+        return Section(f"table-{table.index}", table.span, SectionKind.UNREAD, parent=parent, note=str(error))
+    return Section(
+        f"table-{table.index}",
+        table.span,
+        SectionKind.DATA,
+        payload_schema="clp_s_table",
+        payload_args=(table.num_messages, types),
+        payload_size=table.size,
+        load=lambda: bytes(table.load().data),
+        parent=parent,
+        note=f"{table.num_messages} records of schema {table.schema_id}",
+    )

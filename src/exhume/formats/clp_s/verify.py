@@ -1,0 +1,309 @@
+"""The walk that checks every section of an archive and every reference between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from exhume import codecs
+from exhume.archive import Progress
+from exhume.errors import ExhumeError, Span
+from exhume.findings import Finding
+from exhume.formats.clp_s import checks, layout
+from exhume.formats.clp_s.layout import COLUMN_TYPES, KNOWN_VERSIONS, NodeType, PacketType
+from exhume.parallel import map_ordered
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.kernel import ClpsStrings
+    from exhume.formats.clp_s.reader import ClpSArchive
+    from exhume.formats.clp_s.tables import Table
+
+
+def verify(archive: ClpSArchive, quick: bool, jobs: int, progress: Progress) -> Iterator[Finding]:
+    """Every broken rule, in file order as far as possible; see `Archive.verify`."""
+    yield from _header(archive)
+    try:
+        archive.metadata_payload  # noqa: B018 - reads it
+        yield from _metadata(archive)
+        files = archive.files
+    except ExhumeError as error:
+        yield Finding.from_error(error)
+        return
+    for name in layout.SECTION_NAMES:
+        try:
+            archive.file_entry(name)
+        except ExhumeError as error:
+            yield Finding.from_error(error)
+    for entry in files:
+        if entry.name not in archive.section_problems and entry.end <= archive.source.size:
+            yield from _frames(archive, entry.name, entry.start, entry.end)
+    yield from _structures(archive)
+    if not quick:
+        yield from _dictionaries(archive)
+    yield from _tables(archive, quick, jobs, progress)
+    yield from _ranges(archive)
+
+
+def _header(archive: ClpSArchive) -> Iterator[Finding]:
+    header, source = archive.header, archive.source
+    if header.version not in KNOWN_VERSIONS:
+        yield checks.UNKNOWN_VERSION.finding(
+            span=source.span(4, 8), field_path="header.version", actual=header.version_text
+        )
+    if any(header.reserved):
+        yield checks.RESERVED_NOT_ZERO.finding(span=source.span(24, 64), field_path="header.reserved1")
+    if header.archive_size > source.size:
+        yield checks.FILE_TOO_SHORT.finding(
+            span=source.span(source.size, source.size),
+            field_path="header.len_archive",
+            expected=f"{header.archive_size} bytes",
+            actual=f"{source.size} bytes",
+        )
+    elif header.archive_size < source.size:
+        yield checks.TRAILING_BYTES.finding(
+            span=source.span(header.archive_size, source.size),
+            field_path="header.len_archive",
+            expected=f"{header.archive_size} bytes",
+            actual=f"{source.size} bytes",
+        )
+
+
+def _metadata(archive: ClpSArchive) -> Iterator[Finding]:
+    data = archive.metadata_payload
+    span = archive.metadata_span.in_payload(0, len(data))
+    yield from _frames(archive, "metadata", layout.HEADER_SIZE, archive.header.files_base)
+    _, end = layout.parse_packets(data, span)
+    if end < len(data):
+        yield checks.TRAILING_PAYLOAD.finding("metadata", span=span.sub(end, len(data)))
+    try:
+        dictionary = archive.timestamp_dictionary
+        for problem in archive.patterns.problems.values():
+            yield Finding.from_error(problem)
+        nodes = len(archive.schema_tree)
+        for found in dictionary.ranges:
+            for node in found.column_ids:
+                if not 0 <= node < nodes:
+                    yield checks.BAD_TIMESTAMP_NODE.finding(
+                        span=dictionary.span, expected=f"0 to {nodes - 1}", actual=node
+                    )
+    except ExhumeError as error:
+        yield Finding.from_error(error)
+
+
+def _frames(archive: ClpSArchive, name: str, start: int, end: int) -> Iterator[Finding]:
+    """Whether the zstd frames of a section end where the section does."""
+    if name in ("/0", "/tables") or (name != "metadata" and name not in layout.SECTION_NAMES):
+        return  # streams are checked one by one; nothing is known about other sections
+    start += 8 if name.endswith(".dict") else 0
+    if start >= end:
+        return
+    stored = archive.source.read_at(start, end - start)
+    last = 0
+    try:
+        for _, stop, _ in codecs.zstd_frames(stored, max_size=archive.limits.payload_size):
+            last = stop
+    except ExhumeError as error:
+        if last:
+            yield checks.TRAILING_PAYLOAD.finding(
+                f"{name}: not a zstd frame", span=archive.source.span(start + last, end)
+            )
+        else:
+            yield checks.BAD_FRAME.finding(
+                f"{name}: {error.message}", span=archive.source.span(start, end), actual=error.actual
+            )
+
+
+def _structures(archive: ClpSArchive) -> Iterator[Finding]:
+    """Schema tree, schema map, table metadata: parsed to their end."""
+    try:
+        data, span = archive.structure("/schema_tree")
+        tree, end = layout.parse_schema_tree(data, span)
+        if end < len(data):
+            yield checks.TRAILING_PAYLOAD.finding("/schema_tree", span=span.sub(end, len(data)))
+        for position in tree.repeated:
+            yield checks.REPEATED_NODE.finding(span=span, field_path=f"nodes[{position}]")
+        for node, node_type in enumerate(tree.types):
+            if node_type not in NodeType.__members__.values() or node_type == NodeType.UNKNOWN:
+                yield checks.UNKNOWN_NODE_TYPE.finding(span=span, field_path=f"nodes[{node}].type", actual=node_type)
+        for node, key in enumerate(tree.keys):
+            if not _is_utf8(key):
+                yield checks.NOT_UTF8.finding("key", span=span, field_path=f"nodes[{node}].key", actual=key)
+                break
+        if tree.object_root is None:
+            yield checks.NO_ROOT.finding(span=span)
+        yield from _hidden(archive)
+    except ExhumeError as error:
+        yield Finding.from_error(error)
+    try:
+        data, span = archive.structure("/schema_ids")
+        schemas, repeated, end = layout.parse_schema_map(data, span)
+        if end < len(data):
+            yield checks.TRAILING_PAYLOAD.finding("/schema_ids", span=span.sub(end, len(data)))
+        for schema_id in repeated:
+            yield checks.REPEATED_SCHEMA.finding(span=span, actual=schema_id)
+        for schema in schemas.values():
+            try:
+                archive.schema_layout(schema)
+            except ExhumeError as error:
+                yield Finding.from_error(error)
+    except ExhumeError as error:
+        yield Finding.from_error(error)
+    try:
+        data, span = archive.structure("/table_metadata")
+        _, end = layout.parse_table_metadata(data, span)
+        if end < len(data):
+            yield checks.TRAILING_PAYLOAD.finding("/table_metadata", span=span.sub(end, len(data)))
+    except ExhumeError as error:
+        yield Finding.from_error(error)
+
+
+def _hidden(archive: ClpSArchive) -> Iterator[Finding]:
+    tree = archive.schema_tree
+    for node in tree.children[layout.ROOT]:
+        if node == tree.object_root or tree.types[node] == NodeType.METADATA:
+            continue
+        if tree.types[node] in COLUMN_TYPES or tree.children[node]:
+            yield checks.HIDDEN_DATA.finding(
+                span=archive.section_span("/schema_tree"), field_path=f"nodes[{node}]", actual=tree.keys[node]
+            )
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _dictionaries(archive: ClpSArchive) -> Iterator[Finding]:
+    for name in ("/var.dict", "/log.dict", "/array.dict"):
+        try:
+            entry = archive.file_entry(name)
+            found: ClpsStrings = archive.dictionary(name)
+        except ExhumeError as error:
+            yield Finding.from_error(error)
+            continue
+        span = archive.source.span(entry.start, entry.end)
+        payload = archive.inflate(entry.start + 8, entry.end, archive.limits.payload_size) if entry.size > 8 else b""
+        if found.end < len(payload):
+            where = span.sub(8, span.size).in_payload(found.end, len(payload))
+            yield checks.TRAILING_PAYLOAD.finding(name, span=where, actual=f"{len(payload) - found.end} bytes")
+        seen: set[bytes] = set()
+        for index, text in enumerate(found):
+            if text in seen:
+                yield checks.REPEATED_ENTRY.finding(name, span=span, field_path=f"entries[{index}]", actual=text)
+                break
+            seen.add(text)
+        for index, text in enumerate(found):
+            if not text.isascii() and not _is_utf8(text):
+                yield checks.NOT_UTF8.finding(name, span=span, field_path=f"entries[{index}]", actual=text)
+                break
+
+
+def _tables(archive: ClpSArchive, quick: bool, jobs: int, progress: Progress) -> Iterator[Finding]:
+    try:
+        tables = archive.tables
+    except ExhumeError:
+        return  # reported with the structures
+    if not tables:
+        yield checks.NO_TABLES.finding(span=archive.section_span("/table_metadata"))
+    previous = 0
+    for table in tables:
+        if table.entry.stream_id < previous and table.entry.problem is None:
+            yield checks.STREAM_ORDER.finding(
+                span=archive.section_span("/table_metadata"), field_path=f"tables[{table.index}].stream_id"
+            )
+        previous = max(previous, table.entry.stream_id)
+    yield from _streams(archive, quick)
+    total = archive.num_messages
+    done = 0
+    for table, findings in zip(tables, map_ordered(lambda t: _table(t, quick), tables, jobs), strict=True):
+        yield from findings
+        done += table.num_messages
+        progress(done, total, "records")
+
+
+def _streams(archive: ClpSArchive, quick: bool) -> Iterator[Finding]:
+    """Streams follow each other without gaps, and each is one or more whole frames of the stated size."""
+    streams = archive.table_metadata.streams
+    for index, stream in enumerate(streams):
+        try:
+            span = archive.stream_span(index)
+            if index == 0 and stream.offset:
+                yield checks.BAD_STREAM_OFFSET.finding(
+                    "stream 0 does not start the section", span=span, expected=0, actual=stream.offset
+                )
+            if quick or span.end - archive.source.origin > archive.source.size or not span.size:
+                continue
+            stored = archive.source.read_at(span.start - archive.source.origin, span.size)
+        except ExhumeError as error:
+            yield Finding.from_error(error)
+            continue
+        last, size = 0, 0
+        try:
+            for _, stop, part in codecs.zstd_frames(stored, max_size=archive.limits.payload_size):
+                last = stop
+                size += len(part)
+        except ExhumeError as error:
+            if last:
+                yield checks.TRAILING_PAYLOAD.finding(
+                    f"stream {index}: not a zstd frame", span=span.sub(last, span.size)
+                )
+            else:
+                yield checks.BAD_FRAME.finding(f"stream {index}: {error.message}", span=span, actual=error.actual)
+                continue
+        if size != stream.size:
+            yield checks.BAD_STREAM_SIZE.finding(
+                f"stream {index}", span=span, expected=f"{stream.size} bytes", actual=f"{size} bytes"
+            )
+
+
+def _table(table: Table, quick: bool) -> list[Finding]:
+    """Structure and every reference of one table."""
+    findings: list[Finding] = []
+    try:
+        if quick:
+            if table.entry.problem is not None:
+                raise table.entry.problem
+            table.layout  # noqa: B018 - works it out
+            return findings
+        data = table.load()
+        findings += [Finding.from_error(error) for error in data.iter_faults()]
+        idx = data.log_event_idx
+        if idx is not None:
+            values = idx.cast("B").cast("q")
+            for row in range(1, len(values)):
+                if values[row] <= values[row - 1]:
+                    findings.append(checks.LOG_ORDER.finding(f"row {row}", span=table.span, actual=values[row]))
+                    break
+    except ExhumeError as error:
+        findings.append(Finding.from_error(error))
+    return findings
+
+
+def _ranges(archive: ClpSArchive) -> Iterator[Finding]:
+    """Range index: order, overlap and bounds against the number of records."""
+    try:
+        ranges = archive.range_index
+        total = archive.num_messages
+        found = archive.packets_of(PacketType.RANGE_INDEX)
+    except ExhumeError as error:
+        yield Finding.from_error(error)
+        return
+    if not found:
+        return
+    span: Span = found[0].span
+    at = 0
+    for index, entry in enumerate(ranges):
+        if entry.start < at:
+            yield checks.RANGE_ORDER.finding(
+                span=span, field_path=f"ranges[{index}]", expected=f"from {at} on", actual=entry.start
+            )
+        elif entry.start > at:
+            yield checks.RANGE_COVERAGE.finding(
+                "records between ranges", span=span, field_path=f"ranges[{index}]", expected=at, actual=entry.start
+            )
+        at = max(at, entry.end)
+    if at != total:
+        yield checks.RANGE_COVERAGE.finding(span=span, expected=f"{total} records", actual=f"{at} records")

@@ -1,0 +1,54 @@
+"""Real archives read to the exact text of `clp-s x`, and the reader's nouns on them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exhume.errors import ExhumeError
+from exhume.formats.clp_s.reader import ClpSArchive, open_archive
+from exhume.source import FileSource
+
+
+def cases(root: Path) -> list[Path]:
+    """Sample folders that hold at least one archive."""
+    return sorted(meta.parent for meta in root.glob("clp_s/*/*/meta.json") if list(meta.parent.glob("*.clps")))
+
+
+def open_all(case: Path) -> tuple[dict[str, Any], list[ClpSArchive]]:
+    meta = json.loads((case / "meta.json").read_text())
+    return meta, [open_archive(FileSource(case / item["file"])) for item in meta["archives"]]
+
+
+@pytest.mark.parametrize("ordered", [False, True], ids=["tables", "ordered"])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_prints_what_upstream_prints(shared_samples: Path, ordered: bool, jobs: int) -> None:
+    seen = 0
+    for case in cases(shared_samples):
+        meta, archives = open_all(case)
+        if any(item["x"]["rc"] for item in meta["archives"]):
+            continue
+        expected = (case / ("expected.ordered.jsonl" if ordered else "expected.jsonl")).read_bytes()
+        text = b"".join(chunk for a in archives for chunk in a.json_chunks(ordered=ordered, jobs=jobs))
+        assert text == expected, case
+        if jobs == 1:
+            assert b"".join(line for a in archives for line in a.json_lines(ordered=ordered)) == expected, case
+        seen += 1
+    assert seen > 60
+
+
+def test_what_upstream_cannot_read_is_read_or_refused_with_a_reason(shared_samples: Path) -> None:
+    for case in cases(shared_samples):
+        meta, archives = open_all(case)
+        if not any(item["x"]["rc"] for item in meta["archives"]):
+            continue
+        if case.name == "empty":
+            assert [list(a.json_chunks()) for a in archives] == [[]]
+        else:
+            with pytest.raises(ExhumeError) as caught:
+                list(archives[0].json_chunks())
+            assert caught.value.code.startswith("CLPS-")
+            assert caught.value.span is not None
