@@ -5,7 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.setup-stamp
 KSTAMP := $(VENV)/.kernel-stamp
-PYX    := $(wildcard src/exhume/_kernel.pyx)
+PYX    := $(wildcard src/exhume/_kernel*.pyx src/exhume/_kernel*.pxi)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # What runs the tools that need only the standard library: the project's own Python when it is there.
 ANYPY   = $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))
