@@ -51,14 +51,20 @@ class AtomicFile:
         self.file: BinaryIO = os.fdopen(fd, "w+b", buffering=STREAM_CHUNK)
         self._done = False
 
-    def commit(self) -> None:
-        """Flushes to disk and gives the file its name; harmless to repeat."""
-        if self._done:
+    def seal(self) -> None:
+        """Flushes to disk and closes, but leaves the temporary name (several files to be named together)."""
+        if self.file.closed:
             return
         self.file.flush()
         os.fchmod(self.file.fileno(), 0o666 & ~_umask())
         os.fsync(self.file.fileno())
         self.file.close()
+
+    def commit(self) -> None:
+        """Flushes to disk and gives the file its name; harmless to repeat."""
+        if self._done:
+            return
+        self.seal()
         put_in_place(self._temporary, self.path, overwrite=self.overwrite)
         self._done = True
         sync_directory(self.path.parent)
@@ -367,6 +373,29 @@ def copy_range(source: Source, start: int, end: int, out_fd: int) -> None:
         start += at - (source.origin + start)
     for chunk in source.chunks(start, end):
         _write_all(out_fd, chunk)
+
+
+def copy_between(in_fd: int, out_fd: int, size: int, offset: int | None = None) -> int:
+    """Appends up to `size` bytes of one file to another, at the latter's position; returns how many there were.
+
+    Reads from `offset`, or from the former's position (which then moves).  In the kernel where the system can.
+    """
+    done = 0
+    if offset is None:
+        offset = os.lseek(in_fd, 0, os.SEEK_CUR)
+    for copier in (_kernel_copy, _kernel_send):
+        try:
+            while done < size and (step := copier(in_fd, out_fd, offset + done, min(size - done, 1 << 30))):
+                done += step
+        except (OSError, AttributeError) as error:
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                raise
+            continue
+        break
+    while done < size and (data := os.pread(in_fd, min(STREAM_CHUNK, size - done), offset + done)):
+        _write_all(out_fd, data)
+        done += len(data)
+    return done
 
 
 def _kernel_copy(in_fd: int, out_fd: int, offset: int, count: int) -> int:

@@ -12,8 +12,8 @@ FORMAT = Format(
     signatures=(Signature(b'{"format_version":"1.0","files":{', note="start of the index, behind the data"),),
     probe="probe:probe",
     open="reader:open_archive",
-    create=None,
+    create="writer:create",
     salvage=None,
     locate=None,
-    cli=None,
+    cli="cli",
 )

@@ -8,10 +8,11 @@ makes: names as they were added, but integer-like ones first, in numeric order; 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Literal
 
-from exhume.formats.caf.canonical import PREFIX, SUFFIX
+from exhume.formats.caf.canonical import PREFIX, PUNCTUATION, SUFFIX
 
 IndexOrder = Literal["sorted", "insertion"]
 ORDERS: tuple[IndexOrder, ...] = ("sorted", "insertion")
@@ -23,6 +24,10 @@ _TS = str.maketrans(_CONTROLS | _SHORT | {"\b": "\\b", "\f": "\\f"})
 _GO_SPECIAL = re.compile('[\x00-\x1f"\\\\<>&\u2028\u2029\ud800-\udfff]')
 _TS_SPECIAL = re.compile('[\x00-\x1f"\\\\\ud800-\udfff]')
 _LONE = re.compile("[\ud800-\udfff]")
+_BAD_BYTE = re.compile("[\udc80-\udcff]")
+
+NO_RAW: Mapping[str, bytes] = MappingProxyType({})
+"""No names that were not UTF-8."""
 
 MAX_ARRAY_INDEX = 4294967294
 """Names that are canonical integers up to this come first in a JavaScript object."""
@@ -76,23 +81,46 @@ def insertion_order(names: Iterable[str]) -> list[str]:
     return sorted(integers, key=int) + others
 
 
-def order_names(names: Iterable[str], order: IndexOrder) -> list[str]:
-    """Names in the order of the index."""
-    return sorted(names, key=sort_key) if order == "sorted" else insertion_order(names)
+def order_names(names: Iterable[str], order: IndexOrder, raw: Mapping[str, bytes] = NO_RAW) -> list[str]:
+    """Names in the order of the index; `raw` has the original bytes of those that are not UTF-8."""
+    if order == "insertion":
+        return insertion_order(names)
+    return sorted(names, key=(lambda name: raw.get(name) or sort_key(name)) if raw else sort_key)
 
 
-def iter_index(files: Mapping[str, tuple[int, int]], order: IndexOrder = "sorted") -> Iterable[bytes]:
-    """The index text in pieces; `files` maps names to half-open ranges, in the order of adding."""
+def spell_raw(name: bytes) -> bytes:
+    """A name that is not UTF-8, as Go spells it: the escape of U+FFFD for each bad byte."""
+    text = name.decode("utf-8", "surrogateescape").translate(_GO)
+    return _BAD_BYTE.sub("\\\\ufffd", text).encode("utf-8")
+
+
+def iter_index(
+    files: Mapping[str, tuple[int, int]], order: IndexOrder = "sorted", raw: Mapping[str, bytes] = NO_RAW
+) -> Iterator[bytes]:
+    """The index text in pieces.
+
+    `files` maps names to half-open ranges, in the order of adding; `raw` maps names that were not UTF-8 to their
+    original bytes.
+    """
     escape = ESCAPES[order]
-    yield PREFIX
-    comma = b""
-    for name in order_names(files, order):
+    if order == "insertion":
+        raw = NO_RAW
+    lead = PREFIX
+    for name in order_names(files, order, raw):
         start, end = files[name]
-        yield b'%b"%b":{"start_byte":%d,"end_byte":%d}' % (comma, escape(name), start, end)
-        comma = b","
-    yield SUFFIX
+        spelled = spell_raw(raw[name]) if name in raw else escape(name)
+        yield b'%b"%b":{"start_byte":%d,"end_byte":%d}' % (lead, spelled, start, end)
+        lead = b","
+    yield SUFFIX if lead == b"," else PREFIX + SUFFIX
 
 
-def build_index(files: Mapping[str, tuple[int, int]], order: IndexOrder = "sorted") -> bytes:
+def build_index(
+    files: Mapping[str, tuple[int, int]], order: IndexOrder = "sorted", raw: Mapping[str, bytes] = NO_RAW
+) -> bytes:
     """The index text as one piece; see `iter_index`."""
-    return b"".join(iter_index(files, order))
+    return b"".join(iter_index(files, order, raw))
+
+
+def entry_size(spelled: int, start: int, end: int) -> int:
+    """Bytes that one entry adds to the index, its comma included; `spelled` is the size of the escaped name."""
+    return spelled + PUNCTUATION + len(str(start)) + len(str(end))

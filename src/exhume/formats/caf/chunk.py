@@ -1,0 +1,161 @@
+"""One chunk being written: data as they come, then index and footer.  Policy (names, roll-over) is the writer's."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from exhume.archive import Progress
+from exhume.errors import WriterError
+from exhume.formats.caf.build import IndexOrder, entry_size, iter_index
+from exhume.formats.caf.layout import FOOTER_SIZE, MAX_INDEX, MIN_INDEX, build_footer
+from exhume.formats.caf.names import MemberName
+from exhume.output import AtomicFile, copy_between
+from exhume.source import STREAM_CHUNK
+
+BUFFER = 1 << 20
+"""Small members are collected up to this many bytes before they are written."""
+
+DIGEST_WINDOW = 64 << 10
+"""Bytes at the end of a chunk whose SHA-256 identifies it: always the footer, and all of most indexes."""
+
+
+class Chunk:
+    """An `AtomicFile` with members; keeps its own position, so that a failed member can be taken back."""
+
+    def __init__(self, path: Path, *, order: IndexOrder, limit: int, max_index: int, overwrite: bool) -> None:
+        self.path = path
+        self.order: IndexOrder = order
+        self.limit = limit
+        self.max_index = min(max_index, MAX_INDEX)
+        self.files: dict[str, tuple[int, int]] = {}
+        self.raw: dict[str, bytes] = {}
+        self.position = 0
+        self.dead = 0
+        """Bytes of the data section that no member covers."""
+        self.index_size = MIN_INDEX
+        """Bytes that the index will take, were it written now."""
+        self.size = 0
+        self.tail_sha256 = ""
+        self._spelled: dict[str, int] = {}
+        self._atomic = AtomicFile(path, overwrite=overwrite)
+        self._fd = self._atomic.file.fileno()
+        self._buffer: list[bytes] = []
+        self._held = 0
+
+    # -- sizes
+
+    def index_size_with(self, name: MemberName, start: int, end: int) -> int:
+        """Bytes of the index after `name` is added at `[start, end)`."""
+        size = self.index_size + entry_size(name.spelled, start, end)
+        old = self.files.get(name.text)
+        if old is not None:
+            size -= entry_size(self._spelled[name.text], *old)
+        elif not self.files:
+            size -= 1  # no comma before the first entry
+        return size
+
+    def fits(self, name: MemberName, size: int) -> bool:
+        """Whether a member of `size` bytes leaves the chunk, index and footer included, within its limits."""
+        return self.fits_at(name, self.position, size)
+
+    def fits_at(self, name: MemberName, start: int, size: int) -> bool:
+        """`fits` for a member that starts at `start`."""
+        index = self.index_size_with(name, start, start + size)
+        return index <= self.max_index and start + size + index + FOOTER_SIZE <= self.limit
+
+    # -- data
+
+    def write(self, data: bytes) -> None:
+        """Appends bytes to the data section."""
+        self.position += len(data)
+        self._held += len(data)
+        self._buffer.append(data)
+        if self._held >= BUFFER:
+            self.flush()
+
+    def flush(self) -> None:
+        """Hands collected bytes to the system."""
+        if self._held:
+            view = memoryview(self._buffer[0] if len(self._buffer) == 1 else b"".join(self._buffer))
+            self._buffer.clear()
+            self._held = 0
+            while view:
+                view = view[os.write(self._fd, view) :]
+
+    def copy_from(self, fd: int, size: int, offset: int | None = None) -> int:
+        """Appends up to `size` bytes of another file inside the kernel where it can; returns how many came."""
+        self.flush()
+        done = copy_between(fd, self._fd, size, offset)
+        self.position += done
+        return done
+
+    def read_back(self, start: int, end: int) -> Iterable[bytes]:
+        """Bytes of the data section that were written before."""
+        self.flush()
+        for at in range(start, end, STREAM_CHUNK):
+            yield os.pread(self._fd, min(STREAM_CHUNK, end - at), at)
+
+    def take_back(self, start: int) -> None:
+        """Forgets everything from `start` on (a member that failed half-way)."""
+        self.flush()
+        os.ftruncate(self._fd, start)
+        os.lseek(self._fd, start, os.SEEK_SET)
+        self.position = start
+
+    def move_tail(self, start: int, other: Chunk) -> None:
+        """Moves the bytes from `start` on to the end of another chunk."""
+        self.flush()
+        size = self.position - start
+        if other.copy_from(self._fd, size, start) != size:
+            raise WriterError("the temporary file shrank while it was written", format="caf")
+        self.take_back(start)
+
+    def add(self, name: MemberName, start: int) -> None:
+        """Enters what lies between `start` and the current position as a member."""
+        end = self.position
+        self.index_size = self.index_size_with(name, start, end)
+        old = self.files.get(name.text)
+        if old is not None:
+            self.dead += old[1] - old[0]
+        self.files[name.text] = (start, end)
+        self._spelled[name.text] = name.spelled
+        if name.raw is not None:
+            self.raw[name.text] = name.raw
+        elif old is not None:
+            self.raw.pop(name.text, None)
+
+    # -- the end
+
+    def seal(self, progress: Progress) -> None:
+        """Writes index and footer, flushes to disk, closes; the file still has its temporary name."""
+        self.flush()
+        data_size = self.position
+        for number, piece in enumerate(iter_index(self.files, self.order, self.raw)):
+            self.write(piece)
+            if number % 65536 == 65535:
+                progress(number, len(self.files), "entries")
+        index_size = self.position - data_size
+        if index_size != self.index_size or index_size > self.max_index:
+            raise WriterError(
+                "the index came out larger than the footer can say",
+                format="caf",
+                expected=f"{self.index_size} bytes",
+                actual=f"{index_size} bytes",
+            )
+        self.write(build_footer(index_size))
+        self.flush()
+        self.size = self.position
+        window = min(DIGEST_WINDOW, self.size)
+        self.tail_sha256 = hashlib.sha256(os.pread(self._fd, window, self.size - window)).hexdigest()
+        self._atomic.seal()
+
+    def commit(self) -> None:
+        """Gives a sealed chunk its name."""
+        self._atomic.commit()
+
+    def abort(self) -> None:
+        """Removes the temporary file."""
+        self._atomic.abort()

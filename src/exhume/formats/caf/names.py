@@ -1,0 +1,61 @@
+"""Names on their way into an index: text is kept exactly, file system bytes that are not UTF-8 become U+FFFD.
+
+CAF has no other place for them.  How many signs come out differs between the reference writers, and exhume does what
+the chosen index order's writer does: Go (`sorted`) writes one per bad byte, as the escape `\\ufffd`, and sorts by the
+original bytes; JavaScript (`insertion`) decodes to one per bad sequence, written literally.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from exhume.errors import WriterError, shorten
+from exhume.formats.caf.build import ESCAPES, IndexOrder, spell_raw
+from exhume.limits import DEFAULT_LIMITS
+
+
+@dataclass(frozen=True, slots=True)
+class MemberName:
+    """`text` as readers see it, `spelled` its bytes in the index, `raw` what it was if that is not UTF-8."""
+
+    text: str
+    spelled: int
+    raw: bytes | None = None
+
+
+def member_name(name: str | bytes, order: IndexOrder) -> MemberName:
+    """The name to store.  Raises `WriterError` when it is longer than any reader should have to bear."""
+    raw = None
+    if isinstance(name, str):
+        text = name
+    else:
+        try:
+            text = name.decode("utf-8")
+        except UnicodeDecodeError:
+            text, raw = _collapse(name, order), name
+    if len(text) > DEFAULT_LIMITS.name_size:
+        raise WriterError(
+            "member name too long",
+            format="caf",
+            expected=f"at most {DEFAULT_LIMITS.name_size} characters",
+            actual=shorten(text),
+        )
+    spelled = spell_raw(raw) if raw is not None and order == "sorted" else ESCAPES[order](text)
+    return MemberName(text, len(spelled), raw)
+
+
+def _collapse(name: bytes, order: IndexOrder) -> str:
+    if order == "insertion":
+        return name.decode("utf-8", "replace")
+    text = name.decode("utf-8", "surrogateescape")
+    return "".join("\ufffd" if "\udc80" <= c <= "\udcff" else c for c in text)
+
+
+def from_file_system(name: str) -> str | bytes:
+    """A name from `os` calls: text, or the bytes behind it when they are not UTF-8."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return os.fsencode(name)
+    return name

@@ -1,0 +1,370 @@
+"""Writing chunks: members stream in, a full chunk is closed and the next one begun, files appear only when whole."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from exhume.archive import Progress, Writer, no_progress
+from exhume.errors import SourceError, Span, WriterError, shorten
+from exhume.formats.caf.build import ORDERS, IndexOrder, entry_size
+from exhume.formats.caf.chunk import Chunk
+from exhume.formats.caf.layout import DEFAULT_CHUNK, FOOTER_SIZE, HARD_LIMIT, MAX_INDEX, MIN_INDEX
+from exhume.formats.caf.names import MemberName, member_name
+from exhume.source import STREAM_CHUNK, source_error
+
+SMALL = 128 << 10
+"""Files up to this size are read whole; larger ones are copied inside the kernel."""
+
+_OPEN = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkSummary:
+    """A finished chunk; sizes in bytes, `dead` are data bytes that no member covers."""
+
+    path: str
+    size: int
+    files: int
+    data_size: int
+    index_size: int
+    dead: int
+    tail_sha256: str
+
+
+def create(
+    target: str | os.PathLike[str],
+    *,
+    order: IndexOrder = "sorted",
+    chunk_size: int = DEFAULT_CHUNK,
+    replace: bool = False,
+    overwrite: bool = False,
+    publish_each: bool = False,
+    on_chunk: Callable[[ChunkSummary], None] | None = None,
+    progress: Progress = no_progress,
+) -> CafWriter:
+    """A writer for one or more chunks; see `CafWriter`."""
+    return CafWriter(
+        target,
+        order=order,
+        chunk_size=chunk_size,
+        replace=replace,
+        overwrite=overwrite,
+        publish_each=publish_each,
+        on_chunk=on_chunk,
+        progress=progress,
+    )
+
+
+class CafWriter(Writer):
+    """Adds members in the order of the calls; the first chunk is `target`, later ones `target-0002.caf` and so on.
+
+    - `order`: of the index, `sorted` (as the Go writer) or `insertion` (as the TypeScript writer).
+    - `chunk_size`: bytes that one chunk may take, index and footer included; at most 32 GiB.
+    - `replace`: a name added twice replaces the earlier member, whose bytes stay as dead data; otherwise it is refused.
+    - `publish_each`: a chunk gets its name as soon as it is full, instead of all together at the end.
+    - `on_chunk`: told about each chunk once it has its name.
+
+    Names are text, or file system bytes (those that are not UTF-8 become U+FFFD, see `names.py`; `lossy_names` counts
+    them).  Not thread-safe.  Every method raises `WriterError` before anything of the member is kept.
+    """
+
+    def __init__(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        order: IndexOrder = "sorted",
+        chunk_size: int = DEFAULT_CHUNK,
+        replace: bool = False,
+        overwrite: bool = False,
+        publish_each: bool = False,
+        on_chunk: Callable[[ChunkSummary], None] | None = None,
+        progress: Progress = no_progress,
+        max_index: int = MAX_INDEX,
+    ) -> None:
+        if order not in ORDERS:
+            raise WriterError("unknown index order", format="caf", expected=" or ".join(ORDERS), actual=order)
+        if not FOOTER_SIZE + MIN_INDEX <= chunk_size <= HARD_LIMIT:
+            raise WriterError(
+                "chunk size out of range",
+                format="caf",
+                expected=f"{FOOTER_SIZE + MIN_INDEX} bytes to 32 GiB",
+                actual=f"{chunk_size} bytes",
+            )
+        self.target = Path(target)
+        self.order: IndexOrder = order
+        self.chunk_size = chunk_size
+        self.replace = replace
+        self.overwrite = overwrite
+        self.publish_each = publish_each
+        self.lossy_names = 0
+        self.added = 0
+        self._on_chunk = on_chunk
+        self._progress = progress
+        self._max_index = max_index
+        self._full: list[Chunk] = []
+        self._summaries: list[ChunkSummary] = []
+        self._earlier: set[str] = set()
+        self._done = False
+        self._chunk = self._open_chunk(1)
+
+    # -- chunks
+
+    @property
+    def chunks(self) -> list[ChunkSummary]:
+        """The chunks that have their name, in order."""
+        return list(self._summaries)
+
+    def chunk_path(self, number: int) -> Path:
+        """The path of chunk `number` (1-based)."""
+        if number == 1:
+            return self.target
+        return self.target.with_name(f"{self.target.stem}-{number:04d}{self.target.suffix}")
+
+    def _open_chunk(self, number: int) -> Chunk:
+        return Chunk(
+            self.chunk_path(number),
+            order=self.order,
+            limit=self.chunk_size,
+            max_index=self._max_index,
+            overwrite=self.overwrite,
+        )
+
+    def _next_chunk(self) -> Chunk:
+        return self._open_chunk(len(self._full) + len(self._summaries) + 2)
+
+    def _roll(self, following: Chunk | None = None) -> Chunk:
+        """Closes the current chunk; `following`, or a new one, becomes current."""
+        full = self._chunk
+        self._chunk = following or self._next_chunk()
+        self._full.append(full)
+        full.seal(self._progress)
+        self._earlier.update(full.files)
+        if self.publish_each:
+            self._publish()
+        return self._chunk
+
+    def _publish(self) -> None:
+        while self._full:
+            chunk = self._full[0]
+            chunk.commit()
+            del self._full[0]
+            summary = ChunkSummary(
+                path=os.fspath(chunk.path),
+                size=chunk.size,
+                files=len(chunk.files),
+                data_size=chunk.size - chunk.index_size - FOOTER_SIZE,
+                index_size=chunk.index_size,
+                dead=chunk.dead,
+                tail_sha256=chunk.tail_sha256,
+            )
+            self._summaries.append(summary)
+            if self._on_chunk is not None:
+                self._on_chunk(summary)
+
+    # -- members
+
+    def check(self, name: str | bytes, size: int | None = None) -> None:
+        """Raises `WriterError` when a member could not be added: name taken or too long, larger than any chunk."""
+        self._check(member_name(name, self.order), size)
+
+    def _check(self, name: MemberName, size: int | None) -> Chunk:
+        """The chunk that a member of a known size goes to, after a roll-over if it needs one."""
+        if self._done:
+            raise WriterError("the writer is finished", format="caf")
+        chunk = self._chunk
+        if name.text in self._earlier or (name.text in chunk.files and not self.replace):
+            where = "an earlier chunk" if name.text in self._earlier else "this archive"
+            raise WriterError(f"the name is in {where} already", format="caf", actual=shorten(name.text))
+        if size is not None and not self._fits_alone(name, size):
+            raise WriterError(
+                "the member is larger than a chunk may be",
+                format="caf",
+                expected=f"at most {self.chunk_size} bytes with index and footer",
+                actual=f"{size} bytes in {shorten(name.text)!r}",
+            )
+        return chunk
+
+    def _fits_alone(self, name: MemberName, size: int) -> bool:
+        index = MIN_INDEX + entry_size(name.spelled, 0, size) - 1
+        return index <= self._max_index and size + index + FOOTER_SIZE <= self.chunk_size
+
+    def _room(self, name: MemberName, size: int) -> Chunk:
+        chunk = self._check(name, size)
+        if chunk.fits(name, size):
+            return chunk
+        if name.text in chunk.files:
+            raise WriterError("a name cannot be replaced across chunks", format="caf", actual=shorten(name.text))
+        return self._roll()
+
+    def add_bytes(self, name: str | bytes, data: bytes | bytearray | memoryview) -> None:
+        """Adds a member from memory."""
+        stored = member_name(name, self.order)
+        chunk = self._room(stored, len(data))
+        start = chunk.position
+        chunk.write(bytes(data))
+        self._enter(chunk, stored, start)
+
+    def add_stream(self, name: str | bytes, file: BinaryIO, length: int | None = None) -> int:
+        """Adds what a binary file object yields; returns its size.
+
+        With `length`, the announced size in bytes, more or fewer bytes are an error and nothing of the member stays.
+        Without, the member moves to the next chunk should it turn out not to fit this one.
+        """
+        return self.add_pieces(name, iter(lambda: file.read(STREAM_CHUNK), b""), length)
+
+    def add_pieces(self, name: str | bytes, pieces: Iterable[bytes], length: int | None = None) -> int:
+        """`add_stream` for an iterable of bytes."""
+        return self._add_pieces(member_name(name, self.order), pieces, length)
+
+    def _add_pieces(self, stored: MemberName, pieces: Iterable[bytes], length: int | None) -> int:
+        chunk = self._check(stored, length) if length is None else self._room(stored, length)
+        start, size = chunk.position, 0
+        try:
+            for piece in pieces:
+                size += len(piece)
+                if length is not None and size > length:
+                    raise _wrong_length(stored, length, f"more than {length}")
+                if length is None and not chunk.fits_at(stored, start, size):
+                    chunk, start = self._move_on(chunk, stored, start, size)
+                chunk.write(piece)
+            if length is not None and size != length:
+                raise _wrong_length(stored, length, str(size))
+        except BaseException:
+            if not self._done and self._chunk is chunk:
+                chunk.take_back(start)
+            raise
+        self._enter(chunk, stored, start)
+        return size
+
+    def _move_on(self, chunk: Chunk, name: MemberName, start: int, size: int) -> tuple[Chunk, int]:
+        """Takes what came of a member so far along into the next chunk."""
+        if not self._fits_alone(name, size):
+            self._check(name, size)
+        if name.text in chunk.files:
+            raise WriterError("a name cannot be replaced across chunks", format="caf", actual=shorten(name.text))
+        following = self._next_chunk()
+        try:
+            chunk.move_tail(start, following)
+        except BaseException:
+            following.abort()
+            raise
+        return self._roll(following), 0
+
+    def add_path(self, path: str | bytes | os.PathLike[str], name: str | bytes | None = None, size: int = -1) -> int:
+        """Adds a regular file (symbolic links are followed); returns its size.
+
+        `name` defaults to the path as given.  `size`, if the caller knows it, saves a system call for small files.
+        Raises `SourceError` when it cannot be read, `WriterError` when it is no regular file.
+        """
+        text = os.fspath(path)
+        stored = member_name(text if name is None else name, self.order)
+        try:
+            fd = os.open(text, _OPEN)
+        except OSError as error:
+            raise source_error(error, os.fsdecode(text)) from error
+        try:
+            if 0 <= size <= SMALL:
+                data = os.read(fd, size + 1)
+                if len(data) == size:
+                    chunk = self._room(stored, size)
+                    start = chunk.position
+                    chunk.write(data)
+                    self._enter(chunk, stored, start)
+                    return size
+                os.lseek(fd, 0, os.SEEK_SET)
+            return self._add_fd(stored, fd, os.fsdecode(text))
+        except OSError as error:
+            if isinstance(error, SourceError | WriterError):
+                raise
+            raise source_error(error, os.fsdecode(text)) from error
+        finally:
+            os.close(fd)
+
+    def _add_fd(self, name: MemberName, fd: int, path: str) -> int:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            raise WriterError("not a regular file", format="caf", span=Span(path, 0, 0))
+        size = found.st_size
+        if size == 0:  # empty, or one of those that only say so (/proc)
+            return self._add_pieces(name, iter(lambda: os.read(fd, STREAM_CHUNK), b""), None)
+        chunk = self._room(name, size)
+        start = chunk.position
+        try:
+            done = chunk.copy_from(fd, size)
+            if done != size:
+                raise WriterError(
+                    "the file shrank while it was read",
+                    format="caf",
+                    span=Span(path, done, size),
+                    expected=f"{size} bytes",
+                    actual=f"{done} bytes",
+                )
+        except BaseException:
+            chunk.take_back(start)
+            raise
+        self._enter(chunk, name, start)
+        return size
+
+    def add_copy(self, name: str | bytes, of: str) -> bool:
+        """Adds a second copy of a member of the current chunk (hard links in tar); False when it is not there."""
+        place = self._chunk.files.get(of)
+        if place is None:
+            return False
+        source, size = self._chunk, place[1] - place[0]
+        stored = member_name(name, self.order)
+        if not source.fits(stored, size):
+            return False
+        self.add_pieces(name, source.read_back(*place), size)
+        return True
+
+    def add_unreferenced(self, data: bytes) -> None:
+        """Adds bytes that no member covers, so that a chunk with dead data can be rebuilt exactly."""
+        if self._done:
+            raise WriterError("the writer is finished", format="caf")
+        if self._chunk.position + len(data) + self._chunk.index_size + FOOTER_SIZE > self.chunk_size:
+            self._roll()
+        self._chunk.write(data)
+        self._chunk.dead += len(data)
+
+    def _enter(self, chunk: Chunk, name: MemberName, start: int) -> None:
+        chunk.add(name, start)
+        self.added += 1
+        if name.raw is not None:
+            self.lossy_names += 1
+
+    # -- the end
+
+    def finish(self) -> None:
+        """Completes the last chunk and gives every chunk its name."""
+        if self._done:
+            return
+        try:
+            self._chunk.seal(self._progress)
+            self._full.append(self._chunk)
+            self._publish()
+        except BaseException:
+            self.abort()
+            raise
+        self._done = True
+
+    def abort(self) -> None:
+        """Drops every chunk that has no name yet."""
+        if not self._done:
+            self._done = True
+            self._chunk.abort()
+            for chunk in self._full:
+                chunk.abort()
+
+
+def _wrong_length(name: MemberName, length: int, got: str) -> WriterError:
+    return WriterError(
+        "the announced length is wrong",
+        format="caf",
+        expected=f"{length} bytes in {shorten(name.text)!r}",
+        actual=f"{got} bytes",
+    )
