@@ -1,0 +1,100 @@
+"""`exhume catalog`: which CAF chunk holds which path."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from exhume.cli.outcome import Outcome
+from exhume.cli.render import cell, printable, table
+from exhume.cli.runtime import Run, common_options
+
+
+@click.group("catalog")
+def command() -> None:
+    """Build, ask and check a catalog of CAF chunks.
+
+    DB is a SQLite file, or a SQLAlchemy URL such as postgresql://host/name (extra: catalog).
+    """
+
+
+@command.command("build")
+@click.argument("database", metavar="DB")
+@click.argument("targets", nargs=-1, required=True, metavar="CHUNK|DIR|URL...")
+@click.option("--add", is_flag=True, help="Keep what the catalog says about other chunks.")
+@common_options
+def build(run: Run, database: str, targets: tuple[str, ...], add: bool) -> Outcome:
+    """Make the catalog DB describe these chunks; directories and URL prefixes are searched for *.caf.
+
+    Chunks that cannot be read are reported and left out (exit code 3).
+    """
+    from exhume.formats.caf.catalog import list_chunks, open_catalog
+
+    chunks = list_chunks(map(_absolute, targets))
+    with open_catalog(database, create=True, limits=run.limits) as catalog, run.progress("catalog") as progress:
+        failed = catalog.build(chunks, add=add, progress=progress)
+        files, count = catalog.count(), len(catalog.chunks())
+    for location, error in failed:
+        click.echo(f"exhume: left out: {printable(location)}: {error}", err=True)
+    if run.machine:
+        lost = [{"location": location, "code": error.code, "message": error.message} for location, error in failed]
+        run.document("catalog", {"catalog": database, "chunks": count, "files": files, "failed": lost})
+    else:
+        run.note(f"{count} chunks, {files} files, {len(failed)} left out")
+    return Outcome.LOSS if failed else Outcome.DONE
+
+
+@command.command("find")
+@click.argument("database", metavar="DB")
+@click.argument("patterns", nargs=-1, required=True, metavar="PATH|GLOB...")
+@click.option("--cat", "cat", is_flag=True, help="Print the bytes of the members instead of their places.")
+@click.option("--exit-status", is_flag=True, help="Exit code 4 when nothing matches.")
+@common_options
+def find(run: Run, database: str, patterns: tuple[str, ...], cat: bool, exit_status: bool) -> Outcome:
+    """Say in which chunk, and where in it, paths lie; quote globs (`*` also matches `/`)."""
+    from exhume.formats.caf.catalog import open_catalog, read_location
+
+    with open_catalog(database, limits=run.limits) as catalog:
+        found = [place for pattern in patterns for place in catalog.find(pattern)]
+    if cat:
+        for place in found:
+            run.out.write(read_location(place))
+        sys.stdout.buffer.flush()
+    elif run.machine:
+        run.items("catalog", {"catalog": database}, "locations", (place.to_dict() for place in found))
+    else:
+        rows = [[place.start_byte, place.size, place.location, place.file_path] for place in found]
+        for line in table(rows, ["offset", "size", "chunk", "path"]) if rows else ():
+            run.say(line)
+    return Outcome.NO if exit_status and not found else Outcome.DONE
+
+
+@command.command("check")
+@click.argument("database", metavar="DB")
+@click.argument("targets", nargs=-1, metavar="[CHUNK|DIR|URL...]")
+@click.option("--quick", is_flag=True, help="Trust chunks whose size and tail digest are the catalogued ones.")
+@common_options
+def check(run: Run, database: str, targets: tuple[str, ...], quick: bool) -> Outcome:
+    """Compare the catalog with the chunks it names, or with those given: missing, moved and extra files.
+
+    Exit code 4 when they differ.
+    """
+    from exhume.formats.caf.catalog import list_chunks, open_catalog
+
+    chunks = list_chunks(map(_absolute, targets)) if targets else None
+    with open_catalog(database, limits=run.limits) as catalog, run.progress("check") as progress:
+        found = list(catalog.check(chunks, quick=quick, progress=progress))
+    if run.machine:
+        body = {"catalog": database, "ok": not found, "differences": [one.to_dict() for one in found]}
+        run.document("catalog", body)
+    else:
+        for one in found:
+            run.say(cell(str(one)))
+        run.note(f"{len(found)} differences" if found else "the catalog and the chunks agree")
+    return Outcome.NO if found else Outcome.DONE
+
+
+def _absolute(target: str) -> str:
+    return target if "://" in target or "::" in target else os.path.abspath(target)  # noqa: PTH100

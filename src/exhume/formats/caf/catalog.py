@@ -1,0 +1,424 @@
+"""The catalog: which chunk holds which path, and where in it, so that one range request fetches a member.
+
+The table `file_locations` has the specification's columns `file_path` and `caf_file_id` plus offset and size; the table
+`caf_files` says which chunk an id means, with its size and the digest of its tail as identity.  Real data hold the same
+path in several chunks, so `file_path` is indexed, not unique.  SQLite files need nothing but the standard library;
+other databases go through SQLAlchemy (extra `catalog`).
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from exhume.archive import Progress, no_progress
+from exhume.errors import EntryNotFoundError, ExhumeError, SourceChangedError, SourceError, Span, shorten
+from exhume.formats.caf.catalog_store import Store, open_store
+from exhume.formats.caf.chunk import DIGEST_WINDOW
+from exhume.formats.caf.reader import CafArchive, open_archive
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.source import Source, Tree, open_target
+
+SCHEMA_VERSION = 1
+BATCH = 5000
+"""Rows sent to the database at a time."""
+
+ID_SIZE = 50
+"""Characters of a `caf_file_id` in the specification's table."""
+
+_WILD = re.compile(r"[*?\[]")
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkRecord:
+    """A chunk as the catalog knows it; sizes in bytes, `location` a path or URL that opens it."""
+
+    caf_file_id: str
+    location: str
+    chunk_size: int
+    data_size: int
+    tail_sha256: str
+    num_files: int
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where one member lies: `size` bytes at `start_byte` of a chunk."""
+
+    file_path: str
+    caf_file_id: str
+    location: str
+    start_byte: int
+    size: int
+    chunk_size: int
+    tail_sha256: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form documented for `exhume catalog find --json`."""
+        return {
+            "file_path": self.file_path,
+            "caf_file_id": self.caf_file_id,
+            "location": self.location,
+            "start_byte": self.start_byte,
+            "end_byte": self.start_byte + self.size,
+            "size": self.size,
+            "chunk_size": self.chunk_size,
+            "tail_sha256": self.tail_sha256,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What `check` found: `kind` is missing, moved, extra (files) or chunk-missing, chunk-changed, chunk-extra."""
+
+    kind: str
+    caf_file_id: str
+    file_path: str | None = None
+    expected: str | None = None
+    actual: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form documented for `exhume catalog check --json`."""
+        return {
+            "kind": self.kind,
+            "caf_file_id": self.caf_file_id,
+            "file_path": self.file_path,
+            "expected": self.expected,
+            "actual": self.actual,
+        }
+
+    def __str__(self) -> str:
+        what = shorten(self.file_path) if self.file_path is not None else f"chunk {self.caf_file_id}"
+        line = f"{self.kind}: {what}"
+        if self.expected is not None:
+            line += f": catalog says {self.expected}"
+        return line + (f", found {self.actual}" if self.actual is not None else "")
+
+
+def open_catalog(target: str, *, create: bool = False, limits: Limits = DEFAULT_LIMITS) -> Catalog:
+    """Opens a catalog: a path (SQLite) or a SQLAlchemy URL; `create` makes the tables where they are missing.
+
+    Raises `SourceError` when the database cannot be opened or is no catalog.
+    """
+    return Catalog(open_store(target, create=create), limits=limits)
+
+
+def encode_path(name: str) -> tuple[str, str | None]:
+    """A member name as `(file_path, name_json)`: databases hold neither NUL nor lone surrogates.
+
+    `name_json` is None for every ordinary name; otherwise it is the exact name as JSON, `file_path` its escaped form.
+    """
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        pass
+    else:
+        if "\0" not in name:
+            return name, None
+    exact = json.dumps(name)
+    return exact[1:-1], exact
+
+
+def decode_path(file_path: str, name_json: str | None) -> str:
+    """The exact member name."""
+    return file_path if name_json is None else str(json.loads(name_json))
+
+
+def list_chunks(targets: Iterable[str]) -> list[str]:
+    """Paths or URLs of chunks: files as they are, directories and prefixes searched for `*.caf`, in sorted order."""
+    found: list[str] = []
+    for target in targets:
+        opened = open_target(target)
+        try:
+            if isinstance(opened, Tree):
+                root = (opened.location or target).rstrip("/")
+                found += [f"{root}/{name}" for name in opened.names() if name.lower().endswith(".caf")]
+            else:
+                found.append(target)
+        finally:
+            opened.close()
+    return list(dict.fromkeys(found))
+
+
+def tail_digest(source: Source) -> str:
+    """SHA-256 of the last `DIGEST_WINDOW` bytes: footer and (at least the end of) the index."""
+    window = min(DIGEST_WINDOW, source.size)
+    return hashlib.sha256(source.read_at(source.size - window, window)).hexdigest()
+
+
+class Catalog:
+    """An open catalog; a context manager.  One user at a time."""
+
+    def __init__(self, store: Store, *, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._store = store
+        self._limits = limits
+
+    # -- building
+
+    def build(
+        self, chunks: Sequence[str], *, add: bool = False, progress: Progress = no_progress
+    ) -> list[tuple[str, ExhumeError]]:
+        """Enters chunks, replacing what was known of them (and, without `add`, of all others), in one transaction.
+
+        Returns the chunks that could not be read, with the reason; they are left out.
+        """
+        failed: list[tuple[str, ExhumeError]] = []
+        with self._store.transaction():
+            if not add:
+                self._store.execute("DELETE FROM file_locations")
+                self._store.execute("DELETE FROM caf_files")
+            for done, chunk in enumerate(chunks):
+                progress(done, len(chunks), "chunks")
+                try:
+                    self._enter(chunk)
+                except ExhumeError as error:
+                    if error.code == "EX-606":
+                        raise
+                    failed.append((chunk, error))
+            progress(len(chunks), len(chunks), "chunks")
+        return failed
+
+    def add_chunk(self, location: str) -> ChunkRecord:
+        """Enters one chunk, replacing what was known of it."""
+        with self._store.transaction():
+            return self._enter(location)
+
+    def _enter(self, location: str) -> ChunkRecord:
+        with _open_chunk(location, self._limits) as archive:
+            index = archive.index
+            digest = tail_digest(archive.source)
+            known = self._store.query("SELECT caf_file_id FROM caf_files WHERE location = :location", location=location)
+            for (caf_file_id,) in known:
+                self._store.execute("DELETE FROM file_locations WHERE caf_file_id = :id", id=caf_file_id)
+                self._store.execute("DELETE FROM caf_files WHERE caf_file_id = :id", id=caf_file_id)
+            record = ChunkRecord(
+                self._new_id(location, digest),
+                location,
+                archive.source.size,
+                archive.data_size,
+                digest,
+                len(index.table),
+            )
+            self._store.execute(
+                "INSERT INTO caf_files (caf_file_id, location, chunk_size, data_size, tail_sha256, num_files)"
+                " VALUES (:caf_file_id, :location, :chunk_size, :data_size, :tail_sha256, :num_files)",
+                **{name: getattr(record, name) for name in ChunkRecord.__slots__},
+            )
+            self._insert(record.caf_file_id, archive)
+        return record
+
+    def _insert(self, caf_file_id: str, archive: CafArchive) -> None:
+        index = archive.index
+        rows: list[dict[str, Any]] = []
+        for ordinal, name in index.items():
+            if ordinal in index.flaws:
+                continue
+            path, exact = encode_path(name)
+            start = index.starts[ordinal]
+            rows.append(
+                {
+                    "caf_file_id": caf_file_id,
+                    "ordinal": ordinal,
+                    "file_path": path,
+                    "start_byte": start,
+                    "size": index.ends[ordinal] - start,
+                    "name_json": exact,
+                }
+            )
+            if len(rows) >= BATCH:
+                self._insert_rows(rows)
+                rows = []
+        self._insert_rows(rows)
+
+    def _insert_rows(self, rows: list[dict[str, Any]]) -> None:
+        if rows:
+            self._store.execute_many(
+                "INSERT INTO file_locations (caf_file_id, ordinal, file_path, start_byte, size, name_json)"
+                " VALUES (:caf_file_id, :ordinal, :file_path, :start_byte, :size, :name_json)",
+                rows,
+            )
+
+    def _new_id(self, location: str, digest: str) -> str:
+        """The chunk's file name where it is short enough and free, else its digest, else its location's."""
+        for candidate in (
+            location.rstrip("/").rsplit("/", 1)[-1],
+            digest[:ID_SIZE],
+            hashlib.sha256(location.encode("utf-8", "surrogatepass")).hexdigest()[:ID_SIZE],
+        ):
+            taken = self._store.query("SELECT 1 FROM caf_files WHERE caf_file_id = :id", id=candidate)
+            if len(candidate) <= ID_SIZE and not list(taken):
+                return candidate
+        raise SourceError("no free chunk id", span=Span(location, 0, 0))
+
+    # -- asking
+
+    def chunks(self) -> list[ChunkRecord]:
+        """All chunks, by id."""
+        rows = self._store.query(
+            "SELECT caf_file_id, location, chunk_size, data_size, tail_sha256, num_files"
+            " FROM caf_files ORDER BY caf_file_id"
+        )
+        return [ChunkRecord(*row) for row in rows]
+
+    def count(self) -> int:
+        """Number of catalogued members."""
+        return int(next(iter(self._store.query("SELECT COUNT(*) FROM file_locations")))[0])
+
+    def find(self, pattern: str) -> Iterator[Location]:
+        """Locations of a path, or of all paths that match a glob (`*` also crosses `/`), by path and chunk."""
+        wild = _WILD.search(pattern)
+        key = self._store.path_key
+        if wild is None:
+            path = encode_path(pattern)[0]
+            where, bound = f"{key} = :key AND file_path = :path", {"key": path[:512], "path": path}
+        else:
+            lead = pattern[: wild.start()][:256]
+            where, bound = f"{key} >= :low AND {key} < :high", {"low": lead, "high": lead + "\U0010ffff"}
+            if not lead:
+                where, bound = "1 = 1", {}
+        rows = self._store.query(
+            "SELECT l.file_path, l.name_json, l.caf_file_id, c.location, l.start_byte, l.size, c.chunk_size,"
+            " c.tail_sha256 FROM file_locations l JOIN caf_files c ON c.caf_file_id = l.caf_file_id"
+            f" WHERE {where} ORDER BY {key}, l.caf_file_id",
+            **bound,
+        )
+        matches = re.compile(fnmatch.translate(pattern)).match
+        for file_path, name_json, *rest in rows:
+            name = decode_path(file_path, name_json)
+            if name == pattern or (wild is not None and matches(name)):
+                yield Location(name, *rest)
+
+    def read(self, path: str, start: int = 0, stop: int | None = None) -> bytes:
+        """Bytes `[start, stop)` of a member, clipped like a slice, with one range read and without the chunk's index.
+
+        With the path in several chunks, the one with the last id counts.  Raises `EntryNotFoundError`, and
+        `SourceChangedError` when the chunk is not the catalogued one any more.
+        """
+        found = [place for place in self.find(path) if place.file_path == path]
+        if not found:
+            raise EntryNotFoundError("the catalog has no such path", format="caf", actual=shorten(path))
+        return read_location(found[-1], start, stop)
+
+    # -- checking
+
+    def check(
+        self, chunks: Sequence[str] | None = None, *, quick: bool = False, progress: Progress = no_progress
+    ) -> Iterator[Difference]:
+        """Compares the catalog with the chunks (those given, or those it names).
+
+        `quick` trusts a chunk whose size and tail digest are the catalogued ones.  A file that left one chunk and turns
+        up in another is reported as moved.
+        """
+        known = {record.location: record for record in self.chunks()}
+        locations = list(known) if chunks is None else list(dict.fromkeys([*chunks, *known]))
+        missing: list[Difference] = []
+        extra: dict[str, list[Difference]] = {}
+        for done, location in enumerate(locations):
+            progress(done, len(locations), "chunks")
+            record = known.get(location)
+            outside = chunks is not None and location not in chunks
+            yield from self._check_chunk(location, record, outside, quick, missing, extra)
+        progress(len(locations), len(locations), "chunks")
+        for lost in missing:
+            path = lost.file_path or ""
+            found = extra.get(path)
+            if found:
+                yield Difference("moved", lost.caf_file_id, path, lost.expected, found.pop(0).actual)
+            else:
+                yield lost
+        for left in extra.values():
+            yield from left
+
+    def _check_chunk(
+        self,
+        location: str,
+        record: ChunkRecord | None,
+        outside: bool,
+        quick: bool,
+        missing: list[Difference],
+        extra: dict[str, list[Difference]],
+    ) -> Iterator[Difference]:
+        caf_file_id = record.caf_file_id if record is not None else location
+        found: dict[str, tuple[int, int]] = {}
+        try:
+            if outside:
+                raise SourceError("not among the chunks given", span=Span(location, 0, 0))
+            with _open_chunk(location, self._limits) as archive:
+                size, digest = archive.source.size, tail_digest(archive.source)
+                same = record is not None and (size, digest) == (record.chunk_size, record.tail_sha256)
+                if record is None:
+                    yield Difference("chunk-extra", caf_file_id, actual=f"{size} bytes")
+                elif not same:
+                    yield Difference(
+                        "chunk-changed",
+                        caf_file_id,
+                        expected=f"{record.chunk_size} bytes, tail {record.tail_sha256[:12]}",
+                        actual=f"{size} bytes, tail {digest[:12]}",
+                    )
+                elif quick:
+                    return
+                index = archive.index
+                found = {name: (index.starts[i], index.ends[i]) for i, name in index.items() if i not in index.flaws}
+        except ExhumeError as error:
+            yield Difference("chunk-missing", caf_file_id, expected=location, actual=error.message)
+        if record is not None:
+            rows = self._store.query(
+                "SELECT file_path, name_json, start_byte, size FROM file_locations WHERE caf_file_id = :id"
+                " ORDER BY ordinal",
+                id=record.caf_file_id,
+            )
+            for file_path, name_json, start, size in rows:
+                name = decode_path(file_path, name_json)
+                place = found.pop(name, None)
+                if place == (start, start + size):
+                    continue
+                expected = _place(caf_file_id, start, start + size)
+                if place is not None:
+                    yield Difference("moved", caf_file_id, name, expected, _place(caf_file_id, *place))
+                else:
+                    missing.append(Difference("missing", caf_file_id, name, expected))
+        for name, place in found.items():
+            one = Difference("extra", caf_file_id, name, None, _place(caf_file_id, *place))
+            extra.setdefault(name, []).append(one)
+
+    def close(self) -> None:
+        """Closes the database."""
+        self._store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def _place(caf_file_id: str, start: int, end: int) -> str:
+    return f"[{start}, {end}) of {caf_file_id}"
+
+
+def _open_chunk(location: str, limits: Limits) -> CafArchive:
+    source = open_target(location)
+    try:
+        return open_archive(source, limits=limits)
+    except BaseException:
+        source.close()
+        raise
+
+
+def read_location(place: Location, start: int = 0, stop: int | None = None) -> bytes:
+    """Bytes `[start, stop)` of a catalogued member; raises `SourceChangedError` when the chunk's size is another."""
+    first, last, _ = slice(start, stop).indices(place.size)
+    with open_target(place.location) as source:
+        if isinstance(source, Tree) or source.size != place.chunk_size:
+            raise SourceChangedError(
+                "the chunk is not the catalogued one any more (see: exhume catalog check)",
+                span=Span(place.location, 0, 0),
+                expected=f"{place.chunk_size} bytes",
+                actual="a directory" if isinstance(source, Tree) else f"{source.size} bytes",
+            )
+        return source.read_at(place.start_byte + first, max(0, last - first))
