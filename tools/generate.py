@@ -38,8 +38,9 @@ ROOT = nodejs.ROOT
 PACKAGE_DOC = '"""Parsers compiled from `ksy/` (see `make generated`); never edited by hand."""\n'
 DEBUG_DOC = '"""The same parsers, with the position of every field; compiled from `ksy/`, never edited by hand."""\n'
 LOCK_HEAD = "# Written by `make generated`: what exhume_ksy was compiled from and with; merged by union, then sorted.\n"
-GENERATOR = "1"  # raise it when this program changes what comes out for the same specifications
+GENERATOR = "2"  # raise it when this program changes what comes out for the same specifications
 FLAVOURS = ((False, "generated/exhume_ksy"), (True, "generated/exhume_ksy/debug"))
+SPECS = "generated/exhume_ksy/specs"  # the specifications as JSON: what `explain` quotes
 Lock = dict[str, set[str]]
 
 
@@ -96,17 +97,18 @@ def input_lines(root: Path) -> Lock:
 def output_paths(root: Path) -> list[str]:
     """Returns the path of every file that belongs into `generated/exhume_ksy`, relative to the root."""
     names = [*(f"{name}.py" for name in specs(root)), "__init__.py"]
-    return sorted(f"{folder}/{name}" for _, folder in FLAVOURS for name in names)
+    parsers = [f"{folder}/{name}" for _, folder in FLAVOURS for name in names]
+    return sorted([*parsers, *(f"{SPECS}/{name}.json" for name in specs(root))])
 
 
 def orphans(root: Path) -> list[str]:
     """Returns the generated files that no specification stands for any more, relative to the root."""
     wanted = set(output_paths(root))
     found = []
-    for _, folder in FLAVOURS:
+    for folder in (*(folder for _, folder in FLAVOURS), SPECS):
         for file in (root / folder).iterdir() if (root / folder).is_dir() else ():
             path = f"{folder}/{file.name}"
-            if path not in wanted and file.name not in ("debug", "__pycache__"):
+            if path not in wanted and file.name not in ("debug", "specs", "__pycache__"):
                 found.append(path)
     return sorted(found)
 
@@ -188,6 +190,27 @@ def run(command: list[str], root: Path) -> None:
         raise GenerateError((done.stderr + done.stdout).strip() or f"{command[0]} failed ({done.returncode})")
 
 
+def specs_as_json(node: list[str], root: Path) -> dict[str, str]:
+    """Returns the JSON form of every specification by the path it is kept at.
+
+    Raises:
+        GenerateError: a specification is not YAML.
+    """
+    files = [f"ksy/{name}.ksy" for name in specs(root)]
+    if not files:
+        return {}
+    command = [*node, str(root / "tools" / "ksc.mjs"), "dump", *files]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise GenerateError(done.stderr.strip())
+    texts: dict[str, str] = {}
+    for file, dumped in json.loads(done.stdout).items():
+        if "error" in dumped:
+            raise GenerateError(f"{file}: {dumped['error']}")
+        texts[f"{SPECS}/{Path(file).stem}.json"] = json.dumps(dumped["spec"], indent=1, ensure_ascii=False) + "\n"
+    return texts
+
+
 @contextlib.contextmanager
 def compiled(root: Path) -> Iterator[dict[str, str]]:
     """Yields the text of every generated file by its path, compiled into a temporary folder.
@@ -202,12 +225,11 @@ def compiled(root: Path) -> Iterator[dict[str, str]]:
         if ksc:
             versions = json.loads((root / "package.json").read_text(encoding="utf-8"))["dependencies"]
             check_ksc(ksc, versions["kaitai-struct-compiler"])
-        else:
-            try:
-                node = nodejs.ensure_packages(root=root)
-            except nodejs.NodeError as error:
-                raise GenerateError(str(error)) from error
-        texts: dict[str, str] = {}
+        try:
+            node = nodejs.ensure_packages(root=root)
+        except nodejs.NodeError as error:
+            raise GenerateError(str(error)) from error
+        texts = specs_as_json(node, root)
         for debug, folder in FLAVOURS:
             out = Path(scratch, "debug" if debug else "plain")
             out.mkdir()
