@@ -1,0 +1,45 @@
+meta:
+  id: data_bundle_config
+  title: DataBundle configuration row
+  application: DataBundle
+  tags:
+    - archive
+    - serialization
+  license: CC0-1.0
+  ks-version: '0.11'
+  imports:
+    - data_bundle_field
+  endian: le
+doc: |
+  Value of the one `BUNDLE_CONFIG` row of the index, a Protocol Buffers message.
+doc-ref: https://github.com/dennisss/dacha/tree/master/pkg/bundle
+seq:
+  - id: fields
+    type: field
+    repeat: eos
+types:
+  field:
+    seq:
+      - id: wire
+        type: data_bundle_field
+    instances:
+      name:
+        value: wire.number
+        enum: names
+enums:
+  names:
+    1:
+      id: version_magic
+      doc: `daBundleV1`.
+    2:
+      id: block_size
+      doc: Alignment of records.
+    3:
+      id: record_size
+      doc: Uncompressed bytes that a record is meant to hold.
+    4:
+      id: compression_method
+      doc: 1 none, 2 snappy, 3 zlib.
+    6:
+      id: raw_packed
+      doc: Data stored as they are, without records.

@@ -1,0 +1,49 @@
+meta:
+  id: data_bundle_file_metadata
+  title: DataBundle file row
+  application: DataBundle
+  tags:
+    - archive
+    - serialization
+  license: CC0-1.0
+  ks-version: '0.11'
+  imports:
+    - data_bundle_field
+  endian: le
+doc: |
+  `BundleFileMetadata`, value of a `FILE_METADATA` row of the index, a Protocol
+  Buffers message.
+doc-ref: https://github.com/dennisss/dacha/tree/master/pkg/bundle
+seq:
+  - id: fields
+    type: field
+    repeat: eos
+types:
+  field:
+    seq:
+      - id: wire
+        type: data_bundle_field
+    instances:
+      name:
+        value: wire.number
+        enum: names
+enums:
+  names:
+    1:
+      id: file_type
+      doc: 0 unknown (read as a file), 1 regular file, 2 directory.
+    2:
+      id: shard_index
+      doc: Shard that holds the file.
+    3:
+      id: shard_uncompressed_offset
+      doc: Where the file starts in the uncompressed stream of the shard.
+    4:
+      id: uncompressed_size
+      doc: Bytes in the file.
+    5:
+      id: crc32c
+      doc: CRC-32C of the file, not masked.
+    6:
+      id: user_data
+      doc: A `google.protobuf.Any`, 1 type URL, 2 value.

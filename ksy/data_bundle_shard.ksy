@@ -1,0 +1,48 @@
+meta:
+  id: data_bundle_shard
+  title: DataBundle shard
+  application: DataBundle
+  tags:
+    - archive
+  license: CC0-1.0
+  ks-version: '0.11'
+  imports:
+    - data_bundle_shard_header
+  endian: le
+doc: |
+  A file `shard-NNNNNNNN` of a DataBundle: a header, then records. A record is a
+  piece of the concatenated contents of the shard's files, compressed as a rule,
+  and padded with zeros to the alignment.
+
+  Where records start, and which files they hold, is in the index only.
+doc-ref: https://github.com/dennisss/dacha/tree/master/pkg/bundle
+seq:
+  - id: magic
+    contents: daBS
+  - id: len_header
+    type: u4
+  - id: ofs_data
+    type: u4
+    doc: Where the first record starts.
+  - id: check_len_header
+    size: 0
+    valid:
+      expr: len_header <= _io.size - _io.pos
+    doc: Takes no space; refuses a header that passes the end of the file.
+  - id: header
+    size: len_header
+    type: data_bundle_shard_header
+  - id: check_ofs_data
+    size: 0
+    valid:
+      expr: ofs_data >= _io.pos
+    doc: Takes no space; data cannot start inside the header.
+instances:
+  padding:
+    pos: 12 + len_header
+    size: ofs_data - 12 - len_header
+    doc: Zeros up to the first record.
+  records:
+    pos: ofs_data
+    size-eos: true
+    doc: All records with their padding.

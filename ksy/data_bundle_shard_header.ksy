@@ -1,0 +1,55 @@
+meta:
+  id: data_bundle_shard_header
+  title: Header message of a DataBundle shard
+  application: DataBundle
+  tags:
+    - archive
+    - serialization
+  license: CC0-1.0
+  ks-version: '0.11'
+  imports:
+    - data_bundle_field
+  endian: le
+doc: |
+  `BundleShardHeader`, a Protocol Buffers message. A field that is absent has its
+  default: 0, false or empty.
+doc-ref: https://github.com/dennisss/dacha/tree/master/pkg/bundle
+seq:
+  - id: fields
+    type: field
+    repeat: eos
+types:
+  field:
+    seq:
+      - id: wire
+        type: data_bundle_field
+    instances:
+      name:
+        value: wire.number
+        enum: names
+enums:
+  names:
+    1:
+      id: shard_index
+      doc: Number of this shard, from 0.
+    2:
+      id: shard_count
+      doc: Shards in the bundle.
+    3:
+      id: record_size
+      doc: Uncompressed bytes that a record is meant to hold.
+    4:
+      id: record_alignment
+      doc: Stored records start at multiples of this.
+    5:
+      id: compression_method
+      doc: 1 none, 2 snappy, 3 zlib.
+    6:
+      id: inline_metadata_table
+      doc: Index rows in this very message.
+    7:
+      id: metadata_at_eof
+      doc: Index rows at the end of the shard; how to find them was never defined.
+    8:
+      id: external_metadata
+      doc: Index rows in the database under `index/`.

@@ -1,0 +1,84 @@
+meta:
+  id: leveldb_block
+  title: LevelDB table block, decompressed
+  application: LevelDB, RocksDB, dacha EmbeddedDB
+  tags:
+    - database
+  license: CC0-1.0
+  ks-version: '0.11'
+  imports:
+    - leveldb_varint
+  endian: le
+doc: |
+  Sorted entries with shared key prefixes, and offsets where the sharing starts
+  anew. Data, index, metaindex and properties blocks have this form; filter
+  blocks have their own, and so have RocksDB's index blocks from version 4.
+
+  Keys are internal keys in data blocks and, as a rule, in index blocks; plain
+  names in metaindex and properties blocks. An index entry's value is a block
+  handle.
+doc-ref: https://github.com/google/leveldb/blob/main/table/block_builder.cc
+instances:
+  packed_num_restarts:
+    pos: _io.size - 4
+    type: u4
+  has_hash_index:
+    value: packed_num_restarts >= 0x80000000
+    doc: RocksDB; a table of buckets lies between restarts and their number.
+  num_restarts:
+    value: packed_num_restarts % 0x80000000
+  num_buckets:
+    pos: _io.size - 6
+    type: u2
+    if: has_hash_index
+  ofs_restarts:
+    value: '_io.size - 4 - 4 * num_restarts - (has_hash_index ? 2 + num_buckets : 0)'
+  entries:
+    pos: 0
+    size: ofs_restarts
+    type: entry_list
+  restarts:
+    pos: ofs_restarts
+    type: u4
+    repeat: expr
+    repeat-expr: num_restarts
+    doc: Offsets of entries that spell out their whole key; the first is 0.
+  buckets:
+    pos: ofs_restarts + 4 * num_restarts
+    size: num_buckets
+    if: has_hash_index
+    doc: Per bucket the number of a restart, 254 for several, 255 for none.
+types:
+  entry_list:
+    seq:
+      - id: entries
+        type: entry
+        repeat: eos
+  entry:
+    seq:
+      - id: len_shared
+        type: leveldb_varint
+        doc: Bytes that the key has in common with the one before.
+      - id: len_key_suffix
+        type: leveldb_varint
+      - id: len_value
+        type: leveldb_varint
+      - id: check_lengths
+        size: 0
+        valid:
+          expr: |
+            len_key_suffix.value <= _io.size - _io.pos
+            and len_value.value <= _io.size - _io.pos - len_key_suffix.value
+        doc: Takes no space; refuses lengths that pass the end of the entries.
+      - id: key_suffix
+        size: len_key_suffix.value
+      - id: freeze_ofs_value
+        size: 0
+        if: ofs_value >= 0
+        doc: Takes no space; pins `ofs_value` to this place.
+      - id: value
+        size: len_value.value
+    instances:
+      ofs_value:
+        value: _io.pos
+        doc: Where the value starts in the list of entries.

@@ -1,0 +1,19 @@
+meta:
+  id: leveldb_block_handle
+  title: LevelDB block handle
+  tags:
+    - database
+  license: CC0-1.0
+  ks-version: '0.11'
+  imports:
+    - leveldb_varint
+  endian: le
+doc: |
+  Where a block lies in its table. The length does not count the five bytes of
+  compression and checksum that follow every block.
+doc-ref: https://github.com/google/leveldb/blob/main/doc/table_format.md
+seq:
+  - id: ofs_block
+    type: leveldb_varint
+  - id: len_block
+    type: leveldb_varint

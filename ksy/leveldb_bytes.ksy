@@ -1,0 +1,24 @@
+meta:
+  id: leveldb_bytes
+  title: LevelDB length-prefixed byte string
+  tags:
+    - database
+    - serialization
+  license: CC0-1.0
+  ks-version: '0.11'
+  imports:
+    - leveldb_varint
+  endian: le
+doc: |
+  A byte string with its length in front ("length-prefixed slice").
+doc-ref: https://github.com/google/leveldb/blob/main/util/coding.cc GetLengthPrefixedSlice
+seq:
+  - id: len_data
+    type: leveldb_varint
+  - id: check_len_data
+    size: 0
+    valid:
+      expr: len_data.value <= _io.size - _io.pos
+    doc: Takes no space; refuses a length that passes the end of the data.
+  - id: data
+    size: len_data.value

@@ -1,0 +1,98 @@
+meta:
+  id: leveldb_footer
+  title: Footer of a LevelDB or RocksDB table
+  application: LevelDB, RocksDB, dacha EmbeddedDB
+  tags:
+    - database
+  license: CC0-1.0
+  ks-version: '0.11'
+  imports:
+    - leveldb_block_handle
+  endian: le
+doc: |
+  The last 48 bytes (LevelDB) or 53 bytes (RocksDB) of a table: where its
+  metaindex and its index are. Give it the last 53 bytes of the file, or more;
+  it counts from the end.
+doc-ref:
+  - https://github.com/google/leveldb/blob/main/doc/table_format.md
+  - https://github.com/facebook/rocksdb/blob/main/table/format.h
+instances:
+  magic:
+    pos: _io.size - 8
+    size: 8
+  is_leveldb:
+    value: magic == [0x57, 0xfb, 0x80, 0x8b, 0x24, 0x75, 0x47, 0xdb]
+  is_rocksdb:
+    value: magic == [0xf7, 0xcf, 0xf4, 0x85, 0xb7, 0x41, 0xe2, 0x88]
+  leveldb:
+    pos: _io.size - 48
+    size: 40
+    type: handles
+    if: is_leveldb
+  version:
+    pos: _io.size - 12
+    type: u4
+    if: is_rocksdb
+    doc: RocksDB's `format_version`; the LevelDB footer counts as version 0.
+  checksum_type:
+    pos: _io.size - 53
+    type: u1
+    enum: checksum_types
+    if: is_rocksdb
+  rocksdb:
+    pos: _io.size - 52
+    size: 40
+    type: handles
+    if: is_rocksdb and version < 6
+  rocksdb6:
+    pos: _io.size - 52
+    size: 40
+    type: sealed_handle
+    if: is_rocksdb and version >= 6
+types:
+  handles:
+    seq:
+      - id: metaindex
+        type: leveldb_block_handle
+      - id: index
+        type: leveldb_block_handle
+      - id: padding
+        size-eos: true
+        doc: Zeros.
+  sealed_handle:
+    doc: |
+      Form of version 6. The metaindex block lies right before the footer, and
+      names the index block under `rocksdb.index`.
+    seq:
+      - id: extended_magic
+        contents: [0x3e, 0x00, 0x7a, 0x00]
+      - id: footer_checksum
+        type: u4
+        doc: |
+          Checksum over the 53 bytes of the footer with this field zero, then
+          modified by the base context and the offset of the footer.
+      - id: base_context_checksum
+        type: u4
+        doc: |
+          Mixed with a block's offset into its checksum, so that a block that
+          ended up elsewhere is found out. 0 switches that off.
+      - id: len_metaindex
+        type: u4
+      - id: padding
+        size-eos: true
+        doc: Zeros.
+enums:
+  checksum_types:
+    0: none
+    1:
+      id: crc32c
+      doc: Rotated right by 15 bits, plus 0xa282ead8.
+    2: xxhash32
+    3:
+      id: xxhash64
+      doc: The low 32 bits.
+    4:
+      id: xxh3
+      doc: |
+        The low 32 bits over the contents; the compression byte, multiplied by
+        0x6b9083d9, is combined with exclusive or.

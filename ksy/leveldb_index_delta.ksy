@@ -1,0 +1,59 @@
+meta:
+  id: leveldb_index_delta
+  title: RocksDB index block with delta-encoded handles, decompressed
+  application: RocksDB
+  tags:
+    - database
+  license: CC0-1.0
+  ks-version: '0.11'
+  imports:
+    - leveldb_block_handle
+    - leveldb_varint
+  endian: le
+doc: |
+  The index of a RocksDB table from version 4 (property
+  `rocksdb.index.value.is.delta.encoded`). Entries have no value length. At a
+  restart the value is a whole block handle; elsewhere it is how much longer the
+  block is than the one before, and the block starts right behind it.
+doc-ref: https://github.com/facebook/rocksdb/blob/main/table/block_based/block_builder.cc
+instances:
+  num_restarts:
+    pos: _io.size - 4
+    type: u4
+  ofs_restarts:
+    value: _io.size - 4 - 4 * num_restarts
+  entries:
+    pos: 0
+    size: ofs_restarts
+    type: entry_list
+  restarts:
+    pos: ofs_restarts
+    type: u4
+    repeat: expr
+    repeat-expr: num_restarts
+types:
+  entry_list:
+    seq:
+      - id: entries
+        type: entry
+        repeat: eos
+  entry:
+    seq:
+      - id: len_shared
+        type: leveldb_varint
+      - id: len_key_suffix
+        type: leveldb_varint
+      - id: check_len_key_suffix
+        size: 0
+        valid:
+          expr: len_key_suffix.value <= _io.size - _io.pos
+        doc: Takes no space; refuses a length that passes the end of the entries.
+      - id: key_suffix
+        size: len_key_suffix.value
+      - id: handle
+        type: leveldb_block_handle
+        if: len_shared.value == 0
+      - id: raw_delta
+        type: leveldb_varint
+        if: len_shared.value != 0
+        doc: Zigzag; 0, 1, 2, 3 stand for 0, -1, 1, -2.

@@ -1,0 +1,51 @@
+meta:
+  id: leveldb_internal_key
+  title: LevelDB internal key
+  application: LevelDB, RocksDB, dacha EmbeddedDB
+  tags:
+    - database
+  license: CC0-1.0
+  ks-version: '0.11'
+  endian: le
+doc: |
+  The key under which tables and manifests file an entry: the key the user gave,
+  then eight bytes that hold the sequence number of the write and what it was.
+
+  Sorted by user key ascending, then by sequence descending, so that the newest
+  version of a key comes first.
+doc-ref: https://github.com/google/leveldb/blob/main/db/dbformat.h
+seq:
+  - id: user_key
+    size: _io.size - 8
+  - id: value_type
+    type: u1
+    enum: value_types
+    doc: The low eight bits of the packed number.
+  - id: sequence_lo
+    type: u4
+    doc: Bits 0 to 31 of the sequence number.
+  - id: sequence_hi
+    type: u2
+    doc: Bits 32 to 47 of the sequence number.
+  - id: sequence_top
+    type: u1
+    doc: Bits 48 to 55 of the sequence number.
+instances:
+  sequence:
+    value: sequence_lo + sequence_hi * 0x100000000 + sequence_top * 0x1000000000000
+    doc: |
+      Number of the write, growing by one per operation in LevelDB and RocksDB,
+      by one per batch in dacha.
+enums:
+  value_types:
+    0:
+      id: deletion
+      doc: The key was deleted; the value is empty.
+    1: value
+    2: merge
+    7: single_deletion
+    15: range_deletion
+    17: blob_index
+    20: deletion_with_timestamp
+    22: wide_column_entity
+    24: value_preferred_seqno

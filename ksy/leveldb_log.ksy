@@ -1,0 +1,99 @@
+meta:
+  id: leveldb_log
+  title: LevelDB log file framing
+  application: LevelDB, RocksDB, dacha EmbeddedDB
+  file-extension: log
+  tags:
+    - database
+    - log
+  license: CC0-1.0
+  ks-version: '0.11'
+  endian: le
+doc: |
+  Write-ahead logs (`NNNNNN.log`) and manifests (`MANIFEST-NNNNNN`) share this
+  framing: blocks of 32 KiB filled with fragments of records. A record that does
+  not fit the rest of a block is split into a first, middle and last fragment.
+
+  What the fragments of a record join up to is a write batch in a log
+  (`leveldb_write_batch.ksy`) and a version edit in a manifest
+  (`leveldb_version_edit.ksy`). A spec cannot join them; a record that fits one
+  fragment can be opened directly.
+doc-ref: https://github.com/google/leveldb/blob/main/doc/log_format.md
+instances:
+  blocks:
+    pos: 0
+    size: '_io.size - _io.pos < 32768 ? _io.size - _io.pos : 32768'
+    type: block
+    repeat: eos
+    if: _io.size > 0
+types:
+  block:
+    doc: |
+      32 KiB of fragments; the last block ends where the file ends. Damage never
+      spreads past the next block border.
+    seq:
+      - id: fragments
+        type: fragment
+        repeat: until
+        repeat-until: _io.size - _io.pos < 7 or _.is_zero_fill
+        if: _io.size >= 7
+      - id: trailer
+        size-eos: true
+        doc: |
+          Fewer than seven bytes cannot hold a header and are zero; after a
+          header of zeros the whole rest of the block is zero (a preallocated
+          file).
+  fragment:
+    seq:
+      - id: checksum
+        type: u4
+        doc: |
+          CRC-32C over the type byte and the data (over type, log number and data
+          for the recyclable types), rotated right by 15 bits, plus 0xa282ead8.
+      - id: len_data
+        type: u2
+      - id: fragment_type
+        type: u1
+        enum: fragment_types
+      - id: log_number
+        type: u4
+        if: is_recyclable
+        doc: Low 32 bits of the number of the log that wrote the fragment.
+      - id: check_len_data
+        size: 0
+        valid:
+          expr: len_data <= _io.size - _io.pos
+        doc: Takes no space; refuses a length that passes the end of the block.
+      - id: data
+        size: len_data
+    instances:
+      is_zero_fill:
+        value: fragment_type == fragment_types::zero and len_data == 0
+      is_recyclable:
+        value: |
+          fragment_type == fragment_types::recyclable_full
+          or fragment_type == fragment_types::recyclable_first
+          or fragment_type == fragment_types::recyclable_middle
+          or fragment_type == fragment_types::recyclable_last
+enums:
+  fragment_types:
+    0:
+      id: zero
+      doc: Preallocated space that was never written.
+    1: full
+    2: first
+    3: middle
+    4: last
+    5:
+      id: recyclable_full
+      doc: RocksDB with recycled log files; the header has four more bytes.
+    6: recyclable_first
+    7: recyclable_middle
+    8: recyclable_last
+    9:
+      id: set_compression
+      doc: RocksDB; what follows is compressed.
+    10: user_defined_timestamp_size
+    11: recyclable_user_defined_timestamp_size
+    130: predecessor_log
+    131: recyclable_predecessor_log

@@ -1,0 +1,61 @@
+meta:
+  id: leveldb_properties
+  title: Properties block of a RocksDB or dacha table
+  application: RocksDB, dacha EmbeddedDB
+  tags:
+    - database
+  license: CC0-1.0
+  ks-version: '0.11'
+  imports:
+    - leveldb_varint
+  endian: le
+doc: |
+  Facts about a table, by name, found under `rocksdb.properties` in the
+  metaindex. A block in the common form in which no key is shortened, so that
+  every name stands there in full. Numbers are varints, some RocksDB ones are
+  little-endian integers of fixed size, the rest is text.
+doc-ref: https://github.com/facebook/rocksdb/blob/main/include/rocksdb/table_properties.h
+instances:
+  num_restarts:
+    pos: _io.size - 4
+    type: u4
+  ofs_restarts:
+    value: _io.size - 4 - 4 * num_restarts
+  properties:
+    pos: 0
+    size: ofs_restarts
+    type: property_list
+  restarts:
+    pos: ofs_restarts
+    type: u4
+    repeat: expr
+    repeat-expr: num_restarts
+types:
+  property_list:
+    seq:
+      - id: properties
+        type: property
+        repeat: eos
+  property:
+    seq:
+      - id: len_shared
+        type: leveldb_varint
+        doc: Always 0.
+      - id: len_name
+        type: leveldb_varint
+      - id: len_value
+        type: leveldb_varint
+      - id: check_lengths
+        size: 0
+        valid:
+          expr: |
+            len_shared.value == 0
+            and len_name.value <= _io.size - _io.pos
+            and len_value.value <= _io.size - _io.pos - len_name.value
+        doc: Takes no space; refuses lengths that pass the end of the entries.
+      - id: name
+        size: len_name.value
+        type: str
+        encoding: UTF-8
+      - id: value
+        size: len_value.value

@@ -1,0 +1,119 @@
+meta:
+  id: leveldb_table
+  title: LevelDB or RocksDB table
+  application: LevelDB, RocksDB, dacha EmbeddedDB
+  file-extension:
+    - ldb
+    - sst
+  xref:
+    justsolve: LevelDB
+  tags:
+    - database
+  license: CC0-1.0
+  ks-version: '0.11'
+  imports:
+    - leveldb_block
+    - leveldb_block_handle
+    - leveldb_footer
+  endian: le
+doc: |
+  An immutable sorted table of entries (`NNNNNN.ldb`, `NNNNNN.sst`): data blocks,
+  then meta blocks (filter, properties), the metaindex, the index, and a footer
+  at the end that says where the last two are.
+
+  Blocks are compressed one by one as a rule. Those stored as they are open right
+  here; the others are parsed by `leveldb_block.ksy` once decompressed.
+doc-ref: https://github.com/google/leveldb/blob/main/doc/table_format.md
+instances:
+  footer:
+    pos: '_io.size < 53 ? 0 : _io.size - 53'
+    size-eos: true
+    type: leveldb_footer
+  has_handles:
+    value: footer.is_leveldb or (footer.is_rocksdb and footer.version < 6)
+    doc: False when nothing is known, or only where the metaindex is.
+  handles:
+    value: 'footer.is_leveldb ? footer.leveldb : footer.rocksdb'
+    if: has_handles
+  metaindex:
+    pos: 0
+    type: block(handles.metaindex.ofs_block.value, handles.metaindex.len_block.value)
+    if: has_handles
+    doc: Names of meta blocks (filter, properties) and their handles.
+  metaindex6:
+    pos: 0
+    type: block(_io.size - 53 - 5 - footer.rocksdb6.len_metaindex, footer.rocksdb6.len_metaindex)
+    if: footer.is_rocksdb and footer.version >= 6
+    doc: RocksDB from version 6; names the index among the rest.
+  index:
+    pos: 0
+    type: block(handles.index.ofs_block.value, handles.index.len_block.value)
+    if: has_handles
+    doc: |
+      One entry per data block, a key not below its last and its handle. From
+      RocksDB version 4 in the form of `leveldb_index_delta.ksy`.
+  data_blocks:
+    pos: 0
+    type: data_block(_index)
+    repeat: expr
+    repeat-expr: index.content.entries.entries.size
+    if: footer.is_leveldb and index.is_stored
+    doc: Every block that the index names, if the index itself is not compressed.
+types:
+  block:
+    params:
+      - id: ofs_block
+        type: u8
+      - id: len_block
+        type: u8
+    instances:
+      contents:
+        pos: ofs_block
+        size: len_block
+      compression:
+        pos: ofs_block + len_block
+        type: u1
+        enum: compressions
+      checksum:
+        pos: ofs_block + len_block + 1
+        type: u4
+        doc: |
+          Over contents and compression byte; of the kind that the footer names,
+          CRC-32C rotated right by 15 bits plus 0xa282ead8 in LevelDB.
+      is_stored:
+        value: compression == compressions::none
+      content:
+        pos: ofs_block
+        size: len_block
+        type: leveldb_block
+        if: is_stored
+        doc: The entries, if they are not compressed.
+  data_block:
+    params:
+      - id: idx
+        type: u4
+    instances:
+      entry:
+        value: _parent.index.content.entries.entries[idx]
+      handle:
+        io: entry._io
+        pos: entry.ofs_value
+        type: leveldb_block_handle
+      block:
+        io: _root._io
+        pos: 0
+        type: block(handle.ofs_block.value, handle.len_block.value)
+enums:
+  compressions:
+    0: none
+    1: snappy
+    2:
+      id: zlib
+      doc: |
+        Raw deflate in RocksDB, a zlib stream in dacha, a zstd frame in newer
+        LevelDB.
+    3: bzip2
+    4: lz4
+    5: lz4hc
+    6: xpress
+    7: zstd

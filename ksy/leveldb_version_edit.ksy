@@ -1,0 +1,220 @@
+meta:
+  id: leveldb_version_edit
+  title: LevelDB version edit
+  application: LevelDB, RocksDB, dacha EmbeddedDB
+  tags:
+    - database
+    - log
+  license: CC0-1.0
+  ks-version: '0.11'
+  imports:
+    - leveldb_bytes
+    - leveldb_varint
+  endian: le
+doc: |
+  One record of a manifest: what changed in the set of files that make up the
+  database. Replaying all of them in order gives the current set.
+
+  Tags up to 9 are LevelDB's; 10, 100 to 401 and those from 8192 are RocksDB's,
+  where readers may skip the latter; 800 is dacha's. A field with a tag that is
+  not listed and below 8192 cannot be skipped, for its length is not known.
+doc-ref:
+  - https://github.com/google/leveldb/blob/main/db/version_edit.cc
+  - https://github.com/facebook/rocksdb/blob/main/db/version_edit.h
+seq:
+  - id: fields
+    type: field
+    repeat: eos
+types:
+  field:
+    seq:
+      - id: raw_tag
+        type: leveldb_varint
+      - id: check_tag
+        size: 0
+        valid:
+          expr: raw_tag.value < 1000 or raw_tag.value >= 8192
+        doc: Takes no space; refuses tags of a length nobody knows.
+      - id: body
+        type:
+          switch-on: tag
+          cases:
+            'tags::comparator': leveldb_bytes
+            'tags::log_number': leveldb_varint
+            'tags::next_file_number': leveldb_varint
+            'tags::last_sequence': leveldb_varint
+            'tags::compact_pointer': compact_pointer
+            'tags::deleted_file': deleted_file
+            'tags::new_file': new_file
+            'tags::previous_log_number': leveldb_varint
+            'tags::min_log_number_to_keep': leveldb_varint
+            'tags::new_file2': new_file2
+            'tags::new_file3': new_file3
+            'tags::new_file4': new_file4
+            'tags::column_family': leveldb_varint
+            'tags::column_family_add': leveldb_bytes
+            'tags::column_family_drop': empty
+            'tags::max_column_family': leveldb_varint
+            'tags::in_atomic_group': leveldb_varint
+            'tags::blob_file_addition': blob_file_addition
+            'tags::blob_file_garbage': blob_file_garbage
+            'tags::compaction_waterline': leveldb_varint
+            'tags::ignorable': leveldb_bytes
+            _: unknown
+    instances:
+      tag:
+        value: 'raw_tag.value >= 8192 ? 8192 : raw_tag.value'
+        enum: tags
+        doc: Every tag from 8192 is one that readers may skip.
+  empty:
+    doc: No payload.
+  unknown:
+    doc: A tag of no known length; nothing after it in the record can be read.
+    seq:
+      - id: check_known
+        size: 0
+        valid:
+          expr: 'false'
+  compact_pointer:
+    doc: Where the next compaction of a level starts.
+    seq:
+      - id: level
+        type: leveldb_varint
+      - id: internal_key
+        type: leveldb_bytes
+  deleted_file:
+    seq:
+      - id: level
+        type: leveldb_varint
+      - id: number
+        type: leveldb_varint
+  new_file:
+    seq:
+      - id: level
+        type: leveldb_varint
+      - id: number
+        type: leveldb_varint
+      - id: len_file
+        type: leveldb_varint
+      - id: smallest
+        type: leveldb_bytes
+        doc: An internal key.
+      - id: largest
+        type: leveldb_bytes
+        doc: An internal key.
+  new_file2:
+    doc: RocksDB; the only form that dacha writes.
+    seq:
+      - id: file
+        type: new_file
+      - id: smallest_sequence
+        type: leveldb_varint
+      - id: largest_sequence
+        type: leveldb_varint
+  new_file3:
+    seq:
+      - id: level
+        type: leveldb_varint
+      - id: number
+        type: leveldb_varint
+      - id: path_id
+        type: leveldb_varint
+      - id: len_file
+        type: leveldb_varint
+      - id: smallest
+        type: leveldb_bytes
+      - id: largest
+        type: leveldb_bytes
+      - id: smallest_sequence
+        type: leveldb_varint
+      - id: largest_sequence
+        type: leveldb_varint
+  new_file4:
+    seq:
+      - id: file
+        type: new_file2
+      - id: attributes
+        type: attribute
+        repeat: until
+        repeat-until: _.tag.value == 1
+  attribute:
+    seq:
+      - id: tag
+        type: leveldb_varint
+        doc: |
+          1 ends the list, 2 needs compaction, 3 minimum log number, 4 oldest
+          blob file, 5 oldest ancestor time, 6 creation time, 7 file checksum,
+          8 checksum function, 9 temperature, 12 unique id, 13 epoch number,
+          65 path id.
+      - id: data
+        type: leveldb_bytes
+        if: tag.value != 1
+  blob_file_addition:
+    seq:
+      - id: number
+        type: leveldb_varint
+      - id: num_blobs
+        type: leveldb_varint
+      - id: len_blobs
+        type: leveldb_varint
+      - id: checksum_method
+        type: leveldb_bytes
+      - id: checksum_value
+        type: leveldb_bytes
+      - id: attributes
+        type: blob_attribute
+        repeat: until
+        repeat-until: _.tag.value == 0
+  blob_file_garbage:
+    seq:
+      - id: number
+        type: leveldb_varint
+      - id: num_blobs
+        type: leveldb_varint
+      - id: len_blobs
+        type: leveldb_varint
+      - id: attributes
+        type: blob_attribute
+        repeat: until
+        repeat-until: _.tag.value == 0
+  blob_attribute:
+    seq:
+      - id: tag
+        type: leveldb_varint
+        doc: 0 ends the list.
+      - id: data
+        type: leveldb_bytes
+        if: tag.value != 0
+enums:
+  tags:
+    1:
+      id: comparator
+      doc: Name of the order of keys, `leveldb.BytewiseComparator` as a rule.
+    2:
+      id: log_number
+      doc: Logs below this number are in tables already.
+    3: next_file_number
+    4: last_sequence
+    5: compact_pointer
+    6: deleted_file
+    7: new_file
+    9: previous_log_number
+    10: min_log_number_to_keep
+    100: new_file2
+    102: new_file3
+    103: new_file4
+    200:
+      id: column_family
+      doc: The edit is about this column family.
+    201: column_family_add
+    202: column_family_drop
+    203: max_column_family
+    300:
+      id: in_atomic_group
+      doc: Edits that still follow in the group that is valid as a whole only.
+    400: blob_file_addition
+    401: blob_file_garbage
+    800:
+      id: compaction_waterline
+      doc: dacha only.
+    8192: ignorable
