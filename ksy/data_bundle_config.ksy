@@ -30,7 +30,7 @@ enums:
   names:
     1:
       id: version_magic
-      doc: `daBundleV1`.
+      doc: '`daBundleV1`.'
     2:
       id: block_size
       doc: Alignment of records.

@@ -1,0 +1,72 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import data_bundle_field
+from enum import IntEnum
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class DataBundleRecordMetadata(KaitaiStruct):
+    """`BundleRecordMetadata`, value of a `SHARD_METADATA` row of the index, a Protocol
+    Buffers message. Either `shard_byte_offset` or `all_zeros` is there.
+    
+    .. seealso::
+       Source - https://github.com/dennisss/dacha/tree/master/pkg/bundle
+    """
+
+    class Names(IntEnum):
+        shard_index = 1
+        shard_uncompressed_offset = 2
+        shard_byte_offset = 3
+        all_zeros = 4
+    def __init__(self, _io, _parent=None, _root=None):
+        super(DataBundleRecordMetadata, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._read()
+
+    def _read(self):
+        self.fields = []
+        i = 0
+        while not self._io.is_eof():
+            self.fields.append(DataBundleRecordMetadata.Field(self._io, self, self._root))
+            i += 1
+
+
+
+    def _fetch_instances(self):
+        pass
+        for i in range(len(self.fields)):
+            pass
+            self.fields[i]._fetch_instances()
+
+
+    class Field(KaitaiStruct):
+        def __init__(self, _io, _parent=None, _root=None):
+            super(DataBundleRecordMetadata.Field, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.wire = data_bundle_field.DataBundleField(self._io)
+
+
+        def _fetch_instances(self):
+            pass
+            self.wire._fetch_instances()
+
+        @property
+        def name(self):
+            if hasattr(self, '_m_name'):
+                return self._m_name
+
+            self._m_name = KaitaiStream.resolve_enum(DataBundleRecordMetadata.Names, self.wire.number)
+            return getattr(self, '_m_name', None)
+
+
+

@@ -1,0 +1,76 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import data_bundle_field
+from enum import IntEnum
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class DataBundleShardHeader(KaitaiStruct):
+    """`BundleShardHeader`, a Protocol Buffers message. A field that is absent has its
+    default: 0, false or empty.
+    
+    .. seealso::
+       Source - https://github.com/dennisss/dacha/tree/master/pkg/bundle
+    """
+
+    class Names(IntEnum):
+        shard_index = 1
+        shard_count = 2
+        record_size = 3
+        record_alignment = 4
+        compression_method = 5
+        inline_metadata_table = 6
+        metadata_at_eof = 7
+        external_metadata = 8
+    def __init__(self, _io, _parent=None, _root=None):
+        super(DataBundleShardHeader, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._read()
+
+    def _read(self):
+        self.fields = []
+        i = 0
+        while not self._io.is_eof():
+            self.fields.append(DataBundleShardHeader.Field(self._io, self, self._root))
+            i += 1
+
+
+
+    def _fetch_instances(self):
+        pass
+        for i in range(len(self.fields)):
+            pass
+            self.fields[i]._fetch_instances()
+
+
+    class Field(KaitaiStruct):
+        def __init__(self, _io, _parent=None, _root=None):
+            super(DataBundleShardHeader.Field, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.wire = data_bundle_field.DataBundleField(self._io)
+
+
+        def _fetch_instances(self):
+            pass
+            self.wire._fetch_instances()
+
+        @property
+        def name(self):
+            if hasattr(self, '_m_name'):
+                return self._m_name
+
+            self._m_name = KaitaiStream.resolve_enum(DataBundleShardHeader.Names, self.wire.number)
+            return getattr(self, '_m_name', None)
+
+
+

@@ -1,0 +1,166 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import leveldb_varint
+from . import leveldb_bytes
+from enum import IntEnum
+import collections
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class DataBundleField(KaitaiStruct):
+    """One field of a Protocol Buffers message: a key that holds field number and wire
+    type, then the value. A message is any number of them; what a number means
+    depends on the message.
+    
+    .. seealso::
+       Source - https://protobuf.dev/programming-guides/encoding/
+    """
+
+    class WireTypes(IntEnum):
+        varint = 0
+        fixed64 = 1
+        bytes = 2
+        fixed32 = 5
+    SEQ_FIELDS = ["key", "check_key", "value"]
+    def __init__(self, _io, _parent=None, _root=None):
+        super(DataBundleField, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._debug = collections.defaultdict(dict)
+
+    def _read(self):
+        self._debug['key']['start'] = self._io.pos()
+        self.key = leveldb_varint.LeveldbVarint(self._io)
+        self.key._read()
+        self._debug['key']['end'] = self._io.pos()
+        self._debug['check_key']['start'] = self._io.pos()
+        self.check_key = self._io.read_bytes(0)
+        self._debug['check_key']['end'] = self._io.pos()
+        _ = self.check_key
+        if not  ((self.number > 0) and (self.number < 536870912)) :
+            raise kaitaistruct.ValidationExprError(self.check_key, self._io, u"/seq/1")
+        self._debug['value']['start'] = self._io.pos()
+        _on = self.wire_type
+        if _on == DataBundleField.WireTypes.bytes:
+            pass
+            self.value = leveldb_bytes.LeveldbBytes(self._io)
+            self.value._read()
+        elif _on == DataBundleField.WireTypes.fixed32:
+            pass
+            self.value = DataBundleField.Fixed32(self._io, self, self._root)
+            self.value._read()
+        elif _on == DataBundleField.WireTypes.fixed64:
+            pass
+            self.value = DataBundleField.Fixed64(self._io, self, self._root)
+            self.value._read()
+        elif _on == DataBundleField.WireTypes.varint:
+            pass
+            self.value = leveldb_varint.LeveldbVarint(self._io)
+            self.value._read()
+        else:
+            pass
+            self.value = DataBundleField.Unsupported(self._io, self, self._root)
+            self.value._read()
+        self._debug['value']['end'] = self._io.pos()
+
+
+    def _fetch_instances(self):
+        pass
+        self.key._fetch_instances()
+        _on = self.wire_type
+        if _on == DataBundleField.WireTypes.bytes:
+            pass
+            self.value._fetch_instances()
+        elif _on == DataBundleField.WireTypes.fixed32:
+            pass
+            self.value._fetch_instances()
+        elif _on == DataBundleField.WireTypes.fixed64:
+            pass
+            self.value._fetch_instances()
+        elif _on == DataBundleField.WireTypes.varint:
+            pass
+            self.value._fetch_instances()
+        else:
+            pass
+            self.value._fetch_instances()
+
+    class Fixed32(KaitaiStruct):
+        SEQ_FIELDS = ["value"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(DataBundleField.Fixed32, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['value']['start'] = self._io.pos()
+            self.value = self._io.read_u4le()
+            self._debug['value']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    class Fixed64(KaitaiStruct):
+        SEQ_FIELDS = ["value"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(DataBundleField.Fixed64, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['value']['start'] = self._io.pos()
+            self.value = self._io.read_u8le()
+            self._debug['value']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    class Unsupported(KaitaiStruct):
+        """Groups (3, 4) are not used; 6 and 7 mean nothing."""
+        SEQ_FIELDS = ["check_supported"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(DataBundleField.Unsupported, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['check_supported']['start'] = self._io.pos()
+            self.check_supported = self._io.read_bytes(0)
+            self._debug['check_supported']['end'] = self._io.pos()
+            _ = self.check_supported
+            if not False:
+                raise kaitaistruct.ValidationExprError(self.check_supported, self._io, u"/types/unsupported/seq/0")
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    @property
+    def number(self):
+        if hasattr(self, '_m_number'):
+            return self._m_number
+
+        self._m_number = self.key.value // 8
+        return getattr(self, '_m_number', None)
+
+    @property
+    def wire_type(self):
+        if hasattr(self, '_m_wire_type'):
+            return self._m_wire_type
+
+        self._m_wire_type = KaitaiStream.resolve_enum(DataBundleField.WireTypes, self.key.value % 8)
+        return getattr(self, '_m_wire_type', None)
+
+

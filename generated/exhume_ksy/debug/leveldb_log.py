@@ -1,0 +1,201 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from enum import IntEnum
+import collections
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class LeveldbLog(KaitaiStruct):
+    """Write-ahead logs (`NNNNNN.log`) and manifests (`MANIFEST-NNNNNN`) share this
+    framing: blocks of 32 KiB filled with fragments of records. A record that does
+    not fit the rest of a block is split into a first, middle and last fragment.
+    
+    What the fragments of a record join up to is a write batch in a log
+    (`leveldb_write_batch.ksy`) and a version edit in a manifest
+    (`leveldb_version_edit.ksy`). A spec cannot join them; a record that fits one
+    fragment can be opened directly.
+    
+    .. seealso::
+       Source - https://github.com/google/leveldb/blob/main/doc/log_format.md
+    """
+
+    class FragmentTypes(IntEnum):
+        zero = 0
+        full = 1
+        first = 2
+        middle = 3
+        last = 4
+        recyclable_full = 5
+        recyclable_first = 6
+        recyclable_middle = 7
+        recyclable_last = 8
+        set_compression = 9
+        user_defined_timestamp_size = 10
+        recyclable_user_defined_timestamp_size = 11
+        predecessor_log = 130
+        recyclable_predecessor_log = 131
+    SEQ_FIELDS = []
+    def __init__(self, _io, _parent=None, _root=None):
+        super(LeveldbLog, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._debug = collections.defaultdict(dict)
+
+    def _read(self):
+        pass
+
+
+    def _fetch_instances(self):
+        pass
+        _ = self.blocks
+        if hasattr(self, '_m_blocks'):
+            pass
+            for i in range(len(self._m_blocks)):
+                pass
+                self._m_blocks[i]._fetch_instances()
+
+
+
+    class Block(KaitaiStruct):
+        """32 KiB of fragments; the last block ends where the file ends. Damage never
+        spreads past the next block border.
+        """
+        SEQ_FIELDS = ["fragments", "trailer"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbLog.Block, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            if self._io.size() >= 7:
+                pass
+                self._debug['fragments']['start'] = self._io.pos()
+                self._debug['fragments']['arr'] = []
+                self.fragments = []
+                i = 0
+                while True:
+                    self._debug['fragments']['arr'].append({'start': self._io.pos()})
+                    _t_fragments = LeveldbLog.Fragment(self._io, self, self._root)
+                    try:
+                        _t_fragments._read()
+                    finally:
+                        _ = _t_fragments
+                        self.fragments.append(_)
+                    self._debug['fragments']['arr'][len(self.fragments) - 1]['end'] = self._io.pos()
+                    if  ((self._io.size() - self._io.pos() < 7) or (_.is_zero_fill)) :
+                        break
+                    i += 1
+                self._debug['fragments']['end'] = self._io.pos()
+
+            self._debug['trailer']['start'] = self._io.pos()
+            self.trailer = self._io.read_bytes_full()
+            self._debug['trailer']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+            if self._io.size() >= 7:
+                pass
+                for i in range(len(self.fragments)):
+                    pass
+                    self.fragments[i]._fetch_instances()
+
+
+
+
+    class Fragment(KaitaiStruct):
+        SEQ_FIELDS = ["checksum", "len_data", "fragment_type", "log_number", "check_len_data", "data"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbLog.Fragment, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['checksum']['start'] = self._io.pos()
+            self.checksum = self._io.read_u4le()
+            self._debug['checksum']['end'] = self._io.pos()
+            self._debug['len_data']['start'] = self._io.pos()
+            self.len_data = self._io.read_u2le()
+            self._debug['len_data']['end'] = self._io.pos()
+            self._debug['fragment_type']['start'] = self._io.pos()
+            self.fragment_type = KaitaiStream.resolve_enum(LeveldbLog.FragmentTypes, self._io.read_u1())
+            self._debug['fragment_type']['end'] = self._io.pos()
+            if self.is_recyclable:
+                pass
+                self._debug['log_number']['start'] = self._io.pos()
+                self.log_number = self._io.read_u4le()
+                self._debug['log_number']['end'] = self._io.pos()
+
+            self._debug['check_len_data']['start'] = self._io.pos()
+            self.check_len_data = self._io.read_bytes(0)
+            self._debug['check_len_data']['end'] = self._io.pos()
+            _ = self.check_len_data
+            if not self.len_data <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationExprError(self.check_len_data, self._io, u"/types/fragment/seq/4")
+            self._debug['data']['start'] = self._io.pos()
+            self.data = self._io.read_bytes(self.len_data)
+            self._debug['data']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+            if self.is_recyclable:
+                pass
+
+
+        @property
+        def is_recyclable(self):
+            if hasattr(self, '_m_is_recyclable'):
+                return self._m_is_recyclable
+
+            self._m_is_recyclable =  ((self.fragment_type == LeveldbLog.FragmentTypes.recyclable_full) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_first) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_middle) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_last)) 
+            return getattr(self, '_m_is_recyclable', None)
+
+        @property
+        def is_zero_fill(self):
+            if hasattr(self, '_m_is_zero_fill'):
+                return self._m_is_zero_fill
+
+            self._m_is_zero_fill =  ((self.fragment_type == LeveldbLog.FragmentTypes.zero) and (self.len_data == 0)) 
+            return getattr(self, '_m_is_zero_fill', None)
+
+
+    @property
+    def blocks(self):
+        if hasattr(self, '_m_blocks'):
+            return self._m_blocks
+
+        if self._io.size() > 0:
+            pass
+            _pos = self._io.pos()
+            self._io.seek(0)
+            self._debug['_m_blocks']['start'] = self._io.pos()
+            self._debug['_m_blocks']['arr'] = []
+            self._raw__m_blocks = []
+            self._m_blocks = []
+            i = 0
+            while not self._io.is_eof():
+                self._debug['_m_blocks']['arr'].append({'start': self._io.pos()})
+                self._raw__m_blocks.append(self._io.read_bytes((self._io.size() - self._io.pos() if self._io.size() - self._io.pos() < 32768 else 32768)))
+                _io__raw__m_blocks = KaitaiStream(BytesIO(self._raw__m_blocks[-1]))
+                _t__m_blocks = LeveldbLog.Block(_io__raw__m_blocks, self, self._root)
+                try:
+                    _t__m_blocks._read()
+                finally:
+                    self._m_blocks.append(_t__m_blocks)
+                self._debug['_m_blocks']['arr'][len(self._m_blocks) - 1]['end'] = self._io.pos()
+                i += 1
+
+            self._debug['_m_blocks']['end'] = self._io.pos()
+            self._io.seek(_pos)
+
+        return getattr(self, '_m_blocks', None)
+
+

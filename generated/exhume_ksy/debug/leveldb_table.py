@@ -1,0 +1,368 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import leveldb_block_handle
+from . import leveldb_block
+from . import leveldb_footer
+from enum import IntEnum
+import collections
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class LeveldbTable(KaitaiStruct):
+    """An immutable sorted table of entries (`NNNNNN.ldb`, `NNNNNN.sst`): data blocks,
+    then meta blocks (filter, properties), the metaindex, the index, and a footer
+    at the end that says where the last two are.
+    
+    Blocks are compressed one by one as a rule. Those stored as they are open right
+    here; the others are parsed by `leveldb_block.ksy` once decompressed.
+    
+    .. seealso::
+       Source - https://github.com/google/leveldb/blob/main/doc/table_format.md
+    """
+
+    class Compressions(IntEnum):
+        none = 0
+        snappy = 1
+        zlib = 2
+        bzip2 = 3
+        lz4 = 4
+        lz4hc = 5
+        xpress = 6
+        zstd = 7
+    SEQ_FIELDS = []
+    def __init__(self, _io, _parent=None, _root=None):
+        super(LeveldbTable, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._debug = collections.defaultdict(dict)
+
+    def _read(self):
+        pass
+
+
+    def _fetch_instances(self):
+        pass
+        _ = self.data_blocks
+        if hasattr(self, '_m_data_blocks'):
+            pass
+            for i in range(len(self._m_data_blocks)):
+                pass
+                self._m_data_blocks[i]._fetch_instances()
+
+
+        _ = self.footer
+        if hasattr(self, '_m_footer'):
+            pass
+            self._m_footer._fetch_instances()
+
+        _ = self.index
+        if hasattr(self, '_m_index'):
+            pass
+            self._m_index._fetch_instances()
+
+        _ = self.metaindex
+        if hasattr(self, '_m_metaindex'):
+            pass
+            self._m_metaindex._fetch_instances()
+
+        _ = self.metaindex6
+        if hasattr(self, '_m_metaindex6'):
+            pass
+            self._m_metaindex6._fetch_instances()
+
+
+    class Block(KaitaiStruct):
+        SEQ_FIELDS = []
+        def __init__(self, ofs_block, len_block, _io, _parent=None, _root=None):
+            super(LeveldbTable.Block, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self.ofs_block = ofs_block
+            self.len_block = len_block
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            pass
+
+
+        def _fetch_instances(self):
+            pass
+            _ = self.checksum
+            if hasattr(self, '_m_checksum'):
+                pass
+
+            _ = self.compression
+            if hasattr(self, '_m_compression'):
+                pass
+
+            _ = self.content
+            if hasattr(self, '_m_content'):
+                pass
+                self._m_content._fetch_instances()
+
+            _ = self.contents
+            if hasattr(self, '_m_contents'):
+                pass
+
+
+        @property
+        def checksum(self):
+            """Over contents and compression byte; of the kind that the footer names,
+            CRC-32C rotated right by 15 bits plus 0xa282ead8 in LevelDB.
+            """
+            if hasattr(self, '_m_checksum'):
+                return self._m_checksum
+
+            _pos = self._io.pos()
+            self._io.seek((self.ofs_block + self.len_block) + 1)
+            self._debug['_m_checksum']['start'] = self._io.pos()
+            self._m_checksum = self._io.read_u4le()
+            self._debug['_m_checksum']['end'] = self._io.pos()
+            self._io.seek(_pos)
+            return getattr(self, '_m_checksum', None)
+
+        @property
+        def compression(self):
+            if hasattr(self, '_m_compression'):
+                return self._m_compression
+
+            _pos = self._io.pos()
+            self._io.seek(self.ofs_block + self.len_block)
+            self._debug['_m_compression']['start'] = self._io.pos()
+            self._m_compression = KaitaiStream.resolve_enum(LeveldbTable.Compressions, self._io.read_u1())
+            self._debug['_m_compression']['end'] = self._io.pos()
+            self._io.seek(_pos)
+            return getattr(self, '_m_compression', None)
+
+        @property
+        def content(self):
+            """The entries, if they are not compressed."""
+            if hasattr(self, '_m_content'):
+                return self._m_content
+
+            if self.is_stored:
+                pass
+                _pos = self._io.pos()
+                self._io.seek(self.ofs_block)
+                self._debug['_m_content']['start'] = self._io.pos()
+                self._raw__m_content = self._io.read_bytes(self.len_block)
+                _io__raw__m_content = KaitaiStream(BytesIO(self._raw__m_content))
+                self._m_content = leveldb_block.LeveldbBlock(_io__raw__m_content)
+                self._m_content._read()
+                self._debug['_m_content']['end'] = self._io.pos()
+                self._io.seek(_pos)
+
+            return getattr(self, '_m_content', None)
+
+        @property
+        def contents(self):
+            if hasattr(self, '_m_contents'):
+                return self._m_contents
+
+            _pos = self._io.pos()
+            self._io.seek(self.ofs_block)
+            self._debug['_m_contents']['start'] = self._io.pos()
+            self._m_contents = self._io.read_bytes(self.len_block)
+            self._debug['_m_contents']['end'] = self._io.pos()
+            self._io.seek(_pos)
+            return getattr(self, '_m_contents', None)
+
+        @property
+        def is_stored(self):
+            if hasattr(self, '_m_is_stored'):
+                return self._m_is_stored
+
+            self._m_is_stored = self.compression == LeveldbTable.Compressions.none
+            return getattr(self, '_m_is_stored', None)
+
+
+    class DataBlock(KaitaiStruct):
+        SEQ_FIELDS = []
+        def __init__(self, idx, _io, _parent=None, _root=None):
+            super(LeveldbTable.DataBlock, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self.idx = idx
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            pass
+
+
+        def _fetch_instances(self):
+            pass
+            _ = self.block
+            if hasattr(self, '_m_block'):
+                pass
+                self._m_block._fetch_instances()
+
+            _ = self.handle
+            if hasattr(self, '_m_handle'):
+                pass
+                self._m_handle._fetch_instances()
+
+
+        @property
+        def block(self):
+            if hasattr(self, '_m_block'):
+                return self._m_block
+
+            io = self._root._io
+            _pos = io.pos()
+            io.seek(0)
+            self._debug['_m_block']['start'] = io.pos()
+            self._m_block = LeveldbTable.Block(self.handle.ofs_block.value, self.handle.len_block.value, io, self, self._root)
+            self._m_block._read()
+            self._debug['_m_block']['end'] = io.pos()
+            io.seek(_pos)
+            return getattr(self, '_m_block', None)
+
+        @property
+        def entry(self):
+            if hasattr(self, '_m_entry'):
+                return self._m_entry
+
+            self._m_entry = self._parent.index.content.entries.entries[self.idx]
+            return getattr(self, '_m_entry', None)
+
+        @property
+        def handle(self):
+            if hasattr(self, '_m_handle'):
+                return self._m_handle
+
+            io = self.entry._io
+            _pos = io.pos()
+            io.seek(self.entry.ofs_value)
+            self._debug['_m_handle']['start'] = io.pos()
+            self._m_handle = leveldb_block_handle.LeveldbBlockHandle(io)
+            self._m_handle._read()
+            self._debug['_m_handle']['end'] = io.pos()
+            io.seek(_pos)
+            return getattr(self, '_m_handle', None)
+
+
+    @property
+    def data_blocks(self):
+        """Every block that the index names, if the index itself is not compressed."""
+        if hasattr(self, '_m_data_blocks'):
+            return self._m_data_blocks
+
+        if  ((self.footer.is_leveldb) and (self.index.is_stored)) :
+            pass
+            _pos = self._io.pos()
+            self._io.seek(0)
+            self._debug['_m_data_blocks']['start'] = self._io.pos()
+            self._debug['_m_data_blocks']['arr'] = []
+            self._m_data_blocks = []
+            for i in range(len(self.index.content.entries.entries)):
+                self._debug['_m_data_blocks']['arr'].append({'start': self._io.pos()})
+                _t__m_data_blocks = LeveldbTable.DataBlock(i, self._io, self, self._root)
+                try:
+                    _t__m_data_blocks._read()
+                finally:
+                    self._m_data_blocks.append(_t__m_data_blocks)
+                self._debug['_m_data_blocks']['arr'][i]['end'] = self._io.pos()
+
+            self._debug['_m_data_blocks']['end'] = self._io.pos()
+            self._io.seek(_pos)
+
+        return getattr(self, '_m_data_blocks', None)
+
+    @property
+    def footer(self):
+        if hasattr(self, '_m_footer'):
+            return self._m_footer
+
+        _pos = self._io.pos()
+        self._io.seek((0 if self._io.size() < 53 else self._io.size() - 53))
+        self._debug['_m_footer']['start'] = self._io.pos()
+        self._raw__m_footer = self._io.read_bytes_full()
+        _io__raw__m_footer = KaitaiStream(BytesIO(self._raw__m_footer))
+        self._m_footer = leveldb_footer.LeveldbFooter(_io__raw__m_footer)
+        self._m_footer._read()
+        self._debug['_m_footer']['end'] = self._io.pos()
+        self._io.seek(_pos)
+        return getattr(self, '_m_footer', None)
+
+    @property
+    def handles(self):
+        if hasattr(self, '_m_handles'):
+            return self._m_handles
+
+        if self.has_handles:
+            pass
+            self._m_handles = (self.footer.leveldb if self.footer.is_leveldb else self.footer.rocksdb)
+
+        return getattr(self, '_m_handles', None)
+
+    @property
+    def has_handles(self):
+        """False when nothing is known, or only where the metaindex is."""
+        if hasattr(self, '_m_has_handles'):
+            return self._m_has_handles
+
+        self._m_has_handles =  ((self.footer.is_leveldb) or ( ((self.footer.is_rocksdb) and (self.footer.version < 6)) )) 
+        return getattr(self, '_m_has_handles', None)
+
+    @property
+    def index(self):
+        """One entry per data block, a key not below its last and its handle. From
+        RocksDB version 4 in the form of `leveldb_index_delta.ksy`.
+        """
+        if hasattr(self, '_m_index'):
+            return self._m_index
+
+        if self.has_handles:
+            pass
+            _pos = self._io.pos()
+            self._io.seek(0)
+            self._debug['_m_index']['start'] = self._io.pos()
+            self._m_index = LeveldbTable.Block(self.handles.index.ofs_block.value, self.handles.index.len_block.value, self._io, self, self._root)
+            self._m_index._read()
+            self._debug['_m_index']['end'] = self._io.pos()
+            self._io.seek(_pos)
+
+        return getattr(self, '_m_index', None)
+
+    @property
+    def metaindex(self):
+        """Names of meta blocks (filter, properties) and their handles."""
+        if hasattr(self, '_m_metaindex'):
+            return self._m_metaindex
+
+        if self.has_handles:
+            pass
+            _pos = self._io.pos()
+            self._io.seek(0)
+            self._debug['_m_metaindex']['start'] = self._io.pos()
+            self._m_metaindex = LeveldbTable.Block(self.handles.metaindex.ofs_block.value, self.handles.metaindex.len_block.value, self._io, self, self._root)
+            self._m_metaindex._read()
+            self._debug['_m_metaindex']['end'] = self._io.pos()
+            self._io.seek(_pos)
+
+        return getattr(self, '_m_metaindex', None)
+
+    @property
+    def metaindex6(self):
+        """RocksDB from version 6; names the index among the rest."""
+        if hasattr(self, '_m_metaindex6'):
+            return self._m_metaindex6
+
+        if  ((self.footer.is_rocksdb) and (self.footer.version >= 6)) :
+            pass
+            _pos = self._io.pos()
+            self._io.seek(0)
+            self._debug['_m_metaindex6']['start'] = self._io.pos()
+            self._m_metaindex6 = LeveldbTable.Block(((self._io.size() - 53) - 5) - self.footer.rocksdb6.len_metaindex, self.footer.rocksdb6.len_metaindex, self._io, self, self._root)
+            self._m_metaindex6._read()
+            self._debug['_m_metaindex6']['end'] = self._io.pos()
+            self._io.seek(_pos)
+
+        return getattr(self, '_m_metaindex6', None)
+
+

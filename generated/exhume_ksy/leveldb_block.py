@@ -1,0 +1,220 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import leveldb_varint
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class LeveldbBlock(KaitaiStruct):
+    """Sorted entries with shared key prefixes, and offsets where the sharing starts
+    anew. Data, index, metaindex and properties blocks have this form; filter
+    blocks have their own, and so have RocksDB's index blocks from version 4.
+    
+    Keys are internal keys in data blocks and, as a rule, in index blocks; plain
+    names in metaindex and properties blocks. An index entry's value is a block
+    handle.
+    
+    .. seealso::
+       Source - https://github.com/google/leveldb/blob/main/table/block_builder.cc
+    """
+    def __init__(self, _io, _parent=None, _root=None):
+        super(LeveldbBlock, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._read()
+
+    def _read(self):
+        pass
+
+
+    def _fetch_instances(self):
+        pass
+        _ = self.buckets
+        if hasattr(self, '_m_buckets'):
+            pass
+
+        _ = self.entries
+        if hasattr(self, '_m_entries'):
+            pass
+            self._m_entries._fetch_instances()
+
+        _ = self.num_buckets
+        if hasattr(self, '_m_num_buckets'):
+            pass
+
+        _ = self.packed_num_restarts
+        if hasattr(self, '_m_packed_num_restarts'):
+            pass
+
+        _ = self.restarts
+        if hasattr(self, '_m_restarts'):
+            pass
+            for i in range(len(self._m_restarts)):
+                pass
+
+
+
+    class Entry(KaitaiStruct):
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbBlock.Entry, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.len_shared = leveldb_varint.LeveldbVarint(self._io)
+            self.len_key_suffix = leveldb_varint.LeveldbVarint(self._io)
+            self.len_value = leveldb_varint.LeveldbVarint(self._io)
+            self.check_lengths = self._io.read_bytes(0)
+            _ = self.check_lengths
+            if not  ((self.len_key_suffix.value <= self._io.size() - self._io.pos()) and (self.len_value.value <= (self._io.size() - self._io.pos()) - self.len_key_suffix.value)) :
+                raise kaitaistruct.ValidationExprError(self.check_lengths, self._io, u"/types/entry/seq/3")
+            self.key_suffix = self._io.read_bytes(self.len_key_suffix.value)
+            if self.ofs_value >= 0:
+                pass
+                self.freeze_ofs_value = self._io.read_bytes(0)
+
+            self.value = self._io.read_bytes(self.len_value.value)
+
+
+        def _fetch_instances(self):
+            pass
+            self.len_shared._fetch_instances()
+            self.len_key_suffix._fetch_instances()
+            self.len_value._fetch_instances()
+            if self.ofs_value >= 0:
+                pass
+
+
+        @property
+        def ofs_value(self):
+            """Where the value starts in the list of entries."""
+            if hasattr(self, '_m_ofs_value'):
+                return self._m_ofs_value
+
+            self._m_ofs_value = self._io.pos()
+            return getattr(self, '_m_ofs_value', None)
+
+
+    class EntryList(KaitaiStruct):
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbBlock.EntryList, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.entries = []
+            i = 0
+            while not self._io.is_eof():
+                self.entries.append(LeveldbBlock.Entry(self._io, self, self._root))
+                i += 1
+
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.entries)):
+                pass
+                self.entries[i]._fetch_instances()
+
+
+
+    @property
+    def buckets(self):
+        """Per bucket the number of a restart, 254 for several, 255 for none."""
+        if hasattr(self, '_m_buckets'):
+            return self._m_buckets
+
+        if self.has_hash_index:
+            pass
+            _pos = self._io.pos()
+            self._io.seek(self.ofs_restarts + 4 * self.num_restarts)
+            self._m_buckets = self._io.read_bytes(self.num_buckets)
+            self._io.seek(_pos)
+
+        return getattr(self, '_m_buckets', None)
+
+    @property
+    def entries(self):
+        if hasattr(self, '_m_entries'):
+            return self._m_entries
+
+        _pos = self._io.pos()
+        self._io.seek(0)
+        self._raw__m_entries = self._io.read_bytes(self.ofs_restarts)
+        _io__raw__m_entries = KaitaiStream(BytesIO(self._raw__m_entries))
+        self._m_entries = LeveldbBlock.EntryList(_io__raw__m_entries, self, self._root)
+        self._io.seek(_pos)
+        return getattr(self, '_m_entries', None)
+
+    @property
+    def has_hash_index(self):
+        """RocksDB; a table of buckets lies between restarts and their number."""
+        if hasattr(self, '_m_has_hash_index'):
+            return self._m_has_hash_index
+
+        self._m_has_hash_index = self.packed_num_restarts >= 2147483648
+        return getattr(self, '_m_has_hash_index', None)
+
+    @property
+    def num_buckets(self):
+        if hasattr(self, '_m_num_buckets'):
+            return self._m_num_buckets
+
+        if self.has_hash_index:
+            pass
+            _pos = self._io.pos()
+            self._io.seek(self._io.size() - 6)
+            self._m_num_buckets = self._io.read_u2le()
+            self._io.seek(_pos)
+
+        return getattr(self, '_m_num_buckets', None)
+
+    @property
+    def num_restarts(self):
+        if hasattr(self, '_m_num_restarts'):
+            return self._m_num_restarts
+
+        self._m_num_restarts = self.packed_num_restarts % 2147483648
+        return getattr(self, '_m_num_restarts', None)
+
+    @property
+    def ofs_restarts(self):
+        if hasattr(self, '_m_ofs_restarts'):
+            return self._m_ofs_restarts
+
+        self._m_ofs_restarts = ((self._io.size() - 4) - 4 * self.num_restarts) - (2 + self.num_buckets if self.has_hash_index else 0)
+        return getattr(self, '_m_ofs_restarts', None)
+
+    @property
+    def packed_num_restarts(self):
+        if hasattr(self, '_m_packed_num_restarts'):
+            return self._m_packed_num_restarts
+
+        _pos = self._io.pos()
+        self._io.seek(self._io.size() - 4)
+        self._m_packed_num_restarts = self._io.read_u4le()
+        self._io.seek(_pos)
+        return getattr(self, '_m_packed_num_restarts', None)
+
+    @property
+    def restarts(self):
+        """Offsets of entries that spell out their whole key; the first is 0."""
+        if hasattr(self, '_m_restarts'):
+            return self._m_restarts
+
+        _pos = self._io.pos()
+        self._io.seek(self.ofs_restarts)
+        self._m_restarts = []
+        for i in range(self.num_restarts):
+            self._m_restarts.append(self._io.read_u4le())
+
+        self._io.seek(_pos)
+        return getattr(self, '_m_restarts', None)
+
+

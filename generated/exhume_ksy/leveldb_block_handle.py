@@ -1,0 +1,35 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import leveldb_varint
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class LeveldbBlockHandle(KaitaiStruct):
+    """Where a block lies in its table. The length does not count the five bytes of
+    compression and checksum that follow every block.
+    
+    .. seealso::
+       Source - https://github.com/google/leveldb/blob/main/doc/table_format.md
+    """
+    def __init__(self, _io, _parent=None, _root=None):
+        super(LeveldbBlockHandle, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._read()
+
+    def _read(self):
+        self.ofs_block = leveldb_varint.LeveldbVarint(self._io)
+        self.len_block = leveldb_varint.LeveldbVarint(self._io)
+
+
+    def _fetch_instances(self):
+        pass
+        self.ofs_block._fetch_instances()
+        self.len_block._fetch_instances()
+
+

@@ -1,0 +1,37 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import leveldb_varint
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class LeveldbBytes(KaitaiStruct):
+    """A byte string with its length in front ("length-prefixed slice").
+    
+    .. seealso::
+       GetLengthPrefixedSlice - https://github.com/google/leveldb/blob/main/util/coding.cc
+    """
+    def __init__(self, _io, _parent=None, _root=None):
+        super(LeveldbBytes, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._read()
+
+    def _read(self):
+        self.len_data = leveldb_varint.LeveldbVarint(self._io)
+        self.check_len_data = self._io.read_bytes(0)
+        _ = self.check_len_data
+        if not self.len_data.value <= self._io.size() - self._io.pos():
+            raise kaitaistruct.ValidationExprError(self.check_len_data, self._io, u"/seq/1")
+        self.data = self._io.read_bytes(self.len_data.value)
+
+
+    def _fetch_instances(self):
+        pass
+        self.len_data._fetch_instances()
+
+

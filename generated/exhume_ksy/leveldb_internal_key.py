@@ -1,0 +1,61 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from enum import IntEnum
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class LeveldbInternalKey(KaitaiStruct):
+    """The key under which tables and manifests file an entry: the key the user gave,
+    then eight bytes that hold the sequence number of the write and what it was.
+    
+    Sorted by user key ascending, then by sequence descending, so that the newest
+    version of a key comes first.
+    
+    .. seealso::
+       Source - https://github.com/google/leveldb/blob/main/db/dbformat.h
+    """
+
+    class ValueTypes(IntEnum):
+        deletion = 0
+        value = 1
+        merge = 2
+        single_deletion = 7
+        range_deletion = 15
+        blob_index = 17
+        deletion_with_timestamp = 20
+        wide_column_entity = 22
+        value_preferred_seqno = 24
+    def __init__(self, _io, _parent=None, _root=None):
+        super(LeveldbInternalKey, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._read()
+
+    def _read(self):
+        self.user_key = self._io.read_bytes(self._io.size() - 8)
+        self.value_type = KaitaiStream.resolve_enum(LeveldbInternalKey.ValueTypes, self._io.read_u1())
+        self.sequence_lo = self._io.read_u4le()
+        self.sequence_hi = self._io.read_u2le()
+        self.sequence_top = self._io.read_u1()
+
+
+    def _fetch_instances(self):
+        pass
+
+    @property
+    def sequence(self):
+        """Number of the write, growing by one per operation in LevelDB and RocksDB,
+        by one per batch in dacha.
+        """
+        if hasattr(self, '_m_sequence'):
+            return self._m_sequence
+
+        self._m_sequence = (self.sequence_lo + self.sequence_hi * 4294967296) + self.sequence_top * 281474976710656
+        return getattr(self, '_m_sequence', None)
+
+

@@ -1,0 +1,165 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from enum import IntEnum
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class LeveldbLog(KaitaiStruct):
+    """Write-ahead logs (`NNNNNN.log`) and manifests (`MANIFEST-NNNNNN`) share this
+    framing: blocks of 32 KiB filled with fragments of records. A record that does
+    not fit the rest of a block is split into a first, middle and last fragment.
+    
+    What the fragments of a record join up to is a write batch in a log
+    (`leveldb_write_batch.ksy`) and a version edit in a manifest
+    (`leveldb_version_edit.ksy`). A spec cannot join them; a record that fits one
+    fragment can be opened directly.
+    
+    .. seealso::
+       Source - https://github.com/google/leveldb/blob/main/doc/log_format.md
+    """
+
+    class FragmentTypes(IntEnum):
+        zero = 0
+        full = 1
+        first = 2
+        middle = 3
+        last = 4
+        recyclable_full = 5
+        recyclable_first = 6
+        recyclable_middle = 7
+        recyclable_last = 8
+        set_compression = 9
+        user_defined_timestamp_size = 10
+        recyclable_user_defined_timestamp_size = 11
+        predecessor_log = 130
+        recyclable_predecessor_log = 131
+    def __init__(self, _io, _parent=None, _root=None):
+        super(LeveldbLog, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._read()
+
+    def _read(self):
+        pass
+
+
+    def _fetch_instances(self):
+        pass
+        _ = self.blocks
+        if hasattr(self, '_m_blocks'):
+            pass
+            for i in range(len(self._m_blocks)):
+                pass
+                self._m_blocks[i]._fetch_instances()
+
+
+
+    class Block(KaitaiStruct):
+        """32 KiB of fragments; the last block ends where the file ends. Damage never
+        spreads past the next block border.
+        """
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbLog.Block, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            if self._io.size() >= 7:
+                pass
+                self.fragments = []
+                i = 0
+                while True:
+                    _ = LeveldbLog.Fragment(self._io, self, self._root)
+                    self.fragments.append(_)
+                    if  ((self._io.size() - self._io.pos() < 7) or (_.is_zero_fill)) :
+                        break
+                    i += 1
+
+            self.trailer = self._io.read_bytes_full()
+
+
+        def _fetch_instances(self):
+            pass
+            if self._io.size() >= 7:
+                pass
+                for i in range(len(self.fragments)):
+                    pass
+                    self.fragments[i]._fetch_instances()
+
+
+
+
+    class Fragment(KaitaiStruct):
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbLog.Fragment, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.checksum = self._io.read_u4le()
+            self.len_data = self._io.read_u2le()
+            self.fragment_type = KaitaiStream.resolve_enum(LeveldbLog.FragmentTypes, self._io.read_u1())
+            if self.is_recyclable:
+                pass
+                self.log_number = self._io.read_u4le()
+
+            self.check_len_data = self._io.read_bytes(0)
+            _ = self.check_len_data
+            if not self.len_data <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationExprError(self.check_len_data, self._io, u"/types/fragment/seq/4")
+            self.data = self._io.read_bytes(self.len_data)
+
+
+        def _fetch_instances(self):
+            pass
+            if self.is_recyclable:
+                pass
+
+
+        @property
+        def is_recyclable(self):
+            if hasattr(self, '_m_is_recyclable'):
+                return self._m_is_recyclable
+
+            self._m_is_recyclable =  ((self.fragment_type == LeveldbLog.FragmentTypes.recyclable_full) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_first) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_middle) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_last)) 
+            return getattr(self, '_m_is_recyclable', None)
+
+        @property
+        def is_zero_fill(self):
+            if hasattr(self, '_m_is_zero_fill'):
+                return self._m_is_zero_fill
+
+            self._m_is_zero_fill =  ((self.fragment_type == LeveldbLog.FragmentTypes.zero) and (self.len_data == 0)) 
+            return getattr(self, '_m_is_zero_fill', None)
+
+
+    @property
+    def blocks(self):
+        if hasattr(self, '_m_blocks'):
+            return self._m_blocks
+
+        if self._io.size() > 0:
+            pass
+            _pos = self._io.pos()
+            self._io.seek(0)
+            self._raw__m_blocks = []
+            self._m_blocks = []
+            i = 0
+            while not self._io.is_eof():
+                self._raw__m_blocks.append(self._io.read_bytes((self._io.size() - self._io.pos() if self._io.size() - self._io.pos() < 32768 else 32768)))
+                _io__raw__m_blocks = KaitaiStream(BytesIO(self._raw__m_blocks[-1]))
+                self._m_blocks.append(LeveldbLog.Block(_io__raw__m_blocks, self, self._root))
+                i += 1
+
+            self._io.seek(_pos)
+
+        return getattr(self, '_m_blocks', None)
+
+

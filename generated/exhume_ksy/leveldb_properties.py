@@ -1,0 +1,146 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import leveldb_varint
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class LeveldbProperties(KaitaiStruct):
+    """Facts about a table, by name, found under `rocksdb.properties` in the
+    metaindex. A block in the common form in which no key is shortened, so that
+    every name stands there in full. Numbers are varints, some RocksDB ones are
+    little-endian integers of fixed size, the rest is text.
+    
+    .. seealso::
+       Source - https://github.com/facebook/rocksdb/blob/main/include/rocksdb/table_properties.h
+    """
+    def __init__(self, _io, _parent=None, _root=None):
+        super(LeveldbProperties, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._read()
+
+    def _read(self):
+        pass
+
+
+    def _fetch_instances(self):
+        pass
+        _ = self.num_restarts
+        if hasattr(self, '_m_num_restarts'):
+            pass
+
+        _ = self.properties
+        if hasattr(self, '_m_properties'):
+            pass
+            self._m_properties._fetch_instances()
+
+        _ = self.restarts
+        if hasattr(self, '_m_restarts'):
+            pass
+            for i in range(len(self._m_restarts)):
+                pass
+
+
+
+    class Property(KaitaiStruct):
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbProperties.Property, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.len_shared = leveldb_varint.LeveldbVarint(self._io)
+            self.len_name = leveldb_varint.LeveldbVarint(self._io)
+            self.len_value = leveldb_varint.LeveldbVarint(self._io)
+            self.check_lengths = self._io.read_bytes(0)
+            _ = self.check_lengths
+            if not  ((self.len_shared.value == 0) and (self.len_name.value <= self._io.size() - self._io.pos()) and (self.len_value.value <= (self._io.size() - self._io.pos()) - self.len_name.value)) :
+                raise kaitaistruct.ValidationExprError(self.check_lengths, self._io, u"/types/property/seq/3")
+            self.name = (self._io.read_bytes(self.len_name.value)).decode(u"UTF-8")
+            self.value = self._io.read_bytes(self.len_value.value)
+
+
+        def _fetch_instances(self):
+            pass
+            self.len_shared._fetch_instances()
+            self.len_name._fetch_instances()
+            self.len_value._fetch_instances()
+
+
+    class PropertyList(KaitaiStruct):
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbProperties.PropertyList, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.properties = []
+            i = 0
+            while not self._io.is_eof():
+                self.properties.append(LeveldbProperties.Property(self._io, self, self._root))
+                i += 1
+
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.properties)):
+                pass
+                self.properties[i]._fetch_instances()
+
+
+
+    @property
+    def num_restarts(self):
+        if hasattr(self, '_m_num_restarts'):
+            return self._m_num_restarts
+
+        _pos = self._io.pos()
+        self._io.seek(self._io.size() - 4)
+        self._m_num_restarts = self._io.read_u4le()
+        self._io.seek(_pos)
+        return getattr(self, '_m_num_restarts', None)
+
+    @property
+    def ofs_restarts(self):
+        if hasattr(self, '_m_ofs_restarts'):
+            return self._m_ofs_restarts
+
+        self._m_ofs_restarts = (self._io.size() - 4) - 4 * self.num_restarts
+        return getattr(self, '_m_ofs_restarts', None)
+
+    @property
+    def properties(self):
+        if hasattr(self, '_m_properties'):
+            return self._m_properties
+
+        _pos = self._io.pos()
+        self._io.seek(0)
+        self._raw__m_properties = self._io.read_bytes(self.ofs_restarts)
+        _io__raw__m_properties = KaitaiStream(BytesIO(self._raw__m_properties))
+        self._m_properties = LeveldbProperties.PropertyList(_io__raw__m_properties, self, self._root)
+        self._io.seek(_pos)
+        return getattr(self, '_m_properties', None)
+
+    @property
+    def restarts(self):
+        if hasattr(self, '_m_restarts'):
+            return self._m_restarts
+
+        _pos = self._io.pos()
+        self._io.seek(self.ofs_restarts)
+        self._m_restarts = []
+        for i in range(self.num_restarts):
+            self._m_restarts.append(self._io.read_u4le())
+
+        self._io.seek(_pos)
+        return getattr(self, '_m_restarts', None)
+
+

@@ -1,0 +1,528 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import leveldb_varint
+from . import leveldb_bytes
+from enum import IntEnum
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class LeveldbVersionEdit(KaitaiStruct):
+    """One record of a manifest: what changed in the set of files that make up the
+    database. Replaying all of them in order gives the current set.
+    
+    Tags up to 9 are LevelDB's; 10, 100 to 401 and those from 8192 are RocksDB's,
+    where readers may skip the latter; 800 is dacha's. A field with a tag that is
+    not listed and below 8192 cannot be skipped, for its length is not known.
+    
+    .. seealso::
+       Source - https://github.com/google/leveldb/blob/main/db/version_edit.cc
+    
+    
+    .. seealso::
+       Source - https://github.com/facebook/rocksdb/blob/main/db/version_edit.h
+    """
+
+    class Tags(IntEnum):
+        comparator = 1
+        log_number = 2
+        next_file_number = 3
+        last_sequence = 4
+        compact_pointer = 5
+        deleted_file = 6
+        new_file = 7
+        previous_log_number = 9
+        min_log_number_to_keep = 10
+        new_file2 = 100
+        new_file3 = 102
+        new_file4 = 103
+        column_family = 200
+        column_family_add = 201
+        column_family_drop = 202
+        max_column_family = 203
+        in_atomic_group = 300
+        blob_file_addition = 400
+        blob_file_garbage = 401
+        compaction_waterline = 800
+        ignorable = 8192
+    def __init__(self, _io, _parent=None, _root=None):
+        super(LeveldbVersionEdit, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._read()
+
+    def _read(self):
+        self.fields = []
+        i = 0
+        while not self._io.is_eof():
+            self.fields.append(LeveldbVersionEdit.Field(self._io, self, self._root))
+            i += 1
+
+
+
+    def _fetch_instances(self):
+        pass
+        for i in range(len(self.fields)):
+            pass
+            self.fields[i]._fetch_instances()
+
+
+    class Attribute(KaitaiStruct):
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbVersionEdit.Attribute, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.tag = leveldb_varint.LeveldbVarint(self._io)
+            if self.tag.value != 1:
+                pass
+                self.data = leveldb_bytes.LeveldbBytes(self._io)
+
+
+
+        def _fetch_instances(self):
+            pass
+            self.tag._fetch_instances()
+            if self.tag.value != 1:
+                pass
+                self.data._fetch_instances()
+
+
+
+    class BlobAttribute(KaitaiStruct):
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbVersionEdit.BlobAttribute, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.tag = leveldb_varint.LeveldbVarint(self._io)
+            if self.tag.value != 0:
+                pass
+                self.data = leveldb_bytes.LeveldbBytes(self._io)
+
+
+
+        def _fetch_instances(self):
+            pass
+            self.tag._fetch_instances()
+            if self.tag.value != 0:
+                pass
+                self.data._fetch_instances()
+
+
+
+    class BlobFileAddition(KaitaiStruct):
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbVersionEdit.BlobFileAddition, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.number = leveldb_varint.LeveldbVarint(self._io)
+            self.num_blobs = leveldb_varint.LeveldbVarint(self._io)
+            self.len_blobs = leveldb_varint.LeveldbVarint(self._io)
+            self.checksum_method = leveldb_bytes.LeveldbBytes(self._io)
+            self.checksum_value = leveldb_bytes.LeveldbBytes(self._io)
+            self.attributes = []
+            i = 0
+            while True:
+                _ = LeveldbVersionEdit.BlobAttribute(self._io, self, self._root)
+                self.attributes.append(_)
+                if _.tag.value == 0:
+                    break
+                i += 1
+
+
+        def _fetch_instances(self):
+            pass
+            self.number._fetch_instances()
+            self.num_blobs._fetch_instances()
+            self.len_blobs._fetch_instances()
+            self.checksum_method._fetch_instances()
+            self.checksum_value._fetch_instances()
+            for i in range(len(self.attributes)):
+                pass
+                self.attributes[i]._fetch_instances()
+
+
+
+    class BlobFileGarbage(KaitaiStruct):
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbVersionEdit.BlobFileGarbage, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.number = leveldb_varint.LeveldbVarint(self._io)
+            self.num_blobs = leveldb_varint.LeveldbVarint(self._io)
+            self.len_blobs = leveldb_varint.LeveldbVarint(self._io)
+            self.attributes = []
+            i = 0
+            while True:
+                _ = LeveldbVersionEdit.BlobAttribute(self._io, self, self._root)
+                self.attributes.append(_)
+                if _.tag.value == 0:
+                    break
+                i += 1
+
+
+        def _fetch_instances(self):
+            pass
+            self.number._fetch_instances()
+            self.num_blobs._fetch_instances()
+            self.len_blobs._fetch_instances()
+            for i in range(len(self.attributes)):
+                pass
+                self.attributes[i]._fetch_instances()
+
+
+
+    class CompactPointer(KaitaiStruct):
+        """Where the next compaction of a level starts."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbVersionEdit.CompactPointer, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.level = leveldb_varint.LeveldbVarint(self._io)
+            self.internal_key = leveldb_bytes.LeveldbBytes(self._io)
+
+
+        def _fetch_instances(self):
+            pass
+            self.level._fetch_instances()
+            self.internal_key._fetch_instances()
+
+
+    class DeletedFile(KaitaiStruct):
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbVersionEdit.DeletedFile, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.level = leveldb_varint.LeveldbVarint(self._io)
+            self.number = leveldb_varint.LeveldbVarint(self._io)
+
+
+        def _fetch_instances(self):
+            pass
+            self.level._fetch_instances()
+            self.number._fetch_instances()
+
+
+    class Empty(KaitaiStruct):
+        """No payload."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbVersionEdit.Empty, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            pass
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    class Field(KaitaiStruct):
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbVersionEdit.Field, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.raw_tag = leveldb_varint.LeveldbVarint(self._io)
+            self.check_tag = self._io.read_bytes(0)
+            _ = self.check_tag
+            if not  ((self.raw_tag.value < 1000) or (self.raw_tag.value >= 8192)) :
+                raise kaitaistruct.ValidationExprError(self.check_tag, self._io, u"/types/field/seq/1")
+            _on = self.tag
+            if _on == LeveldbVersionEdit.Tags.blob_file_addition:
+                pass
+                self.body = LeveldbVersionEdit.BlobFileAddition(self._io, self, self._root)
+            elif _on == LeveldbVersionEdit.Tags.blob_file_garbage:
+                pass
+                self.body = LeveldbVersionEdit.BlobFileGarbage(self._io, self, self._root)
+            elif _on == LeveldbVersionEdit.Tags.column_family:
+                pass
+                self.body = leveldb_varint.LeveldbVarint(self._io)
+            elif _on == LeveldbVersionEdit.Tags.column_family_add:
+                pass
+                self.body = leveldb_bytes.LeveldbBytes(self._io)
+            elif _on == LeveldbVersionEdit.Tags.column_family_drop:
+                pass
+                self.body = LeveldbVersionEdit.Empty(self._io, self, self._root)
+            elif _on == LeveldbVersionEdit.Tags.compact_pointer:
+                pass
+                self.body = LeveldbVersionEdit.CompactPointer(self._io, self, self._root)
+            elif _on == LeveldbVersionEdit.Tags.compaction_waterline:
+                pass
+                self.body = leveldb_varint.LeveldbVarint(self._io)
+            elif _on == LeveldbVersionEdit.Tags.comparator:
+                pass
+                self.body = leveldb_bytes.LeveldbBytes(self._io)
+            elif _on == LeveldbVersionEdit.Tags.deleted_file:
+                pass
+                self.body = LeveldbVersionEdit.DeletedFile(self._io, self, self._root)
+            elif _on == LeveldbVersionEdit.Tags.ignorable:
+                pass
+                self.body = leveldb_bytes.LeveldbBytes(self._io)
+            elif _on == LeveldbVersionEdit.Tags.in_atomic_group:
+                pass
+                self.body = leveldb_varint.LeveldbVarint(self._io)
+            elif _on == LeveldbVersionEdit.Tags.last_sequence:
+                pass
+                self.body = leveldb_varint.LeveldbVarint(self._io)
+            elif _on == LeveldbVersionEdit.Tags.log_number:
+                pass
+                self.body = leveldb_varint.LeveldbVarint(self._io)
+            elif _on == LeveldbVersionEdit.Tags.max_column_family:
+                pass
+                self.body = leveldb_varint.LeveldbVarint(self._io)
+            elif _on == LeveldbVersionEdit.Tags.min_log_number_to_keep:
+                pass
+                self.body = leveldb_varint.LeveldbVarint(self._io)
+            elif _on == LeveldbVersionEdit.Tags.new_file:
+                pass
+                self.body = LeveldbVersionEdit.NewFile(self._io, self, self._root)
+            elif _on == LeveldbVersionEdit.Tags.new_file2:
+                pass
+                self.body = LeveldbVersionEdit.NewFile2(self._io, self, self._root)
+            elif _on == LeveldbVersionEdit.Tags.new_file3:
+                pass
+                self.body = LeveldbVersionEdit.NewFile3(self._io, self, self._root)
+            elif _on == LeveldbVersionEdit.Tags.new_file4:
+                pass
+                self.body = LeveldbVersionEdit.NewFile4(self._io, self, self._root)
+            elif _on == LeveldbVersionEdit.Tags.next_file_number:
+                pass
+                self.body = leveldb_varint.LeveldbVarint(self._io)
+            elif _on == LeveldbVersionEdit.Tags.previous_log_number:
+                pass
+                self.body = leveldb_varint.LeveldbVarint(self._io)
+            else:
+                pass
+                self.body = LeveldbVersionEdit.Unknown(self._io, self, self._root)
+
+
+        def _fetch_instances(self):
+            pass
+            self.raw_tag._fetch_instances()
+            _on = self.tag
+            if _on == LeveldbVersionEdit.Tags.blob_file_addition:
+                pass
+                self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.blob_file_garbage:
+                pass
+                self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.column_family:
+                pass
+                self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.column_family_add:
+                pass
+                self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.column_family_drop:
+                pass
+                self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.compact_pointer:
+                pass
+                self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.compaction_waterline:
+                pass
+                self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.comparator:
+                pass
+                self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.deleted_file:
+                pass
+                self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.ignorable:
+                pass
+                self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.in_atomic_group:
+                pass
+                self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.last_sequence:
+                pass
+                self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.log_number:
+                pass
+                self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.max_column_family:
+                pass
+                self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.min_log_number_to_keep:
+                pass
+                self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.new_file:
+                pass
+                self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.new_file2:
+                pass
+                self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.new_file3:
+                pass
+                self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.new_file4:
+                pass
+                self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.next_file_number:
+                pass
+                self.body._fetch_instances()
+            elif _on == LeveldbVersionEdit.Tags.previous_log_number:
+                pass
+                self.body._fetch_instances()
+            else:
+                pass
+                self.body._fetch_instances()
+
+        @property
+        def tag(self):
+            """Every tag from 8192 is one that readers may skip."""
+            if hasattr(self, '_m_tag'):
+                return self._m_tag
+
+            self._m_tag = KaitaiStream.resolve_enum(LeveldbVersionEdit.Tags, (8192 if self.raw_tag.value >= 8192 else self.raw_tag.value))
+            return getattr(self, '_m_tag', None)
+
+
+    class NewFile(KaitaiStruct):
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbVersionEdit.NewFile, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.level = leveldb_varint.LeveldbVarint(self._io)
+            self.number = leveldb_varint.LeveldbVarint(self._io)
+            self.len_file = leveldb_varint.LeveldbVarint(self._io)
+            self.smallest = leveldb_bytes.LeveldbBytes(self._io)
+            self.largest = leveldb_bytes.LeveldbBytes(self._io)
+
+
+        def _fetch_instances(self):
+            pass
+            self.level._fetch_instances()
+            self.number._fetch_instances()
+            self.len_file._fetch_instances()
+            self.smallest._fetch_instances()
+            self.largest._fetch_instances()
+
+
+    class NewFile2(KaitaiStruct):
+        """RocksDB; the only form that dacha writes."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbVersionEdit.NewFile2, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.file = LeveldbVersionEdit.NewFile(self._io, self, self._root)
+            self.smallest_sequence = leveldb_varint.LeveldbVarint(self._io)
+            self.largest_sequence = leveldb_varint.LeveldbVarint(self._io)
+
+
+        def _fetch_instances(self):
+            pass
+            self.file._fetch_instances()
+            self.smallest_sequence._fetch_instances()
+            self.largest_sequence._fetch_instances()
+
+
+    class NewFile3(KaitaiStruct):
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbVersionEdit.NewFile3, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.level = leveldb_varint.LeveldbVarint(self._io)
+            self.number = leveldb_varint.LeveldbVarint(self._io)
+            self.path_id = leveldb_varint.LeveldbVarint(self._io)
+            self.len_file = leveldb_varint.LeveldbVarint(self._io)
+            self.smallest = leveldb_bytes.LeveldbBytes(self._io)
+            self.largest = leveldb_bytes.LeveldbBytes(self._io)
+            self.smallest_sequence = leveldb_varint.LeveldbVarint(self._io)
+            self.largest_sequence = leveldb_varint.LeveldbVarint(self._io)
+
+
+        def _fetch_instances(self):
+            pass
+            self.level._fetch_instances()
+            self.number._fetch_instances()
+            self.path_id._fetch_instances()
+            self.len_file._fetch_instances()
+            self.smallest._fetch_instances()
+            self.largest._fetch_instances()
+            self.smallest_sequence._fetch_instances()
+            self.largest_sequence._fetch_instances()
+
+
+    class NewFile4(KaitaiStruct):
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbVersionEdit.NewFile4, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.file = LeveldbVersionEdit.NewFile2(self._io, self, self._root)
+            self.attributes = []
+            i = 0
+            while True:
+                _ = LeveldbVersionEdit.Attribute(self._io, self, self._root)
+                self.attributes.append(_)
+                if _.tag.value == 1:
+                    break
+                i += 1
+
+
+        def _fetch_instances(self):
+            pass
+            self.file._fetch_instances()
+            for i in range(len(self.attributes)):
+                pass
+                self.attributes[i]._fetch_instances()
+
+
+
+    class Unknown(KaitaiStruct):
+        """A tag of no known length; nothing after it in the record can be read."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbVersionEdit.Unknown, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.check_known = self._io.read_bytes(0)
+            _ = self.check_known
+            if not False:
+                raise kaitaistruct.ValidationExprError(self.check_known, self._io, u"/types/unknown/seq/0")
+
+
+        def _fetch_instances(self):
+            pass
+
+
+

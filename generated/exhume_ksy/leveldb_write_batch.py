@@ -1,0 +1,147 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import leveldb_varint
+from . import leveldb_bytes
+from enum import IntEnum
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class LeveldbWriteBatch(KaitaiStruct):
+    """One record of a write-ahead log: operations that were written together.
+    
+    LevelDB and RocksDB give operation *i* the sequence number `sequence + i`;
+    dacha gives `sequence` to all of them.
+    
+    .. seealso::
+       Source - https://github.com/google/leveldb/blob/main/db/write_batch.cc
+    """
+
+    class OperationTypes(IntEnum):
+        deletion = 0
+        value = 1
+        merge = 2
+        log_data = 3
+        cf_deletion = 4
+        cf_value = 5
+        cf_merge = 6
+        single_deletion = 7
+        cf_single_deletion = 8
+        begin_prepare = 9
+        end_prepare = 10
+        commit = 11
+        rollback = 12
+        no_operation = 13
+        cf_range_deletion = 14
+        range_deletion = 15
+        cf_blob_index = 16
+        blob_index = 17
+        begin_persisted_prepare = 18
+        begin_unprepare = 19
+        commit_with_timestamp = 21
+        wide_column_entity = 22
+        cf_wide_column_entity = 23
+        value_preferred_seqno = 24
+        cf_value_preferred_seqno = 25
+    def __init__(self, _io, _parent=None, _root=None):
+        super(LeveldbWriteBatch, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._read()
+
+    def _read(self):
+        self.sequence = self._io.read_u8le()
+        self.num_operations = self._io.read_u4le()
+        self.operations = []
+        i = 0
+        while not self._io.is_eof():
+            self.operations.append(LeveldbWriteBatch.Operation(self._io, self, self._root))
+            i += 1
+
+
+
+    def _fetch_instances(self):
+        pass
+        for i in range(len(self.operations)):
+            pass
+            self.operations[i]._fetch_instances()
+
+
+    class Operation(KaitaiStruct):
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbWriteBatch.Operation, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.operation_type = KaitaiStream.resolve_enum(LeveldbWriteBatch.OperationTypes, self._io.read_u1())
+            if not isinstance(self.operation_type, LeveldbWriteBatch.OperationTypes):
+                raise kaitaistruct.ValidationNotInEnumError(self.operation_type, self._io, u"/types/operation/seq/0")
+            if self.has_column_family:
+                pass
+                self.column_family = leveldb_varint.LeveldbVarint(self._io)
+
+            if self.has_key:
+                pass
+                self.key = leveldb_bytes.LeveldbBytes(self._io)
+
+            if self.has_value:
+                pass
+                self.value = leveldb_bytes.LeveldbBytes(self._io)
+
+            if self.operation_type == LeveldbWriteBatch.OperationTypes.commit_with_timestamp:
+                pass
+                self.commit_timestamp = leveldb_bytes.LeveldbBytes(self._io)
+
+
+
+        def _fetch_instances(self):
+            pass
+            if self.has_column_family:
+                pass
+                self.column_family._fetch_instances()
+
+            if self.has_key:
+                pass
+                self.key._fetch_instances()
+
+            if self.has_value:
+                pass
+                self.value._fetch_instances()
+
+            if self.operation_type == LeveldbWriteBatch.OperationTypes.commit_with_timestamp:
+                pass
+                self.commit_timestamp._fetch_instances()
+
+
+        @property
+        def has_column_family(self):
+            if hasattr(self, '_m_has_column_family'):
+                return self._m_has_column_family
+
+            self._m_has_column_family =  ((self.operation_type == LeveldbWriteBatch.OperationTypes.cf_deletion) or (self.operation_type == LeveldbWriteBatch.OperationTypes.cf_value) or (self.operation_type == LeveldbWriteBatch.OperationTypes.cf_merge) or (self.operation_type == LeveldbWriteBatch.OperationTypes.cf_single_deletion) or (self.operation_type == LeveldbWriteBatch.OperationTypes.cf_range_deletion) or (self.operation_type == LeveldbWriteBatch.OperationTypes.cf_blob_index) or (self.operation_type == LeveldbWriteBatch.OperationTypes.cf_wide_column_entity) or (self.operation_type == LeveldbWriteBatch.OperationTypes.cf_value_preferred_seqno)) 
+            return getattr(self, '_m_has_column_family', None)
+
+        @property
+        def has_key(self):
+            if hasattr(self, '_m_has_key'):
+                return self._m_has_key
+
+            self._m_has_key =  ((self.operation_type != LeveldbWriteBatch.OperationTypes.begin_prepare) and (self.operation_type != LeveldbWriteBatch.OperationTypes.no_operation) and (self.operation_type != LeveldbWriteBatch.OperationTypes.begin_persisted_prepare) and (self.operation_type != LeveldbWriteBatch.OperationTypes.begin_unprepare)) 
+            return getattr(self, '_m_has_key', None)
+
+        @property
+        def has_value(self):
+            if hasattr(self, '_m_has_value'):
+                return self._m_has_value
+
+            self._m_has_value =  ((self.operation_type == LeveldbWriteBatch.OperationTypes.value) or (self.operation_type == LeveldbWriteBatch.OperationTypes.merge) or (self.operation_type == LeveldbWriteBatch.OperationTypes.range_deletion) or (self.operation_type == LeveldbWriteBatch.OperationTypes.blob_index) or (self.operation_type == LeveldbWriteBatch.OperationTypes.wide_column_entity) or (self.operation_type == LeveldbWriteBatch.OperationTypes.value_preferred_seqno) or (self.operation_type == LeveldbWriteBatch.OperationTypes.cf_value) or (self.operation_type == LeveldbWriteBatch.OperationTypes.cf_merge) or (self.operation_type == LeveldbWriteBatch.OperationTypes.cf_range_deletion) or (self.operation_type == LeveldbWriteBatch.OperationTypes.cf_blob_index) or (self.operation_type == LeveldbWriteBatch.OperationTypes.cf_wide_column_entity) or (self.operation_type == LeveldbWriteBatch.OperationTypes.cf_value_preferred_seqno)) 
+            return getattr(self, '_m_has_value', None)
+
+
+
