@@ -1,0 +1,29 @@
+"""LevelDB: a read-only forensic reader for databases of the LevelDB family (LevelDB, RocksDB, dacha EmbeddedDB), and a
+writer of sorted tables."""
+
+from __future__ import annotations
+
+from exhume.registry import Format, Signature
+
+FORMAT = Format(
+    id="leveldb",
+    title="LevelDB and RocksDB database directory (read only, every version of every key)",
+    package=__name__,
+    container="directory",
+    content="records",
+    extensions=("ldb", "sst", "log"),
+    signatures=(
+        Signature(bytes.fromhex("57fb808b247547db"), note="last eight bytes of a LevelDB table"),
+        Signature(bytes.fromhex("f7cff485b741e288"), note="last eight bytes of a RocksDB table"),
+    ),
+    codecs=("none", "snappy", "zlib", "deflate", "bz2", "lz4", "zstd"),
+    create=None,
+    salvage="salvage:salvage",
+    locate="carve:locate",
+    verbs=("info", "list", "cat", "verify", "explain", "salvage", "carve", "search", "payload"),
+    limitations=(
+        "RocksDB merge operands are listed, never merged",
+        "RocksDB blob files and tables with a compression dictionary are not decoded",
+        "keys of databases with their own comparator are ordered bytewise",
+    ),
+)

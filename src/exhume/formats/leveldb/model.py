@@ -1,0 +1,234 @@
+"""The nouns of the LevelDB family as values: value types, statuses, versions of keys, files, version edits."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from exhume.errors import Span
+from exhume.formats.leveldb.wire import Handle
+
+BYTEWISE = "leveldb.BytewiseComparator"
+
+
+class ValueType(enum.IntEnum):
+    """What a write was (RocksDB's numbers; LevelDB and dacha know 0 and 1)."""
+
+    DELETION = 0
+    VALUE = 1
+    MERGE = 2
+    SINGLE_DELETION = 7
+    RANGE_DELETION = 15
+    BLOB_INDEX = 17
+    DELETION_WITH_TIMESTAMP = 20
+    WIDE_COLUMNS = 22
+    VALUE_PREFERRED_SEQNO = 24
+
+
+DELETIONS = frozenset({0, 7, 20})
+PUTS = frozenset({1, 2, 17, 22, 24})
+
+
+def type_name(value_type: int) -> str:
+    """The name of a value type, `type-N` for an unknown one."""
+    try:
+        return ValueType(value_type).name.lower().replace("_", "-")
+    except ValueError:
+        return f"type-{value_type}"
+
+
+class Status(enum.StrEnum):
+    """What became of a version of a key."""
+
+    LIVE = "live"
+    REPLACED = "replaced"
+    DELETED = "deleted"
+    TOMBSTONE = "tombstone"
+    BEYOND = "beyond-last-sequence"
+    UNREFERENCED = "unreferenced"
+
+
+class Verdict(enum.StrEnum):
+    """What the checksum over an entry's block or log record says; `none`: the table has no checksums."""
+
+    GOOD = "good"
+    BAD = "bad"
+    NONE = "none"
+
+
+class Role(enum.StrEnum):
+    """What a file is to the current version of the database."""
+
+    LIVE = "live"
+    OBSOLETE = "obsolete"  # a manifest once named it
+    ORPHAN = "orphan"  # no manifest ever named it
+    MISSING = "missing"  # referenced, not there
+    OTHER = "other"  # not part of the data (LOCK, LOG, OPTIONS-*)
+
+
+class SequenceRule(enum.StrEnum):
+    """How operations of one write batch are numbered."""
+
+    PER_OPERATION = "per-operation"  # LevelDB, RocksDB
+    PER_BATCH = "per-batch"  # dacha
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a block or log record lies, shared by the entries in it.
+
+    `offset` is the start of the block, or of the first fragment header of a log record, in the file; `codec` how the block
+    was stored; `batch_sequence` and `batch_count` belong to log records.
+    """
+
+    file: str
+    number: int
+    level: int | None
+    offset: int
+    end: int
+    checksum: Verdict
+    referenced: bool = True
+    codec: str | None = None
+    batch_sequence: int | None = None
+    batch_count: int | None = None
+    column_family: int = 0
+
+    @property
+    def span(self) -> Span:
+        """The range in the file."""
+        return Span(self.file, self.offset, self.end)
+
+
+class Version(NamedTuple):
+    """One version of a key, wherever it was found.
+
+    `entry_offset` is the start of the entry inside the decompressed block, or of the operation inside the write batch;
+    `operation` the number of the operation in its batch (None in tables); `superseded_by` the sequence number of the
+    next newer version of the key.
+    """
+
+    key: bytes
+    value: bytes
+    sequence: int
+    value_type: int
+    status: Status
+    superseded_by: int | None
+    entry_offset: int
+    operation: int | None
+    place: Place
+    column_family: int = 0
+
+    @property
+    def checksum(self) -> Verdict:
+        """The verdict on the block or log record that holds it."""
+        return self.place.checksum
+
+    @property
+    def span(self) -> Span:
+        """The block or record, with the entry's start in its payload."""
+        return self.place.span.in_payload(self.entry_offset, self.entry_offset)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON columns, keys and values left to the caller."""
+        place = self.place
+        out: dict[str, Any] = {
+            "sequence": self.sequence if self.sequence <= 1 << 53 else str(self.sequence),
+            "type": type_name(self.value_type),
+            "status": str(self.status),
+            "superseded_by": self.superseded_by,
+            "file": place.file,
+            "level": place.level,
+            "block_offset": place.offset,
+            "entry_offset": self.entry_offset,
+            "checksum": str(place.checksum),
+        }
+        if self.operation is not None:
+            out |= {"operation": self.operation, "batch_sequence": place.batch_sequence, "batch_count": place.batch_count}
+        else:
+            out["codec"] = place.codec
+        if self.column_family:
+            out["column_family"] = self.column_family
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Footer:
+    """The footer of a table.
+
+    `family` is `leveldb` or `rocksdb`, `checksum` one of `none crc32c xxhash32 xxhash64 xxh3` or `type-N`.  From RocksDB
+    version 6 the index handle is in the metaindex (`index` None), and checksums are modified by `base_context`.
+    """
+
+    family: str
+    version: int
+    checksum: str
+    metaindex: Handle
+    index: Handle | None
+    offset: int
+    size: int
+    padding: bytes
+    footer_checksum: int | None = None
+    base_context: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A table as a version edit announces it (`smallest` and `largest` are internal keys)."""
+
+    level: int
+    number: int
+    size: int
+    smallest: bytes
+    largest: bytes
+    smallest_sequence: int | None = None
+    largest_sequence: int | None = None
+    column_family: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class VersionEdit:
+    """One record of a manifest; a field that the record does not set is None (or empty)."""
+
+    comparator: str | None = None
+    log_number: int | None = None
+    next_file_number: int | None = None
+    last_sequence: int | None = None
+    previous_log_number: int | None = None
+    min_log_number: int | None = None
+    compact_pointers: tuple[tuple[int, bytes], ...] = ()
+    deleted: tuple[tuple[int, int], ...] = ()
+    added: tuple[TableFile, ...] = ()
+    column_family: int = 0
+    column_family_add: str | None = None
+    column_family_drop: bool = False
+    max_column_family: int | None = None
+    atomic_group_left: int | None = None
+    waterline: int | None = None
+    tags: tuple[int, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields that are set, JSON-able; keys in hexadecimal."""
+        out: dict[str, Any] = {}
+        for name in (
+            "comparator log_number previous_log_number next_file_number last_sequence min_log_number "
+            "column_family_add max_column_family atomic_group_left waterline"
+        ).split():
+            value = getattr(self, name)
+            if value is not None:
+                out[name] = value
+        if self.column_family:
+            out["column_family"] = self.column_family
+        if self.column_family_drop:
+            out["column_family_drop"] = True
+        if self.deleted:
+            out["deleted"] = [{"level": level, "number": number} for level, number in self.deleted]
+        if self.added:
+            out["added"] = [
+                {"level": f.level, "number": f.number, "size": f.size, "smallest": f.smallest.hex(), "largest": f.largest.hex()}
+                for f in self.added
+            ]
+        if self.compact_pointers:
+            out["compact_pointers"] = [{"level": level, "key": key.hex()} for level, key in self.compact_pointers]
+        out["tags"] = list(self.tags)
+        return out
