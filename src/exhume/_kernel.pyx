@@ -3,7 +3,8 @@
 
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint64_t
-from libc.string cimport memchr, memcmp, memcpy
+from libc.stdlib cimport free, malloc
+from libc.string cimport memchr, memcmp, memcpy, memset
 
 from exhume._pykernel import OVERLONG, OVERRUN, TRUNCATED, MalformedRecordsError, Scan
 
@@ -301,3 +302,201 @@ def take_records(const unsigned char[::1] data not None, Py_ssize_t budget):
         if total >= budget:
             break
     return offset
+
+
+# LevelDB blocks
+
+cdef inline Py_ssize_t lenient_varint(chars data, Py_ssize_t end, Py_ssize_t at, uint64_t* out) noexcept nogil:
+    """A varint of at most 64 bits in any length; returns the offset after it, -1 when there is none."""
+    cdef uint64_t value = 0
+    cdef int shift = 0
+    cdef unsigned char byte
+    while at < end and shift <= 63:
+        byte = data[at]
+        at += 1
+        if shift == 63 and byte > 1:
+            return -1
+        value |= <uint64_t>(byte & 0x7F) << shift
+        if byte < 0x80:
+            out[0] = value
+            return at
+        shift += 7
+    return -1
+
+
+cdef struct BlockEntry:
+    uint64_t shared
+    uint64_t unshared
+    uint64_t size
+    Py_ssize_t suffix
+
+
+cdef inline int next_entry(chars data, Py_ssize_t end, Py_ssize_t at, Py_ssize_t key_size, BlockEntry* entry) noexcept nogil:
+    """Reads an entry's three lengths and checks them."""
+    cdef Py_ssize_t p
+    if end - at >= 3 and data[at] < 0x80 and data[at + 1] < 0x80 and data[at + 2] < 0x80:
+        entry.shared, entry.unshared, entry.size = data[at], data[at + 1], data[at + 2]
+        p = at + 3
+    else:
+        p = lenient_varint(data, end, at, &entry.shared)
+        if p >= 0:
+            p = lenient_varint(data, end, p, &entry.unshared)
+        if p >= 0:
+            p = lenient_varint(data, end, p, &entry.size)
+        if p < 0:
+            return BLOCK_LENGTHS_
+    if entry.unshared > <uint64_t>(end - p) or entry.size > <uint64_t>(end - p) - entry.unshared:
+        return BLOCK_LENGTHS_
+    if entry.shared > <uint64_t>key_size:
+        return BLOCK_SHARED_
+    entry.suffix = p
+    return BLOCK_FINE_
+
+
+cdef enum:
+    BLOCK_FINE_ = 0
+    BLOCK_LENGTHS_ = 1
+    BLOCK_SHARED_ = 2
+    BLOCK_SHORT_KEY_ = 3
+    BLOCK_BOMB_ = 4
+
+
+def block_entries(bytes block not None, Py_ssize_t end, uint64_t budget):
+    cdef chars data = block
+    cdef Py_ssize_t at = 0, key_size = 0
+    cdef uint64_t total = 0
+    cdef BlockEntry entry
+    cdef int problem = BLOCK_FINE_
+    cdef bytearray scratch = bytearray(end if end > 0 else 1)
+    cdef char* key = scratch
+    cdef list out = []
+    if end > len(block):
+        raise ValueError("the entries end outside the block")
+    while at < end:
+        problem = next_entry(data, end, at, key_size, &entry)
+        if problem != BLOCK_FINE_:
+            break
+        total += entry.shared + entry.unshared
+        if total > budget:
+            problem = BLOCK_BOMB_
+            break
+        key_size = <Py_ssize_t>(entry.shared + entry.unshared)
+        memcpy(key + entry.shared, data + entry.suffix, entry.unshared)
+        out.append((
+            PyBytes_New(key, key_size),
+            PyBytes_New(<const char*>data + entry.suffix + entry.unshared, <Py_ssize_t>entry.size),
+            at,
+        ))
+        at = entry.suffix + <Py_ssize_t>(entry.unshared + entry.size)
+    return out, at, problem
+
+
+def internal_entries(bytes block not None, Py_ssize_t end, uint64_t budget, rank, place):
+    cdef chars data = block
+    cdef Py_ssize_t at = 0, key_size = 0, user_size, previous_size = -1, disorder = -1
+    cdef uint64_t total = 0, packed, last = 0
+    cdef BlockEntry entry
+    cdef int problem = BLOCK_FINE_, order
+    cdef bytearray scratch = bytearray(end if end > 0 else 1)
+    cdef char* key = scratch
+    cdef chars here
+    cdef bytes previous = b"", user
+    cdef list out = []
+    if end > len(block):
+        raise ValueError("the entries end outside the block")
+    while at < end:
+        problem = next_entry(data, end, at, key_size, &entry)
+        if problem != BLOCK_FINE_:
+            break
+        total += entry.shared + entry.unshared
+        if total > budget:
+            problem = BLOCK_BOMB_
+            break
+        key_size = <Py_ssize_t>(entry.shared + entry.unshared)
+        memcpy(key + entry.shared, data + entry.suffix, entry.unshared)
+        if key_size < 8:
+            problem = BLOCK_SHORT_KEY_
+            break
+        user_size = key_size - 8
+        here = <chars>key + user_size
+        packed = (
+            <uint64_t>here[0] | <uint64_t>here[1] << 8 | <uint64_t>here[2] << 16 | <uint64_t>here[3] << 24
+            | <uint64_t>here[4] << 32 | <uint64_t>here[5] << 40 | <uint64_t>here[6] << 48 | <uint64_t>here[7] << 56
+        )
+        packed = ~packed
+        user = PyBytes_New(key, user_size)
+        if disorder < 0 and previous_size >= 0:
+            order = compare(<chars>key, user_size, <chars><char*>previous, previous_size)
+            if order < 0 or (order == 0 and packed <= last):
+                disorder = at
+        out.append((
+            user, packed, rank, at,
+            PyBytes_New(<const char*>data + entry.suffix + entry.unshared, <Py_ssize_t>entry.size), place,
+        ))
+        previous, previous_size, last = user, user_size, packed
+        at = entry.suffix + <Py_ssize_t>(entry.unshared + entry.size)
+    return out, at, problem, disorder
+
+
+cdef inline unsigned int unstep(unsigned int state) noexcept nogil:
+    """A CRC-32C state one bit earlier."""
+    if state >> 31:
+        return ((state ^ <unsigned int>2197175160u) << 1) | 1
+    return state << 1
+
+
+def find_blocks(bytes data not None):
+    cdef chars raw = data
+    cdef Py_ssize_t size = len(data), at, end = len(data) - 4
+    cdef unsigned int carried = 0, ones = ~(<unsigned int>0), unit = 1, wanted, demand, power, byte, state
+    cdef size_t slots = 16, mask, slot
+    cdef unsigned int* keys
+    cdef int* starts
+    cdef int bit
+    cdef list out = []
+    if size > 1 << 30:
+        raise ValueError("more than 1 GiB at once")
+    while slots < <size_t>size * 2:
+        slots *= 2
+    mask = slots - 1
+    keys = <unsigned int*>malloc(slots * sizeof(unsigned int))
+    starts = <int*>malloc(slots * sizeof(int))
+    if keys == NULL or starts == NULL:
+        free(keys)
+        free(starts)
+        raise MemoryError()
+    memset(starts, 0xFF, slots * sizeof(int))
+    for at in range(end):
+        state = carried ^ ones
+        slot = (state * <size_t>2654435761u) & mask
+        while starts[slot] >= 0 and keys[slot] != state:
+            slot = (slot + 1) & mask
+        keys[slot] = state
+        starts[slot] = <int>at
+        byte = raw[at]
+        for bit in range(8):
+            if (byte >> bit) & 1:
+                carried ^= unit
+            unit = unstep(unit)
+            ones = unstep(ones)
+        if byte <= 7:
+            wanted = (
+                <unsigned int>raw[at + 1] | <unsigned int>raw[at + 2] << 8
+                | <unsigned int>raw[at + 3] << 16 | <unsigned int>raw[at + 4] << 24
+            ) - <unsigned int>2726488792u
+            wanted = ~((wanted >> 17) | (wanted << 15))
+            demand = carried
+            power = unit
+            while wanted:
+                if wanted & 1:
+                    demand ^= power
+                wanted >>= 1
+                power = unstep(power)
+            slot = (demand * <size_t>2654435761u) & mask
+            while starts[slot] >= 0 and keys[slot] != demand:
+                slot = (slot + 1) & mask
+            if starts[slot] >= 0:
+                out.append((starts[slot], at))
+    free(keys)
+    free(starts)
+    return out

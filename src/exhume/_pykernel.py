@@ -9,7 +9,7 @@ Length-prefixed records: a payload is any number of records, each an unsigned LE
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 Buffer = bytes | bytearray | memoryview
 
@@ -251,3 +251,115 @@ def take_records(data: Buffer, budget: int) -> int:
         if total >= budget:
             break
     return offset
+
+
+# LevelDB blocks: entries `varint shared, varint unshared, varint value length, key suffix, value`.
+
+BLOCK_FINE, BLOCK_LENGTHS, BLOCK_SHARED, BLOCK_SHORT_KEY, BLOCK_BOMB = range(5)
+"""Why splitting a block ended: at its end, lengths that pass the end, more shared bytes than the previous key has, an
+internal key below 8 bytes, keys that expand beyond the budget."""
+
+_TOP = (1 << 64) - 1
+
+
+def _lenient_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+    """A varint of at most 64 bits in any length; the offset is -1 when there is none."""
+    value = shift = 0
+    for position in range(at, min(end, at + 10)):
+        byte = data[position]
+        if shift == 63 and byte > 1:
+            break
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, position + 1
+        shift += 7
+    return 0, -1
+
+
+def block_entries(block: bytes, end: int, budget: int) -> tuple[list[tuple[bytes, bytes, int]], int, int]:
+    """Splits the first `end` bytes of a LevelDB block into `(key, value, offset)`.
+
+    Returns the entries before the first that is malformed, where that one starts (`end` if there is none), and why
+    (`BLOCK_*`).  `budget` bounds the sum of key sizes, because shared prefixes expand.
+    """
+    out: list[tuple[bytes, bytes, int]] = []
+    at, total = 0, 0
+    key = b""
+    while at < end:
+        shared, p = _lenient_varint(block, at, end)
+        unshared, p = _lenient_varint(block, p, end) if p >= 0 else (0, -1)
+        size, p = _lenient_varint(block, p, end) if p >= 0 else (0, -1)
+        if p < 0 or unshared > end - p or size > end - p - unshared:
+            return out, at, BLOCK_LENGTHS
+        if shared > len(key):
+            return out, at, BLOCK_SHARED
+        total += shared + unshared
+        if total > budget:
+            return out, at, BLOCK_BOMB
+        key = key[:shared] + block[p : p + unshared]
+        p += unshared
+        out.append((key, block[p : p + size], at))
+        at = p + size
+    return out, at, BLOCK_FINE
+
+
+def internal_entries(
+    block: bytes, end: int, budget: int, rank: int, place: Any
+) -> tuple[list[tuple[bytes, int, int, int, bytes, Any]], int, int, int]:
+    """Like `block_entries` for internal keys: `(user key, ~packed, rank, offset, value, place)` per entry.
+
+    `~packed` is 2^64 - 1 minus the packed sequence and type, so that plain tuples sort as LevelDB sorts: by user key,
+    newest first; `rank` and `place` are passed through, for the caller's merge.  The fourth result is the offset of the
+    first entry that does not sort after the one before it, -1 when there is none.
+    """
+    entries, stop, problem = block_entries(block, end, budget)
+    out: list[tuple[bytes, int, int, int, bytes, Any]] = []
+    disorder = -1
+    previous, last = b"", -1
+    for key, value, at in entries:
+        if len(key) < 8:
+            return out, at, BLOCK_SHORT_KEY, disorder
+        user, inverted = key[:-8], _TOP - int.from_bytes(key[-8:], "little")
+        if disorder < 0 and (user < previous or (user == previous and inverted <= last)):
+            disorder = at
+        out.append((user, inverted, rank, at, value, place))
+        previous, last = user, inverted
+    return out, stop, problem, disorder
+
+
+_POLYNOMIAL = 0x82F63B78
+_U32 = 0xFFFFFFFF
+
+
+def find_blocks(data: bytes) -> list[tuple[int, int]]:
+    """Every `(start, end)` such that `data[start:end]`, a compression byte from 0 to 7 and the matching masked CRC-32C
+    follow one another: LevelDB blocks, found by their checksums alone, wherever they start.
+
+    Linear in the data: CRC states are carried back to position 0 (multiplied by x^-8i), where the state that a block
+    starts with equals the one that its stored checksum demands.  Of several starts that fit one end the last is taken.
+    A chance hit needs 2^32 pairs of positions.
+    """
+    out: list[tuple[int, int]] = []
+    starts: dict[int, int] = {}
+    carried, ones, unit = 0, _U32, 1  # the state after i zero-initialised bytes, ~0 and 1, each carried back to 0
+    for at in range(len(data) - 4):
+        starts[carried ^ ones] = at
+        byte = data[at]
+        for bit in range(8):
+            if byte >> bit & 1:
+                carried ^= unit
+            unit = ((unit ^ _POLYNOMIAL) << 1 | 1) & _U32 if unit >> 31 else unit << 1
+            ones = ((ones ^ _POLYNOMIAL) << 1 | 1) & _U32 if ones >> 31 else ones << 1
+        if byte <= 7:
+            rotated = (int.from_bytes(data[at + 1 : at + 5], "little") - 0xA282EAD8) & _U32
+            wanted = ((rotated >> 17 | rotated << 15) & _U32) ^ _U32
+            demand, power = carried, unit
+            while wanted:
+                if wanted & 1:
+                    demand ^= power
+                wanted >>= 1
+                power = ((power ^ _POLYNOMIAL) << 1 | 1) & _U32 if power >> 31 else power << 1
+            start = starts.get(demand, -1)
+            if start >= 0:
+                out.append((start, at))
+    return out

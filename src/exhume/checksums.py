@@ -59,3 +59,24 @@ def adler32(data: bytes | bytearray | memoryview, initial: int = 1) -> int:
 def sha256(data: bytes | bytearray | memoryview = b"") -> Hasher:
     """A SHA-256 hasher, fed with `data`."""
     return hashlib.sha256(data)
+
+
+def xxhash32(data: bytes | bytearray | memoryview) -> int:
+    """xxHash-32 with seed 0."""
+    import xxhash
+
+    return xxhash.xxh32_intdigest(data)
+
+
+def xxhash64(data: bytes | bytearray | memoryview) -> int:
+    """xxHash-64 with seed 0."""
+    import xxhash
+
+    return xxhash.xxh64_intdigest(data)
+
+
+def xxh3_64(data: bytes | bytearray | memoryview) -> int:
+    """XXH3, 64 bits, with seed 0."""
+    import xxhash
+
+    return xxhash.xxh3_64_intdigest(data)

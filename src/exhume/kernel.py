@@ -10,7 +10,17 @@ import os
 from typing import TYPE_CHECKING
 
 from exhume import _pykernel
-from exhume._pykernel import MalformedRecordsError, Scan, build_uleb128, read_uleb128
+from exhume._pykernel import (
+    BLOCK_BOMB,
+    BLOCK_FINE,
+    BLOCK_LENGTHS,
+    BLOCK_SHARED,
+    BLOCK_SHORT_KEY,
+    MalformedRecordsError,
+    Scan,
+    build_uleb128,
+    read_uleb128,
+)
 
 _implementation = _pykernel
 COMPILED = False
@@ -29,15 +39,26 @@ terminate_records = _implementation.terminate_records
 frame_records = _implementation.frame_records
 frame_terminated = _implementation.frame_terminated
 take_records = _implementation.take_records
+block_entries = _implementation.block_entries
+internal_entries = _implementation.internal_entries
+find_blocks = _implementation.find_blocks
 
 __all__ = [
+    "BLOCK_BOMB",
+    "BLOCK_FINE",
+    "BLOCK_LENGTHS",
+    "BLOCK_SHARED",
+    "BLOCK_SHORT_KEY",
     "COMPILED",
     "MalformedRecordsError",
     "Scan",
+    "block_entries",
     "build_uleb128",
+    "find_blocks",
     "find_range",
     "frame_records",
     "frame_terminated",
+    "internal_entries",
     "read_uleb128",
     "scan_records",
     "split_records",

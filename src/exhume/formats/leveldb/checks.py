@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NoReturn, Protocol
 
-from exhume.errors import ChecksumError, CodecError, Span, StructureError, TruncatedError, UnsafePathError
-from exhume.errors import UnrecognizedFormatError, UnsupportedFeatureError
+from exhume.errors import (
+    ChecksumError,
+    CodecError,
+    Span,
+    StructureError,
+    TruncatedError,
+    UnrecognizedFormatError,
+    UnsafePathError,
+    UnsupportedFeatureError,
+)
 from exhume.findings import Finding, Rule, RuleTable, Severity
+from exhume.formats.leveldb.model import PUTS as KNOWN_PUTS
 
 RULES = RuleTable("LDB")
 _rule = RULES.rule
@@ -17,33 +26,70 @@ _TABLE = "LevelDB doc/table_format.md"
 _IMPL = "LevelDB doc/impl.md"
 
 # 1xx identity
-NO_CURRENT = _rule(101, "the database has no usable CURRENT file", spec=_IMPL, error=UnrecognizedFormatError,
-    hint="Without it nothing says which manifest is the valid one; the newest manifest is used for the forensic view.")
-NO_MANIFEST = _rule(102, "the manifest that CURRENT names is missing", spec=_IMPL, error=UnrecognizedFormatError,
-    hint="The forensic view takes the newest manifest that is there, or none.")
-COMPARATOR = _rule(103, "keys are ordered by a comparator of the application", spec=_IMPL, severity=Severity.NOTE,
-    hint="Chrome's IndexedDB does this. Every version is read; only the order of the listing is bytewise.")
-BAD_MAGIC = _rule(104, "not a table: the magic number at its end is missing", spec=_TABLE, error=UnrecognizedFormatError,
-    hint="Cut short, overwritten, or not a table. The forensic view looks for its blocks one by one.")
-BAD_VERSION = _rule(105, "a table version that is not read", spec="RocksDB table/format.h", error=UnsupportedFeatureError)
-UNSUPPORTED_CODEC = _rule(106, "a block is compressed in a way that is not read", spec=_TABLE, error=UnsupportedFeatureError)
+NO_CURRENT = _rule(
+    101,
+    "the database has no usable CURRENT file",
+    spec=_IMPL,
+    error=UnrecognizedFormatError,
+    hint="Without it nothing says which manifest is the valid one; the newest manifest is used for the forensic view.",
+)
+NO_MANIFEST = _rule(
+    102,
+    "the manifest that CURRENT names is missing",
+    spec=_IMPL,
+    error=UnrecognizedFormatError,
+    hint="The forensic view takes the newest manifest that is there, or none.",
+)
+COMPARATOR = _rule(
+    103,
+    "keys are ordered by a comparator of the application",
+    spec=_IMPL,
+    severity=Severity.NOTE,
+    hint="Chrome's IndexedDB does this. Every version is read; only the order of the listing is bytewise.",
+)
+BAD_MAGIC = _rule(
+    104,
+    "not a table: the magic number at its end is missing",
+    spec=_TABLE,
+    error=UnrecognizedFormatError,
+    hint="Cut short, overwritten, or not a table. The forensic view looks for its blocks one by one.",
+)
+BAD_VERSION = _rule(
+    105, "a table version that is not read", spec="RocksDB table/format.h", error=UnsupportedFeatureError
+)
+UNSUPPORTED_CODEC = _rule(
+    106, "a block is compressed in a way that is not read", spec=_TABLE, error=UnsupportedFeatureError
+)
 CHECKSUM_TYPE = _rule(107, "unknown type of checksum", spec="RocksDB table/format.h", error=UnsupportedFeatureError)
 FRAGMENT_TYPE = _rule(108, "unknown type of log fragment", spec=_LOG, error=UnsupportedFeatureError)
 
 # 2xx checksums
 LOG_CRC = _rule(201, "log fragment checksum does not match", spec=_LOG, error=ChecksumError)
-BLOCK_CRC = _rule(202, "table block checksum does not match", spec=_TABLE, error=ChecksumError,
-    hint="Entries of such a block are listed with checksum `bad` when it still decodes.")
+BLOCK_CRC = _rule(
+    202,
+    "table block checksum does not match",
+    spec=_TABLE,
+    error=ChecksumError,
+    hint="Entries of such a block are listed with checksum `bad` when it still decodes.",
+)
 FOOTER_CRC = _rule(203, "table footer checksum does not match", spec="RocksDB table/format.h", error=ChecksumError)
 
 # 3xx structure and order
 FRAGMENT_LENGTH = _rule(301, "a log fragment passes the end of its 32 KiB block", spec=_LOG)
 FRAGMENT_ORDER = _rule(302, "log fragments do not make up a record", spec=_LOG)
-LOG_TAIL = _rule(303, "the log ends inside a record", spec=_LOG, severity=Severity.WARNING, error=TruncatedError,
-    hint="Usual after a crash: the write was never finished. What is there of it is not read.")
+LOG_TAIL = _rule(
+    303,
+    "the log ends inside a record",
+    spec=_LOG,
+    severity=Severity.WARNING,
+    error=TruncatedError,
+    hint="Usual after a crash: the write was never finished. What is there of it is not read.",
+)
 LOG_FILL = _rule(304, "log filler is not zero", spec=_LOG, severity=Severity.WARNING)
 BATCH = _rule(305, "a write batch cannot be split into operations", spec="LevelDB db/write_batch.cc")
-BATCH_COUNT = _rule(306, "a write batch holds another number of operations than it says", spec="LevelDB db/write_batch.cc")
+BATCH_COUNT = _rule(
+    306, "a write batch holds another number of operations than it says", spec="LevelDB db/write_batch.cc"
+)
 EDIT = _rule(307, "a version edit cannot be read", spec="LevelDB db/version_edit.cc")
 COUNTER = _rule(308, "a counter of the manifest is missing, shrinks, or is contradicted by the files", spec=_IMPL)
 FILE_SET = _rule(309, "the manifest deletes a table that was not there, or adds one twice", spec=_IMPL)
@@ -57,23 +103,45 @@ BLOCK_CODEC = _rule(316, "a table block does not decompress", spec=_TABLE, error
 KEY_ORDER = _rule(317, "keys of a table are out of order", spec=_TABLE)
 INDEX_KEY = _rule(318, "an index key does not separate its blocks", spec=_TABLE)
 RESTARTS = _rule(319, "the restart points of a block do not fit its entries", spec=_TABLE)
-UNCLAIMED = _rule(320, "bytes of a table that no block claims, or that two claim", spec=_TABLE, severity=Severity.WARNING)
-PROPERTIES = _rule(321, "the properties of a table contradict its entries", spec="RocksDB table_properties.h", severity=Severity.WARNING)
-SEQUENCE = _rule(322, "a sequence number passes the last one of the manifest", spec=_IMPL, severity=Severity.WARNING,
-    hint="Such an entry is invisible to the database.")
+UNCLAIMED = _rule(
+    320, "bytes of a table that no block claims, or that two claim", spec=_TABLE, severity=Severity.WARNING
+)
+PROPERTIES = _rule(
+    321,
+    "the properties of a table contradict its entries",
+    spec="RocksDB table_properties.h",
+    severity=Severity.WARNING,
+)
+SEQUENCE = _rule(
+    322,
+    "a sequence number passes the last one of the manifest",
+    spec=_IMPL,
+    severity=Severity.WARNING,
+    hint="Such an entry is invisible to the database.",
+)
 TWO_FILES = _rule(323, "one number, two tables", spec=_IMPL)
 FOOTER_FILL = _rule(324, "footer filler is not zero", spec=_TABLE, severity=Severity.WARNING)
 TABLE_SHORT = _rule(325, "a table is too short to hold its footer", spec=_TABLE, error=TruncatedError)
 
 # 4xx content
-OBSOLETE = _rule(401, "a file that the database no longer uses", spec=_IMPL, severity=Severity.NOTE,
-    hint="Its entries are listed as unreferenced; a database library would delete it.")
+OBSOLETE = _rule(
+    401,
+    "a file that the database no longer uses",
+    spec=_IMPL,
+    severity=Severity.NOTE,
+    hint="Its entries are listed as unreferenced; a database library would delete it.",
+)
 ORPHAN = _rule(402, "a file that no manifest ever named", spec=_IMPL, severity=Severity.NOTE)
 VALUE_TYPE = _rule(403, "unknown value type", spec="LevelDB db/dbformat.h")
 
 # 5xx safety
-UNSAFE_NAME = _rule(501, "CURRENT points outside the database or at no manifest", spec=_IMPL, error=UnsafePathError,
-    hint="Nothing outside the directory is ever opened.")
+UNSAFE_NAME = _rule(
+    501,
+    "CURRENT points outside the database or at no manifest",
+    spec=_IMPL,
+    error=UnsafePathError,
+    hint="Nothing outside the directory is ever opened.",
+)
 KEY_BOMB = _rule(502, "shared key prefixes expand beyond the limit structure_size", spec=_TABLE)
 
 
@@ -110,9 +178,11 @@ def collector(into: Callable[[Finding], object]) -> Report:
     return report
 
 
-def fail(rule: Rule, detail: str = "", *, span: Span | None = None, expected: object = None, actual: object = None) -> NoReturn:
+def fail(
+    rule: Rule, detail: str = "", *, span: Span | None = None, expected: object = None, actual: object = None
+) -> NoReturn:
     """Raises the rule's exception whatever its severity."""
     raise rule.error(detail, span=span, expected=expected, actual=actual)
 
 
-__all__ = ["RULES", "Report", "StructureError", "collector", "fail", "ignore", "strict"]
+__all__ = ["KNOWN_PUTS", "RULES", "Report", "Rule", "StructureError", "collector", "fail", "ignore", "strict"]

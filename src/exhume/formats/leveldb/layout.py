@@ -1,8 +1,8 @@
 """Bytes <-> values through the generated parsers; the only module here that imports `exhume_ksy`.
 
-Structures that are read once per file go through the generated classes: footers, version edits, properties, filters.  The
-hot ones (log fragments, batch operations, block entries, handles) have hand-written twins in `log.py`, `wire.py` and
-`exhume.kernel`, compared with the generated classes in `tests/leveldb/test_twins.py`.
+Structures that are read once per file go through the generated classes: footers, version edits, properties, filters.
+The hot ones (log fragments, batch operations, block entries, handles) have hand-written twins in `log.py`, `wire.py`
+and `exhume.kernel`, compared with the generated classes in `tests/leveldb/test_twins.py`.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def _walk(parsed: Any, where: Span, read: Callable[[Any], Any]) -> Any:
 def parse_footer(tail: bytes, where: Span) -> Footer | None:
     """The footer at the end of `tail` (the last 53 bytes of a table, or fewer); None when no magic number is there.
 
-    `where` is the span of `tail`.  Raises `StructureError` for handles that cannot be read.  Spec: table_format.md, RocksDB
-    table/format.h.
+    `where` is the span of `tail`.  Raises `StructureError` for handles that cannot be read.  Spec: table_format.md,
+    RocksDB table/format.h.
     """
     if len(tail) < LEVELDB_FOOTER or tail[-8:] not in (LEVELDB_MAGIC, ROCKSDB_MAGIC):
         return None
@@ -69,8 +69,8 @@ def parse_footer(tail: bytes, where: Span) -> Footer | None:
         sealed = footer.rocksdb6
         size = sealed.len_metaindex
         return Footer(
-            "rocksdb", footer.version, checksum, Handle(start - BLOCK_TRAILER - size, size), None, start, ROCKSDB_FOOTER,
-            sealed.padding, sealed.footer_checksum, sealed.base_context_checksum,
+            "rocksdb", footer.version, checksum, Handle(start - BLOCK_TRAILER - size, size), None, start,
+            ROCKSDB_FOOTER, sealed.padding, sealed.footer_checksum, sealed.base_context_checksum,
         )  # fmt: skip
 
     out: Footer = _walk(parsed, where, read)
@@ -133,7 +133,14 @@ def _table_file(tag: int, body: Any, family: int) -> TableFile:
     if tag != 7:
         low, high = ranged.smallest_sequence.value, ranged.largest_sequence.value
     return TableFile(
-        file.level.value, file.number.value, file.len_file.value, file.smallest.data, file.largest.data, low, high, family
+        file.level.value,
+        file.number.value,
+        file.len_file.value,
+        file.smallest.data,
+        file.largest.data,
+        low,
+        high,
+        family,
     )
 
 

@@ -1,7 +1,7 @@
 """Log framing and write batches: every record that can be read, whatever lies between them.
 
-`LogReader` never gives up: after a broken fragment it looks for the next intact one in the same 32 KiB block, then in the
-next block.  What it does about damage is up to the `Report` it is given: `strict` raises, a collector goes on.
+`LogReader` never gives up: after a broken fragment it looks for the next intact one in the same 32 KiB block, then in
+the next block.  What it does about damage is up to the `Report` it is given: `strict` raises, a collector goes on.
 
 Spec: LevelDB doc/log_format.md, db/write_batch.cc; RocksDB db/log_format.h.
 """
@@ -27,7 +27,9 @@ _READ_BLOCKS = 32
 
 
 class Fragment(NamedTuple):
-    """A piece of a record: absolute offsets of its header, its data and its end; `kind` 1 to 4; whether the CRC fits."""
+    """A piece of a record: absolute offsets of its header, its data and its end; `kind` 1 to 4; whether the CRC
+    fits.
+    """
 
     offset: int
     data_offset: int
@@ -151,7 +153,9 @@ class LogReader:
     def _check_fill(self, base: int, data: bytes, at: int) -> None:
         if data.count(0, at) != len(data) - at:
             self.lost += len(data) - at
-            self.report(checks.LOG_FILL, "bytes after a zero header", span=self.source.span(base + at, base + len(data)))
+            self.report(
+                checks.LOG_FILL, "bytes after a zero header", span=self.source.span(base + at, base + len(data))
+            )
 
     def _plausible(self, data: bytes, at: int) -> bool:
         """Whether an intact fragment, filler, or the end of the block is at `at`: then the length before it is true."""
@@ -177,7 +181,9 @@ class LogReader:
         )
 
     def _resume(self, base: int, data: bytes, at: int) -> int:
-        """The start of the next intact fragment in the block (its end when there is none); what lies between is lost."""
+        """The start of the next intact fragment in the block (its end when there is none); what lies between is
+        lost.
+        """
         for candidate in range(at + 1, len(data) - HEADER + 1):
             if 1 <= data[candidate + 6] <= 8 and self._intact(data, candidate):
                 break
@@ -204,13 +210,31 @@ class Batch(NamedTuple):
     """
 
     sequence: int
-    count: int
+    stated: int
     operations: list[Operation]
     problem: WireError | None
 
 
-_PLAIN = {0: (0, False), 1: (1, True), 2: (2, True), 7: (7, False), 15: (15, True), 17: (17, True), 22: (22, True), 24: (24, True)}
-_IN_FAMILY = {4: (0, False), 5: (1, True), 6: (2, True), 8: (7, False), 14: (15, True), 16: (17, True), 23: (22, True), 25: (24, True)}
+_PLAIN = {
+    0: (0, False),
+    1: (1, True),
+    2: (2, True),
+    7: (7, False),
+    15: (15, True),
+    17: (17, True),
+    22: (22, True),
+    24: (24, True),
+}
+_IN_FAMILY = {
+    4: (0, False),
+    5: (1, True),
+    6: (2, True),
+    8: (7, False),
+    14: (15, True),
+    16: (17, True),
+    23: (22, True),
+    25: (24, True),
+}
 _SILENT = frozenset({9, 13, 18, 19})
 _NAMED = frozenset({3, 10, 11, 12})
 BATCH_HEADER = 12
@@ -259,7 +283,9 @@ def parse_batch(payload: bytes) -> Batch:
 
 def build_batch(sequence: int, operations: Iterable[tuple[int, bytes, bytes]]) -> bytes:
     """A write batch of `(value_type, key, value)` with value types 0 and 1."""
-    parts = [build_bytes(key) if kind == 0 else build_bytes(key) + build_bytes(value) for kind, key, value in operations]
+    parts = [
+        build_bytes(key) if kind == 0 else build_bytes(key) + build_bytes(value) for kind, key, value in operations
+    ]
     kinds = [kind for kind, _, _ in operations]
     body = b"".join(bytes((kind,)) + part for kind, part in zip(kinds, parts, strict=True))
     return sequence.to_bytes(8, "little") + len(parts).to_bytes(4, "little") + body

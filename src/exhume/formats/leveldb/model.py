@@ -78,8 +78,8 @@ class SequenceRule(enum.StrEnum):
 class Place:
     """Where a block or log record lies, shared by the entries in it.
 
-    `offset` is the start of the block, or of the first fragment header of a log record, in the file; `codec` how the block
-    was stored; `batch_sequence` and `batch_count` belong to log records.
+    `offset` is the start of the block, or of the first fragment header of a log record, in the file; `codec` how the
+    block was stored; `batch_sequence` and `batch_count` belong to log records.
     """
 
     file: str
@@ -93,6 +93,9 @@ class Place:
     batch_sequence: int | None = None
     batch_count: int | None = None
     column_family: int = 0
+
+    def __lt__(self, other: Place) -> bool:
+        return (self.file, self.offset) < (other.file, other.offset)
 
     @property
     def span(self) -> Span:
@@ -144,7 +147,11 @@ class Version(NamedTuple):
             "checksum": str(place.checksum),
         }
         if self.operation is not None:
-            out |= {"operation": self.operation, "batch_sequence": place.batch_sequence, "batch_count": place.batch_count}
+            out |= {
+                "operation": self.operation,
+                "batch_sequence": place.batch_sequence,
+                "batch_count": place.batch_count,
+            }
         else:
             out["codec"] = place.codec
         if self.column_family:
@@ -156,8 +163,8 @@ class Version(NamedTuple):
 class Footer:
     """The footer of a table.
 
-    `family` is `leveldb` or `rocksdb`, `checksum` one of `none crc32c xxhash32 xxhash64 xxh3` or `type-N`.  From RocksDB
-    version 6 the index handle is in the metaindex (`index` None), and checksums are modified by `base_context`.
+    `family` is `leveldb` or `rocksdb`, `checksum` one of `none crc32c xxhash32 xxhash64 xxh3` or `type-N`.  From
+    RocksDB version 6 the index handle is in the metaindex (`index` None), and checksums are modified by `base_context`.
     """
 
     family: str
@@ -186,6 +193,12 @@ class TableFile:
     column_family: int = 0
 
 
+_EDIT_FIELDS = (
+    "comparator", "log_number", "previous_log_number", "next_file_number", "last_sequence", "min_log_number",
+    "column_family_add", "max_column_family", "atomic_group_left", "waterline",
+)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class VersionEdit:
     """One record of a manifest; a field that the record does not set is None (or empty)."""
@@ -210,10 +223,7 @@ class VersionEdit:
     def to_dict(self) -> dict[str, Any]:
         """The fields that are set, JSON-able; keys in hexadecimal."""
         out: dict[str, Any] = {}
-        for name in (
-            "comparator log_number previous_log_number next_file_number last_sequence min_log_number "
-            "column_family_add max_column_family atomic_group_left waterline"
-        ).split():
+        for name in _EDIT_FIELDS:
             value = getattr(self, name)
             if value is not None:
                 out[name] = value
@@ -225,7 +235,13 @@ class VersionEdit:
             out["deleted"] = [{"level": level, "number": number} for level, number in self.deleted]
         if self.added:
             out["added"] = [
-                {"level": f.level, "number": f.number, "size": f.size, "smallest": f.smallest.hex(), "largest": f.largest.hex()}
+                {
+                    "level": f.level,
+                    "number": f.number,
+                    "size": f.size,
+                    "smallest": f.smallest.hex(),
+                    "largest": f.largest.hex(),
+                }
                 for f in self.added
             ]
         if self.compact_pointers:

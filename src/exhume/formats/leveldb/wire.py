@@ -1,8 +1,8 @@
 """The small encodings of the LevelDB family, both ways: varints, length-prefixed bytes, handles, internal keys.
 
 Pure functions over bytes.  `parse_*` take `(data, at, end)` and return the value and the offset behind it; they raise
-`WireError`, which the callers turn into a finding with an absolute offset.  `tests/leveldb/test_twins.py` compares them with the
-generated parsers.
+`WireError`, which the callers turn into a finding with an absolute offset.  `tests/leveldb/test_twins.py` compares
+them with the generated parsers.
 
 Spec: LevelDB util/coding.cc, db/dbformat.h.
 """

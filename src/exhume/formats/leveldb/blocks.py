@@ -1,0 +1,158 @@
+"""One stored block of a table: its checksum, its codec, its entries.  Pure functions over bytes.
+
+Spec: LevelDB doc/table_format.md; RocksDB table/format.cc (checksum types, compression formats).
+"""
+
+from __future__ import annotations
+
+from exhume.checksums import crc32c, mask_crc32c, xxh3_64, xxhash32, xxhash64
+from exhume.codecs import compress, decompress
+from exhume.errors import CodecError, UnsupportedFeatureError
+from exhume.formats.leveldb.wire import WireError, build_varint, parse_varint
+from exhume.kernel import BLOCK_BOMB, BLOCK_FINE, BLOCK_LENGTHS, BLOCK_SHARED, BLOCK_SHORT_KEY
+
+CODEC_NAMES = {0: "none", 1: "snappy", 2: "zlib", 3: "bz2", 4: "lz4", 5: "lz4hc", 6: "xpress", 7: "zstd", 0x40: "zstd"}
+PROBLEMS = {
+    BLOCK_FINE: "",
+    BLOCK_LENGTHS: "lengths pass the end of the block",
+    BLOCK_SHARED: "a key shares more bytes than the one before it has",
+    BLOCK_SHORT_KEY: "an internal key is shorter than 8 bytes",
+    BLOCK_BOMB: "shared prefixes expand beyond the limit",
+}
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_U32 = 0xFFFFFFFF
+
+
+def block_checksum(kind: str, stored: bytes, *, base_context: int = 0, offset: int = 0) -> int | None:
+    """The checksum that belongs behind `stored` (contents and compression byte); None for the kinds that have none.
+
+    `base_context` and the block's `offset` modify it in RocksDB from version 6.
+    """
+    match kind:
+        case "crc32c":
+            value = mask_crc32c(crc32c(stored))
+        case "xxhash32":
+            value = xxhash32(stored)
+        case "xxhash64":
+            value = xxhash64(stored) & _U32
+        case "xxh3":
+            value = (xxh3_64(memoryview(stored)[:-1]) & _U32) ^ (stored[-1] * 0x6B9083D9 & _U32)
+        case _:
+            return None
+    return (value + context_modifier(base_context, offset)) & _U32
+
+
+def context_modifier(base_context: int, offset: int) -> int:
+    """What RocksDB from version 6 adds to the checksum of a block at `offset` (0 when `base_context` is)."""
+    return (base_context ^ ((offset & _U32) + (offset >> 32)) & _U32) if base_context else 0
+
+
+def codec_name(compression: int) -> str:
+    """The name of a compression byte, `type-N` for an unknown one."""
+    return CODEC_NAMES.get(compression, f"type-{compression}")
+
+
+def decode_block(contents: bytes, compression: int, *, family: str, version: int, max_size: int) -> bytes:
+    """The decompressed contents of a block.
+
+    RocksDB puts the decompressed size in front (a varint from version 2, eight bytes before for lz4); type 2 is raw
+    deflate there, a zlib stream in dacha and a zstd frame in newer LevelDB, told apart by their first bytes.  Raises
+    `CodecError`, `LimitExceededError`, `UnsupportedFeatureError`.
+    """
+    match compression:
+        case 0:
+            return decompress("none", contents, max_size=max_size)
+        case 1:
+            return decompress("snappy", contents, max_size=max_size)
+        case 2 if family == "leveldb":
+            if contents[:4] == _ZSTD_MAGIC:
+                return decompress("zstd", contents, max_size=max_size)
+            if len(contents) >= 2 and contents[0] & 0x0F == 8 and (contents[0] << 8 | contents[1]) % 31 == 0:
+                return decompress("zlib", contents, max_size=max_size)
+            return decompress("deflate", contents, max_size=max_size)
+        case 2 if version < 2:
+            return decompress("deflate", contents, max_size=max_size)
+        case 7 | 0x40 if contents[:4] == _ZSTD_MAGIC:
+            return decompress("zstd", contents, max_size=max_size)
+        case 2 | 3 | 4 | 5 | 7 | 0x40:
+            size, start = _stated_size(contents, wide=version < 2 and compression in (4, 5))
+            codec = {2: "deflate", 3: "bz2", 4: "lz4", 5: "lz4", 7: "zstd", 0x40: "zstd"}[compression]
+            return decompress(codec, memoryview(contents)[start:], max_size=max_size, size=size)
+    raise UnsupportedFeatureError("unknown block compression", actual=codec_name(compression))
+
+
+def _stated_size(contents: bytes, *, wide: bool) -> tuple[int, int]:
+    if wide:
+        if len(contents) < 8:
+            raise CodecError("the block is shorter than its size field", actual=f"{len(contents)} bytes")
+        return int.from_bytes(contents[:8], "little"), 8
+    try:
+        return parse_varint(contents, 0, len(contents))
+    except WireError as error:
+        raise CodecError("the block has no readable size in front", actual=error.reason) from error
+
+
+def entries_end(block: bytes) -> tuple[int, int]:
+    """`(end of the entries, number of restarts)` of a decompressed block; raises `WireError` when its tail does not
+    fit.
+
+    A set top bit of the count announces RocksDB's hash index between restarts and count.
+    """
+    size = len(block)
+    if size < 4:
+        raise WireError("a block is shorter than its restart count", 0)
+    count = int.from_bytes(block[-4:], "little")
+    tail = 4
+    if count >> 31 and size >= 6:
+        count &= 0x7FFFFFFF
+        tail = 6 + int.from_bytes(block[-6:-4], "little")
+    end = size - tail - 4 * count
+    if end < 0:
+        raise WireError("the restart points pass the block", max(0, size - 4))
+    return end, count
+
+
+def restart_offsets(block: bytes) -> list[int]:
+    """The restart points of a decompressed block."""
+    end, count = entries_end(block)
+    return [int.from_bytes(block[at : at + 4], "little") for at in range(end, end + 4 * count, 4)]
+
+
+def build_block(entries: list[tuple[bytes, bytes]], restart_interval: int = 16) -> bytes:
+    """A block of sorted `(key, value)` with shared prefixes, restarting every `restart_interval` entries."""
+    out = bytearray()
+    restarts: list[int] = []
+    previous = b""
+    for index, (key, value) in enumerate(entries):
+        shared = 0
+        if index % restart_interval == 0:
+            restarts.append(len(out))
+        else:
+            shared = _common_prefix(previous, key)
+        out += build_varint(shared) + build_varint(len(key) - shared) + build_varint(len(value)) + key[shared:] + value
+        previous = key
+    for at in restarts or [0]:
+        out += at.to_bytes(4, "little")
+    out += len(restarts or [0]).to_bytes(4, "little")
+    return bytes(out)
+
+
+def _common_prefix(left: bytes, right: bytes) -> int:
+    size = min(len(left), len(right))
+    if left[:size] == right[:size]:
+        return size
+    low, high = 0, size  # left[:low] == right[:low], left[:high] != right[:high]
+    while high - low > 1:
+        middle = (low + high) // 2
+        if left[:middle] == right[:middle]:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def seal_block(contents: bytes, codec: str = "none") -> bytes:
+    """A block as LevelDB stores it: contents (compressed), compression byte, masked CRC-32C."""
+    kind = {"none": 0, "snappy": 1, "zlib": 2}[codec]
+    stored = (compress(codec, contents) if kind else contents) + bytes((kind,))
+    return stored + mask_crc32c(crc32c(stored)).to_bytes(4, "little")

@@ -1,0 +1,469 @@
+"""A database directory as evidence: every version of every key with what became of it, any past state, one key's
+history.
+
+Files are read directly; no database library, no lock, no write.  Two ways of reading share the code: the strict one
+raises at the first broken rule (`get`, `scan`), the forensic one goes on (`versions`, `state`, `history`).
+
+Spec: LevelDB doc/impl.md; the two sequence rules: `docs/formats/leveldb.md`.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import threading
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from exhume.errors import ExhumeError, Span
+from exhume.findings import Finding
+from exhume.formats.leveldb import checks
+from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.files import DbFile, list_files, load_manifest, old_manifests
+from exhume.formats.leveldb.log import LogReader, parse_batch
+from exhume.formats.leveldb.manifest import Manifest, level_runs
+from exhume.formats.leveldb.model import (
+    BYTEWISE,
+    DELETIONS,
+    Place,
+    Role,
+    SequenceRule,
+    Status,
+    ValueType,
+    Verdict,
+    Version,
+)
+from exhume.formats.leveldb.table import Item, Table
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.source import Source, Tree
+
+_TOP = (1 << 64) - 1
+_RANGE = int(ValueType.RANGE_DELETION)
+
+
+@dataclass(frozen=True, slots=True)
+class LogPlace(Place):
+    """The place of a write batch; `operations` are the offsets of its operations."""
+
+    operations: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RangeDeletion:
+    """A RocksDB range deletion: keys in `[first, stop)` with a lower sequence number are gone."""
+
+    first: bytes
+    stop: bytes
+    sequence: int
+    column_family: int
+
+
+@dataclass(slots=True)
+class LoadedLog:
+    """A log in memory: sorted items per column family, range deletions, and which sequence rule was used."""
+
+    items: dict[int, list[Item]]
+    ranges: list[RangeDeletion]
+    rule: SequenceRule
+    evidence: str
+    last_sequence: int
+    records: int
+
+
+class Database:
+    """An open database.  Thread-safe.
+
+    `problems` are the findings made while CURRENT, manifest and directory were read.  `sequence_rule` None: told from
+    each log by how its batches follow one another.
+    """
+
+    def __init__(
+        self, tree: Tree, *, limits: Limits = DEFAULT_LIMITS, sequence_rule: SequenceRule | None = None
+    ) -> None:
+        self.tree = tree
+        self.limits = limits
+        self.sequence_rule = sequence_rule
+        self.problems: list[Finding] = []
+        self._errors: list[ExhumeError] = []
+        report = self._note
+        self.manifest: Manifest | None = load_manifest(tree, report, limits)
+        self.old_manifests = old_manifests(tree, self.manifest.name if self.manifest else "", limits)
+        mentioned = {n for m in [*self.old_manifests, *([self.manifest] if self.manifest else [])] for n in m.mentioned}
+        self.files: list[DbFile] = list_files(tree, self.manifest, mentioned, report)
+        self._check_logs(report)
+        self._sources: dict[str, Source] = {}
+        self._tables: dict[str, Table] = {}
+        self._logs: dict[str, LoadedLog] = {}
+        self._lock = threading.RLock()
+
+    def _note(
+        self,
+        rule: checks.Rule,
+        detail: str = "",
+        *,
+        span: Span | None = None,
+        expected: object = None,
+        actual: object = None,
+    ) -> None:
+        finding = rule.finding(detail, span=span, expected=expected, actual=actual)
+        self.problems.append(finding)
+        if finding.severity == "error":
+            self._errors.append(rule.error(detail, span=span, expected=expected, actual=actual))
+
+    def _check_logs(self, report: Report) -> None:
+        if self.manifest is None or self.manifest.log_number == 0:
+            return
+        if not any(f.kind == "log" and f.role is Role.LIVE for f in self.files):
+            name = f"{self.manifest.log_number:06d}.log"
+            report(checks.MISSING_FILE, "the log that the manifest names", span=Span(name, 0, 0))
+
+    def require_sound(self) -> None:
+        """Raises the first error that reading CURRENT, manifest and directory met (before anything strict is
+        answered).
+        """
+        if self._errors:
+            raise self._errors[0]
+
+    @property
+    def comparator(self) -> str:
+        """The name of the order of keys."""
+        return (self.manifest.comparator if self.manifest else None) or BYTEWISE
+
+    @property
+    def is_bytewise(self) -> bool:
+        """Whether keys are ordered as bytes, so that files can be merged and searched by key."""
+        families = self.manifest.families.values() if self.manifest else ()
+        return all((f.comparator or self.comparator) == BYTEWISE for f in families) and self.comparator == BYTEWISE
+
+    def source(self, name: str) -> Source:
+        """One file of the directory, kept open."""
+        with self._lock:
+            found = self._sources.get(name)
+            if found is None:
+                found = self._sources[name] = self.tree.source(name)
+            return found
+
+    def table(self, file: DbFile) -> Table:
+        """The reader of one table."""
+        with self._lock:
+            found = self._tables.get(file.name)
+            if found is None:
+                found = self._tables[file.name] = Table(
+                    self.source(file.name), file.number, level=file.level, referenced=file.role is Role.LIVE,
+                    column_family=file.column_family, limits=self.limits,
+                )  # fmt: skip
+            return found
+
+    def tables(self, *roles: Role) -> list[DbFile]:
+        """Tables in these roles."""
+        return [f for f in self.files if f.kind == "table" and f.role in roles]
+
+    def logs(self, *roles: Role) -> list[DbFile]:
+        """Logs in these roles, oldest first."""
+        return [f for f in self.files if f.kind == "log" and f.role in roles]
+
+    # Logs
+
+    def load_log(self, file: DbFile, report: Report = checks.strict) -> LoadedLog:
+        """A log as sorted items.  A strict result is kept."""
+        keep = report is checks.strict
+        with self._lock:
+            if keep and file.name in self._logs:
+                return self._logs[file.name]
+            loaded = self._load_log(file, report)
+            if keep:
+                self._logs[file.name] = loaded
+            return loaded
+
+    def _load_log(self, file: DbFile, report: Report) -> LoadedLog:
+        source = self.source(file.name)
+        batches = []
+        for record in LogReader(source, report, self.limits):
+            batch = parse_batch(record.payload)
+            span = source.span(record.offset - source.origin, record.end - source.origin)
+            if batch.problem is not None:
+                at = batch.problem.offset
+                report(checks.BATCH, batch.problem.reason, span=span.in_payload(at, len(record.payload)))
+            elif batch.stated != len(batch.operations):
+                report(checks.BATCH_COUNT, span=span, expected=batch.stated, actual=len(batch.operations))
+            batches.append((record, batch))
+        rule, evidence = self._rule_of([(b.sequence, b.stated) for _, b in batches])
+        items: dict[int, list[Item]] = {}
+        ranges: list[RangeDeletion] = []
+        last = 0
+        for ordinal, (record, batch) in enumerate(batches):
+            place = LogPlace(
+                source.name, file.number, None, record.offset, record.end,
+                Verdict.GOOD if record.intact else Verdict.BAD, file.role is Role.LIVE,
+                batch_sequence=batch.sequence, batch_count=batch.stated,
+                operations=tuple(o.offset for o in batch.operations),
+            )  # fmt: skip
+            for number, op in enumerate(batch.operations):
+                sequence = batch.sequence + (number if rule is SequenceRule.PER_OPERATION else 0)
+                last = max(last, sequence)
+                if op.value_type == _RANGE:
+                    ranges.append(RangeDeletion(op.key, op.value, sequence, op.column_family))
+                packed = (sequence << 8 | op.value_type) & _TOP
+                rank = (file.number << 33) + 2 * ordinal + 1
+                items.setdefault(op.column_family, []).append((op.key, _TOP - packed, rank, op.offset, op.value, place))
+        for part in items.values():
+            part.sort(key=_sort_key)
+        return LoadedLog(items, ranges, rule, evidence, last, len(batches))
+
+    def _rule_of(self, batches: list[tuple[int, int]]) -> tuple[SequenceRule, str]:
+        """Which sequence rule a log follows, and why we think so."""
+        if self.sequence_rule is not None:
+            return self.sequence_rule, "given"
+        per_operation = per_batch = 0
+        for (sequence, count), (following, _) in itertools.pairwise(batches):
+            if count > 1:
+                per_operation += following == sequence + count
+                per_batch += following == sequence + 1
+        if per_operation or per_batch:
+            rule = SequenceRule.PER_OPERATION if per_operation >= per_batch else SequenceRule.PER_BATCH
+            return rule, f"{max(per_operation, per_batch)} batches are followed so"
+        if all(count <= 1 for _, count in batches):
+            return SequenceRule.PER_OPERATION, "one operation per batch: both rules agree"
+        if self._is_dacha():
+            return SequenceRule.PER_BATCH, "the directory looks like dacha's"
+        return SequenceRule.PER_OPERATION, "nothing speaks for the other"
+
+    def _is_dacha(self) -> bool:
+        writer = self.manifest.writer if self.manifest else ""
+        if writer == "dacha":
+            return True
+        names = {f.name for f in self.files}
+        if "dacha" not in writer or "IDENTITY" not in names or any(n.startswith("OPTIONS-") for n in names):
+            return False
+        identity = self.source("IDENTITY").read_up_to(0, 64)
+        return len(identity) == 36 and not identity.endswith(b"\n")
+
+    # Strict reading of the live state
+
+    def get(self, key: bytes, *, sequence: int | None = None, column_family: int = 0) -> bytes | None:
+        """The live value of a key (as of `sequence`), None when there is none.  Raises at any damage on the way."""
+        for found, value in self.scan(key, key + b"\0", sequence=sequence, column_family=column_family):
+            if found == key:
+                return value
+        return None
+
+    def scan(
+        self,
+        start: bytes | None = None,
+        stop: bytes | None = None,
+        *,
+        sequence: int | None = None,
+        column_family: int = 0,
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """Live `(key, value)` with `start <= key < stop` in key order, as of `sequence`.  Raises at the first
+        damage.
+        """
+        for key, _, value in self.scan_newest(start, stop, sequence=sequence, column_family=column_family):
+            yield key, value
+
+    def scan_newest(
+        self,
+        start: bytes | None = None,
+        stop: bytes | None = None,
+        *,
+        sequence: int | None = None,
+        column_family: int = 0,
+    ) -> Iterator[tuple[bytes, int, bytes]]:
+        """Like `scan`, with the sequence number in the middle."""
+        self.require_sound()
+        ceiling = self.last_sequence() if sequence is None else sequence
+        ranges = [r for r in self.range_deletions() if r.column_family == column_family and r.sequence <= ceiling]
+        last: bytes | None = None
+        for item in self._merged(start, column_family):
+            key = item[0]
+            if stop is not None and key >= stop:
+                return
+            if key == last:
+                continue
+            packed = _TOP - item[1]
+            number, kind = packed >> 8, packed & 0xFF
+            if number > ceiling or kind == _RANGE:
+                continue
+            last = key
+            if kind in DELETIONS or any(r.first <= key < r.stop and r.sequence > number for r in ranges):
+                continue
+            if kind not in checks.KNOWN_PUTS:
+                checks.fail(checks.VALUE_TYPE, span=item[5].span, actual=kind)
+            yield key, number, item[4]
+
+    def last_sequence(self) -> int:
+        """The last sequence number: of the manifest and of the logs that would be replayed."""
+        last = (self.manifest.last_sequence or 0) if self.manifest else 0
+        return max([last, *(self.load_log(f).last_sequence for f in self.logs(Role.LIVE))])
+
+    def range_deletions(self) -> list[RangeDeletion]:
+        """RocksDB range deletions of live tables and logs."""
+        out = [r for f in self.logs(Role.LIVE) for r in self.load_log(f).ranges]
+        for file in self.tables(Role.LIVE):
+            table = self.table(file)
+            if table.footer is not None and table.footer.family == "rocksdb":
+                out += [RangeDeletion(*r, file.column_family) for r in table.range_deletions(checks.strict)]
+        return out
+
+    def _merged(self, start: bytes | None, family: int) -> Iterator[Item]:
+        """Items of live files from `start` on, sorted.  Raises at damage."""
+        if not self.is_bytewise:
+            items = [
+                i for f in self.tables(Role.LIVE) if f.column_family == family for i in self.table(f).items(f.number)
+            ]
+            items += [i for f in self.logs(Role.LIVE) for i in self._live_items(f, family)]
+            yield from sorted((i for i in items if start is None or i[0] >= start), key=_sort_key)
+            return
+        runs: list[Iterator[Item]] = []
+        for file in self.logs(Role.LIVE):
+            found = self._live_items(file, family)
+            runs.append(iter(found[bisect_left(found, (start,)) :] if start is not None else found))
+        by_number = {f.number: f for f in self.tables(Role.LIVE)}
+        manifest = self.manifest
+        tables = [t for t in manifest.tables if t.column_family == family] if manifest else []
+        young, levels = level_runs(tables)
+        runs += [self.table(by_number[t.number]).items(t.number, start) for t in young if t.number in by_number]
+        for run in levels:
+            chosen = [by_number[t.number] for t in run if start is None or t.largest[:-8] >= start]
+            runs.append(self._chain(chosen, start))
+        live = [r for r in runs if r is not None]
+        yield from live[0] if len(live) == 1 else heapq.merge(*live)
+
+    def _live_items(self, file: DbFile, family: int) -> list[Item]:
+        if self.manifest is not None and not self.manifest.is_live_log(file.number, family):
+            return []
+        return self.load_log(file).items.get(family, [])
+
+    def _chain(self, files: Iterable[DbFile], start: bytes | None) -> Iterator[Item]:
+        for file in files:
+            yield from self.table(file).items(file.number, start)
+
+    # Forensic reading
+
+    def versions(self, report: Report = checks.ignore, *, unreferenced: bool = True) -> Iterator[Version]:
+        """Every version of every key that can be read, with its status.
+
+        Live files first, merged by column family and key, newest version first; then, if wanted, the entries of files
+        that the database no longer uses, file by file.  What cannot be read is told to `report`.
+        """
+        logs = {f.name: self.load_log(f, report) for f in self.logs(Role.LIVE)}
+        last = max(
+            [(self.manifest.last_sequence or 0) if self.manifest else 0, *(g.last_sequence for g in logs.values())]
+        )
+        ranges = [r for log in logs.values() for r in log.ranges]
+        tables = self.tables(Role.LIVE)
+        for file in tables:
+            table = self.table(file)
+            footer = table.footer_or_none()
+            if footer is not None and footer.family == "rocksdb":
+                ranges += [RangeDeletion(*r, file.column_family) for r in table.range_deletions(checks.ignore)]
+        families = {f.column_family for f in tables} | {n for log in logs.values() for n in log.items}
+        for family in sorted(families):
+            runs: list[Iterable[Item]] = [
+                log.items[family] for f in self.logs(Role.LIVE) if family in (log := logs[f.name]).items
+            ]
+            runs += [self._forensic_run(f, report) for f in tables if f.column_family == family]
+            merged = heapq.merge(*runs) if len(runs) > 1 else iter(runs[0] if runs else ())
+            yield from _resolve(merged, family, last, [r for r in ranges if r.column_family == family])
+        if unreferenced:
+            yield from self._unreferenced(report)
+
+    def _unreferenced(self, report: Report) -> Iterator[Version]:
+        for file in self.logs(Role.OBSOLETE, Role.ORPHAN):
+            for family, items in sorted(self.load_log(file, report).items.items()):
+                yield from (_version(i, Status.UNREFERENCED, None, family) for i in items)
+        for file in self.tables(Role.OBSOLETE, Role.ORPHAN):
+            for items, _ in self.table(file).forensic_items(file.number, report):
+                yield from (_version(i, Status.UNREFERENCED, None, 0) for i in items)
+
+    def _forensic_run(self, file: DbFile, report: Report) -> Iterable[Item]:
+        """The readable items of a table in order; a table that is not in order is sorted in memory."""
+        table = self.table(file)
+        if self.is_bytewise and all(ordered for _, ordered in table.forensic_items(file.number, checks.ignore)):
+            return (item for items, _ in table.forensic_items(file.number, report) for item in items)
+        items = [item for part, _ in table.forensic_items(file.number, report) for item in part]
+        self.limits.check("entries", len(items), table.source.span(0, table.source.size))
+        return sorted(items, key=_sort_key)
+
+    def state(
+        self, sequence: int | None = None, *, report: Report = checks.ignore, unreferenced: bool = False
+    ) -> Iterator[Version]:
+        """The version of each key that was current as of `sequence` (None: now), deleted keys left out.
+
+        With `unreferenced` also what only files know that the database no longer uses; compaction drops old versions,
+        so a past state is what is left of it.
+        """
+        versions = self.versions(report, unreferenced=unreferenced)
+        if sequence is None and not unreferenced:
+            yield from (v for v in versions if v.status is Status.LIVE)
+            return
+        if unreferenced:
+            versions = iter(sorted(versions, key=lambda v: (v.column_family, v.key, -v.sequence)))
+        last: tuple[int, bytes] | None = None
+        for version in versions:
+            if sequence is not None and version.sequence > sequence:
+                continue
+            if (version.column_family, version.key) == last or version.value_type == _RANGE:
+                continue
+            last = version.column_family, version.key
+            if version.value_type not in DELETIONS:
+                yield version
+
+    def history(self, key: bytes, report: Report = checks.ignore) -> list[Version]:
+        """Every version of one key that can be found anywhere in the directory, newest first."""
+        found = [v for v in self.versions(report) if v.key == key]
+        return sorted(found, key=lambda v: (v.column_family, -v.sequence, v.place.file, v.place.offset))
+
+    def close(self) -> None:
+        """Closes every file."""
+        with self._lock:
+            for source in self._sources.values():
+                source.close()
+            self._sources.clear()
+            self._tables.clear()
+
+
+def _sort_key(item: Item) -> tuple[bytes, int, int, int]:
+    return item[:4]
+
+
+def _operation(item: Item) -> int | None:
+    place = item[5]
+    return bisect_left(place.operations, item[3]) if isinstance(place, LogPlace) else None
+
+
+def _version(item: Item, status: Status, superseded_by: int | None, family: int) -> Version:
+    packed = _TOP - item[1]
+    return Version(
+        item[0], item[4], packed >> 8, packed & 0xFF, status, superseded_by, item[3], _operation(item), item[5], family
+    )
+
+
+def _resolve(items: Iterable[Item], family: int, last_sequence: int, ranges: list[RangeDeletion]) -> Iterator[Version]:
+    """Statuses for merged items (newest version of a key first)."""
+    key: bytes | None = None
+    newer = newer_kind = -1  # the next newer visible version of the key
+    for item in items:
+        packed = _TOP - item[1]
+        sequence, kind = packed >> 8, packed & 0xFF
+        if item[0] != key:
+            key, newer, newer_kind = item[0], -1, -1
+        if sequence > last_sequence:
+            yield _version(item, Status.BEYOND, None, family)
+            continue
+        if kind == _RANGE:
+            yield _version(item, Status.TOMBSTONE, None, family)
+            continue
+        by = newer
+        wiped = max((r.sequence for r in ranges if r.first <= key < r.stop and r.sequence > sequence), default=-1)
+        if kind in DELETIONS:
+            status = Status.TOMBSTONE
+        elif by >= 0 and not (wiped > sequence and wiped < by):
+            status = Status.DELETED if newer_kind in DELETIONS else Status.REPLACED
+        elif wiped >= 0:
+            status, by = Status.DELETED, wiped
+        else:
+            status = Status.LIVE
+        yield _version(item, status, by if by >= 0 else None, family)
+        newer, newer_kind = sequence, kind

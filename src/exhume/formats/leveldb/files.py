@@ -1,0 +1,146 @@
+"""The files of a database directory: what each is, and what the manifest makes of it.
+
+Nothing but plain names directly inside the directory is ever opened.
+
+Spec: LevelDB doc/impl.md, "Files"; db/filename.cc.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from exhume.errors import Span
+from exhume.formats.leveldb import checks
+from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.manifest import MANIFEST_NAME, Manifest, parse_current, replay
+from exhume.formats.leveldb.model import Role, TableFile
+from exhume.limits import Limits
+from exhume.source import Tree
+
+_NUMBERED = re.compile(r"([0-9]{1,20})\.(log|ldb|sst)", re.ASCII)
+CURRENT = "CURRENT"
+
+
+@dataclass(frozen=True, slots=True)
+class DbFile:
+    """One file of the directory (or one that should be there: `role` missing, `size` None).
+
+    `kind`: table, log, manifest, current, other.  `expected_size`: what the manifest says.
+    """
+
+    name: str
+    kind: str
+    number: int
+    role: Role
+    size: int | None
+    level: int | None = None
+    column_family: int = 0
+    expected_size: int | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form."""
+        out: dict[str, Any] = {"name": self.name, "kind": self.kind, "role": str(self.role), "size": self.size}
+        if self.level is not None:
+            out["level"] = self.level
+        if self.column_family:
+            out["column_family"] = self.column_family
+        if self.expected_size is not None and self.expected_size != self.size:
+            out["expected_size"] = self.expected_size
+        return out
+
+
+def classify_name(name: str) -> tuple[str, int]:
+    """`(kind, number)` of a file name."""
+    if name == CURRENT:
+        return "current", 0
+    if MANIFEST_NAME.fullmatch(name):
+        return "manifest", int(name[9:])
+    match = _NUMBERED.fullmatch(name)
+    if match:
+        return ("log" if match[2] == "log" else "table"), int(match[1])
+    return "other", 0
+
+
+def plain_names(tree: Tree) -> list[str]:
+    """Names directly in the directory."""
+    return [name for name in tree.names() if "/" not in name]
+
+
+def load_manifest(tree: Tree, report: Report, limits: Limits) -> Manifest | None:
+    """The manifest that CURRENT names; where there is none (and that was reported) the newest one, or None."""
+    names = plain_names(tree)
+    here = Span(tree.name, 0, 0)
+    chosen: str | None = None
+    if CURRENT not in names:
+        report(checks.NO_CURRENT, span=here)
+    else:
+        with tree.source(CURRENT) as source:
+            chosen = parse_current(source.read_up_to(0, 4096), source.span(0, source.size), report)
+        if chosen is not None and chosen not in names:
+            report(checks.NO_MANIFEST, span=Span(CURRENT, 0, 0), actual=chosen)
+            chosen = None
+    if chosen is None:
+        manifests = sorted((classify_name(n)[1], n) for n in names if classify_name(n)[0] == "manifest")
+        if not manifests:
+            return None
+        chosen = manifests[-1][1]
+    with tree.source(chosen) as source:
+        return replay(source, report, limits)
+
+
+def old_manifests(tree: Tree, current: str, limits: Limits) -> list[Manifest]:
+    """Every other manifest in the directory, as far as it can be read (evidence of older versions)."""
+    out = []
+    for name in plain_names(tree):
+        if name != current and classify_name(name)[0] == "manifest":
+            with tree.source(name) as source:
+                out.append(replay(source, checks.ignore, limits))
+    return out
+
+
+def list_files(tree: Tree, manifest: Manifest | None, mentioned: set[int], report: Report) -> list[DbFile]:
+    """Every file with its role, sorted by kind and number; files that are missing or doubled are reported."""
+    referenced: dict[int, TableFile] = {t.number: t for t in manifest.tables} if manifest else {}
+    out: list[DbFile] = []
+    seen: dict[int, str] = {}
+    for name in plain_names(tree):
+        kind, number = classify_name(name)
+        with tree.source(name) as source:
+            size = source.size
+        role, level, family, expected = Role.OTHER, None, 0, None
+        if kind == "table":
+            if number in seen:
+                report(checks.TWO_FILES, span=Span(name, 0, size), actual=seen[number])
+            seen[number] = name
+            table = referenced.get(number)
+            if table is not None:
+                role, level, family, expected = Role.LIVE, table.level, table.column_family, table.size
+                if size != table.size:
+                    report(checks.FILE_SIZE, span=Span(name, 0, size), expected=table.size, actual=size)
+            else:
+                role = Role.OBSOLETE if number in mentioned else Role.ORPHAN
+        elif kind == "log":
+            role = _log_role(number, manifest)
+        elif kind == "manifest":
+            role = Role.LIVE if manifest is not None and name == manifest.name else Role.OBSOLETE
+        elif kind == "current":
+            role = Role.LIVE
+        if role in (Role.OBSOLETE, Role.ORPHAN):
+            report(checks.ORPHAN if role is Role.ORPHAN else checks.OBSOLETE, span=Span(name, 0, size))
+        out.append(DbFile(name, kind, number, role, size, level, family, expected))
+    for number, table in referenced.items():
+        if number not in seen:
+            name = f"{number:06d}.ldb"
+            report(checks.MISSING_FILE, f"table {number} of level {table.level}", span=Span(name, 0, 0))
+            out.append(DbFile(name, "table", number, Role.MISSING, None, table.level, table.column_family, table.size))
+    return sorted(out, key=lambda f: (f.kind, f.number, f.name))
+
+
+def _log_role(number: int, manifest: Manifest | None) -> Role:
+    if manifest is None:
+        return Role.ORPHAN
+    if any(manifest.is_live_log(number, family) for family in manifest.families):
+        return Role.LIVE
+    return Role.OBSOLETE

@@ -1,0 +1,232 @@
+"""Manifests: CURRENT, the replay of version edits, and the set of files that results; lies are reported, not believed.
+
+Spec: LevelDB doc/impl.md, db/version_set.cc; RocksDB db/version_edit.cc for tags beyond 9; dacha tag 800.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass, field
+
+from exhume.errors import FormatError, Span
+from exhume.formats.leveldb import checks, layout
+from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.log import LogReader
+from exhume.formats.leveldb.model import BYTEWISE, TableFile, VersionEdit
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.source import Source
+
+MANIFEST_NAME = re.compile(r"MANIFEST-[0-9]{1,20}", re.ASCII)
+_CURRENT_MAX = 4096
+
+
+def parse_current(data: bytes, where: Span, report: Report = checks.strict) -> str | None:
+    """The manifest that CURRENT names; None when it names none.
+
+    Only a plain `MANIFEST-<digits>` is accepted: whatever else it says is never opened.
+    """
+    text = data[:_CURRENT_MAX].decode("utf-8", "backslashreplace")
+    if not text.endswith("\n"):
+        report(checks.NO_CURRENT, "no line end", span=where, actual=text)
+    name = text.removesuffix("\n").removesuffix("\r")
+    if not MANIFEST_NAME.fullmatch(name):
+        if not name:
+            report(checks.NO_CURRENT, "it is empty", span=where)
+        else:
+            report(checks.UNSAFE_NAME, span=where, expected="MANIFEST-<number>", actual=name)
+        return None
+    return name
+
+
+@dataclass(frozen=True, slots=True)
+class EditRecord:
+    """A version edit and where its record lies in the manifest; `intact` is the verdict of its checksum."""
+
+    edit: VersionEdit
+    offset: int
+    end: int
+    intact: bool
+
+
+@dataclass(slots=True)
+class ColumnFamily:
+    """One column family: its tables by number, and the first log that is not in tables yet."""
+
+    name: str = "default"
+    tables: dict[int, TableFile] = field(default_factory=dict)
+    log_number: int = 0
+    comparator: str | None = None
+    dropped: bool = False
+
+
+@dataclass(slots=True)
+class Manifest:
+    """What a manifest adds up to: counters, column families, and the numbers it ever named."""
+
+    name: str = ""
+    records: list[EditRecord] = field(default_factory=list)
+    comparator: str | None = None
+    previous_log_number: int = 0
+    min_log_number: int = 0
+    next_file_number: int | None = None
+    last_sequence: int | None = None
+    waterline: int | None = None
+    families: dict[int, ColumnFamily] = field(default_factory=lambda: {0: ColumnFamily()})
+    mentioned: set[int] = field(default_factory=set)
+    damaged: bool = False
+
+    @property
+    def log_number(self) -> int:
+        """The first log that any column family still needs."""
+        return min((f.log_number for f in self.families.values() if not f.dropped), default=0)
+
+    @property
+    def tables(self) -> list[TableFile]:
+        """Referenced tables by column family, level and number."""
+        files = [t for f in self.families.values() if not f.dropped for t in f.tables.values()]
+        return sorted(files, key=lambda t: (t.column_family, t.level, t.number))
+
+    @property
+    def writer(self) -> str:
+        """Which program's tags it carries: `leveldb`, `rocksdb`, `dacha`, or `leveldb or dacha` where both write the
+        same.
+        """
+        tags = {tag for record in self.records for tag in record.edit.tags}
+        if 800 in tags:
+            return "dacha"
+        if tags & {10, 102, 103, 200, 201, 202, 203, 300, 400, 401} or any(tag >= 8192 for tag in tags):
+            return "rocksdb"
+        if 5 in tags:
+            return "leveldb"
+        return "dacha or rocksdb" if 100 in tags else "leveldb or dacha"
+
+    def is_live_log(self, number: int, family: int = 0) -> bool:
+        """Whether the database would replay log `number` for a column family on opening."""
+        found = self.families.get(family)
+        first = found.log_number if found is not None else self.log_number
+        return number >= max(first, 0) or (number == self.previous_log_number and number != 0)
+
+
+def replay(source: Source, report: Report = checks.strict, limits: Limits = DEFAULT_LIMITS) -> Manifest:
+    """Replays a manifest to its end; with a report that goes on, unreadable records are left out."""
+    manifest = Manifest(source.name)
+    log = LogReader(source, report, limits)
+    for record in log:
+        where = source.span(record.offset - source.origin, record.end - source.origin)
+        try:
+            edit = layout.parse_version_edit(record.payload, where.in_payload(0, len(record.payload)))
+        except FormatError as error:
+            manifest.damaged = True
+            report(checks.EDIT, error.message, span=error.span or where, actual=error.actual)
+            continue
+        if not record.intact:
+            manifest.damaged = True
+        manifest.records.append(EditRecord(edit, record.offset, record.end, record.intact))
+        limits.check("entries", len(manifest.mentioned) + len(edit.added), where)
+        _apply(manifest, edit, where, report)
+    whole = source.span(0, source.size)
+    if log.lost:
+        manifest.damaged = True
+    for name in ("next_file_number", "last_sequence"):
+        if getattr(manifest, name) is None:
+            report(checks.COUNTER, f"{name.replace('_', ' ')} is missing", span=whole)
+    _check_levels(manifest, whole, report)
+    return manifest
+
+
+def _apply(manifest: Manifest, edit: VersionEdit, where: Span, report: Report) -> None:
+    if edit.comparator is not None:
+        if edit.column_family == 0:
+            manifest.comparator = edit.comparator
+        elif (named := manifest.families.get(edit.column_family)) is not None:
+            named.comparator = edit.comparator
+    for name in ("next_file_number", "last_sequence"):
+        value, before = getattr(edit, name), getattr(manifest, name)
+        if value is None:
+            continue
+        if before is not None and value < before:
+            report(
+                checks.COUNTER,
+                f"{name.replace('_', ' ')} shrinks",
+                span=where,
+                expected=f"at least {before}",
+                actual=value,
+            )
+            continue
+        setattr(manifest, name, value)
+    if edit.previous_log_number is not None:
+        manifest.previous_log_number = edit.previous_log_number
+    if edit.min_log_number is not None:
+        manifest.min_log_number = max(manifest.min_log_number, edit.min_log_number)
+    if edit.waterline is not None:
+        manifest.waterline = edit.waterline
+    if edit.column_family_add is not None:
+        manifest.families[edit.column_family] = ColumnFamily(edit.column_family_add)
+    family = manifest.families.setdefault(edit.column_family, ColumnFamily(f"#{edit.column_family}"))
+    if edit.column_family_drop:
+        family.dropped = True
+    if edit.log_number is not None:
+        if edit.log_number < family.log_number:
+            report(
+                checks.COUNTER,
+                "log number shrinks",
+                span=where,
+                expected=f"at least {family.log_number}",
+                actual=edit.log_number,
+            )
+        else:
+            family.log_number = edit.log_number
+    _apply_files(manifest, family, edit, where, report)
+
+
+def _apply_files(manifest: Manifest, family: ColumnFamily, edit: VersionEdit, where: Span, report: Report) -> None:
+    for level, number in edit.deleted:
+        manifest.mentioned.add(number)
+        known = family.tables.get(number)
+        if known is None or known.level != level:
+            report(checks.FILE_SET, f"deletes table {number} of level {level}", span=where)
+        else:
+            del family.tables[number]
+    for file in edit.added:
+        manifest.mentioned.add(file.number)
+        if file.number in family.tables:
+            report(checks.FILE_SET, f"adds table {file.number} again", span=where)
+        if manifest.next_file_number is not None and file.number >= manifest.next_file_number:
+            report(checks.COUNTER, "a table number passes the next file number", span=where,
+                   expected=f"below {manifest.next_file_number}", actual=file.number)  # fmt: skip
+        if len(file.smallest) < 8 or len(file.largest) < 8:
+            report(checks.EDIT, f"table {file.number} has keys without sequence number", span=where)
+            continue
+        if _internal_order(file.smallest) > _internal_order(file.largest):
+            report(checks.KEY_RANGE, f"table {file.number}: smallest key above largest", span=where)
+        family.tables[file.number] = file
+
+
+def _internal_order(key: bytes) -> tuple[bytes, int]:
+    return key[:-8], -int.from_bytes(key[-8:], "little")
+
+
+def _check_levels(manifest: Manifest, whole: Span, report: Report) -> None:
+    for family in manifest.families.values():
+        comparator = family.comparator or manifest.comparator or BYTEWISE
+        if comparator != BYTEWISE:
+            continue  # only the application knows their order
+        for run in level_runs(list(family.tables.values()))[1]:
+            for left, right in itertools.pairwise(run):
+                if left.largest[:-8] > right.smallest[:-8]:
+                    report(
+                        checks.LEVEL_OVERLAP,
+                        f"tables {left.number} and {right.number} of level {left.level}",
+                        span=whole,
+                    )
+
+
+def level_runs(tables: list[TableFile]) -> tuple[list[TableFile], list[list[TableFile]]]:
+    """`(tables of level 0, newest first; one list per deeper level, by smallest key)`."""
+    young = sorted((t for t in tables if t.level == 0), key=lambda t: t.number, reverse=True)
+    levels: dict[int, list[TableFile]] = {}
+    for table in tables:
+        if table.level > 0:
+            levels.setdefault(table.level, []).append(table)
+    return young, [sorted(levels[n], key=lambda t: _internal_order(t.smallest)) for n in sorted(levels)]

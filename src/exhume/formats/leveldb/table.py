@@ -1,0 +1,419 @@
+"""Tables (`.ldb`, `.sst`): footer, metaindex, properties, index, data blocks; entries in order, from a key on, or by
+looking for blocks when footer or index are gone.
+
+What is done about damage is up to the `Report`: `strict` raises, a collector goes on with the next index entry.
+
+Spec: LevelDB doc/table_format.md; RocksDB table/format.h, block_based/.
+"""
+
+from __future__ import annotations
+
+import functools
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from exhume import kernel
+from exhume.errors import CodecError, ExhumeError, FormatError, LimitExceededError, Span, UnsupportedFeatureError
+from exhume.formats.leveldb import checks, layout
+from exhume.formats.leveldb.blocks import (
+    PROBLEMS,
+    block_checksum,
+    codec_name,
+    decode_block,
+    entries_end,
+    restart_offsets,
+)
+from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.model import DELETIONS, PUTS, Footer, Place, ValueType, Verdict
+from exhume.formats.leveldb.wire import Handle, WireError, parse_handle, parse_varint
+from exhume.kernel import BLOCK_BOMB
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.source import Source
+
+Item = tuple[bytes, int, int, int, bytes, Any]
+"""(user key, 2^64 - 1 - packed sequence and type, rank, offset in block, value, place): sorts as LevelDB sorts."""
+
+KNOWN_TYPES = DELETIONS | PUTS | {int(ValueType.RANGE_DELETION)}
+_SCAN_WINDOW = 4 << 20
+_SCAN_OVERLAP = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A block that was read: file range without and with trailer, codec, checksum verdict, decompressed contents."""
+
+    handle: Handle
+    span: Span
+    codec: str
+    verdict: Verdict
+    data: bytes
+
+
+class Table:
+    """One table file.  `level` and `referenced` are what the manifest says about it.  Thread-safe."""
+
+    def __init__(
+        self,
+        source: Source,
+        number: int = 0,
+        *,
+        level: int | None = None,
+        referenced: bool = True,
+        column_family: int = 0,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
+        self.source = source
+        self.number = number
+        self.level = level
+        self.referenced = referenced
+        self.column_family = column_family
+        self.limits = limits
+        self._seen: dict[int, list[Item]] = {}
+
+    @functools.cached_property
+    def footer(self) -> Footer | None:
+        """The footer, None when the magic number is missing.  Raises `StructureError` for unreadable handles."""
+        size = self.source.size
+        start = max(0, size - layout.ROCKSDB_FOOTER)
+        return layout.parse_footer(self.source.read_at(start, size - start), self.source.span(start, size))
+
+    def check_footer(self, report: Report) -> Footer | None:
+        """The footer, its own rules reported; None when nothing can be read through it."""
+        whole = self.source.span(0, self.source.size)
+        if self.source.size < layout.LEVELDB_FOOTER:
+            report(
+                checks.TABLE_SHORT,
+                span=whole,
+                expected=f"at least {layout.LEVELDB_FOOTER} bytes",
+                actual=self.source.size,
+            )
+            return None
+        tail = self.source.span(max(0, self.source.size - layout.ROCKSDB_FOOTER), self.source.size)
+        try:
+            footer = self.footer
+        except FormatError as error:
+            report(checks.HANDLE, "unreadable handles in the footer", span=error.span, actual=error.message)
+            return None
+        if footer is None:
+            report(checks.BAD_MAGIC, span=tail)
+            return None
+        if footer.version > 7:
+            report(checks.BAD_VERSION, span=tail, expected="0 to 7", actual=footer.version)
+            return None
+        if footer.checksum.startswith("type-"):
+            report(checks.CHECKSUM_TYPE, span=tail, actual=footer.checksum)
+        if any(footer.padding):
+            report(checks.FOOTER_FILL, span=tail)
+        if footer.footer_checksum is not None:
+            raw = bytearray(self.source.read_at(footer.offset - self.source.origin, footer.size))
+            raw[5:9] = bytes(4)
+            value = block_checksum(
+                footer.checksum, bytes(raw), base_context=footer.base_context, offset=footer.offset - self.source.origin
+            )
+            if value is not None and value != footer.footer_checksum:
+                report(checks.FOOTER_CRC, span=tail, expected=f"{footer.footer_checksum:08x}", actual=f"{value:08x}")
+        return footer
+
+    def read_block(self, handle: Handle, report: Report = checks.strict) -> Block | None:
+        """A block, checksum checked and decompressed; None when it cannot be had (and that was reported)."""
+        footer = self.footer
+        kind, family, version, base, room = "crc32c", "leveldb", 0, 0, self.source.size
+        if footer is not None:
+            kind, family, version, base = footer.checksum, footer.family, footer.version, footer.base_context
+            room = footer.offset - self.source.origin
+        end = handle.offset + handle.size + layout.BLOCK_TRAILER
+        if end > room:
+            span = self.source.span(min(handle.offset, self.source.size), self.source.size)
+            report(
+                checks.HANDLE, span=span, expected=f"a block within {room} bytes", actual=f"[{handle.offset}, {end})"
+            )
+            return None
+        span = self.source.span(handle.offset, end)
+        self.limits.check("payload_size", handle.size, span)
+        stored = self.source.read_at(handle.offset, handle.size + layout.BLOCK_TRAILER)
+        verdict = Verdict.NONE
+        checksum = block_checksum(kind, stored[:-4], base_context=base, offset=handle.offset)
+        if checksum is not None:
+            found = int.from_bytes(stored[-4:], "little")
+            verdict = Verdict.GOOD if checksum == found else Verdict.BAD
+            if checksum != found:
+                report(checks.BLOCK_CRC, span=span, expected=f"{found:08x}", actual=f"{checksum:08x}")
+        compression = stored[handle.size]
+        try:
+            data = decode_block(
+                stored[: handle.size], compression, family=family, version=version,
+                max_size=self.limits.payload_budget(handle.size),
+            )  # fmt: skip
+        except UnsupportedFeatureError as error:
+            report(checks.UNSUPPORTED_CODEC, error.message, span=span, actual=error.actual or compression)
+            return None
+        except LimitExceededError as error:
+            raise LimitExceededError(error.message, span=span, expected=error.expected, actual=error.actual) from error
+        except CodecError as error:
+            report(checks.BLOCK_CODEC, error.message, span=span, actual=error.actual)
+            return None
+        return Block(handle, span, codec_name(compression), verdict, data)
+
+    def split_block(self, block: Block, report: Report = checks.strict) -> list[tuple[bytes, bytes, int]]:
+        """`(key, value, offset)` of a block whose keys are plain names (metaindex, index)."""
+        try:
+            end, _ = entries_end(block.data)
+        except WireError as error:
+            report(checks.BLOCK, error.reason, span=block.span.in_payload(error.offset, len(block.data)))
+            return []
+        out, stop, problem = kernel.block_entries(block.data, end, self.limits.structure_size)
+        self._report_problem(block, stop, end, problem, report)
+        return out
+
+    def _report_problem(self, block: Block, stop: int, end: int, problem: int, report: Report) -> None:
+        if problem:
+            rule = checks.KEY_BOMB if problem == BLOCK_BOMB else checks.BLOCK
+            report(rule, PROBLEMS[problem], span=block.span.in_payload(stop, end))
+
+    def metaindex(self, report: Report = checks.strict) -> dict[str, Handle]:
+        """Handles of the meta blocks by name."""
+        footer = self.footer
+        if footer is None:
+            return {}
+        block = self.read_block(footer.metaindex, report)
+        out: dict[str, Handle] = {}
+        for key, value, at in self.split_block(block, report) if block else ():
+            try:
+                out[key.decode("utf-8", "backslashreplace")] = parse_handle(value)[0]
+            except WireError as error:
+                report(checks.HANDLE, error.reason, span=block.span.in_payload(at, at) if block else None)
+        return out
+
+    def properties(self, report: Report = checks.strict) -> dict[str, bytes]:
+        """Properties by name, raw (empty without such a block)."""
+        handle = self.metaindex(report).get("rocksdb.properties")
+        block = self.read_block(handle, report) if handle else None
+        if block is None:
+            return {}
+        return {key.decode("utf-8", "backslashreplace"): value for key, value, _ in self.split_block(block, report)}
+
+    def index(self, report: Report = checks.strict) -> list[tuple[bytes, Handle]]:
+        """`(user key not below the block's last, handle)` per data block, in order; two-level indexes are flattened."""
+        footer = self.footer
+        if footer is None:
+            return []
+        top, facts = footer.index, dict[str, bytes]()
+        if footer.family == "rocksdb" and (footer.version >= 3 or footer.index is None):
+            facts = self.properties(report)
+        elif footer.family == "rocksdb":
+            facts = self.properties(checks.ignore)
+        if top is None:
+            top = self.metaindex(report).get("rocksdb.index")
+            if top is None:
+                report(
+                    checks.HANDLE,
+                    "the metaindex names no index",
+                    span=self.source.span(footer.metaindex.offset, self.source.size),
+                )
+                return []
+        delta = facts.get("rocksdb.index.value.is.delta.encoded", b"") == b"\1"
+        bare = facts.get("rocksdb.index.key.is.user.key", b"") == b"\1"
+        out = self._index_entries(top, delta, bare, report)
+        if facts.get("rocksdb.block.based.table.index.type", b"")[:1] == b"\2":
+            return [entry for _, part in out for entry in self._index_entries(part, delta, bare, report)]
+        return out
+
+    def _index_entries(self, handle: Handle, delta: bool, bare: bool, report: Report) -> list[tuple[bytes, Handle]]:
+        block = self.read_block(handle, report)
+        if block is None:
+            return []
+        cut = None if bare else -8
+        if delta:
+            try:
+                return [
+                    (k[:cut], h)
+                    for k, h in layout.parse_index_delta(block.data, block.span.in_payload(0, len(block.data)))
+                ]
+            except FormatError as error:
+                report(checks.BLOCK, error.message, span=block.span)
+                return []
+        out = []
+        for key, value, at in self.split_block(block, report):
+            try:
+                out.append((key[:cut], parse_handle(value)[0]))
+            except WireError as error:
+                report(checks.HANDLE, error.reason, span=block.span.in_payload(at, at))
+        return out
+
+    @functools.cached_property
+    def _strict_index(self) -> list[tuple[bytes, Handle]]:
+        return self.index(checks.strict) if self.check_footer(checks.strict) else []
+
+    def place(self, block: Block) -> Place:
+        """Where the entries of a block come from."""
+        return Place(
+            self.source.name, self.number, self.level, block.span.start, block.span.end, block.verdict, self.referenced,
+            block.codec, column_family=self.column_family,
+        )  # fmt: skip
+
+    def block_items(self, block: Block, rank: int, report: Report = checks.strict) -> tuple[list[Item], bool]:
+        """The entries of a data block, and whether they are in order."""
+        try:
+            end, _ = entries_end(block.data)
+        except WireError as error:
+            report(checks.BLOCK, error.reason, span=block.span.in_payload(error.offset, len(block.data)))
+            return [], True
+        items, stop, problem, disorder = kernel.internal_entries(
+            block.data, end, self.limits.structure_size, rank, self.place(block)
+        )
+        self._report_problem(block, stop, end, problem, report)
+        if disorder >= 0:
+            report(checks.KEY_ORDER, span=block.span.in_payload(disorder, end))
+        return items, disorder < 0
+
+    def items(self, rank: int = 0, start: bytes | None = None) -> Iterator[Item]:
+        """Every entry from the user key `start` on, in order; raises at the first broken rule."""
+        index = self._strict_index
+        first = 0 if start is None else bisect_left(index, start, key=lambda entry: entry[0])
+        previous: Item | None = None
+        for number in range(first, len(index)):
+            items = self._block(number, rank, keep=start is not None)
+            if start is not None and number == first:
+                items = items[bisect_left(items, (start,)) :]
+            if items:
+                if previous is not None and items[0] <= previous:
+                    checks.fail(checks.KEY_ORDER, span=items[0][5].span)
+                previous = items[-1]
+                yield from items
+
+    def _block(self, number: int, rank: int, *, keep: bool) -> list[Item]:
+        items = self._seen.get(number)
+        if items is None:
+            block = self.read_block(self._strict_index[number][1])
+            items = self.block_items(block, (rank << 33) + 2 * number)[0] if block else []
+            if keep:
+                if len(self._seen) >= 64:
+                    self._seen.pop(next(iter(self._seen)), None)
+                self._seen[number] = items
+        return items
+
+    def forensic_blocks(self, report: Report) -> Iterator[Block]:
+        """Every data block that can be read: through the index, or by looking for blocks when there is no usable
+        index.
+        """
+        problems = 0
+
+        def count(*args: object, **kwargs: object) -> None:
+            nonlocal problems
+            problems += 1
+            report(*args, **kwargs)  # type: ignore[arg-type]
+
+        index: list[tuple[bytes, Handle]] = []
+        if self.check_footer(report) is not None:
+            index = self.index(count)
+        footer = self.footer_or_none()
+        if problems and (footer is None or footer.checksum == "crc32c"):
+            index = []
+        if index:
+            for _, handle in index:
+                block = self.read_block(handle, report)
+                if block is not None:
+                    yield block
+        elif self._is_damaged(problems):
+            yield from self.scan()
+
+    def _is_damaged(self, problems: int) -> bool:
+        return problems > 0 or self.footer_or_none() is None
+
+    def footer_or_none(self) -> Footer | None:
+        """The footer, None also when it cannot be read."""
+        try:
+            return self.footer
+        except FormatError:
+            return None
+
+    def forensic_items(self, rank: int, report: Report) -> Iterator[tuple[list[Item], bool]]:
+        """The entries of each readable block, and whether the table is in order so far."""
+        last: Item | None = None
+        for number, block in enumerate(self.forensic_blocks(report)):
+            items, ordered = self.block_items(block, (rank << 33) + 2 * number, report)
+            if items:
+                if last is not None and items[0] <= last:
+                    ordered = False
+                    report(checks.KEY_ORDER, "a block starts below the end of the one before it", span=block.span)
+                last = items[-1]
+                yield items, ordered
+
+    def scan(self) -> Iterator[Block]:
+        """Data blocks found by their checksums alone (CRC-32C), in file order; nothing in the file is trusted.
+
+        A block must end where its masked CRC says so.  Index, metaindex and property blocks are recognised and left
+        out.
+        """
+        found: list[Block] = []
+        at, size = 0, self.source.size
+        while at < size:
+            window = self.source.read_up_to(at, _SCAN_WINDOW)
+            clear = 0
+            for start, end in sorted(kernel.find_blocks(window)):
+                if start < clear:
+                    continue
+                block = self._found_block(at + start, window[start:end], window[end])
+                if block is not None:
+                    found.append(block)
+                    clear = end + layout.BLOCK_TRAILER
+            if at + len(window) >= size:
+                break
+            at += max(clear, len(window) - _SCAN_OVERLAP)
+        places = {block.handle for block in found}
+        for block in found:
+            if self._looks_like_data(block, places):
+                yield block
+
+    def _found_block(self, offset: int, contents: bytes, compression: int) -> Block | None:
+        """A block whose checksum was seen to match, if it also decompresses and has restart points."""
+        budget = self.limits.payload_budget(len(contents))
+        try:
+            data = decode_block(contents, compression, family="leveldb", version=0, max_size=budget)
+            end, count = entries_end(data)
+        except (ExhumeError, WireError):
+            return None
+        if not count or any(at > end for at in restart_offsets(data)):
+            return None
+        span = self.source.span(offset, offset + len(contents) + layout.BLOCK_TRAILER)
+        return Block(Handle(offset, len(contents)), span, codec_name(compression), Verdict.GOOD, data)
+
+    def _looks_like_data(self, block: Block, places: set[Handle]) -> bool:
+        try:
+            end, count = entries_end(block.data)
+        except WireError:
+            return False
+        items, _, problem, _ = kernel.internal_entries(block.data, end, self.limits.structure_size, 0, None)
+        if problem or not items or not count:
+            return False
+        if any(((~item[1]) & 0xFF) not in KNOWN_TYPES for item in items):
+            return False
+        return not all(_is_handle_of(item[4], places) for item in items)
+
+    def range_deletions(self, report: Report) -> list[tuple[bytes, bytes, int]]:
+        """`(first key, key it ends before, sequence)` of RocksDB's range deletion block."""
+        handle = self.metaindex(checks.ignore).get("rocksdb.range_del")
+        block = self.read_block(handle, report) if handle else None
+        if block is None:
+            return []
+        items, _ = self.block_items(block, 0, report)
+        return [(key, value, (~inverted & (1 << 64) - 1) >> 8) for key, inverted, _, _, value, _ in items]
+
+
+def _is_handle_of(value: bytes, places: set[Handle]) -> bool:
+    try:
+        handle, end = parse_handle(value)
+    except WireError:
+        return False
+    return end == len(value) and handle in places
+
+
+def property_number(value: bytes) -> int | None:
+    """A property as the number it usually is (varint), None when it is none."""
+    try:
+        number, end = parse_varint(value, 0, len(value))
+    except WireError:
+        return None
+    return number if end == len(value) else None
