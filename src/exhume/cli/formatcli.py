@@ -74,7 +74,7 @@ def split_options(
     for name, value in values.items():
         given = ctx.get_parameter_source(name) not in (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP, None)
         if name in mine:
-            verb_options[name] = value if given else mine[name].get_default(ctx)
+            verb_options[name] = value if given else _default(mine[name], ctx)
         elif name in opening:
             if given:
                 open_options[name] = value
@@ -85,6 +85,12 @@ def split_options(
         if verb_options.get(name or "") is None and option.multiple:
             verb_options[name or ""] = ()
     return verb_options, open_options
+
+
+def _default(option: click.Option, ctx: click.Context) -> Any:
+    """An option's own default; None where click 8.3 has its "unset" marker."""
+    default = option.get_default(ctx)
+    return None if type(default).__name__ == "Sentinel" else default
 
 
 def recognised_format(run: Any, target: str) -> Format:

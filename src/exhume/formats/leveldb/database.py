@@ -14,7 +14,7 @@ import itertools
 import threading
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
@@ -35,6 +35,7 @@ from exhume.formats.leveldb.model import (
     Version,
 )
 from exhume.formats.leveldb.table import Item, Table
+from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.source import Source, Tree
 
@@ -79,18 +80,26 @@ class Database:
     """
 
     def __init__(
-        self, tree: Tree, *, limits: Limits = DEFAULT_LIMITS, sequence_rule: SequenceRule | None = None
+        self,
+        tree: Tree,
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+        sequence_rule: SequenceRule | None = None,
+        standalone: bool = False,
     ) -> None:
+        """`standalone`: files without CURRENT and manifest, all of them taken as live."""
         self.tree = tree
         self.limits = limits
         self.sequence_rule = sequence_rule
         self.problems: list[Finding] = []
-        self._errors: list[ExhumeError] = []
+        self.errors: list[ExhumeError] = []
         report = self._note
-        self.manifest: Manifest | None = load_manifest(tree, report, limits)
+        self.manifest: Manifest | None = None if standalone else load_manifest(tree, report, limits)
         self.old_manifests = old_manifests(tree, self.manifest.name if self.manifest else "", limits)
         mentioned = {n for m in [*self.old_manifests, *([self.manifest] if self.manifest else [])] for n in m.mentioned}
-        self.files: list[DbFile] = list_files(tree, self.manifest, mentioned, report)
+        self.files: list[DbFile] = list_files(tree, self.manifest, mentioned, checks.ignore if standalone else report)
+        if standalone:
+            self.files = [replace(f, role=Role.LIVE) if f.kind in ("table", "log") else f for f in self.files]
         self._check_logs(report)
         self._sources: dict[str, Source] = {}
         self._tables: dict[str, Table] = {}
@@ -109,7 +118,7 @@ class Database:
         finding = rule.finding(detail, span=span, expected=expected, actual=actual)
         self.problems.append(finding)
         if finding.severity == "error":
-            self._errors.append(rule.error(detail, span=span, expected=expected, actual=actual))
+            self.errors.append(rule.error(detail, span=span, expected=expected, actual=actual))
 
     def _check_logs(self, report: Report) -> None:
         if self.manifest is None or self.manifest.log_number == 0:
@@ -122,8 +131,8 @@ class Database:
         """Raises the first error that reading CURRENT, manifest and directory met (before anything strict is
         answered).
         """
-        if self._errors:
-            raise self._errors[0]
+        if self.errors:
+            raise self.errors[0]
 
     @property
     def comparator(self) -> str:
@@ -294,7 +303,7 @@ class Database:
 
     def last_sequence(self) -> int:
         """The last sequence number: of the manifest and of the logs that would be replayed."""
-        last = (self.manifest.last_sequence or 0) if self.manifest else 0
+        last = (self.manifest.last_sequence or 0) if self.manifest else MAX_SEQUENCE
         return max([last, *(self.load_log(f).last_sequence for f in self.logs(Role.LIVE))])
 
     def range_deletions(self) -> list[RangeDeletion]:
@@ -320,15 +329,15 @@ class Database:
             found = self._live_items(file, family)
             runs.append(iter(found[bisect_left(found, (start,)) :] if start is not None else found))
         by_number = {f.number: f for f in self.tables(Role.LIVE)}
-        manifest = self.manifest
-        tables = [t for t in manifest.tables if t.column_family == family] if manifest else []
+        if self.manifest is None:
+            runs += [self.table(f).items(f.number, start) for f in by_number.values()]
+        tables = [t for t in self.manifest.tables if t.column_family == family] if self.manifest else []
         young, levels = level_runs(tables)
         runs += [self.table(by_number[t.number]).items(t.number, start) for t in young if t.number in by_number]
         for run in levels:
             chosen = [by_number[t.number] for t in run if start is None or t.largest[:-8] >= start]
             runs.append(self._chain(chosen, start))
-        live = [r for r in runs if r is not None]
-        yield from live[0] if len(live) == 1 else heapq.merge(*live)
+        yield from runs[0] if len(runs) == 1 else heapq.merge(*runs)
 
     def _live_items(self, file: DbFile, family: int) -> list[Item]:
         if self.manifest is not None and not self.manifest.is_live_log(file.number, family):
@@ -348,9 +357,8 @@ class Database:
         that the database no longer uses, file by file.  What cannot be read is told to `report`.
         """
         logs = {f.name: self.load_log(f, report) for f in self.logs(Role.LIVE)}
-        last = max(
-            [(self.manifest.last_sequence or 0) if self.manifest else 0, *(g.last_sequence for g in logs.values())]
-        )
+        known = (self.manifest.last_sequence or 0) if self.manifest else MAX_SEQUENCE
+        last = max([known, *(log.last_sequence for log in logs.values())])
         ranges = [r for log in logs.values() for r in log.ranges]
         tables = self.tables(Role.LIVE)
         for file in tables:

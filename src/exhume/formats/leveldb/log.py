@@ -121,7 +121,8 @@ class LogReader:
             if stop > end:
                 if last and (1 <= kind <= 8):
                     self.lost += end - at
-                    self.report(checks.LOG_TAIL, "the last fragment is cut", span=self.source.span(base + at, base + end),
+                    span = self.source.span(base + at, base + end)
+                    self.report(checks.LOG_TAIL, "the last fragment is cut", span=span,
                                 expected=f"{header + length} bytes", actual=f"{end - at} bytes")  # fmt: skip
                     return
                 self.report(checks.FRAGMENT_LENGTH, span=self.source.span(base + at, base + end),

@@ -1,0 +1,47 @@
+"""Tables inside raw bytes: found from the magic number at their end."""
+
+from __future__ import annotations
+
+from exhume.findings import Finding, Severity
+from exhume.formats.leveldb import checks
+from exhume.formats.leveldb.table import Table
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.recovery import Carved, Verdict
+from exhume.source import Source
+
+_LARGEST = 1 << 40
+
+
+def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
+    """The table whose footer ends with the magic number at `hit`; None when the footer makes no sense.
+
+    Metaindex and index are the last blocks before the footer, so the further of their ends is where the footer starts,
+    which gives the size of the table.
+    """
+    end = hit + 8
+    tail = Table(source.window(max(0, end - 53), end), limits=limits)
+    footer = tail.footer_or_none()
+    if footer is None:
+        return None
+    ends = [h.offset + h.size + 5 for h in (footer.metaindex, footer.index) if h is not None]
+    size = max(ends) + footer.size
+    if footer.index is None:  # the metaindex handle was computed from the place of the footer in the window
+        return None
+    if size > _LARGEST:
+        return None
+    start = end - size
+    if start < 0:
+        return Carved("leveldb", 0, end, Verdict.PARTIAL, 0.4)
+    found: list[Finding] = []
+    report = checks.collector(found.append)
+    table = Table(source.window(start, end), limits=limits)
+    table.check_footer(report)
+    index = table.index(report)
+    for _, handle in index:
+        table.read_block(handle, report)
+    bad = [finding for finding in found if finding.severity is Severity.ERROR]
+    if bad and not index:
+        return Carved("leveldb", start, size, Verdict.DAMAGED, 0.3, tuple(bad[:10]))
+    return Carved(
+        "leveldb", start, size, Verdict.DAMAGED if bad else Verdict.WHOLE, 0.7 if bad else 0.99, tuple(bad[:10])
+    )

@@ -1,0 +1,50 @@
+"""Does this look like a database of the LevelDB family?"""
+
+from __future__ import annotations
+
+from exhume.errors import Span
+from exhume.formats.leveldb.files import CURRENT, classify_name, plain_names
+from exhume.formats.leveldb.layout import LEVELDB_MAGIC, ROCKSDB_MAGIC
+from exhume.formats.leveldb.manifest import MANIFEST_NAME
+from exhume.registry import Identification
+from exhume.source import Source, Tree
+
+
+def probe(source: Source | Tree) -> Identification | None:
+    """A directory with CURRENT and its manifest, what is left of one, or a lone table."""
+    if isinstance(source, Source):
+        return _probe_table(source)
+    names = plain_names(source)
+    here = Span(source.name, 0, 0)
+    kinds = [classify_name(name)[0] for name in names]
+    evidence = []
+    confidence = 0.0
+    if CURRENT in names:
+        with source.source(CURRENT) as current:
+            text = current.read_up_to(0, 64).decode("ascii", "replace").rstrip("\r\n")
+        if MANIFEST_NAME.fullmatch(text):
+            confidence = 0.97 if text in names else 0.8
+            evidence.append(f"CURRENT names {text}{'' if text in names else ', which is missing'}")
+    if "manifest" in kinds:
+        confidence = max(confidence, 0.6)
+        evidence.append("a manifest")
+    tables, logs = kinds.count("table"), kinds.count("log")
+    if tables or (logs and confidence):
+        confidence = max(confidence, 0.55 if tables else 0.0)
+        evidence.append(f"{tables} tables, {logs} logs")
+    return Identification("leveldb", confidence, here, tuple(evidence)) if confidence else None
+
+
+def _probe_table(source: Source) -> Identification | None:
+    if source.size < 48:
+        return None
+    tail = source.read_at(source.size - 8, 8)
+    if tail == LEVELDB_MAGIC:
+        return Identification(
+            "leveldb", 0.9, source.span(0, source.size), ("magic number at the end of a LevelDB table",)
+        )
+    if tail == ROCKSDB_MAGIC:
+        return Identification(
+            "leveldb", 0.9, source.span(0, source.size), ("magic number at the end of a RocksDB table",)
+        )
+    return None

@@ -1,0 +1,181 @@
+"""`exhume.open` for databases of the LevelDB family."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from exhume.archive import Entry, Info, Progress, RecordArchive, no_progress
+from exhume.findings import Finding
+from exhume.formats.leveldb import checks
+from exhume.formats.leveldb.database import Database
+from exhume.formats.leveldb.files import DbFile
+from exhume.formats.leveldb.keys import key_text
+from exhume.formats.leveldb.layout import LEVELDB_MAGIC, ROCKSDB_MAGIC
+from exhume.formats.leveldb.model import Role, SequenceRule, Status, Version, type_name
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.sections import SectionMap
+from exhume.source import MemoryTree, Source, Tree, WindowSource
+
+
+@dataclass(frozen=True, slots=True)
+class LevelDbInfo(Info):
+    """What is known without reading tables and logs."""
+
+    writer: str
+    comparator: str
+    manifest: str | None
+    counters: dict[str, int | None]
+    families: dict[str, int]
+    files: tuple[DbFile, ...]
+    edits: int
+    problems: int
+
+    def to_dict(self) -> dict[str, Any]:
+        sizes: Counter[str] = Counter()
+        for file in self.files:
+            sizes[f"{file.role} {file.kind}s" if file.kind in ("table", "log", "manifest") else "other files"] += 1
+        return {
+            "writer": self.writer,
+            "comparator": self.comparator,
+            "manifest": self.manifest,
+            **self.counters,
+            "edits": self.edits,
+            "column_families": self.families,
+            "problems": self.problems,
+            "counts": dict(sorted(sizes.items())),
+            "files": [file.to_dict() for file in self.files],
+        }
+
+
+class LevelDbArchive(RecordArchive):
+    """A database directory (or a lone table).  `database` has the whole reader; see `Database`."""
+
+    format = "leveldb"
+
+    def __init__(
+        self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS, sequence_rule: SequenceRule | None = None
+    ) -> None:
+        super().__init__(source, limits=limits)
+        if isinstance(source, Tree):
+            self.database = Database(source, limits=limits, sequence_rule=sequence_rule)
+            if not any(f.kind in ("table", "log", "manifest", "current") for f in self.database.files):
+                raise (self.database.errors or [checks.NO_CURRENT.error(span=None)])[0]
+        else:
+            self.database = _lone_table(source, limits)
+
+    def info(self) -> LevelDbInfo:
+        database, manifest = self.database, self.database.manifest
+        counters = {
+            name: getattr(manifest, name) if manifest else None
+            for name in ("last_sequence", "next_file_number", "log_number", "previous_log_number", "waterline")
+        }
+        families = {f.name: len(f.tables) for f in manifest.families.values()} if manifest else {}
+        return LevelDbInfo(
+            writer=manifest.writer if manifest else "unknown",
+            comparator=database.comparator,
+            manifest=manifest.name if manifest else None,
+            counters=counters,
+            families=families,
+            files=tuple(database.files),
+            edits=len(manifest.records) if manifest else 0,
+            problems=len(database.problems),
+        )
+
+    def stats(self) -> dict[str, Any]:
+        """Versions by status and type, sequence numbers, rules of the logs, and every version edit with its offset."""
+        statuses: Counter[str] = Counter()
+        types: Counter[str] = Counter()
+        verdicts: Counter[str] = Counter()
+        low = high = None
+        seen: set[int] = set()
+        for version in self.database.versions():
+            statuses[version.status] += 1
+            types[type_name(version.value_type)] += 1
+            verdicts[version.checksum] += 1
+            low = version.sequence if low is None else min(low, version.sequence)
+            high = version.sequence if high is None else max(high, version.sequence)
+            seen.add(version.sequence)
+        logs = {}
+        for file in self.database.logs(Role.LIVE, Role.OBSOLETE, Role.ORPHAN):
+            log = self.database.load_log(file, checks.ignore)
+            logs[file.name] = {"records": log.records, "sequence_rule": str(log.rule), "because": log.evidence}
+        manifest = self.database.manifest
+        return {
+            "versions": sum(statuses.values()),
+            "statuses": dict(sorted(statuses.items())),
+            "types": dict(sorted(types.items())),
+            "checksums": dict(sorted(verdicts.items())),
+            "first_sequence": low,
+            "highest_sequence": high,
+            "sequence_numbers_without_entry": (high - low + 1 - len(seen))
+            if high is not None and low is not None
+            else 0,
+            "logs": logs,
+            "edits": [{"offset": r.offset, "intact": r.intact, **r.edit.to_dict()} for r in manifest.records]
+            if manifest
+            else [],
+        }
+
+    def sections(self) -> SectionMap:
+        from exhume.formats.leveldb.sections import map_sections
+
+        return map_sections(self.database)
+
+    def entries(self) -> Iterator[Entry]:
+        """Live rows in key order; raises at the first damage (`versions` goes on)."""
+        self.database.require_sound()
+        for version in self.database.versions(checks.strict, unreferenced=False):
+            if version.status is Status.LIVE:
+                yield version_entry(version)
+
+    def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
+        from exhume.formats.leveldb.verify import verify_database
+
+        return verify_database(self.database, quick=quick, jobs=jobs, progress=progress)
+
+    def close(self) -> None:
+        self.database.close()
+        super().close()
+
+
+def version_entry(version: Version) -> Entry:
+    """A version of a key as a line of a listing."""
+    return Entry(
+        kind="row" if version.status is Status.LIVE else type_name(version.value_type),
+        name=key_text(version.key),
+        offset=version.place.offset,
+        size=len(version.value),
+        source=version.place.file,
+        details={"key": version.key, **{k: v for k, v in version.to_dict().items() if k != "file"}},
+    )
+
+
+class _Borrowed(WindowSource):
+    """A source whose owner closes it."""
+
+    def close(self) -> None:
+        pass
+
+
+def _lone_table(source: Source, limits: Limits) -> Database:
+    """A database of one table and nothing else."""
+    tail = source.read_at(source.size - 8, 8) if source.size >= 48 else b""
+    if tail not in (LEVELDB_MAGIC, ROCKSDB_MAGIC):
+        raise checks.BAD_MAGIC.error("neither a database directory nor a table", span=source.span(0, source.size))
+    tree = MemoryTree({"000001.ldb": _Borrowed(source, 0, source.size)}, source.name)
+    return Database(tree, limits=limits, standalone=True)
+
+
+def open_archive(
+    source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS, sequence_rule: SequenceRule | str | None = None
+) -> LevelDbArchive:
+    """Opens a database directory or a lone table.
+
+    `sequence_rule`: `per-operation` or `per-batch`, None to tell it from each log.  Damage to CURRENT or the manifest
+    does not keep a directory from being opened; strict answers (`entries`, `database.scan`) then raise it.
+    """
+    rule = SequenceRule(sequence_rule) if sequence_rule is not None else None
+    return LevelDbArchive(source, limits=limits, sequence_rule=rule)

@@ -1,0 +1,144 @@
+"""What can be rebuilt of a damaged database: its live rows as a clean one, or every version as JSON lines."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from exhume.archive import Progress, no_progress
+from exhume.errors import FormatError, Span, UnsupportedOperationError
+from exhume.findings import Finding, Severity
+from exhume.formats.leveldb import checks
+from exhume.formats.leveldb.database import Database
+from exhume.formats.leveldb.model import DELETIONS, Role, Status, Version
+from exhume.formats.leveldb.reader import LevelDbArchive
+from exhume.formats.leveldb.table_writer import write_database
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.output import AtomicDirectory, AtomicFile
+from exhume.recovery import Fate, SalvageMode, SalvageReport
+from exhume.source import Source, Tree
+
+
+def salvage(
+    source: Source | Tree,
+    output: Path,
+    *,
+    mode: SalvageMode = SalvageMode.ARCHIVE,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Progress = no_progress,
+    **options: Any,
+) -> SalvageReport:
+    """Writes the state that survives (`ARCHIVE`), or every version of every key (`RECORDS`).
+
+    Without a usable manifest every table and log counts: the newest version of a key wins wherever it is.  Raises
+    `UnsupportedOperationError` for `FILES`: keys are no file names.
+    """
+    if mode is SalvageMode.FILES:
+        raise UnsupportedOperationError("a database has no files: salvage it as archive or jsonl")
+    with LevelDbArchive(source, limits=limits) as archive:
+        return salvage_database(archive.database, output, mode=mode, progress=progress)
+
+
+def salvage_database(
+    database: Database, output: Path, *, mode: SalvageMode, progress: Progress = no_progress
+) -> SalvageReport:
+    """The same for a database that is open."""
+    report = SalvageReport("leveldb", str(output))
+    found: list[Finding] = []
+    collect = checks.collector(found.append)
+    if mode is SalvageMode.RECORDS:
+        with AtomicFile(output) as file:
+            for done, version in enumerate(database.versions(collect), 1):
+                file.file.write(json.dumps(_line(version)).encode() + b"\n")
+                report.keep("versions")
+                progress(done, None, "versions")
+    else:
+        with AtomicDirectory(output) as folder:
+            count = write_database(folder.temporary, surviving_rows(database, collect, report))
+            report.keep("rows", count)
+            progress(count, count, "rows")
+    _account(database, found, report)
+    return report
+
+
+def surviving_rows(
+    database: Database, collect: checks.Report, report: SalvageReport | None = None
+) -> Iterator[tuple[bytes, bytes]]:
+    """Rows of the newest state that can be read, sorted; entries whose checksum is bad are left out.
+
+    Files that a sound manifest does not use stay out; with a lost or damaged manifest they all count.
+    """
+    manifest = database.manifest
+    whole = manifest is not None and not manifest.damaged and not database.errors
+    versions: Iterator[Version] = database.versions(collect, unreferenced=not whole)
+    if not whole:
+        versions = iter(sorted(versions, key=lambda v: (v.column_family, v.key, -v.sequence)))
+    last: tuple[int, bytes] | None = None
+    for version in versions:
+        if version.column_family or version.status is Status.BEYOND:
+            continue
+        if version.checksum == "bad":
+            if report is not None:
+                report.lose("versions with a bad checksum")
+            continue
+        if (version.column_family, version.key) == last:
+            continue
+        last = version.column_family, version.key
+        if version.value_type in DELETIONS or version.value_type == 15 or _wiped(version):
+            continue
+        yield version.key, version.value
+
+
+def _wiped(version: Version) -> bool:
+    """Deleted by a range deletion (a point deletion would have come first)."""
+    return version.status is Status.DELETED
+
+
+def _line(version: Version) -> dict[str, Any]:
+    return {
+        "key": _bytes(version.key), "value": _bytes(version.value), **version.to_dict(),
+    }  # fmt: skip
+
+
+def _bytes(data: bytes) -> dict[str, str]:
+    try:
+        return {"text": data.decode("utf-8")}
+    except UnicodeDecodeError:
+        return {"text": data.decode("utf-8", "replace"), "base64": base64.b64encode(data).decode()}
+
+
+def _account(database: Database, found: list[Finding], report: SalvageReport) -> None:
+    """The fate of every file, and of every damaged span in it."""
+    damaged: dict[str, list[Finding]] = {}
+    for finding in found:
+        if finding.span is not None and finding.severity is not Severity.NOTE:
+            damaged.setdefault(finding.span.source, []).append(finding)
+    for file in database.files:
+        if file.size is None:
+            report.lose("tables")
+            report.notes.append(f"{file.name} is missing")
+            continue
+        source = database.source(file.name)
+        if file.kind not in ("table", "log"):
+            report.account(source.span(0, file.size), Fate.REBUILT if file.kind != "other" else Fate.IGNORED, file.name)
+            continue
+        kind = "data" if file.role is Role.LIVE else f"{file.role} {file.kind}"
+        at = source.origin
+        for finding in sorted(
+            damaged.get(file.name, ()), key=lambda f: (f.span.start, f.span.end) if f.span else (0, 0)
+        ):
+            span = finding.span
+            if span is None or span.end <= at:
+                continue
+            start = max(at, span.start)
+            report.account(Span(file.name, at, start), Fate.RECOVERED, kind)
+            report.account(Span(file.name, start, span.end), Fate.LOST, kind, finding.message, finding.code)
+            report.lose("spans")
+            at = span.end
+        report.account(Span(file.name, at, source.origin + file.size), Fate.RECOVERED, kind)
+
+
+__all__ = ["FormatError", "salvage", "salvage_database", "surviving_rows"]

@@ -1,0 +1,121 @@
+"""What every byte of a database directory is for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from exhume.errors import FormatError
+from exhume.formats.leveldb import checks, layout
+from exhume.formats.leveldb.blocks import codec_name
+from exhume.formats.leveldb.database import Database
+from exhume.formats.leveldb.log import LogReader
+from exhume.formats.leveldb.table import Table
+from exhume.formats.leveldb.wire import Handle
+from exhume.sections import Section, SectionKind, SectionMap
+from exhume.source import Source
+
+
+def map_sections(database: Database) -> SectionMap:
+    """One tile per log, manifest and small file (their records nested in it); tables block by block."""
+    files: list[tuple[Source, list[Section]]] = []
+    for file in database.files:
+        if file.size is None:
+            continue
+        source = database.source(file.name)
+        if file.kind == "table":
+            sections = table_sections(database.table(file))
+        elif file.kind in ("log", "manifest"):
+            sections = _log_sections(source, file.kind, database)
+        else:
+            note = "" if file.kind == "current" else "not part of the data"
+            sections = [Section(file.name, source.span(0, source.size), SectionKind.STRUCTURE, note=note)]
+        files.append((source, sections))
+    return SectionMap(files)
+
+
+def _log_sections(source: Source, kind: str, database: Database) -> list[Section]:
+    whole = Section(source.name, source.span(0, source.size), SectionKind.STRUCTURE, schema="leveldb_log")
+    payload = "leveldb_version_edit" if kind == "manifest" else "leveldb_write_batch"
+    out = [whole]
+    for record in LogReader(source, checks.ignore, database.limits):
+        span = source.span(record.offset - source.origin, record.end - source.origin)
+        name = f"{source.name}/record@{record.offset}"
+        data = record.payload
+        out.append(
+            Section(
+                name,
+                span,
+                codec="fragments",
+                payload_schema=payload,
+                payload_size=len(data),
+                load=_constant(data),
+                parent=source.name,
+            )
+        )
+    return out
+
+
+def _constant(data: bytes) -> Callable[[], bytes]:
+    return lambda: data
+
+
+def table_sections(table: Table) -> list[Section]:
+    """Blocks, their trailers, the footer.  A table without a readable footer is one unread span."""
+    source = table.source
+    footer = table.footer_or_none()
+    if footer is None:
+        return [Section(source.name, source.span(0, source.size), SectionKind.UNREAD, note="no table footer")]
+    handles: list[tuple[str, Handle, str]] = [("metaindex", footer.metaindex, "leveldb_block")]
+    for name, handle in table.metaindex(checks.ignore).items():
+        schema = ""
+        if name == "rocksdb.properties":
+            schema = "leveldb_properties"
+        elif name.startswith("filter."):
+            schema = "leveldb_filter" if footer.family == "leveldb" else ""
+        elif name == "rocksdb.range_del":
+            schema = "leveldb_block"
+        if name != "rocksdb.index":
+            handles.append((name, handle, schema))
+    if footer.index is not None:
+        handles.append(("index", footer.index, _index_schema(table)))
+    elif (index := table.metaindex(checks.ignore).get("rocksdb.index")) is not None:
+        handles.append(("index", index, _index_schema(table)))
+    handles += [("data", handle, "leveldb_block") for _, handle in table.index(checks.ignore)]
+    out: list[Section] = []
+    seen: set[Handle] = set()
+    room = footer.offset - source.origin
+    for name, handle, schema in handles:
+        if handle in seen or handle.offset + handle.size + layout.BLOCK_TRAILER > room:
+            continue
+        seen.add(handle)
+        out += _block_sections(table, name, handle, schema)
+    start = footer.offset - source.origin
+    span = source.span(start, start + footer.size)
+    out.append(Section(f"{source.name}/footer", span, SectionKind.STRUCTURE, schema="leveldb_footer"))
+    return out
+
+
+def _index_schema(table: Table) -> str:
+    facts = table.properties(checks.ignore) if table.footer and table.footer.family == "rocksdb" else {}
+    return "leveldb_index_delta" if facts.get("rocksdb.index.value.is.delta.encoded") == b"\1" else "leveldb_block"
+
+
+def _block_sections(table: Table, name: str, handle: Handle, schema: str) -> list[Section]:
+    source = table.source
+    end = handle.offset + handle.size
+    codec = codec_name(source.read_at(end, 1)[0])
+    label = f"{source.name}/{name}@{handle.offset}" if name == "data" else f"{source.name}/{name}"
+    stored = codec == "none"
+
+    def load() -> bytes:
+        block = table.read_block(handle, checks.strict)
+        if block is None:
+            raise FormatError("the block cannot be read", span=source.span(handle.offset, end))
+        return block.data
+
+    contents = Section(
+        label, source.span(handle.offset, end), SectionKind.DATA if name == "data" else SectionKind.STRUCTURE, codec,
+        schema=(schema or None) if stored else None, payload_schema=None if stored else schema or None, load=load,
+    )  # fmt: skip
+    trailer = source.span(end, end + layout.BLOCK_TRAILER)
+    return [contents, Section(f"{label}/trailer", trailer, SectionKind.CHECKSUM, note="compression type and checksum")]

@@ -1,0 +1,139 @@
+"""Writes one sorted table and the files around it, so that LevelDB, RocksDB and dacha open the directory.
+
+The layout is deterministic: one table `000004.sst` on level 2 with sequence numbers 1 to n, a manifest of one edit, an
+empty log, an empty LOCK, CURRENT.  Rows must come sorted by key, each key once.
+
+Spec: LevelDB doc/table_format.md, doc/impl.md; `docs/formats/leveldb.md`, "Writing".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import BinaryIO
+
+from exhume.errors import WriterError
+from exhume.formats.leveldb.blocks import build_block, seal_block
+from exhume.formats.leveldb.layout import LEVELDB_FOOTER, LEVELDB_MAGIC
+from exhume.formats.leveldb.log import build_log
+from exhume.formats.leveldb.model import BYTEWISE
+from exhume.formats.leveldb.wire import Handle, InternalKey, build_bytes, build_varint
+from exhume.output import AtomicFile
+
+BLOCK_SIZE = 4096
+TABLE_NUMBER = 4
+TABLE_LEVEL = 2
+CODECS = ("none", "snappy")
+"""Compressions that every reader of the family understands."""
+
+
+class TableWriter:
+    """Writes a table to a binary file, block by block.
+
+    `add` takes internal keys in order.  `finish` writes properties, metaindex, index and footer.  After it `smallest`
+    and `largest` (internal keys), `count` and `size` describe the table.
+    """
+
+    def __init__(self, file: BinaryIO, codec: str = "none", block_size: int = BLOCK_SIZE) -> None:
+        if codec not in CODECS:
+            raise WriterError(
+                "tables are written with none or snappy", expected=f"one of {', '.join(CODECS)}", actual=codec
+            )
+        self._file = file
+        self._codec = codec
+        self._block_size = block_size
+        self._block: list[tuple[bytes, bytes]] = []
+        self._pending = 0
+        self._index: list[tuple[bytes, bytes]] = []
+        self._last: tuple[bytes, int] | None = None
+        self._raw = {
+            "rocksdb.deleted.keys": 0,
+            "rocksdb.num.entries": 0,
+            "rocksdb.raw.key.size": 0,
+            "rocksdb.raw.value.size": 0,
+        }
+        self.smallest = b""
+        self.largest = b""
+        self.size = 0
+
+    @property
+    def count(self) -> int:
+        """Entries so far."""
+        return self._raw["rocksdb.num.entries"]
+
+    def add(self, key: InternalKey, value: bytes) -> None:
+        """Appends an entry; raises `WriterError` when it does not sort after the one before it."""
+        order = (key.user_key, -((key.sequence << 8) | key.value_type))
+        if self._last is not None and order <= self._last:
+            raise WriterError("table entries must be sorted and unique", actual=key.user_key)
+        self._last = order
+        packed = key.build()
+        if not self._block and not self._index:
+            self.smallest = packed
+        self.largest = packed
+        self._block.append((packed, value))
+        self._pending += len(packed) + len(value) + 3
+        self._raw["rocksdb.num.entries"] += 1
+        self._raw["rocksdb.raw.key.size"] += len(packed)
+        self._raw["rocksdb.raw.value.size"] += len(value)
+        self._raw["rocksdb.deleted.keys"] += key.value_type == 0
+        if self._pending >= self._block_size:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._block:
+            handle = self._put(build_block(self._block), self._codec)
+            self._index.append((self._block[-1][0], handle.build()))
+            self._block, self._pending = [], 0
+
+    def _put(self, contents: bytes, codec: str) -> Handle:
+        sealed = seal_block(contents, codec)
+        handle = Handle(self.size, len(sealed) - 5)
+        self._file.write(sealed)
+        self.size += len(sealed)
+        return handle
+
+    def finish(self) -> None:
+        """Writes what follows the data blocks."""
+        self._flush()
+        facts = [(name.encode(), build_varint(value)) for name, value in sorted(self._raw.items())]
+        properties = self._put(build_block(facts, 1), "none")
+        index = self._put(build_block(self._index, 1), self._codec)
+        metaindex = self._put(build_block([(b"rocksdb.properties", properties.build())], 1), "none")
+        handles = metaindex.build() + index.build()
+        self._file.write(handles.ljust(LEVELDB_FOOTER - 8, b"\0") + LEVELDB_MAGIC)
+        self.size += LEVELDB_FOOTER
+
+
+def write_database(
+    folder: Path, rows: Iterable[tuple[bytes, bytes]], *, codec: str = "none", identity: str | None = None
+) -> int:
+    """Writes a database of sorted `(key, value)` rows into an existing, empty directory; returns the number of rows.
+
+    Nothing in the directory is valid before CURRENT, which comes last.  `identity`: text of the IDENTITY file, None
+    for no such file.  Raises `WriterError` for rows out of order.
+    """
+    tables: list[bytes] = []
+    with AtomicFile(folder / f"{TABLE_NUMBER:06d}.sst") as output:
+        writer = TableWriter(output.file, codec)
+        for sequence, (key, value) in enumerate(rows, 1):
+            writer.add(InternalKey(key, sequence, 1), value)
+        if writer.count:
+            writer.finish()
+            tables.append(
+                b"\x07" + build_varint(TABLE_LEVEL) + build_varint(TABLE_NUMBER) + build_varint(writer.size)
+                + build_bytes(writer.smallest) + build_bytes(writer.largest)
+            )  # fmt: skip
+        else:
+            output.abort()
+    edit = b"\x01" + build_bytes(BYTEWISE.encode())
+    edit += b"\x02" + build_varint(3) + b"\x09" + build_varint(0)
+    edit += b"\x03" + build_varint(TABLE_NUMBER + 1) + b"\x04" + build_varint(writer.count) + b"".join(tables)
+    small = {"MANIFEST-000002": build_log([edit]), "000003.log": b"", "LOCK": b""}
+    if identity is not None:
+        small["IDENTITY"] = identity.encode()
+    small["CURRENT"] = b"MANIFEST-000002\n"
+    for name, data in small.items():
+        with AtomicFile(folder / name) as plain:
+            plain.file.write(data)
+    return writer.count

@@ -1,0 +1,251 @@
+"""Every rule of the LevelDB family over a whole directory; never stops at the first finding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from exhume import kernel
+from exhume.archive import Progress, no_progress
+from exhume.errors import ExhumeError, FormatError, Span
+from exhume.findings import Finding, Severity
+from exhume.formats.leveldb import checks, layout
+from exhume.formats.leveldb.blocks import entries_end, restart_offsets
+from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.database import Database
+from exhume.formats.leveldb.files import DbFile
+from exhume.formats.leveldb.manifest import replay
+from exhume.formats.leveldb.model import BYTEWISE, Role, TableFile
+from exhume.formats.leveldb.table import KNOWN_TYPES, Block, Item, Table, property_number
+from exhume.formats.leveldb.wire import Handle, WireError
+from exhume.parallel import map_ordered
+
+_TOP = (1 << 64) - 1
+
+
+def verify_database(
+    database: Database, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress
+) -> Iterator[Finding]:
+    """Findings on directory and manifest, then on each log, then on each table.
+
+    Damage in files that the database no longer uses is reported as warnings.
+    """
+    yield from database.problems
+    if database.comparator != BYTEWISE:
+        yield checks.COMPARATOR.finding(span=Span(database.tree.name, 0, 0), actual=database.comparator)
+    last = (database.manifest.last_sequence or 0) if database.manifest else None
+    for file in database.files:
+        if file.kind == "log":
+            yield from _verify_log(database, file)
+            if last is not None and file.role is Role.LIVE:
+                last = max(last, database.load_log(file, checks.ignore).last_sequence)
+        elif file.kind == "manifest" and file.role is not Role.LIVE:
+            found: list[Finding] = []
+            source = database.source(file.name)
+            _guard(
+                found,
+                lambda source=source, found=found: replay(source, checks.collector(found.append), database.limits),
+            )
+            yield from _as_warnings(found)
+    tables = [f for f in database.files if f.kind == "table" and f.size is not None]
+    known = {t.number: t for t in database.manifest.tables} if database.manifest else {}
+
+    def one(file: DbFile) -> list[Finding]:
+        found: list[Finding] = []
+        walk = TableVerifier(database, file, known.get(file.number), last, checks.collector(found.append), quick=quick)
+        _guard(found, walk.run)
+        return found if file.role is Role.LIVE else _as_warnings(found)
+
+    for done, findings in enumerate(map_ordered(one, tables, jobs), 1):
+        yield from findings
+        progress(done, len(tables), "tables")
+
+
+def _guard(found: list[Finding], work: Any) -> None:
+    """Runs a walk; an exception that is not the source's fault becomes its last finding."""
+    try:
+        work()
+    except ExhumeError as error:
+        if error.code.startswith("EX-6"):
+            raise
+        found.append(Finding.from_error(error))
+
+
+def _as_warnings(found: list[Finding]) -> list[Finding]:
+    return [
+        Finding(f.code, Severity.WARNING, f.message, f.span, f.field_path, f.expected, f.actual, f.spec_ref)
+        if f.severity is Severity.ERROR
+        else f
+        for f in found
+    ]
+
+
+def _verify_log(database: Database, file: DbFile) -> list[Finding]:
+    found: list[Finding] = []
+    report = checks.collector(found.append)
+
+    def walk() -> None:
+        log = database.load_log(file, report)
+        for items in log.items.values():
+            for item in items:
+                kind = ~item[1] & 0xFF
+                if kind not in KNOWN_TYPES:
+                    report(checks.VALUE_TYPE, span=item[5].span, actual=kind)
+
+    _guard(found, walk)
+    return found if file.role is Role.LIVE else _as_warnings(found)
+
+
+class TableVerifier:
+    """One table against its own rules and against what the manifest says."""
+
+    def __init__(
+        self,
+        database: Database,
+        file: DbFile,
+        stated: TableFile | None,
+        last: int | None,
+        report: Report,
+        *,
+        quick: bool,
+    ) -> None:
+        self.table: Table = database.table(file)
+        self.stated = stated
+        self.last_sequence = last
+        self.report = report
+        self.quick = quick
+        self.bytewise = database.is_bytewise
+        self.claimed: list[tuple[int, int, str]] = []
+        self.entries = 0
+        self.deletions = 0
+
+    def run(self) -> None:
+        """Reports everything that is wrong with the table."""
+        table, report = self.table, self.report
+        footer = table.check_footer(report)
+        if footer is None:
+            return
+        source = table.source
+        self.claimed.append((footer.offset - source.origin, source.size, "footer"))
+        self._claim(footer.metaindex, "metaindex")
+        metaindex = table.metaindex(report)
+        index = footer.index or metaindex.get("rocksdb.index")
+        if index is not None:
+            self._claim(index, "index")
+        for name, handle in metaindex.items():
+            if handle != index:
+                self._claim(handle, name)
+                self._check_meta_block(name, handle)
+        facts = self._properties()
+        blocks = table.index(report)
+        previous: Item | None = None
+        for number, (separator, handle) in enumerate(blocks):
+            self._claim(handle, "data block")
+            block = table.read_block(handle, report)
+            if block is None or self.quick:
+                continue
+            items, _ = table.block_items(block, number, report)
+            self._check_restarts(block)
+            if items:
+                self._check_items(block, items, previous, separator)
+                previous = items[-1]
+        if not self.quick:
+            self._check_range(previous)
+            self._check_properties(facts)
+        self._check_claims()
+
+    def _claim(self, handle: Handle, name: str) -> None:
+        self.claimed.append((handle.offset, handle.offset + handle.size + layout.BLOCK_TRAILER, name))
+
+    def _check_meta_block(self, name: str, handle: Handle) -> None:
+        block = self.table.read_block(handle, self.report)
+        footer = self.table.footer
+        if block is None or footer is None:
+            return
+        if name.startswith("filter.") and footer.family == "leveldb":
+            try:
+                layout.parse_filter(block.data, block.span.in_payload(0, len(block.data)))
+            except FormatError as error:
+                self.report(checks.BLOCK, f"filter: {error.message}", span=block.span)
+
+    def _properties(self) -> dict[str, bytes]:
+        return self.table.properties(checks.ignore)
+
+    def _check_restarts(self, block: Block) -> None:
+        try:
+            end, _ = entries_end(block.data)
+        except WireError:
+            return  # told by block_items
+        starts = {at for _, _, at in kernel.block_entries(block.data, end, self.table.limits.structure_size)[0]}
+        wrong = [at for at in restart_offsets(block.data) if at not in starts and not (at == 0 and end == 0)]
+        if wrong:
+            self.report(checks.RESTARTS, span=block.span.in_payload(end, len(block.data)), actual=wrong[0])
+
+    def _check_items(self, block: Block, items: list[Item], previous: Item | None, separator: bytes) -> None:
+        report = self.report
+        if self.bytewise:
+            if previous is not None and items[0] <= previous:
+                report(checks.KEY_ORDER, "a block starts below the end of the one before it", span=block.span)
+            if items[-1][0] > separator:
+                report(
+                    checks.INDEX_KEY,
+                    "below the last key of its block",
+                    span=block.span,
+                    expected=items[-1][0],
+                    actual=separator,
+                )
+            self._check_bounds(block, items)
+        for item in items:
+            packed = _TOP - item[1]
+            self.entries += 1
+            self.deletions += packed & 0xFF != 1
+            if packed & 0xFF not in KNOWN_TYPES:
+                report(checks.VALUE_TYPE, span=block.span.in_payload(item[3], item[3]), actual=packed & 0xFF)
+            if self.last_sequence is not None and packed >> 8 > self.last_sequence and self.table.referenced:
+                report(checks.SEQUENCE, span=block.span.in_payload(item[3], item[3]),
+                       expected=f"at most {self.last_sequence}", actual=packed >> 8)  # fmt: skip
+
+    def _check_bounds(self, block: Block, items: list[Item]) -> None:
+        if self.stated is None:
+            return
+        if items[0][0] < self.stated.smallest[:-8] or items[-1][0] > self.stated.largest[:-8]:
+            self.report(
+                checks.KEY_RANGE,
+                span=block.span,
+                expected=f"{self.stated.smallest[:-8]!r} to {self.stated.largest[:-8]!r}",
+            )
+
+    def _check_range(self, last: Item | None) -> None:
+        """The manifest's largest key must be there (the smallest is checked with the first block's bounds)."""
+        if self.stated is not None and self.bytewise and last is not None and last[0] < self.stated.largest[:-8]:
+            if self.table.range_deletions(checks.ignore):
+                return  # a range deletion reaches further than the last entry
+            self.report(
+                checks.KEY_RANGE,
+                "the largest key is missing",
+                span=last[5].span,
+                expected=self.stated.largest[:-8],
+                actual=last[0],
+            )
+
+    def _check_properties(self, facts: dict[str, bytes]) -> None:
+        stated = property_number(facts.get("rocksdb.num.entries", b""))
+        ranges = property_number(facts.get("rocksdb.num.range-deletions", b"")) or 0
+        if stated is not None and stated != self.entries + ranges:
+            span = self.table.source.span(0, self.table.source.size)
+            self.report(checks.PROPERTIES, "rocksdb.num.entries", span=span, expected=stated, actual=self.entries)
+
+    def _check_claims(self) -> None:
+        """Blocks must neither overlap nor leave bytes between them."""
+        source = self.table.source
+        at = 0
+        for start, end, name in sorted(set(self.claimed)):
+            if end > source.size or start < 0:
+                continue  # told by the handle rule
+            if start > at:
+                self.report(checks.UNCLAIMED, "no block claims these bytes", span=source.span(at, start))
+            elif start < at:
+                self.report(
+                    checks.UNCLAIMED, f"{name} overlaps what lies before it", span=source.span(start, min(at, end))
+                )
+            at = max(at, end)
