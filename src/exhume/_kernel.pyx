@@ -15,6 +15,8 @@ cdef extern from "Python.h":
     object PyBytes_New "PyBytes_FromStringAndSize"(const char*, Py_ssize_t)
     void Py_DECREF(PyObject*)
 
+include "_kernel_clps.pxi"
+
 ctypedef const unsigned char* chars
 
 cdef enum Fault:
