@@ -81,7 +81,7 @@ def write_logs(path: Path, shape: str, size: int, seed: int = 7) -> int:
     """Writes JSON lines of a shape until `size` bytes are reached; the number of records."""
     records = written = 0
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        for record in SHAPES[shape](random.Random(seed)):  # noqa: S311 - made-up logs, not secrets
+        for record in SHAPES[shape](random.Random(seed)):
             written += file.write(json.dumps(record, separators=(",", ":"), ensure_ascii=False)) + 1
             file.write("\n")
             records += 1
