@@ -279,18 +279,15 @@ def frame_terminated(const unsigned char[::1] text not None, bytes terminator no
             copy(target + written, data + offset, length, offset + 32 <= size and written + 32 <= room)
             written += length
             offset += length + end_size
-    if offset < size:
-        Py_DECREF(out)
-        raise ValueError("the text does not end with the terminator")
     _PyBytes_Resize(&out, written)
     result = <object>out
     Py_DECREF(out)
-    return result
+    return result, offset
 
 
 def take_records(const unsigned char[::1] data not None, Py_ssize_t budget):
     cdef chars source = pointer(data)
-    cdef Py_ssize_t size = data.shape[0], offset = 0, total = 0
+    cdef Py_ssize_t size = data.shape[0], offset = 0
     cdef Record record = nothing()
     cdef Fault fault
     while offset < size:
@@ -299,9 +296,8 @@ def take_records(const unsigned char[::1] data not None, Py_ssize_t budget):
             fail(fault, offset, 0)
         if fault != FINE:
             break
-        total += record.stop - record.start
         offset = record.stop
-        if total >= budget:
+        if offset >= budget:
             break
     return offset
 

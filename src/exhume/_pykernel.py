@@ -39,7 +39,7 @@ class Scan(NamedTuple):
     """What one pass over a payload found; each record is given by its content's half-open range in the payload.
 
     Attributes:
-        count: number of records.
+        records: how many there are.
         first: content of the first record, (0, 0) without records.
         last: content of the last record, (0, 0) without records.
         unsorted: ordinal of the first record smaller than the one before it, -1 when there is none.
@@ -47,7 +47,7 @@ class Scan(NamedTuple):
         current: content of the record `unsorted`.
     """
 
-    count: int
+    records: int
     first: tuple[int, int]
     last: tuple[int, int]
     unsorted: int
@@ -212,43 +212,41 @@ def frame_records(records: list[bytes]) -> bytes:
     return b"".join(out)
 
 
-def frame_terminated(text: Buffer, terminator: bytes) -> bytes:
-    """The payload of records that are each followed by the terminator.
+def frame_terminated(text: Buffer, terminator: bytes) -> tuple[bytes, int]:
+    """The payload of the records in `text` that are followed by the terminator, and how many bytes these take.
+
+    What comes after the last terminator is left alone.
 
     Raises:
-        ValueError: the terminator is empty, or the text does not end with one.
+        ValueError: the terminator is empty.
     """
     if not terminator:
         raise ValueError("the terminator is empty")
-    if not text:
-        return b""
     records = bytes(text).split(terminator)
-    if records.pop():
-        raise ValueError("the text does not end with the terminator")
-    return frame_records(records)
+    rest = records.pop()
+    return frame_records(records), len(text) - len(rest)
 
 
 def take_records(data: Buffer, budget: int) -> int:
-    """Where to cut a run of length-prefixed records: after the record whose content brings the sum to `budget`.
+    """Where to cut a run of length-prefixed records: after the record that reaches or passes byte `budget`.
 
     When the data end first, the end of the last whole record is returned; so 0 means that not even one record is
-    there.  Prefixes do not count towards the budget.
+    there.
 
     Raises:
         MalformedRecordsError: `overlong`.
     """
     size = len(data)
-    offset = total = 0
+    offset = 0
     while offset < size:
         try:
-            start, stop = _next(data, offset, size)
+            _, stop = _next(data, offset, size)
         except MalformedRecordsError as error:
             if error.reason == OVERLONG:
                 raise
             return offset
-        total += stop - start
         offset = stop
-        if total >= budget:
+        if offset >= budget:
             break
     return offset
 

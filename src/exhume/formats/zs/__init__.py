@@ -1,0 +1,21 @@
+"""ZS: a sorted, read-only multiset of byte records in compressed, checksummed blocks under a tree of index blocks."""
+
+from __future__ import annotations
+
+from exhume.registry import Format, Signature
+
+FORMAT = Format(
+    id="zs",
+    title="ZS sorted record archive 0.10",
+    package=__name__,
+    container="file",
+    content="records",
+    extensions=(".zs",),
+    signatures=(
+        Signature(b"\xabZSfiLe\x01", 0, "complete file"),
+        Signature(b"\xabZStoBe\x01", 0, "file whose writing was never finished"),
+    ),
+    codecs=("none", "deflate", "lzma"),
+    verify="verify:verify_source",
+    verbs=("identify", "info", "list", "cat", "search", "create", "verify", "payload"),
+)

@@ -1,0 +1,243 @@
+"""Reading, checking and decompressing the blocks of one ZS file."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+from exhume.checksums import crc64_xz
+from exhume.codecs import decompress_prefix, lzma2_size
+from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
+from exhume.formats.zs import checks
+from exhume.formats.zs.layout import DECODERS, Header, RawBlock, ShortBlockError, parse_block
+from exhume.kernel import MalformedRecordsError
+from exhume.limits import Limits
+from exhume.source import Source
+
+READ_AHEAD = 1 << 20
+"""Bytes per read while blocks are streamed from a local file."""
+
+REMOTE_READ_AHEAD = 8 << 20
+"""The same where a read is a network round trip."""
+
+FIRST_READ_AHEAD = 256 << 10
+"""First read where it is not known how much will be wanted; doubled from read to read."""
+
+FRAME_WINDOW = 4096
+"""Bytes read per block by walks that only want to know where the blocks are."""
+
+
+class BlockFile:
+    """The blocks of a file whose header is known.
+
+    Offsets are relative to the archive's first byte; spans in errors are absolute in the outermost file.  Thread-safe.
+    """
+
+    def __init__(self, source: Source, header: Header, limits: Limits) -> None:
+        self.source = source
+        self.header = header
+        self.limits = limits
+        self.decoder = DECODERS.get(header.codec)
+
+    def span(self, block: RawBlock) -> Span:
+        """Where a block lies."""
+        return self.source.span(block.offset, block.end)
+
+    def payload_span(self, block: RawBlock, start: int, end: int) -> Span:
+        """A range of a block's decompressed payload."""
+        return self.span(block).in_payload(start, end)
+
+    def read(self, offset: int, size: int) -> RawBlock:
+        """The block at `offset` that something claims to take `size` bytes.
+
+        Raises ZS-304..306, and ZS-333 when its own length field says otherwise.
+        """
+        return self.parse_exact(self.read_range(offset, size), offset, size)
+
+    def read_range(self, offset: int, size: int) -> bytes:
+        """The bytes of a claimed block; raises ZS-304 when the file ends before it does."""
+        if size > self.source.size - offset:
+            raise checks.BLOCK_CUT.error(
+                span=self.source.span(min(offset, self.source.size), self.source.size),
+                expected=f"{size} bytes at offset {self.source.origin + offset}",
+                actual=f"{max(0, self.source.size - offset)} bytes",
+            )
+        return self.source.read_at(offset, size)
+
+    def parse_exact(self, data: bytes, offset: int, size: int) -> RawBlock:
+        """The block that `data` are; raises ZS-305, ZS-306 and ZS-333."""
+        try:
+            block = parse_block(memoryview(data), 0, offset)
+        except ShortBlockError as error:
+            raise checks.REF_LENGTH.error(
+                span=self.source.span(offset, offset + size), expected=error.needed or None, actual=size
+            ) from error
+        except ValueError as error:
+            raise self.frame_error(error, offset) from error
+        if block.size != size:
+            raise checks.REF_LENGTH.error(span=self.span(block), expected=block.size, actual=size)
+        return block
+
+    def frame_error(self, error: ValueError, offset: int) -> ExhumeError:
+        """ZS-304, ZS-305 or ZS-306 for a block that cannot be framed."""
+        if isinstance(error, ShortBlockError):
+            left = self.source.size - offset
+            return checks.BLOCK_CUT.error(
+                span=self.source.span(offset, self.source.size),
+                expected=f"{error.needed} bytes" if error.needed else "a length field",
+                actual=f"{left} bytes",
+            )
+        if isinstance(error, MalformedRecordsError):
+            return checks.BLOCK_LENGTH.error(span=self.source.span(offset, min(offset + 10, self.source.size)))
+        return checks.BLOCK_EMPTY.error(span=self.source.span(offset, offset + 1))
+
+    def walk(self, start: int, end: int | None = None, *, read_ahead: int = 0) -> Iterator[RawBlock]:
+        """Blocks from `start` until `end` (default: the end of the file), of every level, unchecked.
+
+        `read_ahead` is the size of the first read (0: full speed); it doubles up to what streaming uses.
+        Raises ZS-304, ZS-305 and ZS-306 where a block cannot be framed.
+        """
+        size = self.source.size
+        stop = size if end is None else min(end, size)
+        most = REMOTE_READ_AHEAD if self.source.is_remote else READ_AHEAD
+        step = min(read_ahead, most) if read_ahead else most
+        base = at = start
+        window = memoryview(b"")
+        needed = 0
+        while at < stop:
+            try:
+                block = parse_block(window, at - base, at)
+            except ShortBlockError as error:
+                needed = max(error.needed, 10)
+                have = base + len(window)
+                if error.needed > size - at or have >= size:
+                    raise self.frame_error(error, at) from error
+                # What is left of the last read is carried over, so that every byte is fetched once.
+                limit = max(stop, min(at + needed, size))
+                more = min(max(at + needed - have, step), limit - have)
+                kept = window[at - base :]
+                fresh = self.source.read_at(have, more)
+                window = memoryview(b"".join((kept, fresh)) if len(kept) else fresh)
+                base = at
+                step = min(step * 2, most)
+            except ValueError as error:
+                raise self.frame_error(error, at) from error
+            else:
+                yield block
+                at = block.end
+
+    def frames(self, start: int) -> Iterator[tuple[int, int, int]]:
+        """`(offset, size, level)` of every block from `start` on, reading as little as the source makes sensible.
+
+        Raises as `walk` does.
+        """
+        if self.source.is_remote:
+            for block in self.walk(start):
+                yield block.offset, block.size, block.level
+            return
+        size = self.source.size
+        at = base = start
+        window = memoryview(b"")
+        while at < size:
+            if at + 12 > base + len(window) and base + len(window) < size:
+                window, base = memoryview(self.source.read_up_to(at, FRAME_WINDOW)), at
+            try:
+                block = parse_block(window, at - base, at)
+                yield at, block.size, block.level
+                at = block.end
+            except ShortBlockError as error:
+                if not error.needed or error.needed > size - at:
+                    raise self.frame_error(error, at) from error
+                position = at - base
+                while window[position] >= 0x80:
+                    position += 1
+                yield at, error.needed, window[position + 1]
+                at += error.needed
+            except ValueError as error:
+                raise self.frame_error(error, at) from error
+
+    def check(self, block: RawBlock) -> None:
+        """Raises ZS-202 when the block's checksum does not match."""
+        computed = crc64_xz(block.body)
+        if computed != block.crc:
+            raise checks.BLOCK_CRC.error(
+                span=self.span(block), expected=f"0x{block.crc:016x}", actual=f"0x{computed:016x}"
+            )
+
+    def payload(self, block: RawBlock) -> bytes:
+        """The decompressed payload of a block; its checksum is looked at first.
+
+        Raises ZS-103, ZS-202, ZS-307, ZS-308 and ZS-501.
+        """
+        self.check(block)
+        return self.unpack(block)
+
+    def unpack(self, block: RawBlock) -> bytes:
+        """The decompressed payload of a block, whatever its checksum says.  Raises ZS-103, ZS-307, ZS-308, ZS-501."""
+        stored = block.body[1:]
+        budget = self.limits.payload_budget(len(stored))
+        if self.decoder is None:
+            raise self.codec_error()
+        try:
+            size = lzma2_size(stored) if self.decoder == "lzma2" else None
+            decoded = decompress_prefix(self.decoder, stored, max_size=budget, size=size)
+        except LimitExceededError as error:
+            raise checks.BOMB.error(span=self.span(block), expected=error.expected, actual=error.actual) from error
+        except CodecError as error:
+            raise checks.STREAM_CORRUPT.error(error.message, span=self.span(block), actual=error.actual) from error
+        if decoded.consumed != len(stored):
+            first = block.end - 8 - (len(stored) - decoded.consumed)
+            raise checks.STREAM_TRAILING.error(
+                span=self.source.span(first, block.end - 8), actual=f"{len(stored) - decoded.consumed} bytes"
+            )
+        return decoded.data
+
+    def codec_error(self) -> ExhumeError:
+        """ZS-103 for this file's codec."""
+        return checks.UNKNOWN_CODEC.error(
+            span=self.source.span(72, 88), expected=f"one of {', '.join(DECODERS)}", actual=self.header.codec_field
+        )
+
+    def records_error(self, block: RawBlock, error: MalformedRecordsError, payload_size: int) -> ExhumeError:
+        """ZS-309 or ZS-311 for a data payload that does not split, ZS-310 or ZS-311 for an index payload."""
+        span = self.payload_span(block, error.offset, payload_size)
+        if error.reason == "overlong":
+            return checks.INTEGER_FORM.error(span=span)
+        rule = checks.RECORD_CUT if block.is_data else checks.ENTRY_CUT
+        actual = f"{payload_size - error.offset} bytes left"
+        return rule.error(span=span, expected=f"{error.length} bytes" if error.length >= 0 else None, actual=actual)
+
+
+T = TypeVar("T")
+
+
+class BlockCache(Generic[T]):
+    """What was made of the blocks used last, up to a number of bytes; thread-safe."""
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self._held = 0
+        self._items: OrderedDict[int, tuple[T, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, offset: int) -> T | None:
+        """What was stored for the block at `offset`, or None."""
+        with self._lock:
+            found = self._items.get(offset)
+            if found is None:
+                return None
+            self._items.move_to_end(offset)
+            return found[0]
+
+    def put(self, offset: int, value: T, cost: int) -> None:
+        """Remembers a value of `cost` bytes; those not used for longest make room."""
+        if cost > self.capacity // 2:
+            return
+        with self._lock:
+            old = self._items.pop(offset, None)
+            self._held += cost - (old[1] if old else 0)
+            self._items[offset] = (value, cost)
+            while self._held > self.capacity:
+                self._held -= self._items.popitem(last=False)[1][1]

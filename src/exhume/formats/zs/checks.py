@@ -1,0 +1,223 @@
+"""The numbered rules of ZS 0.10; readers raise them, `verify` collects them.  Offsets in spans are absolute."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from exhume.errors import (
+    ChecksumError,
+    CodecError,
+    LimitExceededError,
+    Span,
+    TruncatedError,
+    UnrecognizedFormatError,
+    UnsupportedFeatureError,
+)
+from exhume.findings import RuleTable, Severity
+
+RULES = RuleTable("ZS")
+_rule = RULES.rule
+
+# 1xx: is this a ZS file that can be read?
+
+NOT_ZS = _rule(
+    101,
+    "not a ZS file: wrong magic number",
+    spec="Magic number",
+    error=UnrecognizedFormatError,
+    hint="The first eight bytes are neither those of a ZS file nor those of an unfinished one.",
+)
+INCOMPLETE = _rule(
+    102,
+    "this ZS file was never finished",
+    spec="Magic number",
+    error=UnsupportedFeatureError,
+    hint="The magic number says `ZStoBe`: the program that wrote the file was stopped before it was done. Run it "
+    "again, or rebuild what is there with `exhume salvage`.",
+)
+UNKNOWN_CODEC = _rule(
+    103,
+    "unknown codec",
+    spec="Header, Codec",
+    error=UnsupportedFeatureError,
+    hint="ZS 0.10 knows `none`, `deflate` and `lzma2;dsize=2^20`, padded with NUL bytes to 16.",
+)
+
+# 2xx: checksums
+
+HEADER_CRC = _rule(
+    201,
+    "the header's checksum does not match",
+    spec="Header, CRC-64-xz",
+    error=ChecksumError,
+    hint="A byte of the header, of its length field or of the checksum itself was changed.",
+)
+BLOCK_CRC = _rule(
+    202,
+    "the block's checksum does not match",
+    spec="Blocks, CRC-64-xz",
+    error=ChecksumError,
+    hint="A byte of the block, of its length field or of the checksum itself was changed.",
+)
+DATA_SHA256 = _rule(
+    203,
+    "the SHA-256 of the data does not match",
+    spec="Header, SHA-256 of data",
+    error=ChecksumError,
+    hint="All blocks may be fine one by one while some are missing, doubled or in another order.",
+)
+
+# 3xx: structure and order
+
+HEADER_CUT = _rule(301, "the file ends inside its header", spec="Header", error=TruncatedError)
+HEADER_LAYOUT = _rule(
+    302,
+    "the header's fields do not fit its length",
+    spec="Header",
+    hint="The header is shorter than its fixed fields, or the metadata pass its end.",
+)
+FILE_LENGTH = _rule(
+    303,
+    "the file does not have the length its header states",
+    spec="Header, Total file length",
+    hint="Too short: cut, perhaps at a block boundary, where no checksum can tell. Too long: something was appended.",
+)
+BLOCK_CUT = _rule(304, "the file ends inside a block", spec="Blocks", error=TruncatedError)
+BLOCK_LENGTH = _rule(
+    305, "a block's length is not a shortest-form uleb128 of at most 64 bits", spec="Integer representations"
+)
+BLOCK_EMPTY = _rule(
+    306,
+    "a block without a level byte",
+    spec="Blocks, Level",
+    hint="A zero byte where a block should start; often something stands between header and first block.",
+)
+STREAM_CORRUPT = _rule(307, "the block's payload does not decompress", spec="Header, Codec", error=CodecError)
+STREAM_TRAILING = _rule(
+    308,
+    "bytes after the end of the block's compressed stream",
+    spec="Blocks, Compressed payload",
+    error=CodecError,
+    hint="The specification gives the payload no room for anything else; the bytes may hide something.",
+)
+RECORD_CUT = _rule(309, "a record passes the end of its block's payload", spec="Data block payload")
+ENTRY_CUT = _rule(310, "an index entry passes the end of its block's payload", spec="Index block payload")
+INTEGER_FORM = _rule(
+    311,
+    "a length or offset in a payload is not a shortest-form uleb128 of at most 64 bits",
+    spec="Integer representations",
+)
+DATA_EMPTY = _rule(312, "a data block without records", spec="Data block payload")
+INDEX_EMPTY = _rule(313, "an index block without entries", spec="Index block payload")
+RECORD_ORDER = _rule(
+    320,
+    "a record is smaller than the one before it in its block",
+    spec="Key invariants",
+    hint="Searches miss records. Sort with `LC_ALL=C sort` and write the file again.",
+)
+BLOCK_ORDER = _rule(
+    321,
+    "a data block starts with a record smaller than the last one of an earlier block",
+    spec="Key invariants",
+    hint="Searches miss records. Some writers compare records within blocks only.",
+)
+KEY_ORDER = _rule(322, "an index key is smaller than the one before it in its block", spec="Key invariants")
+KEY_TOO_SMALL = _rule(323, "an index key is smaller than a record before the block it refers to", spec="Key invariants")
+KEY_TOO_LARGE = _rule(
+    324, "an index key is greater than the first record below the block it refers to", spec="Key invariants"
+)
+REF_DANGLING = _rule(330, "an index entry refers to an offset where no block starts", spec="Index block payload")
+REF_LEVEL = _rule(
+    331,
+    "an index entry refers to a block that is not one level below",
+    spec="Key invariants",
+    hint="Also what a cycle or a reference of a block to itself comes down to.",
+)
+REF_TWICE = _rule(332, "a block is referred to more than once", spec="Key invariants")
+REF_LENGTH = _rule(333, "an index entry states a wrong block length", spec="Index block payload, Block length")
+UNREFERENCED = _rule(334, "a block that no index refers to", spec="Key invariants")
+ROOT_OFFSET = _rule(335, "no block starts at the root index offset", spec="Header, Root index offset")
+ROOT_LENGTH = _rule(336, "the header states a wrong root index length", spec="Header, Root index length")
+ROOT_LEVEL = _rule(
+    337,
+    "the root is not an index block",
+    spec="Blocks, Level",
+    hint="Index blocks have levels 1 to 63; the root offset leads to a data or extension block.",
+)
+ROOT_REFERENCED = _rule(338, "an index refers to the root", spec="Key invariants")
+
+# 4xx: content
+
+METADATA_UTF8 = _rule(401, "the metadata are not UTF-8", spec="Header, Metadata")
+METADATA_JSON = _rule(
+    402,
+    "the metadata are not JSON",
+    spec="Header, Metadata",
+    hint="`NaN`, `Infinity` and a byte order mark are not JSON either, although some parsers take them.",
+)
+METADATA_OBJECT = _rule(403, "the metadata are not a JSON object", spec="Header, Metadata")
+METADATA_TWICE = _rule(
+    404,
+    "a key occurs twice in the metadata",
+    spec="Header, Metadata",
+    severity=Severity.WARNING,
+    hint="JSON parsers differ in which of the two they keep.",
+)
+
+# 5xx: safety
+
+BOMB = _rule(
+    501,
+    "the block's payload decompresses to more than is allowed",
+    spec="Blocks, Compressed payload",
+    error=LimitExceededError,
+    hint="Raise `--limit payload_size` or `--limit expansion` if the block is legitimate.",
+)
+TOO_MANY_PENDING = _rule(
+    502,
+    "too many blocks wait for a reference; references are not checked from here on",
+    spec="Key invariants",
+    error=LimitExceededError,
+    hint="Raise `--limit entries` if the file is legitimate.",
+)
+
+
+class _NotJsonError(ValueError):
+    """A constant that JSON does not have."""
+
+
+def _refuse_constant(text: str) -> None:
+    raise _NotJsonError(f"{text} is not JSON")
+
+
+def parse_metadata(raw: bytes, span: Span) -> tuple[dict[str, Any], list[str]]:
+    """The metadata object, and the keys that occur more than once in it; `span` is where the bytes lie.
+
+    Raises ZS-401, ZS-402, ZS-403.
+    """
+    try:
+        text = raw.decode("utf-8")
+    except UnicodeDecodeError as error:
+        where = span.sub(error.start, error.end)
+        raise METADATA_UTF8.error(span=where, actual=raw[error.start : error.end]) from error
+    twice: list[str] = []
+
+    def collect(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        out: dict[str, Any] = {}
+        for key, value in items:
+            if key in out:
+                twice.append(key)
+            out[key] = value
+        return out
+
+    try:
+        value = json.loads(text, object_pairs_hook=collect, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        at = len(text[: error.pos].encode())
+        raise METADATA_JSON.error(error.msg, span=span.sub(at, span.size)) from error
+    except (ValueError, RecursionError) as error:
+        raise METADATA_JSON.error(str(error), span=span) from error
+    if not isinstance(value, dict):
+        raise METADATA_OBJECT.error(span=span, actual=type(value).__name__)
+    return value, twice

@@ -1,0 +1,115 @@
+"""How records stand in a stream outside of a ZS file: terminated, or preceded by their length."""
+
+from __future__ import annotations
+
+import abc
+import struct
+
+from exhume.errors import WriterError
+from exhume.kernel import (
+    frame_records,
+    frame_terminated,
+    split_records,
+    take_records,
+    terminate_records,
+)
+
+LENGTH_PREFIXES = ("uleb128", "u64le")
+
+_U64 = struct.Struct("<Q")
+
+
+class Framing(abc.ABC):
+    """One way to tell where a record ends.  A payload is what ZS blocks hold: uleb128 lengths and contents."""
+
+    @abc.abstractmethod
+    def unframe(self, payload: memoryview) -> bytes | memoryview:
+        """The records of a payload in this framing.  Raises `MalformedRecordsError`."""
+
+    @abc.abstractmethod
+    def take(self, data: bytes, budget: int) -> tuple[bytes, int]:
+        """A payload of whole records from the start of `data`, and how many bytes they took there (0: not one).
+
+        Where records are counted off by length, it ends with the record that reaches `budget` bytes.
+        Raises `MalformedRecordsError`, its offset one in `data`.
+        """
+
+    @abc.abstractmethod
+    def rest_error(self, rest: bytes) -> WriterError:
+        """What is wrong with input that ends with `rest`."""
+
+
+class Terminated(Framing):
+    """Each record is followed by the same bytes."""
+
+    def __init__(self, terminator: bytes) -> None:
+        if not terminator:
+            raise WriterError("the terminator is empty", code="ZS-701")
+        self.terminator = terminator
+
+    def unframe(self, payload: memoryview) -> bytes:
+        return terminate_records(payload, self.terminator)
+
+    def take(self, data: bytes, budget: int) -> tuple[bytes, int]:
+        return frame_terminated(data, self.terminator)
+
+    def rest_error(self, rest: bytes) -> WriterError:
+        return WriterError(
+            "the last record does not end with the terminator",
+            code="ZS-702",
+            expected=self.terminator,
+            actual=rest[-40:],
+        )
+
+
+class PrefixedUleb128(Framing):
+    """Each record is preceded by its length as a shortest-form uleb128, as in ZS itself."""
+
+    def unframe(self, payload: memoryview) -> memoryview:
+        if take_records(payload, len(payload)) != len(payload):
+            split_records(payload)  # raises, saying where
+        return payload
+
+    def take(self, data: bytes, budget: int) -> tuple[bytes, int]:
+        end = take_records(data, budget)
+        return data[:end], end
+
+    def rest_error(self, rest: bytes) -> WriterError:
+        return WriterError("the input ends inside a record", code="ZS-703", actual=f"{len(rest)} bytes left over")
+
+
+class PrefixedU64(Framing):
+    """Each record is preceded by its length as eight bytes, least significant first."""
+
+    def unframe(self, payload: memoryview) -> bytes:
+        parts: list[bytes] = []
+        for record in split_records(payload):
+            parts += (_U64.pack(len(record)), record)
+        return b"".join(parts)
+
+    def take(self, data: bytes, budget: int) -> tuple[bytes, int]:
+        records: list[bytes] = []
+        at, size = 0, len(data)
+        while at + 8 <= size and at < budget:
+            end = at + 8 + int.from_bytes(data[at : at + 8], "little")
+            if end > size:
+                break
+            records.append(data[at + 8 : end])
+            at = end
+        return frame_records(records), at
+
+    def rest_error(self, rest: bytes) -> WriterError:
+        return WriterError("the input ends inside a record", code="ZS-703", actual=f"{len(rest)} bytes left over")
+
+
+def framing(terminator: bytes = b"\n", length_prefixed: str | None = None) -> Framing:
+    """The framing that `--terminator` and `--length-prefixed` ask for.  Raises `WriterError`."""
+    if length_prefixed is None:
+        return Terminated(terminator)
+    if length_prefixed == "uleb128":
+        return PrefixedUleb128()
+    if length_prefixed == "u64le":
+        return PrefixedU64()
+    raise WriterError(
+        "unknown length prefix", code="ZS-701", expected=" or ".join(LENGTH_PREFIXES), actual=length_prefixed
+    )

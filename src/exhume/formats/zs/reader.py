@@ -1,0 +1,466 @@
+"""Reading ZS files: whole, by range, by prefix; in one thread or several; from disk or over the network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, TypeVar
+
+from exhume.archive import Entry, Info, Progress, RecordArchive, no_progress
+from exhume.checksums import crc64_xz
+from exhume.errors import ExhumeError, SourceError, Span
+from exhume.findings import Finding
+from exhume.formats.zs import checks
+from exhume.formats.zs.blocks import FIRST_READ_AHEAD, BlockCache, BlockFile
+from exhume.formats.zs.framing import framing
+from exhume.formats.zs.layout import (
+    CRC_SIZE,
+    FIXED_HEADER,
+    INCOMPLETE_MAGIC,
+    MAGIC,
+    PREAMBLE,
+    Header,
+    IndexEntry,
+    RawBlock,
+    parse_header,
+)
+from exhume.formats.zs.search import Bounds, Index, make_bounds
+from exhume.kernel import (
+    MalformedRecordsError,
+    build_uleb128,
+    find_range,
+    scan_records,
+    split_records,
+    take_records,
+)
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.parallel import map_ordered
+from exhume.sections import SectionMap
+from exhume.source import Source, Tree
+
+T = TypeVar("T")
+
+FIRST_READ = 8192
+"""Bytes read at opening: holds nearly every header, and small files whole."""
+
+PAYLOAD_CACHE = 16 << 20
+"""Decompressed bytes of data blocks kept for the next lookup."""
+
+LOOKUP_SIZE = 4 << 20
+"""Up to so many stored bytes a range is read in one go and remembered; above, it is streamed."""
+
+SPLIT_SIZE = 1 << 20
+"""Payload bytes that are turned into record objects at once."""
+
+KINDS = ("data", "index", "extension")
+
+
+def kind_of(level: int) -> str:
+    """What a block of that level is called."""
+    return "data" if level == 0 else "index" if level < 64 else "extension"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Magic number, header and what was read with them; `problems` are those of the head itself, in file order."""
+
+    magic: bytes
+    header: Header | None
+    metadata: dict[str, Any] | None
+    repeated_keys: list[str]
+    data: bytes
+    problems: list[ExhumeError]
+
+
+def read_head(source: Source, limits: Limits) -> Head:
+    """Reads and checks everything before the first block, in one request for headers up to 8 KiB."""
+    data = source.read_up_to(0, FIRST_READ)
+    problems: list[ExhumeError] = []
+    magic = data[:8]
+    if magic == INCOMPLETE_MAGIC:
+        problems.append(checks.INCOMPLETE.error(span=source.span(0, 8)))
+    elif magic != MAGIC:
+        problems.append(checks.NOT_ZS.error(span=source.span(0, min(8, source.size)), expected=MAGIC, actual=magic))
+
+    def head(header: Header | None = None, metadata: Any = None, twice: list[str] | None = None) -> Head:
+        return Head(magic, header, metadata, twice or [], data, problems)
+
+    if len(data) < PREAMBLE.size:
+        problems.append(checks.HEADER_CUT.error(span=source.span(0, source.size), actual=f"{source.size} bytes"))
+        return head()
+    size = PREAMBLE.unpack_from(data)[1]
+    start = PREAMBLE.size
+    end = start + size
+    if end + CRC_SIZE > source.size:
+        where = source.span(8, source.size)
+        problems.append(checks.HEADER_CUT.error(span=where, expected=f"{end + CRC_SIZE} bytes", actual=source.size))
+        return head()
+    limits.check("structure_size", size, source.span(8, 16))
+    if end + CRC_SIZE > len(data):
+        data += source.read_at(len(data), end + CRC_SIZE - len(data))
+    where = source.span(start, end)
+    raw = data[start:end]
+    stored, computed = int.from_bytes(data[end : end + CRC_SIZE], "little"), crc64_xz(raw)
+    if stored != computed:
+        problems.append(
+            checks.HEADER_CRC.error(
+                span=source.span(8, end + CRC_SIZE), expected=f"0x{stored:016x}", actual=f"0x{computed:016x}"
+            )
+        )
+    try:
+        header = parse_header(raw, where)
+    except ExhumeError as error:
+        problems.append(error)
+        return head()
+    file = BlockFile(source, header, limits)
+    if file.decoder is None:
+        problems.append(file.codec_error())
+    if header.file_size != source.size:
+        problems.append(
+            checks.FILE_LENGTH.error(span=source.span(32, 40), expected=header.file_size, actual=source.size)
+        )
+    metadata: dict[str, Any] | None = None
+    twice: list[str] = []
+    at = start + FIXED_HEADER.size
+    try:
+        metadata, twice = checks.parse_metadata(header.metadata, source.span(at, at + len(header.metadata)))
+    except ExhumeError as error:
+        problems.append(error)
+    return head(header, metadata, twice)
+
+
+@dataclass(frozen=True, slots=True)
+class ZsInfo(Info):
+    """The header of a ZS file; `root_level` is None when the root cannot be read."""
+
+    header: Header
+    metadata: dict[str, Any]
+    root_level: int | None
+
+    def to_dict(self) -> dict[str, Any]:
+        header = self.header
+        return {
+            "root_index_offset": header.root_offset,
+            "root_index_length": header.root_size,
+            "total_file_length": header.file_size,
+            "codec": header.codec,
+            "data_sha256": header.data_sha256.hex(),
+            "header_extension_bytes": len(header.extensions),
+            "metadata": self.metadata,
+            "statistics": {"root_index_level": self.root_level},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ZsRecord:
+    """A record and where it came from: its block in the file, its place in the block and in the payload."""
+
+    data: bytes
+    block: Span
+    ordinal: int
+    payload_offset: int
+
+    @property
+    def span(self) -> Span:
+        """The record's bytes (without their length) in the decompressed payload of its block."""
+        return self.block.in_payload(self.payload_offset, self.payload_offset + len(self.data))
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The part `[low, high)` of a data block's payload that holds records in range."""
+
+    block: RawBlock
+    payload: bytes
+    low: int
+    high: int
+
+    @property
+    def view(self) -> memoryview:
+        """The bytes of that part."""
+        return memoryview(self.payload)[self.low : self.high]
+
+
+class ZsReader(RecordArchive):
+    """An open ZS file: a sorted multiset of byte strings.
+
+    `start`, `stop` and `prefix` are intersected everywhere: start <= record < stop, and record starts with prefix.
+    Reading needs memory for a few blocks, whatever the size of the file.  Thread-safe; iterators are not.
+    """
+
+    format = "zs"
+
+    def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS) -> None:
+        """Reads the header.  Raises ZS-101..103, ZS-201, ZS-301..303 and ZS-401..403."""
+        super().__init__(source, limits=limits)
+        self.source: Source = source
+        head = read_head(source, limits)
+        if head.problems:
+            raise head.problems[0]
+        if head.header is None or head.metadata is None:
+            raise checks.HEADER_LAYOUT.error(span=source.span(0, source.size))
+        self.header = head.header
+        self.metadata = head.metadata
+        self.file = BlockFile(source, head.header, limits)
+        self._head = head.data
+        self.index = Index(self.file, self._from_head)
+        self._cache: BlockCache[tuple[RawBlock, bytes]] = BlockCache(PAYLOAD_CACHE)
+
+    def _from_head(self, start: int, end: int) -> bytes | None:
+        """A range out of what opening has read already, or None."""
+        return self._head[start:end] if end <= len(self._head) else None
+
+    # What is in it
+
+    def info(self) -> ZsInfo:
+        """The header, and the level of the root index block (the one thing read here)."""
+        level: int | None
+        try:
+            level = self.index.root().level
+        except SourceError:
+            raise
+        except ExhumeError:
+            level = None
+        return ZsInfo(self.header, self.metadata, level)
+
+    def entries(self) -> Iterator[Entry]:
+        """Every block in file order, extension blocks included; sizes are those on disk."""
+        counts = dict.fromkeys(KINDS, 0)
+        for offset, size, level in self.file.frames(self.header.blocks_offset):
+            kind = kind_of(level)
+            yield Entry(
+                kind,
+                ordinal=counts[kind],
+                offset=self.source.origin + offset,
+                stored_size=size,
+                details={"level": level},
+            )
+            counts[kind] += 1
+
+    def sections(self) -> SectionMap:
+        """Magic and header, then block after block."""
+        from exhume.formats.zs.sections import section_map
+
+        return section_map(self)
+
+    def stats(self) -> dict[str, Any]:
+        """Blocks, records and sizes, by level; reads and decompresses everything."""
+        from exhume.formats.zs.verify import count
+
+        return count(self)
+
+    def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
+        """Every broken rule; see `exhume.formats.zs.verify`."""
+        from exhume.formats.zs.verify import verify_source
+
+        return verify_source(self.source, limits=self.limits, quick=quick, jobs=jobs, progress=progress)
+
+    # Records
+
+    def records(
+        self, start: bytes | None = None, stop: bytes | None = None, prefix: bytes | None = None, *, jobs: int = 1
+    ) -> Iterator[bytes]:
+        """Records in ascending order.  With `jobs` above 1 that many threads decompress ahead (0: one per core).
+
+        Raises, when the damaged block is reached: ZS-202, ZS-304..312, ZS-33x from the index, ZS-501.
+        """
+        for piece in self._slices(make_bounds(start, stop, prefix), jobs):
+            for part in self._split(piece):
+                yield from part
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self.records()
+
+    def records_with_origin(
+        self,
+        start: bytes | None = None,
+        stop: bytes | None = None,
+        prefix: bytes | None = None,
+        *,
+        jobs: int = 1,
+    ) -> Iterator[ZsRecord]:
+        """Records in ascending order, each with its block and its place in it."""
+        for piece in self._slices(make_bounds(start, stop, prefix), jobs):
+            span = self.file.span(piece.block)
+            ordinal = scan_records(memoryview(piece.payload)[: piece.low]).records
+            at = piece.low
+            for part in self._split(piece):
+                for record in part:
+                    at += len(build_uleb128(len(record)))
+                    yield ZsRecord(record, span, ordinal, at)
+                    ordinal += 1
+                    at += len(record)
+
+    def map_blocks(
+        self,
+        function: Callable[[list[bytes]], T],
+        start: bytes | None = None,
+        stop: bytes | None = None,
+        prefix: bytes | None = None,
+        *,
+        jobs: int = 1,
+    ) -> Iterator[T]:
+        """`function(records)` for the records in range of each data block, in order, called on `jobs` threads."""
+
+        def call(piece: Slice) -> T:
+            return function([record for part in self._split(piece) for record in part])
+
+        return (result for _, result in self._map(call, make_bounds(start, stop, prefix), jobs))
+
+    def dump(
+        self,
+        out: BinaryIO,
+        start: bytes | None = None,
+        stop: bytes | None = None,
+        prefix: bytes | None = None,
+        *,
+        terminator: bytes = b"\n",
+        length_prefixed: str | None = None,
+        jobs: int = 1,
+        progress: Progress = no_progress,
+    ) -> int:
+        """Writes records to `out`, each followed by the terminator or preceded by its length (`uleb128`, `u64le`).
+
+        Returns the number of bytes written.  What was written before a damaged block stays written.
+        """
+        shape = framing(terminator, length_prefixed)
+
+        def call(piece: Slice) -> bytes | memoryview:
+            try:
+                return shape.unframe(piece.view)
+            except MalformedRecordsError as error:
+                raise self._malformed(piece, error) from error
+
+        written = 0
+        for block, data in self._map(call, make_bounds(start, stop, prefix), jobs):
+            out.write(data)
+            written += len(data)
+            progress(block.end, self.source.size, "bytes")
+        return written
+
+    def count(self, start: bytes | None = None, stop: bytes | None = None, prefix: bytes | None = None) -> int:
+        """How many records are in range, without making objects of them."""
+        total = 0
+        for piece in self._slices(make_bounds(start, stop, prefix), 1):
+            try:
+                total += scan_records(piece.view).records
+            except MalformedRecordsError as error:
+                raise self._malformed(piece, error) from error
+        return total
+
+    def _malformed(self, piece: Slice, error: MalformedRecordsError) -> ExhumeError:
+        moved = MalformedRecordsError(error.reason, piece.low + error.offset, error.length)
+        return self.file.records_error(piece.block, moved, len(piece.payload))
+
+    def _split(self, piece: Slice) -> Iterator[list[bytes]]:
+        """The records of a slice, a bounded number at a time (small records weigh more as objects than as bytes)."""
+        view, base = piece.view, 0
+        try:
+            while base < len(view):
+                rest = view[base:]
+                end = take_records(rest, SPLIT_SIZE) or len(rest)
+                yield split_records(rest[:end])
+                base += end
+        except MalformedRecordsError as error:
+            raise self._malformed(
+                piece, MalformedRecordsError(error.reason, base + error.offset, error.length)
+            ) from error
+
+    # Blocks
+
+    def _slices(self, bounds: Bounds, jobs: int) -> Iterator[Slice]:
+        """The slices of payloads that hold records in range; threads check, decompress and cut."""
+        return (piece for _, piece in self._map(lambda piece: piece, bounds, jobs))
+
+    def _map(self, function: Callable[[Slice], T], bounds: Bounds, jobs: int) -> Iterator[tuple[RawBlock, T]]:
+        """`function` over the slices in range, in order, called on `jobs` threads."""
+        if bounds.empty:
+            return
+
+        def work(found: _Found) -> tuple[RawBlock, list[T], bool]:
+            block, payload = found.block, found.payload
+            if payload is None:
+                payload = self.file.payload(block)
+                if found.remember:
+                    self._cache.put(block.offset, (block, payload), len(payload) + block.size)
+            if not payload:
+                raise checks.DATA_EMPTY.error(span=self.file.span(block))
+            try:
+                low, high = find_range(payload, bounds.low, bounds.high)
+            except MalformedRecordsError as error:
+                raise self.file.records_error(block, error, len(payload)) from error
+            results = [function(Slice(block, payload, low, high))] if low < high else []
+            return block, results, high < len(payload)
+
+        for block, results, last in map_ordered(work, self._find(bounds), jobs):
+            for result in results:
+                yield block, result
+            if last:
+                return
+
+    def _find(self, bounds: Bounds) -> Iterator[_Found]:
+        """The data blocks that can hold records in range.
+
+        Without bounds the index is not looked at, so that a file with a broken index still dumps.
+        """
+        if bounds == Bounds():
+            yield from self._stream(self.header.blocks_offset)
+            return
+        plan = self.index.plan(bounds)
+        entries = plan.entries
+        at = entries[-1].offset + entries[-1].size if entries else 0
+        if bounds.high is not None and sum(entry.size for entry in entries) <= LOOKUP_SIZE:
+            yield from self._look_up(entries)
+        elif entries:
+            yield from self._stream(entries[0].offset, at if bounds.high is not None else None)
+        if entries and not plan.complete and bounds.high is not None:
+            yield from self._stream(at, read_ahead=FIRST_READ_AHEAD)
+
+    def _stream(self, start: int, end: int | None = None, *, read_ahead: int = 0) -> Iterator[_Found]:
+        """Data blocks in file order; the checksums of the others are looked at as well."""
+        for block in self.file.walk(start, end, read_ahead=read_ahead):
+            if block.is_data:
+                yield _Found(block)
+            else:
+                self.file.check(block)
+
+    def _look_up(self, entries: list[IndexEntry]) -> Iterator[_Found]:
+        """The data blocks of these entries, from memory or read together."""
+        found: dict[int, _Found] = {}
+        missing: list[IndexEntry] = []
+        for entry in entries:
+            cached = self._cache.get(entry.offset)
+            if cached is not None and cached[0].size == entry.size:
+                found[entry.offset] = _Found(cached[0], cached[1])
+            else:
+                self.index.check_reference(entry)
+                missing.append(entry)
+        ranges = [(entry.offset, entry.offset + entry.size) for entry in missing]
+        for entry, (start, end) in zip(missing, ranges, strict=True):
+            if end > self.source.size:
+                self.file.read_range(start, entry.size)  # raises, naming what is missing
+        held = [self._from_head(*span) for span in ranges]
+        wanted = [span for span, data in zip(ranges, held, strict=True) if data is None]
+        fresh = iter(self.source.read_many(wanted) if wanted else ())
+        for entry, data in zip(missing, held, strict=True):
+            block = self.file.parse_exact(next(fresh) if data is None else data, entry.offset, entry.size)
+            self.index.check_level(block, 0)
+            found[entry.offset] = _Found(block, remember=True)
+        for entry in entries:
+            yield found[entry.offset]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A data block that may hold records in range; its payload when that was in memory already."""
+
+    block: RawBlock
+    payload: bytes | None = None
+    remember: bool = False
+
+
+def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> ZsReader:
+    """Opens a ZS file; raises as `ZsReader` does."""
+    if isinstance(source, Tree):
+        raise checks.NOT_ZS.error("a directory", span=Span(source.name, 0, 0))
+    return ZsReader(source, limits=limits)

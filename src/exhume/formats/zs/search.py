@@ -1,0 +1,157 @@
+"""From a range of records to the blocks that can hold them: bounds, index descent, read plan."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from exhume.errors import ExhumeError
+from exhume.formats.zs import checks
+from exhume.formats.zs.blocks import BlockCache, BlockFile
+from exhume.formats.zs.layout import MAX_INDEX_LEVEL, IndexEntry, RawBlock, parse_index
+from exhume.kernel import MalformedRecordsError
+
+INDEX_CACHE = 16 << 20
+"""Bytes of index payloads kept for the next search."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Records with `low` <= record < `high`; None does not bound."""
+
+    low: bytes | None = None
+    high: bytes | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether no record can be in range."""
+        return self.high is not None and (self.low or b"") >= self.high
+
+
+def after_prefix(prefix: bytes) -> bytes | None:
+    """The smallest byte string greater than all that start with `prefix`; None when there is none."""
+    stem = prefix.rstrip(b"\xff")
+    return stem[:-1] + bytes((stem[-1] + 1,)) if stem else None
+
+
+def make_bounds(start: bytes | None, stop: bytes | None, prefix: bytes | None) -> Bounds:
+    """The intersection of start <= record < stop and "starts with prefix"."""
+    low, high = start, stop
+    if prefix:
+        low = max(low or b"", prefix)
+        beyond = after_prefix(prefix)
+        if beyond is not None:
+            high = beyond if high is None else min(high, beyond)
+    return Bounds(low or None, high)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexNode:
+    """A decoded index block, split into columns."""
+
+    offset: int
+    level: int
+    keys: list[bytes]
+    entries: list[IndexEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Where the records in range are.
+
+    `entries` refer to data blocks in file order; `complete` says that no later block can hold a record in range,
+    otherwise the blocks that follow the last entry have to be looked at one by one.
+    """
+
+    entries: list[IndexEntry]
+    complete: bool
+
+
+class Index:
+    """The index of one file: descends from the root, keeping what it decoded.  Thread-safe."""
+
+    def __init__(self, file: BlockFile, read_head: Callable[[int, int], bytes | None]) -> None:
+        self._file = file
+        self._read_head = read_head
+        self._cache: BlockCache[IndexNode] = BlockCache(INDEX_CACHE)
+
+    def root(self) -> IndexNode:
+        """The root.  Raises ZS-335..337 and what any block may be broken by."""
+        header = self._file.header
+        offset, size = header.root_offset, header.root_size
+        cached = self._cache.get(offset)
+        if cached is not None:
+            return cached
+        where = self._file.source.span(16, 32)
+        if not header.blocks_offset <= offset < self._file.source.size:
+            raise checks.ROOT_OFFSET.error(span=where, actual=offset)
+        if size > self._file.source.size - offset or size < 1:
+            raise checks.ROOT_LENGTH.error(span=where, actual=size)
+        data = self._read_head(offset, offset + size) or self._file.read_range(offset, size)
+        try:
+            block = self._file.parse_exact(data, offset, size)
+        except ExhumeError as error:
+            rule = checks.ROOT_LENGTH if error.code == checks.REF_LENGTH.code else checks.ROOT_OFFSET
+            raise rule.error(span=where, expected=error.expected, actual=size) from error
+        # The checksum first: a wrong offset mostly shows as nonsense, and should be called by its name.
+        payload = self._file.payload(block)
+        if not block.is_index:
+            raise checks.ROOT_LEVEL.error(
+                span=self._file.span(block), expected=f"1 to {MAX_INDEX_LEVEL}", actual=block.level
+            )
+        return self._decode(block, payload)
+
+    def node(self, entry: IndexEntry, level: int) -> IndexNode:
+        """The index block of `level` that an entry refers to.  Raises ZS-330, ZS-331, ZS-333."""
+        cached = self._cache.get(entry.offset)
+        if cached is not None and cached.level == level:
+            return cached
+        self.check_reference(entry)
+        block = self._file.read(entry.offset, entry.size)
+        self.check_level(block, level)
+        return self._decode(block, self._file.payload(block))
+
+    def check_reference(self, entry: IndexEntry) -> None:
+        """Raises ZS-330 for an entry that leads outside the blocks."""
+        source, header = self._file.source, self._file.header
+        if not header.blocks_offset <= entry.offset < source.size or entry.size < 1:
+            raise checks.REF_DANGLING.error(span=source.span(0, source.size), actual=entry.offset)
+
+    def check_level(self, block: RawBlock, level: int) -> None:
+        """Raises ZS-331 for a block of another level than the one above it needs."""
+        if block.level != level:
+            raise checks.REF_LEVEL.error(
+                span=self._file.span(block), expected=f"level {level}", actual=f"level {block.level}"
+            )
+
+    def _decode(self, block: RawBlock, payload: bytes) -> IndexNode:
+        self._file.limits.check("structure_size", len(payload), self._file.span(block))
+        try:
+            entries = parse_index(payload)
+        except MalformedRecordsError as error:
+            raise self._file.records_error(block, error, len(payload)) from error
+        if not entries:
+            raise checks.INDEX_EMPTY.error(span=self._file.span(block))
+        node = IndexNode(block.offset, block.level, [entry.key for entry in entries], entries)
+        self._cache.put(block.offset, node, len(payload) + 200 * len(entries))
+        return node
+
+    def plan(self, bounds: Bounds) -> Plan:
+        """The data blocks that can hold records in range: one index block per level is looked at, no more."""
+        low, high = bounds.low or b"", bounds.high
+        node = self.root()
+        next_key: bytes | None = None
+        while True:
+            # The last child whose key is smaller: copies of `low` may end the block before the first that starts with it.
+            first = max(0, bisect_left(node.keys, low) - 1)
+            if node.level == 1:
+                break
+            if first + 1 < len(node.keys):
+                next_key = node.keys[first + 1]
+            node = self.node(node.entries[first], node.level - 1)
+        if high is None:
+            return Plan(node.entries[first:], next_key is None)
+        last = bisect_left(node.keys, high, first)
+        complete = last < len(node.keys) or next_key is None or next_key >= high
+        return Plan(node.entries[first:last], complete)
