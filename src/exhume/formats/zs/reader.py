@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from exhume.archive import Entry, Info, Progress, RecordArchive, no_progress
 from exhume.checksums import crc64_xz
@@ -55,6 +55,12 @@ SPLIT_SIZE = 1 << 20
 KINDS = ("data", "index", "extension")
 
 
+class ByteSink(Protocol):
+    """What `dump` needs of its output."""
+
+    def write(self, data: bytes | memoryview, /) -> Any: ...
+
+
 def kind_of(level: int) -> str:
     """What a block of that level is called."""
     return "data" if level == 0 else "index" if level < 64 else "extension"
@@ -70,6 +76,8 @@ class Head:
     repeated_keys: list[str]
     data: bytes
     problems: list[ExhumeError]
+    blocks_offset: int | None
+    metadata_span: Span | None
 
 
 def read_head(source: Source, limits: Limits) -> Head:
@@ -82,19 +90,19 @@ def read_head(source: Source, limits: Limits) -> Head:
     elif magic != MAGIC:
         problems.append(checks.NOT_ZS.error(span=source.span(0, min(8, source.size)), expected=MAGIC, actual=magic))
 
-    def head(header: Header | None = None, metadata: Any = None, twice: list[str] | None = None) -> Head:
-        return Head(magic, header, metadata, twice or [], data, problems)
+    def broken(blocks_offset: int | None = None) -> Head:
+        return Head(magic, None, None, [], data, problems, blocks_offset, None)
 
     if len(data) < PREAMBLE.size:
         problems.append(checks.HEADER_CUT.error(span=source.span(0, source.size), actual=f"{source.size} bytes"))
-        return head()
+        return broken()
     size = PREAMBLE.unpack_from(data)[1]
     start = PREAMBLE.size
     end = start + size
     if end + CRC_SIZE > source.size:
         where = source.span(8, source.size)
         problems.append(checks.HEADER_CUT.error(span=where, expected=f"{end + CRC_SIZE} bytes", actual=source.size))
-        return head()
+        return broken()
     limits.check("structure_size", size, source.span(8, 16))
     if end + CRC_SIZE > len(data):
         data += source.read_at(len(data), end + CRC_SIZE - len(data))
@@ -111,7 +119,7 @@ def read_head(source: Source, limits: Limits) -> Head:
         header = parse_header(raw, where)
     except ExhumeError as error:
         problems.append(error)
-        return head()
+        return broken(end + CRC_SIZE)
     file = BlockFile(source, header, limits)
     if file.decoder is None:
         problems.append(file.codec_error())
@@ -122,11 +130,12 @@ def read_head(source: Source, limits: Limits) -> Head:
     metadata: dict[str, Any] | None = None
     twice: list[str] = []
     at = start + FIXED_HEADER.size
+    metadata_span = source.span(at, at + len(header.metadata))
     try:
-        metadata, twice = checks.parse_metadata(header.metadata, source.span(at, at + len(header.metadata)))
+        metadata, twice = checks.parse_metadata(header.metadata, metadata_span)
     except ExhumeError as error:
         problems.append(error)
-    return head(header, metadata, twice)
+    return Head(magic, header, metadata, twice, data, problems, header.blocks_offset, metadata_span)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,9 +254,9 @@ class ZsReader(RecordArchive):
 
     def stats(self) -> dict[str, Any]:
         """Blocks, records and sizes, by level; reads and decompresses everything."""
-        from exhume.formats.zs.verify import count
+        from exhume.formats.zs.stats import scan_archive
 
-        return count(self)
+        return scan_archive(self)
 
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
         """Every broken rule; see `exhume.formats.zs.verify`."""
@@ -309,7 +318,7 @@ class ZsReader(RecordArchive):
 
     def dump(
         self,
-        out: BinaryIO,
+        out: ByteSink,
         start: bytes | None = None,
         stop: bytes | None = None,
         prefix: bytes | None = None,

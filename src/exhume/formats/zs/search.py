@@ -143,7 +143,7 @@ class Index:
         node = self.root()
         next_key: bytes | None = None
         while True:
-            # The last child whose key is smaller: copies of `low` may end the block before the first that starts with it.
+            # The last child whose key is smaller: copies of `low` may end the block before it.
             first = max(0, bisect_left(node.keys, low) - 1)
             if node.level == 1:
                 break

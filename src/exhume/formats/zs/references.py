@@ -1,0 +1,271 @@
+"""Who refers to whom: the part of `verify` that follows index entries, while blocks stream by in file order.
+
+Blocks may be referred to before or after they occur.  A block's *reach* is the first record below it and the record
+before that one in the file; both bound the keys that may refer to it.  Memory grows by a few bytes per block, and by
+the reaches of those blocks that wait for a reference (with the usual writers one index block's worth per level).
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from exhume.errors import ExhumeError, Span, shorten
+from exhume.findings import Finding
+from exhume.formats.zs import checks
+from exhume.formats.zs.blocks import BlockFile
+from exhume.formats.zs.layout import MAX_INDEX_LEVEL, IndexEntry
+from exhume.kernel import MalformedRecordsError, build_uleb128, scan_records
+
+EDGE_SIZE = 4096
+"""Bytes of a record that are kept for comparisons; where they do not decide, the block is read again."""
+
+MAX_REACHES = 100_000
+"""Reaches of data blocks kept; beyond that they are read again when a reference turns up."""
+
+MAX_PENDING = 1_000_000
+"""References to blocks that have not occurred yet; only hostile files have more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """The first or last record of a data block, cut to `EDGE_SIZE`."""
+
+    head: bytes
+    whole: bool
+    block: tuple[int, int]
+    last: bool
+
+    @classmethod
+    def of(cls, record: memoryview, block: tuple[int, int], *, last: bool) -> Edge:
+        """The edge that a record makes; `block` is (offset, size)."""
+        return cls(bytes(record[:EDGE_SIZE]), len(record) <= EDGE_SIZE, block, last)
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What bounds the keys of a block: its first record, the one before it, and where its first data block lies."""
+
+    start: int
+    first: Edge | None
+    before: Edge | None
+
+
+@dataclass(slots=True)
+class _Parent:
+    """An index block whose reach is being put together."""
+
+    offset: int
+    open: int = 1
+    reach: Reach | None = None
+
+
+@dataclass(slots=True)
+class _Reference:
+    """One index entry that has not been checked to the end: its holder and its place."""
+
+    parent: _Parent
+    entry: IndexEntry
+    level: int
+    block: tuple[int, int]
+
+
+class References:
+    """Checks references and keys; feed it blocks in file order, then ask for what is left."""
+
+    def __init__(self, file: BlockFile) -> None:
+        self._file = file
+        self._starts = array("Q")
+        self._sizes = array("Q")
+        self._levels = bytearray()
+        self._referenced = bytearray()
+        self._reaches: dict[int, Reach] = {}
+        self._forward: dict[int, list[_Reference]] = {}
+        self._holders: dict[int, _Reference] = {}
+        self._pending = 0
+        self._before: Edge | None = None
+        self.overflow = False
+
+    def add_block(self, offset: int, size: int, level: int) -> Iterator[Finding]:
+        """Notes a block that occurs in the file; checks the references that were made to it before."""
+        self._file.limits.check("entries", len(self._starts) + 1)
+        self._starts.append(offset)
+        self._sizes.append(size)
+        self._levels.append(level)
+        self._referenced.append(0)
+        index = len(self._starts) - 1
+        for reference in self._forward.pop(offset, ()):
+            self._pending -= 1
+            yield from self._meet(reference, index, known=False)
+
+    def add_data(self, offset: int, size: int, first: memoryview, last: memoryview) -> Iterator[Finding]:
+        """The first and last record of the data block that was noted last: order across blocks, and its reach."""
+        block = (offset, size)
+        edge = Edge.of(first, block, last=False)
+        before = self._before
+        if before is not None and self._compare(bytes(first), before) < 0:
+            yield checks.BLOCK_ORDER.finding(
+                span=self._file.source.span(offset, offset + size), expected=before.head, actual=edge.head
+            )
+        self._before = Edge.of(last, block, last=True)
+        yield from self._resolve(offset, Reach(offset, edge, before))
+
+    def add_unread(self, offset: int) -> Iterator[Finding]:
+        """The block that was noted last cannot be read: nothing is known about its records."""
+        yield from self._resolve(offset, Reach(offset, None, None))
+
+    def add_index(self, offset: int, size: int, level: int, entries: list[IndexEntry]) -> Iterator[Finding]:
+        """The entries of the index block that was noted last."""
+        parent = _Parent(offset)
+        for entry in entries:
+            reference = _Reference(parent, entry, level, (offset, size))
+            index = self._find(entry.offset)
+            if index is not None:
+                parent.open += 1
+                yield from self._meet(reference, index, known=True)
+            elif not offset < entry.offset < self._file.source.size:
+                yield self._dangling(reference)
+            elif self._pending < MAX_PENDING:
+                parent.open += 1
+                self._pending += 1
+                self._forward.setdefault(entry.offset, []).append(reference)
+            elif not self.overflow:
+                self.overflow = True
+                yield checks.TOO_MANY_PENDING.finding(span=self._key_span(reference))
+        yield from self._close(parent)
+
+    def _meet(self, reference: _Reference, index: int, *, known: bool) -> Iterator[Finding]:
+        """A reference and the block it leads to; `known` when that block has been added to the end."""
+        start, size, level = self._starts[index], self._sizes[index], self._levels[index]
+        entry = reference.entry
+        twice, self._referenced[index] = self._referenced[index], 1
+        if twice:
+            yield checks.REF_TWICE.finding(span=self._key_span(reference), actual=entry.offset)
+        if entry.size != size:
+            yield checks.REF_LENGTH.finding(span=self._key_span(reference), expected=size, actual=entry.size)
+        if level != reference.level - 1:
+            yield checks.REF_LEVEL.finding(
+                span=self._key_span(reference), expected=f"level {reference.level - 1}", actual=f"level {level}"
+            )
+        if twice or level != reference.level - 1:
+            yield from self._close(reference.parent)
+            return
+        reach = self._reaches.pop(start, None)
+        if reach is None and known and level == 0:
+            reach = self._reread(index)
+        if reach is None:
+            self._holders[start] = reference
+        else:
+            yield from self._settle(reference, reach)
+
+    def _resolve(self, offset: int, reach: Reach) -> Iterator[Finding]:
+        """The reach of a block is known: hands it to whoever refers to the block, or keeps it until somebody does."""
+        holder = self._holders.pop(offset, None)
+        if holder is not None:
+            yield from self._settle(holder, reach)
+        elif len(self._reaches) < MAX_REACHES or reach.start != offset:
+            self._reaches[offset] = reach
+
+    def _settle(self, reference: _Reference, reach: Reach) -> Iterator[Finding]:
+        """Checks a key against the reach of its block, and adds the reach to that of the index block."""
+        key = reference.entry.key
+        if reach.before is not None and self._compare(key, reach.before) < 0:
+            yield checks.KEY_TOO_SMALL.finding(
+                span=self._key_span(reference), expected=f"at least {shorten(reach.before.head)}", actual=key
+            )
+        if reach.first is not None and self._compare(key, reach.first) > 0:
+            yield checks.KEY_TOO_LARGE.finding(
+                span=self._key_span(reference), expected=f"at most {shorten(reach.first.head)}", actual=key
+            )
+        parent = reference.parent
+        if parent.reach is None or reach.start < parent.reach.start:
+            parent.reach = reach
+        yield from self._close(parent)
+
+    def _close(self, parent: _Parent) -> Iterator[Finding]:
+        """One thing less that an index block waits for."""
+        parent.open -= 1
+        if parent.open == 0:
+            yield from self._resolve(parent.offset, parent.reach or Reach(parent.offset, None, None))
+
+    def _compare(self, key: bytes, edge: Edge) -> int:
+        head = key if edge.whole else key[:EDGE_SIZE]
+        other = edge.head
+        if head == other and not edge.whole:
+            head, other = key, self._record(edge.block, last=edge.last)
+        return (head > other) - (head < other)
+
+    def _record(self, block: tuple[int, int], *, last: bool) -> bytes:
+        """The first or last record of a data block, read again."""
+        payload = self._file.payload(self._file.read(*block))
+        scan = scan_records(payload)
+        start, end = scan.last if last else scan.first
+        return payload[start:end]
+
+    def _reread(self, index: int) -> Reach:
+        """The reach of a data block that was dropped to save memory."""
+        start = self._starts[index]
+        first = before = None
+        try:
+            block = (start, self._sizes[index])
+            first = Edge.of(memoryview(self._record(block, last=False)), block, last=False)
+        except (ExhumeError, MalformedRecordsError):
+            return Reach(start, None, None)
+        while before is None and index > 0:
+            index -= 1
+            if self._levels[index] == 0:
+                block = (self._starts[index], self._sizes[index])
+                with suppress(ExhumeError, MalformedRecordsError):
+                    before = Edge.of(memoryview(self._record(block, last=True)), block, last=True)
+        return Reach(start, first, before)
+
+    def finish(self, end: int, *, complete: bool, judge_unreferenced: bool) -> Iterator[Finding]:
+        """What is left when the last block has been seen; `end` is where understanding stopped."""
+        for offset, references in sorted(self._forward.items()):
+            if complete or offset < end:
+                for reference in references:
+                    yield self._dangling(reference)
+        root = self._find(self._file.header.root_offset)
+        yield from self._check_root(root, end, complete=complete)
+        if not judge_unreferenced or self.overflow:
+            return
+        for index, referenced in enumerate(self._referenced):
+            if not referenced and index != root and self._levels[index] <= MAX_INDEX_LEVEL:
+                start = self._starts[index]
+                yield checks.UNREFERENCED.finding(
+                    span=self._file.source.span(start, start + self._sizes[index]),
+                    actual=f"level {self._levels[index]}",
+                )
+
+    def _check_root(self, index: int | None, end: int, *, complete: bool) -> Iterator[Finding]:
+        header, source = self._file.header, self._file.source
+        if index is None:
+            if complete or header.root_offset < end:
+                yield checks.ROOT_OFFSET.finding(span=source.span(16, 24), actual=header.root_offset)
+            return
+        start, size, level = self._starts[index], self._sizes[index], self._levels[index]
+        if header.root_size != size:
+            yield checks.ROOT_LENGTH.finding(span=source.span(24, 32), expected=size, actual=header.root_size)
+        if not 1 <= level <= MAX_INDEX_LEVEL:
+            yield checks.ROOT_LEVEL.finding(
+                span=source.span(start, start + size), expected=f"1 to {MAX_INDEX_LEVEL}", actual=level
+            )
+        if self._referenced[index]:
+            yield checks.ROOT_REFERENCED.finding(span=source.span(start, start + size))
+
+    def _find(self, offset: int) -> int | None:
+        index = bisect_left(self._starts, offset)
+        return index if index < len(self._starts) and self._starts[index] == offset else None
+
+    def _key_span(self, reference: _Reference) -> Span:
+        """The entry's key, with its length, in the payload of its index block."""
+        offset, size = reference.block
+        at, key = reference.entry.position, reference.entry.key
+        end = at + len(build_uleb128(len(key))) + len(key)
+        return self._file.source.span(offset, offset + size).in_payload(at, end)
+
+    def _dangling(self, reference: _Reference) -> Finding:
+        return checks.REF_DANGLING.finding(span=self._key_span(reference), actual=reference.entry.offset)

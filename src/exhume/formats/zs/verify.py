@@ -1,0 +1,184 @@
+"""The `verify` walk: one pass over the file, every broken rule reported; only broken framing ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from exhume.archive import Progress, no_progress
+from exhume.checksums import sha256
+from exhume.errors import ExhumeError, SourceError, Span
+from exhume.findings import Finding
+from exhume.formats.zs import checks
+from exhume.formats.zs.blocks import BlockFile
+from exhume.formats.zs.layout import Header, IndexEntry, RawBlock, parse_index
+from exhume.formats.zs.reader import read_head
+from exhume.formats.zs.references import References
+from exhume.kernel import MalformedRecordsError, Scan, scan_records
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.parallel import map_ordered
+from exhume.source import Source, Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What is known about one block without looking at others."""
+
+    offset: int
+    size: int
+    level: int
+    findings: list[Finding] = field(default_factory=list)
+    payload: bytes | None = None
+    scan: Scan | None = None
+    entries: list[IndexEntry] | None = None
+
+
+def examine(file: BlockFile, block: RawBlock, *, quick: bool = False) -> Examined:
+    """Checks one block by itself: checksum, decompression, syntax, order."""
+    found = Examined(block.offset, block.size, block.level)
+    try:
+        file.check(block)
+        if not (block.is_index or block.is_data) or file.decoder is None or (quick and block.is_data):
+            return found
+        payload = file.unpack(block)
+        if block.is_index:
+            return _examine_index(file, block, payload)
+        return _examine_data(file, block, payload)
+    except SourceError:
+        raise
+    except ExhumeError as error:
+        found.findings.append(Finding.from_error(error))
+        return found
+
+
+def _examine_data(file: BlockFile, block: RawBlock, payload: bytes) -> Examined:
+    try:
+        scan = scan_records(payload)
+    except MalformedRecordsError as error:
+        # The payload itself decompressed: it still counts for the SHA-256.
+        problem = Finding.from_error(file.records_error(block, error, len(payload)))
+        return Examined(block.offset, block.size, block.level, [problem], payload)
+    findings: list[Finding] = []
+    if scan.records == 0:
+        findings.append(checks.DATA_EMPTY.finding(span=file.span(block)))
+    if scan.unsorted >= 0:
+        before, here = payload[slice(*scan.previous)], payload[slice(*scan.current)]
+        findings.append(
+            checks.RECORD_ORDER.finding(
+                f"record {scan.unsorted}", span=file.payload_span(block, *scan.current), expected=before, actual=here
+            )
+        )
+    return Examined(block.offset, block.size, block.level, findings, payload, scan)
+
+
+def _examine_index(file: BlockFile, block: RawBlock, payload: bytes) -> Examined:
+    try:
+        entries = parse_index(payload)
+    except MalformedRecordsError as error:
+        raise file.records_error(block, error, len(payload)) from error
+    findings: list[Finding] = []
+    if not entries:
+        findings.append(checks.INDEX_EMPTY.finding(span=file.span(block)))
+    for before, here in pairwise(entries):
+        if here.key < before.key:
+            span = file.payload_span(block, here.position, here.position + 1)
+            findings.append(checks.KEY_ORDER.finding(span=span, expected=before.key, actual=here.key))
+    return Examined(block.offset, block.size, block.level, findings, None, None, entries)
+
+
+def verify_source(
+    source: Source | Tree,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    quick: bool = False,
+    jobs: int = 1,
+    progress: Progress = no_progress,
+) -> Iterator[Finding]:
+    """Every broken rule of a ZS file, in file order; what concerns the file as a whole comes last.
+
+    `quick` leaves out everything that needs records: their order, keys against records, the SHA-256.
+    """
+    if isinstance(source, Tree):
+        yield checks.NOT_ZS.finding("a directory", span=Span(source.name, 0, 0))
+        return
+    head = read_head(source, limits)
+    for problem in head.problems:
+        yield Finding.from_error(problem)
+    for key in head.repeated_keys:
+        yield checks.METADATA_TWICE.finding(span=head.metadata_span, actual=key)
+    if head.blocks_offset is None:
+        return
+    header = head.header or Header(0, 0, 0, b"", b"", b"")
+    file = BlockFile(source, header, limits)
+    yield from _Walk(file, head.blocks_offset, known=head.header is not None, quick=quick).run(jobs, progress)
+
+
+class _Walk:
+    """One pass over the blocks."""
+
+    def __init__(self, file: BlockFile, start: int, *, known: bool, quick: bool) -> None:
+        self.file = file
+        self.start = self.end = start
+        self.known = known
+        self.quick = quick
+        self.references = References(file)
+        self.digest = sha256()
+        self.complete = True
+        self.data_whole = not quick and file.decoder is not None
+        self.index_whole = file.decoder is not None
+
+    def run(self, jobs: int, progress: Progress) -> Iterator[Finding]:
+        """All findings about blocks."""
+        file = self.file
+
+        def work(item: RawBlock | ExhumeError) -> Examined | ExhumeError:
+            return item if isinstance(item, ExhumeError) else examine(file, item, quick=self.quick)
+
+        for found in map_ordered(work, self._blocks(), jobs):
+            if isinstance(found, ExhumeError):
+                self.complete = False
+                yield Finding.from_error(found)
+            else:
+                yield from found.findings
+                yield from self._add(found)
+                self.end = found.offset + found.size
+                progress(self.end, file.source.size, "bytes")
+        if not self.known:
+            return
+        yield from self.references.finish(
+            self.end, complete=self.complete, judge_unreferenced=self.complete and self.index_whole
+        )
+        if self.complete and self.data_whole and self.digest.digest() != file.header.data_sha256:
+            yield checks.DATA_SHA256.finding(
+                span=file.source.span(40, 72), expected=file.header.data_sha256.hex(), actual=self.digest.hexdigest()
+            )
+
+    def _blocks(self) -> Iterator[RawBlock | ExhumeError]:
+        """The blocks, and where they stop making sense, the reason."""
+        try:
+            yield from self.file.walk(self.start)
+        except SourceError:
+            raise
+        except ExhumeError as error:
+            yield error
+
+    def _add(self, found: Examined) -> Iterator[Finding]:
+        references = self.references
+        yield from references.add_block(found.offset, found.size, found.level)
+        if found.level == 0:
+            if found.payload is None:
+                self.data_whole = False
+            else:
+                self.digest.update(found.payload)
+            if found.scan is None or found.payload is None or found.scan.records == 0:
+                yield from references.add_unread(found.offset)
+            else:
+                view = memoryview(found.payload)
+                first, last = view[slice(*found.scan.first)], view[slice(*found.scan.last)]
+                yield from references.add_data(found.offset, found.size, first, last)
+        elif found.entries is not None:
+            yield from references.add_index(found.offset, found.size, found.level, found.entries)
+        elif found.level < 64:
+            self.index_whole = False
+            yield from references.add_unread(found.offset)
