@@ -8,6 +8,8 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from exhume._pykernel import OVERLONG, OVERRUN, TRUNCATED, MalformedRecordsError, Scan
 
+VERSION = 1
+
 cdef extern from "Python.h":
     PyObject* PyBytes_FromStringAndSize(const char*, Py_ssize_t) except NULL
     int _PyBytes_Resize(PyObject**, Py_ssize_t) except -1

@@ -26,11 +26,13 @@ _implementation = _pykernel
 COMPILED = False
 if not TYPE_CHECKING and os.environ.get("EXHUME_PURE", "") in ("", "0"):
     try:
-        from exhume import _kernel as _implementation
+        from exhume import _kernel
     except ImportError:
         pass
     else:
-        COMPILED = True
+        # A module built from an older source lacks functions: the twin then stands in until `make kernel`.
+        COMPILED = getattr(_kernel, "VERSION", 0) == _pykernel.VERSION
+        _implementation = _kernel if COMPILED else _pykernel
 
 split_records = _implementation.split_records
 scan_records = _implementation.scan_records

@@ -46,6 +46,7 @@ class Run:
         self.verbose = verbose
         self.limits: Limits = DEFAULT_LIMITS.with_overrides(list(limit)) if limit else DEFAULT_LIMITS
         self.out = Output()
+        self.recognised: dict[str, str] = {}
 
     @property
     def machine(self) -> bool:
@@ -56,8 +57,9 @@ class Run:
         """Opens a target with the common options applied."""
         from exhume.engines.identify import open_archive
 
+        known = self.as_format or self.recognised.get(target)
         return open_archive(
-            target, format=self.as_format, limits=self.limits, offset=self.offset, length=self.length, **options
+            target, format=known, limits=self.limits, offset=self.offset, length=self.length, **options
         )
 
     def document(self, verb: str, body: Mapping[str, Any]) -> None:

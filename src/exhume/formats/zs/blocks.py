@@ -12,7 +12,7 @@ from exhume.codecs import decompress_prefix, lzma2_size
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
 from exhume.formats.zs import checks
 from exhume.formats.zs.layout import DECODERS, Header, RawBlock, ShortBlockError, parse_block
-from exhume.kernel import MalformedRecordsError
+from exhume.kernel import MalformedRecordsError, build_uleb128
 from exhume.limits import Limits
 from exhume.source import Source
 
@@ -206,8 +206,10 @@ class BlockFile:
         if error.reason == "overlong":
             return checks.INTEGER_FORM.error(span=span)
         rule = checks.RECORD_CUT if block.is_data else checks.ENTRY_CUT
-        actual = f"{payload_size - error.offset} bytes left"
-        return rule.error(span=span, expected=f"{error.length} bytes" if error.length >= 0 else None, actual=actual)
+        if error.length < 0:
+            return rule.error(span=span, expected="a whole length", actual=f"{payload_size - error.offset} bytes")
+        left = payload_size - error.offset - len(build_uleb128(error.length))
+        return rule.error(span=span, expected=f"{error.length} bytes", actual=f"{left} bytes")
 
 
 T = TypeVar("T")

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from exhume.formats.zs.reader import ZsReader
 
 _START = click.Option(
-    ["--start"], type=BYTES, metavar="BYTES", help="First record to print (escapes such as \\t, \\xff)."
+    ["--start", "start_record"], type=BYTES, metavar="BYTES", help="First record (escapes such as \\t and \\xff)."
 )
-_STOP = click.Option(["--stop"], type=BYTES, metavar="BYTES", help="Record to stop before.")
+_STOP = click.Option(["--stop", "stop_record"], type=BYTES, metavar="BYTES", help="Record to stop before.")
 _PREFIX = click.Option(["--prefix"], type=BYTES, metavar="BYTES", help="Only records that start with this.")
 _TERMINATOR = click.Option(
     ["--terminator"], type=BYTES, metavar="BYTES", help="What follows each record (default: \\n)."
@@ -40,7 +40,7 @@ def cat(run: Run, archive: ZsReader, names: tuple[str, ...], options: dict[str, 
     """Prints records: all, or those in range; with `--json`/`--ndjson` each with its place in the file."""
     if names:
         raise click.UsageError("records of a ZS file have no names: choose them with --start, --stop or --prefix")
-    bounds = {name: options.get(name) for name in ("start", "stop", "prefix")}
+    bounds = {"start": options["start_record"], "stop": options["stop_record"], "prefix": options["prefix"]}
     _print(run, archive, bounds, options)
     return None
 

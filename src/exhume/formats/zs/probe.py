@@ -20,9 +20,10 @@ def probe(source: Source | Tree) -> Identification | None:
         header_size = PREAMBLE.unpack_from(head)[1]
         _, _, file_size, _, codec, metadata_size = FIXED_HEADER.unpack_from(head, PREAMBLE.size)
         if header_size + ENVELOPE_SIZE <= source.size and metadata_size + FIXED_HEADER.size <= header_size:
-            confidence = 1.0
+            confidence = 0.99
             evidence.append("a header that fits the file")
         if file_size == source.size:
+            confidence = 1.0 if confidence > 0.95 and head[:8] == MAGIC else confidence
             evidence.append("the file length that the header states")
         evidence.append(f"codec {codec.rstrip(bytes(1)).decode('latin-1')!r}")
     return Identification("zs", confidence, source.span(0, source.size), tuple(evidence))
