@@ -1,0 +1,343 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+import collections
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class ArkRbuf(KaitaiStruct):
+    """rbuf is the serialisation of the Ark robotics framework. Everything is
+    little-endian and packed. Which fields an object has is not on the wire: a
+    schema registry (JSON) says so, found in the manifest of the log.
+    
+    Read as a file, this schema shows what is known of any object without its
+    registry: the header byte, and the bytes that hold fields and groups. The
+    types below are what the other Ark schemas are made of.
+    
+    .. seealso::
+       On-Disk Format - https://ark.tbdrobotics.com/docs/overviews/logging/format/
+    """
+    SEQ_FIELDS = ["header"]
+    def __init__(self, _io, _parent=None, _root=None):
+        super(ArkRbuf, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._debug = collections.defaultdict(dict)
+
+    def _read(self):
+        self._debug['header']['start'] = self._io.pos()
+        self.header = ArkRbuf.ObjectHeader(self._io, self, self._root)
+        self.header._read()
+        self._debug['header']['end'] = self._io.pos()
+
+
+    def _fetch_instances(self):
+        pass
+        self.header._fetch_instances()
+        _ = self.body
+        if hasattr(self, '_m_body'):
+            pass
+
+
+    class ByteBuffer(KaitaiStruct):
+        """Counted bytes."""
+        SEQ_FIELDS = ["len_value", "value"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ArkRbuf.ByteBuffer, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['len_value']['start'] = self._io.pos()
+            self.len_value = self._io.read_u4le()
+            self._debug['len_value']['end'] = self._io.pos()
+            if not self.len_value <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_value, self._io, u"/types/byte_buffer/seq/0")
+            self._debug['value']['start'] = self._io.pos()
+            self.value = self._io.read_bytes(self.len_value)
+            self._debug['value']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    class Group(KaitaiStruct):
+        """A group whose number the schema does not know; readers skip it."""
+        SEQ_FIELDS = ["header", "body"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ArkRbuf.Group, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['header']['start'] = self._io.pos()
+            self.header = ArkRbuf.GroupHeader(self._io, self, self._root)
+            self.header._read()
+            self._debug['header']['end'] = self._io.pos()
+            self._debug['body']['start'] = self._io.pos()
+            self.body = self._io.read_bytes(self.header.len_body)
+            self._debug['body']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+            self.header._fetch_instances()
+
+
+    class GroupHeader(KaitaiStruct):
+        """Opens a group of fields that was added to a schema after its first
+        version. Its fields follow directly, without an object header.
+        """
+        SEQ_FIELDS = ["magic", "reserved", "has_more", "reserved1", "number", "len_body"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ArkRbuf.GroupHeader, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['magic']['start'] = self._io.pos()
+            self.magic = self._io.read_bits_int_be(4)
+            self._debug['magic']['end'] = self._io.pos()
+            if not self.magic == 14:
+                raise kaitaistruct.ValidationNotEqualError(14, self.magic, self._io, u"/types/group_header/seq/0")
+            self._debug['reserved']['start'] = self._io.pos()
+            self.reserved = self._io.read_bits_int_be(1) != 0
+            self._debug['reserved']['end'] = self._io.pos()
+            self._debug['has_more']['start'] = self._io.pos()
+            self.has_more = self._io.read_bits_int_be(1) != 0
+            self._debug['has_more']['end'] = self._io.pos()
+            self._debug['reserved1']['start'] = self._io.pos()
+            self.reserved1 = self._io.read_bits_int_be(2)
+            self._debug['reserved1']['end'] = self._io.pos()
+            self._debug['number']['start'] = self._io.pos()
+            self.number = self._io.read_u1()
+            self._debug['number']['end'] = self._io.pos()
+            self._debug['len_body']['start'] = self._io.pos()
+            self.len_body = self._io.read_u4le()
+            self._debug['len_body']['end'] = self._io.pos()
+            if not self.len_body <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_body, self._io, u"/types/group_header/seq/5")
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    class Groups(KaitaiStruct):
+        """The groups of an object, in the order of its schema."""
+        SEQ_FIELDS = ["groups"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ArkRbuf.Groups, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['groups']['start'] = self._io.pos()
+            self._debug['groups']['arr'] = []
+            self.groups = []
+            i = 0
+            while True:
+                self._debug['groups']['arr'].append({'start': self._io.pos()})
+                _t_groups = ArkRbuf.Group(self._io, self, self._root)
+                try:
+                    _t_groups._read()
+                finally:
+                    _ = _t_groups
+                    self.groups.append(_)
+                self._debug['groups']['arr'][len(self.groups) - 1]['end'] = self._io.pos()
+                if (not (_.header.has_more)):
+                    break
+                i += 1
+            self._debug['groups']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.groups)):
+                pass
+                self.groups[i]._fetch_instances()
+
+
+
+    class Guid(KaitaiStruct):
+        """A GUID as two integers: the first eight bytes of its text form reversed,
+        then the last eight bytes reversed. 00112233-4455-6677-8899-aabbccddeeff
+        is stored as 77 66 55 44 33 22 11 00 ff ee dd cc bb aa 99 88.
+        """
+        SEQ_FIELDS = ["high", "low"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ArkRbuf.Guid, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['high']['start'] = self._io.pos()
+            self.high = self._io.read_u8le()
+            self._debug['high']['end'] = self._io.pos()
+            self._debug['low']['start'] = self._io.pos()
+            self.low = self._io.read_u8le()
+            self._debug['low']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    class ObjectHeader(KaitaiStruct):
+        """Opens every object but those of `final` schemas. 0xd1: no groups; 0xd5:
+        at least one group follows the fields. The state is per object.
+        """
+        SEQ_FIELDS = ["magic", "reserved", "has_groups", "version"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ArkRbuf.ObjectHeader, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['magic']['start'] = self._io.pos()
+            self.magic = self._io.read_bits_int_be(4)
+            self._debug['magic']['end'] = self._io.pos()
+            if not self.magic == 13:
+                raise kaitaistruct.ValidationNotEqualError(13, self.magic, self._io, u"/types/object_header/seq/0")
+            self._debug['reserved']['start'] = self._io.pos()
+            self.reserved = self._io.read_bits_int_be(1) != 0
+            self._debug['reserved']['end'] = self._io.pos()
+            self._debug['has_groups']['start'] = self._io.pos()
+            self.has_groups = self._io.read_bits_int_be(1) != 0
+            self._debug['has_groups']['end'] = self._io.pos()
+            self._debug['version']['start'] = self._io.pos()
+            self.version = self._io.read_bits_int_be(2)
+            self._debug['version']['end'] = self._io.pos()
+            if not self.version == 1:
+                raise kaitaistruct.ValidationNotEqualError(1, self.version, self._io, u"/types/object_header/seq/3")
+
+
+        def _fetch_instances(self):
+            pass
+
+        @property
+        def groups_follow(self):
+            """A group follows the fields, said by either bit."""
+            if hasattr(self, '_m_groups_follow'):
+                return self._m_groups_follow
+
+            self._m_groups_follow =  ((self.has_groups) or (self.reserved)) 
+            return getattr(self, '_m_groups_follow', None)
+
+
+    class OptionalTime(KaitaiStruct):
+        """A time that may be absent."""
+        SEQ_FIELDS = ["is_present", "value"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ArkRbuf.OptionalTime, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['is_present']['start'] = self._io.pos()
+            self.is_present = self._io.read_u1()
+            self._debug['is_present']['end'] = self._io.pos()
+            if self.is_present != 0:
+                pass
+                self._debug['value']['start'] = self._io.pos()
+                self.value = self._io.read_u8le()
+                self._debug['value']['end'] = self._io.pos()
+
+
+
+        def _fetch_instances(self):
+            pass
+            if self.is_present != 0:
+                pass
+
+
+
+    class StringList(KaitaiStruct):
+        """An arraylist of strings."""
+        SEQ_FIELDS = ["num_items", "items"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ArkRbuf.StringList, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['num_items']['start'] = self._io.pos()
+            self.num_items = self._io.read_u4le()
+            self._debug['num_items']['end'] = self._io.pos()
+            if not self.num_items <= (self._io.size() - self._io.pos()) // 4:
+                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) // 4, self.num_items, self._io, u"/types/string_list/seq/0")
+            self._debug['items']['start'] = self._io.pos()
+            self._debug['items']['arr'] = []
+            self.items = []
+            for i in range(self.num_items):
+                self._debug['items']['arr'].append({'start': self._io.pos()})
+                _t_items = ArkRbuf.Text(self._io, self, self._root)
+                try:
+                    _t_items._read()
+                finally:
+                    self.items.append(_t_items)
+                self._debug['items']['arr'][i]['end'] = self._io.pos()
+
+            self._debug['items']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.items)):
+                pass
+                self.items[i]._fetch_instances()
+
+
+
+    class Text(KaitaiStruct):
+        """A string, counted in bytes, without a terminator."""
+        SEQ_FIELDS = ["len_value", "value"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ArkRbuf.Text, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['len_value']['start'] = self._io.pos()
+            self.len_value = self._io.read_u4le()
+            self._debug['len_value']['end'] = self._io.pos()
+            if not self.len_value <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_value, self._io, u"/types/text/seq/0")
+            self._debug['value']['start'] = self._io.pos()
+            self.value = (self._io.read_bytes(self.len_value)).decode(u"UTF-8")
+            self._debug['value']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    @property
+    def body(self):
+        """Fields in the order of the schema, then the groups."""
+        if hasattr(self, '_m_body'):
+            return self._m_body
+
+        _pos = self._io.pos()
+        self._io.seek(1)
+        self._debug['_m_body']['start'] = self._io.pos()
+        self._m_body = self._io.read_bytes(self._io.size() - 1)
+        self._debug['_m_body']['end'] = self._io.pos()
+        self._io.seek(_pos)
+        return getattr(self, '_m_body', None)
+
+

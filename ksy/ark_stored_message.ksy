@@ -1,0 +1,49 @@
+meta:
+  id: ark_stored_message
+  title: Ark log message, as stored in a compressed column
+  application: Ark robotics framework
+  tags:
+    - compression
+    - robotics
+  license: CC0-1.0
+  ks-version: '0.11'
+  endian: le
+doc: |
+  One message of a column whose compression type is not "none": the output of
+  the codec, then a footer of 6 bytes. Messages of uncompressed columns have
+  no footer. Parse with a window that holds exactly the bytes that the index
+  entry names.
+doc-ref: https://pypi.org/project/lqs-client/ footer handling of the LogQS client
+instances:
+  payload:
+    pos: 0
+    size: _io.size - 6
+    doc: Output of the codec; lz4 is one raw block, zstd one standard frame.
+  footer:
+    pos: _io.size - 6
+    type: footer
+types:
+  footer:
+    seq:
+      - id: len_message
+        type: u4
+        doc: Bytes of the message before compression.
+      - id: codec
+        type: u1
+        enum: codec
+      - id: magic
+        type: u1
+        doc: Always 0xf0.
+enums:
+  codec:
+    0:
+      id: none
+      doc: Stored as it is; only the footer was added.
+    1:
+      id: lz4
+      doc: Raw lz4 block, without a frame and without its size.
+    2: zstd
+    3: bz2
+    4:
+      id: lzma
+      doc: The .xz or .lzma container that liblzma recognises by itself.

@@ -1,0 +1,237 @@
+"""Acceptance filters: what a section of a manifest lets the sections after it show.
+
+Spec: ark_log.txt, Manifest File Format ("each section parsed after this one has this query applied to it").
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from exhume.errors import QueryError, Span, shorten
+from exhume.findings import Finding
+from exhume.formats.ark import assumptions
+from exhume.formats.ark.checks import FILTER_PATTERN, FILTER_UNKNOWN, PATTERN_COST
+
+KNOWN_FIELDS: Final = frozenset({"minimum_time", "maximum_time", "message_allow_list", "message_deny_list"})
+MAX_PATTERN: Final = 4096
+MAX_NAME: Final = 1024
+"""Names longer than this are compared, not matched."""
+MAX_REPEATS: Final = 4
+TIME_MAX: Final = (1 << 64) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """One acceptance filter; times are nanoseconds, both ends inclusive."""
+
+    minimum_ns: int | None = None
+    maximum_ns: int | None = None
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    unknown: Mapping[str, Any] = field(default_factory=dict)
+    """Fields that are set and not understood."""
+    raw: bytes = b""
+    """Its bytes when no schema fits."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it hides nothing (as far as it is understood)."""
+        return self.minimum_ns is None and self.maximum_ns is None and not self.allow and not self.deny
+
+    @property
+    def is_understood(self) -> bool:
+        """Whether every field that is set has a known meaning."""
+        return not self.unknown and not self.raw
+
+    @classmethod
+    def from_value(cls, value: Mapping[str, Any]) -> Filter:
+        """A filter from the decoded `Query` object."""
+        unknown = {name: item for name, item in value.items() if name not in KNOWN_FIELDS and item not in _EMPTY}
+        low, high = value.get("minimum_time"), value.get("maximum_time")
+        allow, deny = value.get("message_allow_list") or [], value.get("message_deny_list") or []
+        lists = all(isinstance(each, list) and all(isinstance(name, str) for name in each) for each in (allow, deny))
+        times = all(each is None or isinstance(each, int) for each in (low, high))
+        if not lists or not times:
+            return cls(unknown=dict(value))
+        return cls(low, high, tuple(allow), tuple(deny), unknown)
+
+    def to_value(self) -> dict[str, Any]:
+        """The `Query` object for the writer's own schema."""
+        return {
+            "minimum_time": self.minimum_ns,
+            "maximum_time": self.maximum_ns,
+            "message_allow_list": list(self.allow),
+            "message_deny_list": list(self.deny),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form used in listings."""
+        return {
+            "minimum_ns": self.minimum_ns,
+            "maximum_ns": self.maximum_ns,
+            "allow": list(self.allow),
+            "deny": list(self.deny),
+            "understood": self.is_understood,
+        }
+
+
+_EMPTY: Final[tuple[Any, ...]] = (None, 0, "", b"", False, [], {})
+
+ACCEPT_ALL: Final = Filter()
+
+
+class Acceptance:
+    """The AND of the filters of all sections in front of one."""
+
+    def __init__(self, filters: Iterable[Filter] = ()) -> None:
+        self.filters = tuple(each for each in filters if not each.is_open or not each.is_understood)
+        lows = [each.minimum_ns for each in self.filters if each.minimum_ns is not None]
+        step = 0 if assumptions.MAXIMUM_TIME_INCLUSIVE else 1
+        highs = [each.maximum_ns - step for each in self.filters if each.maximum_ns is not None]
+        self.minimum_ns = max(lows, default=0)
+        self.maximum_ns = min(highs, default=TIME_MAX)
+        self._lists = [
+            (_matcher(each.allow) if each.allow else None, _matcher(each.deny) if each.deny else None)
+            for each in self.filters
+        ]
+        self._known: dict[str, bool] = {}
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing is hidden."""
+        return not self.filters
+
+    def check(self, span: Span) -> None:
+        """Raises the error of rule ARK-421 when a filter is not understood: what may be shown is unknown."""
+        for each in self.filters:
+            if not each.is_understood:
+                raise FILTER_UNKNOWN.error(span=span, actual=shorten(dict(each.unknown) or each.raw))
+
+    def accepts_name(self, name: str) -> bool:
+        """Whether a channel may be shown at all."""
+        known = self._known.get(name)
+        if known is None:
+            known = self._known[name] = all(
+                (allow is None or allow(name)) and not (deny is not None and deny(name)) for allow, deny in self._lists
+            )
+        return known
+
+
+def _matcher(entries: Sequence[str]) -> Callable[[str], bool]:
+    names = frozenset(entries)
+    patterns = []
+    for entry in entries:
+        pattern = compile_pattern(entry)
+        if pattern is not None:
+            patterns.append(pattern.fullmatch if assumptions.PATTERNS_MATCH_WHOLE_NAMES else pattern.search)
+
+    def matches(name: str) -> bool:
+        return name in names or (len(name) <= MAX_NAME and any(match(name) for match in patterns))
+
+    return matches
+
+
+def compile_pattern(text: str) -> re.Pattern[str] | None:
+    """A filter's entry as a regular expression; None when it is not one (it still works as a name).
+
+    Raises the error of rule ARK-503 for patterns whose matching time is not bounded by a small power of the length:
+    they come from a file, and the engine has no time limit.
+    """
+    if not any(c in text for c in ".^$*+?{}[]\\|()"):
+        return None
+    if len(text) > MAX_PATTERN:
+        raise PATTERN_COST.error(expected=f"at most {MAX_PATTERN} characters", actual=len(text))
+    try:
+        pattern = re.compile(text)
+        repeats = _repeats(_parse_pattern(text))
+    except (re.error, OverflowError, RecursionError):
+        return None
+    if repeats > MAX_REPEATS:
+        raise PATTERN_COST.error(actual=text)
+    return pattern
+
+
+def check_pattern(text: str, span: Span) -> Finding | None:
+    """The finding for an entry that is neither a plain name nor a usable regular expression."""
+    if not any(c in text for c in ".^$*+?{}[]\\|()"):
+        return None
+    try:
+        re.compile(text)
+    except (re.error, OverflowError, RecursionError) as error:
+        return FILTER_PATTERN.finding(span=span, actual=f"{shorten(text)} ({shorten(error)})")
+    return None
+
+
+def _parse_pattern(text: str) -> Any:
+    from re import _parser  # type: ignore[attr-defined]  # noqa: PLC2701 - the only way to look at a pattern
+
+    return _parser.parse(text)
+
+
+def _repeats(pattern: Any) -> int:
+    """Unbounded repetitions that can work on the same text; nested ones count as too many, and so do references."""
+    total = 0
+    for operation, argument in pattern:
+        name = str(operation)
+        if name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+            _, most, inner = argument
+            within = _repeats(inner)
+            branching = any(str(each) in ("BRANCH", "GROUPREF", "GROUPREF_EXISTS") for each in _operations(inner))
+            if int(most) > 16:
+                total += 1 if not within and not branching else MAX_REPEATS + 1
+            elif int(most) > 1:
+                total += within * int(most)
+            else:
+                total += within
+        elif name == "SUBPATTERN":
+            total += _repeats(argument[3])
+        elif name == "ATOMIC_GROUP":
+            total += _repeats(argument)
+        elif name == "BRANCH":
+            total += max((_repeats(each) for each in argument[1]), default=0)
+        elif name in ("ASSERT", "ASSERT_NOT"):
+            total += _repeats(argument[1])
+        elif name.startswith("GROUPREF"):
+            total += MAX_REPEATS + 1
+    return total
+
+
+def _operations(pattern: Any) -> Iterable[Any]:
+    for operation, argument in pattern:
+        yield operation
+        name = str(operation)
+        if name == "SUBPATTERN":
+            yield from _operations(argument[3])
+        elif name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"):
+            yield from _operations(argument[2])
+        elif name == "BRANCH":
+            for each in argument[1]:
+                yield from _operations(each)
+
+
+def topic_matcher(topics: str | re.Pattern[str] | Iterable[str | re.Pattern[str]] | None) -> Callable[[str], bool]:
+    """A predicate on channel names for what a caller asks for.
+
+    Each topic is a name, a glob (`/nav/*`), a compiled regular expression (whole name), or a text `re:EXPRESSION`.
+    None selects everything.  Raises `QueryError` for an expression that does not compile.
+    """
+    if topics is None:
+        return lambda name: True
+    given = [topics] if isinstance(topics, (str, re.Pattern)) else list(topics)
+    names = {each for each in given if isinstance(each, str)}
+    matchers: list[Callable[[str], Any]] = []
+    for each in given:
+        if isinstance(each, re.Pattern):
+            matchers.append(each.fullmatch)
+        elif each.startswith("re:"):
+            try:
+                matchers.append(re.compile(each[3:]).fullmatch)
+            except re.error as error:
+                raise QueryError(f"not a regular expression: {error}", query=each, column=error.pos) from error
+        elif any(c in each for c in "*?["):
+            matchers.append(re.compile(fnmatch.translate(each)).match)
+    return lambda name: name in names or any(match(name) for match in matchers)

@@ -1,0 +1,97 @@
+"""Values of fields that are not on the wire: those of groups that an older writer did not know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from exhume.formats.ark import assumptions
+from exhume.formats.ark.rbuf.guid import NIL
+
+if TYPE_CHECKING:
+    from exhume.formats.ark.rbuf.registry import Field, Registry
+
+Make = Callable[[], Any]
+
+COST_CAP = 1 << 40
+"""Costs stop growing here: arrays of arrays can ask for any number."""
+
+
+class Defaults:
+    """Default values by field: zero, empty, absent.
+
+    A type that contains itself has no finite default; where it meets itself, the default is None.  Each default comes
+    with its cost in elements, which the caller checks before making it: a schema can ask for an array of 2^32.
+    """
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._objects: dict[str, tuple[Make, int]] = {}
+
+    def filler(self, fields: tuple[Field, ...]) -> tuple[Callable[[dict[str, Any]], None], int]:
+        """A function that adds the defaults of `fields` to a value, and its cost."""
+        makers = []
+        cost = 0
+        for each in fields:
+            if each.removed or each.constant:
+                continue
+            make, price = self.maker(each)
+            makers.append((each.name, make))
+            cost += price
+        plan = tuple(makers)
+
+        def fill(out: dict[str, Any]) -> None:
+            for name, make in plan:
+                out[name] = make()
+
+        return fill, cost
+
+    def maker(self, each: Field) -> tuple[Make, int]:
+        """A function that makes the default of one field, and its cost."""
+        if each.optional:
+            return _none, 1
+        if each.packed_timespec:
+            return _constant(bytes(assumptions.PACKED_TIMESPEC_SIZE)), 1
+        match each.type:
+            case "string":
+                return str, 1
+            case "byte_buffer":
+                return bytes, 1
+            case "guid":
+                return _constant(NIL), 1
+            case "bool":
+                return _constant(False), 1
+            case "float" | "double":
+                return _constant(0.0), 1
+            case "arraylist":
+                return list, 1
+            case "dictionary":
+                return (dict if each.key is not None and each.key.type == "string" else list), 1
+            case "variant":
+                return _none, 1
+            case "array":
+                assert each.value is not None
+                make, price = self.maker(each.value)
+                count = each.array_size
+                return (lambda: [make() for _ in range(count)]), min(COST_CAP, 1 + count * price)
+            case "object":
+                return self._object(each.object_type or "")
+        return int, 1
+
+    def _object(self, name: str) -> tuple[Make, int]:
+        found = self._objects.get(name)
+        if found is None:
+            schema = self._registry.schema(name)
+            self._objects[name] = (_none, 1)  # what the type is to itself while it is looked at
+            plan = [(f.name, *self.maker(f)) for f in schema.visible_fields()]
+            cost = min(COST_CAP, 8 + sum(price for _, _, price in plan))
+            found = self._objects[name] = (lambda: {key: make() for key, make, _ in plan}), cost
+        return found
+
+
+def _none() -> None:
+    return None
+
+
+def _constant(value: Any) -> Make:
+    return lambda: value

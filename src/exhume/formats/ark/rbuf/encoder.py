@@ -1,0 +1,405 @@
+"""Values to bytes, driven by a registry: the inverse of the decoder, for the same plain values.
+
+Every group that the schema declares is written, in declaration order.  Removed fields are written empty.
+
+Spec: rbuf wire format.
+"""
+
+from __future__ import annotations
+
+import operator
+import struct
+import uuid
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from exhume.errors import WriterError, shorten
+from exhume.formats.ark import assumptions
+from exhume.formats.ark.rbuf.decoder import GROUP_LAST, GROUPS_BIT, HEADER, HEADER_WITH_GROUPS
+from exhume.formats.ark.rbuf.defaults import COST_CAP, Defaults
+from exhume.formats.ark.rbuf.guid import guid_bytes
+from exhume.formats.ark.rbuf.registry import FIXED, Field, Schema
+
+if TYPE_CHECKING:
+    from exhume.formats.ark.rbuf.registry import Registry
+
+_U32 = struct.Struct("<I").pack
+_VARIANT = struct.Struct("<BI").pack
+MAX_COUNT = 0xFFFF_FFFF
+
+Write = Callable[[bytearray, Any], None]
+Part = Callable[[bytearray, Mapping[str, Any]], None]
+
+
+class EncodeFailure(Exception):  # noqa: N818 - internal, always turned into WriterError
+    """What a field cannot hold; the path grows while the stack unwinds."""
+
+    def __init__(self, what: str, expected: Any = None, actual: Any = None) -> None:
+        super().__init__(what)
+        self.expected, self.actual = expected, actual
+        self.path: list[str] = []
+
+
+class Encoder:
+    """Encodes values of one type.  Thread-safe; get it from `Registry.encoder`."""
+
+    def __init__(self, registry: Registry, name: str) -> None:
+        self.registry = registry
+        self.type = name
+        try:
+            self._write = _Compiler(registry).object_writer(name)
+        except RecursionError:
+            raise WriterError("types nest too deeply", field_path=name) from None
+
+    def encode(self, value: Mapping[str, Any]) -> bytes:
+        """The bytes of one object, header included (unless its schema is `final`).
+
+        Raises `WriterError`, with the path of the field, for a value that its type cannot hold, a missing field and a
+        field that the schema does not have.
+        """
+        out = bytearray()
+        try:
+            self._write(out, value)
+        except EncodeFailure as failure:
+            path = self.type
+            for part in reversed(failure.path):
+                path += part if part.startswith("[") else f".{part}"
+            raise WriterError(str(failure), field_path=path, expected=failure.expected, actual=failure.actual) from None
+        except RecursionError:
+            raise WriterError("the value nests too deeply", field_path=self.type) from None
+        return bytes(out)
+
+    __call__ = encode
+
+
+class _Compiler:
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._objects: dict[str, Write] = {}
+        self._defaults = Defaults(registry)
+
+    def object_writer(self, name: str) -> Write:
+        name = name.removeprefix("::")
+        found = self._objects.get(name)
+        if found is not None:
+            return found
+        schema = self._registry.schema(name)
+        table = self._objects
+
+        def recursive(out: bytearray, value: Any) -> None:
+            table[name](out, value)
+
+        table[name] = recursive
+        try:
+            table[name] = self._object(schema)
+        except BaseException:
+            del table[name]
+            raise
+        return table[name]
+
+    def _object(self, schema: Schema) -> Write:
+        known = frozenset(f.name for f in schema.visible_fields())
+        parts = self._parts(schema.fields)
+        groups = () if schema.final else tuple((g.identifier, self._parts(g.fields)) for g in schema.groups)
+        head = b"" if schema.final else bytes([HEADER_WITH_GROUPS if groups else HEADER])
+        name = schema.name
+
+        def write(out: bytearray, value: Any) -> None:
+            if not isinstance(value, Mapping):
+                raise EncodeFailure("not an object", f"the fields of {name}", shorten(value))
+            if len(value) > len(known) or not known.issuperset(value):
+                unknown = next(key for key in value if key not in known)
+                raise EncodeFailure("the schema has no such field", None, shorten(unknown))
+            out += head
+            for part in parts:
+                part(out, value)
+            for position, (number, group_parts) in enumerate(groups):
+                more = GROUPS_BIT if position + 1 < len(groups) else 0
+                out += bytes((GROUP_LAST | more, number, 0, 0, 0, 0))
+                body = len(out)
+                for part in group_parts:
+                    part(out, value)
+                out[body - 4 : body] = _count(len(out) - body, "a group")
+
+        return write
+
+    def _parts(self, fields: tuple[Field, ...]) -> tuple[Part, ...]:
+        parts: list[Part] = []
+        run: list[Field] = []
+        for each in fields:
+            if each.constant:
+                continue
+            if each.removed:
+                if run:
+                    parts.append(self._fixed_part(run))
+                    run = []
+                parts.append(self._removed_part(each))
+            elif not each.optional and not each.packed_timespec and (each.type in FIXED or each.type == "enum"):
+                run.append(each)
+            else:
+                if run:
+                    parts.append(self._fixed_part(run))
+                    run = []
+                parts.append(self._variable_part(each))
+        if run:
+            parts.append(self._fixed_part(run))
+        return tuple(parts)
+
+    def _fixed_part(self, run: list[Field]) -> Part:
+        letters = [self._letter(f) for f in run]
+        pack = struct.Struct("<" + "".join(letters)).pack
+        names = tuple(f.name for f in run)
+        single = [(name, _number(letter)) for name, letter in zip(names, letters, strict=True)]
+        getter = operator.itemgetter(*names)
+        booleans = tuple(f.name for f in run if f.type == "bool")
+        if len(names) == 1:
+            name, write = single[0]
+
+            def one(out: bytearray, value: Mapping[str, Any]) -> None:
+                if name not in value:
+                    raise _missing(name)
+                try:
+                    write(out, value[name])
+                except EncodeFailure as failure:
+                    failure.path.append(name)
+                    raise
+
+            return one
+
+        def many(out: bytearray, value: Mapping[str, Any]) -> None:
+            try:
+                for name in booleans:
+                    if not isinstance(value[name], (bool, int)):
+                        raise struct.error
+                out += pack(*getter(value))
+            except (KeyError, struct.error, OverflowError, TypeError):
+                # The slow way, to find the field that is to blame.
+                for name, write in single:
+                    if name not in value:
+                        raise _missing(name) from None
+                    try:
+                        write(out, value[name])
+                    except EncodeFailure as failure:
+                        failure.path.append(name)
+                        raise failure from None
+
+        return many
+
+    def _letter(self, each: Field) -> str:
+        if each.type == "enum":
+            return FIXED[self._registry.enum(each.object_type or "").enum_class]
+        return FIXED[each.type]
+
+    def _removed_part(self, each: Field) -> Part:
+        if each.optional:
+            return lambda out, value: out.append(0)
+        write = self.value_writer(each)
+        make, cost = self._defaults.maker(each)
+        if cost >= COST_CAP:
+            raise WriterError("a removed field cannot be written: its default is too large", field_path=each.name)
+        if each.type == "variant":
+            if not each.variants:
+                empty = _VARIANT(0, 0)
+            else:
+                scratch = bytearray()
+                write(scratch, {"index": each.variants[0][0], "value": self._default_object(each.variants[0][1])})
+                empty = bytes(scratch)
+            return lambda out, value: out.extend(empty)
+        return lambda out, value: write(out, make())
+
+    def _default_object(self, name: str) -> Any:
+        make, _ = self._defaults.maker(Field("", "object", object_type=name))
+        return make()
+
+    def _variable_part(self, each: Field) -> Part:
+        write = self.value_writer(each)
+        name = each.name
+
+        def part(out: bytearray, value: Mapping[str, Any]) -> None:
+            if name not in value:
+                raise _missing(name)
+            try:
+                write(out, value[name])
+            except EncodeFailure as failure:
+                failure.path.append(name)
+                raise
+
+        return part
+
+    def value_writer(self, each: Field) -> Write:
+        """The writer of one value, optional flag included."""
+        inner = self._plain_writer(each)
+        if not each.optional:
+            return inner
+
+        def write(out: bytearray, value: Any) -> None:
+            if value is None:
+                out.append(0)
+            else:
+                out.append(1)
+                inner(out, value)
+
+        return write
+
+    def _plain_writer(self, each: Field) -> Write:
+        if each.packed_timespec:
+            return _write_timespec
+        match each.type:
+            case "string":
+                return _write_string
+            case "byte_buffer":
+                return _write_bytes
+            case "guid":
+                return _write_guid
+            case "object":
+                return self.object_writer(each.object_type or "")
+            case "variant":
+                return self._variant_writer(each)
+            case "arraylist" | "array":
+                return self._list_writer(each)
+            case "dictionary":
+                return self._dictionary_writer(each)
+        return _number(self._letter(each))
+
+    def _list_writer(self, each: Field) -> Write:
+        element = each.value
+        assert element is not None
+        write = self.value_writer(element)
+        counted, size = each.type == "arraylist", each.array_size
+        plain = (
+            not element.optional and not element.packed_timespec and (element.type in FIXED or element.type == "enum")
+        )
+        letter = self._letter(element) if plain and element.type != "bool" else None
+
+        def write_list(out: bytearray, value: Any) -> None:
+            if isinstance(value, (str, bytes, Mapping)) or not hasattr(value, "__len__"):
+                raise EncodeFailure("not a list", each.type, shorten(value))
+            count = len(value)
+            if counted:
+                out += _count(count, "a list")
+            elif count != size:
+                raise EncodeFailure("wrong number of elements", size, count)
+            if letter is not None and count > 2:
+                try:
+                    out += struct.pack(f"<{count}{letter}", *value)
+                except (struct.error, OverflowError, TypeError):
+                    pass  # the loop below finds the element that is to blame
+                else:
+                    return
+            for position, item in enumerate(value):
+                try:
+                    write(out, item)
+                except EncodeFailure as failure:
+                    failure.path.append(f"[{position}]")
+                    raise
+
+        return write_list
+
+    def _dictionary_writer(self, each: Field) -> Write:
+        assert each.key is not None
+        assert each.value is not None
+        write_key, write_value = self.value_writer(each.key), self.value_writer(each.value)
+
+        def write(out: bytearray, value: Any) -> None:
+            if isinstance(value, Mapping):
+                pairs: Any = value.items()
+            elif isinstance(value, (list, tuple)):
+                pairs = value
+            else:
+                raise EncodeFailure("not a dictionary", "a mapping or a list of pairs", shorten(value))
+            out += _count(len(pairs), "a dictionary")
+            for position, pair in enumerate(pairs):
+                if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+                    raise EncodeFailure("not a pair", "[key, value]", shorten(pair))
+                try:
+                    write_key(out, pair[0])
+                    write_value(out, pair[1])
+                except EncodeFailure as failure:
+                    failure.path.append(f"[{position}]")
+                    raise
+
+        return write
+
+    def _variant_writer(self, each: Field) -> Write:
+        writers = {index: self.object_writer(name) for index, name in each.variants}
+        by_name = {name: index for index, name in reversed(each.variants)}
+
+        def write(out: bytearray, value: Any) -> None:
+            if not isinstance(value, Mapping):
+                raise EncodeFailure("not a variant", '{"index", "value"}', shorten(value))
+            index = value.get("index")
+            if index is None:
+                index = by_name.get(str(value.get("type")).removeprefix("::"))
+            if not isinstance(index, int) or not 0 <= index <= 255:
+                raise EncodeFailure("a variant without index", f"one of {sorted(writers)}", shorten(index))
+            body = bytearray()
+            writer = writers.get(index)
+            if writer is not None:
+                writer(body, value.get("value"))
+            elif isinstance(value.get("raw"), (bytes, bytearray, memoryview)):
+                body += value["raw"]
+            else:
+                raise EncodeFailure("a variant of unknown index", f"one of {sorted(writers)}", index)
+            _count(len(body), "a variant")
+            out += _VARIANT(index, len(body)) + body
+
+        return write
+
+
+def _missing(name: str) -> EncodeFailure:
+    failure = EncodeFailure("a field is missing")
+    failure.path.append(name)
+    return failure
+
+
+def _count(count: int, what: str) -> bytes:
+    if count > MAX_COUNT:
+        raise EncodeFailure(f"{what} is too long", f"at most {MAX_COUNT}", count)
+    return _U32(count)
+
+
+def _number(letter: str) -> Write:
+    pack = struct.Struct("<" + letter).pack
+
+    def write(out: bytearray, value: Any) -> None:
+        if letter == "?" and not isinstance(value, (bool, int)):
+            raise EncodeFailure("not a boolean", None, shorten(value))
+        try:
+            out += pack(value)
+        except (struct.error, OverflowError, TypeError) as error:
+            raise EncodeFailure(f"a number that does not fit ({error})", None, shorten(value)) from None
+
+    return write
+
+
+def _write_string(out: bytearray, value: Any) -> None:
+    if not isinstance(value, str):
+        raise EncodeFailure("not a string", None, shorten(value))
+    try:
+        raw = value.encode()
+    except UnicodeEncodeError as error:
+        raise EncodeFailure("a string that is not Unicode text", None, error.reason) from None
+    out += _count(len(raw), "a string")
+    out += raw
+
+
+def _write_bytes(out: bytearray, value: Any) -> None:
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise EncodeFailure("not bytes", None, shorten(value))
+    out += _count(len(value), "a byte buffer")
+    out += value
+
+
+def _write_guid(out: bytearray, value: Any) -> None:
+    if not isinstance(value, (str, uuid.UUID)):
+        raise EncodeFailure("not a GUID", None, shorten(value))
+    try:
+        out += guid_bytes(value)
+    except ValueError:
+        raise EncodeFailure("not a GUID", None, shorten(value)) from None
+
+
+def _write_timespec(out: bytearray, value: Any) -> None:
+    if not isinstance(value, (bytes, bytearray)) or len(value) != assumptions.PACKED_TIMESPEC_SIZE:
+        raise EncodeFailure("not a packed time", f"{assumptions.PACKED_TIMESPEC_SIZE} bytes", shorten(value))
+    out += value

@@ -1,0 +1,40 @@
+"""GUIDs: 16 bytes on the wire, two reversed halves of the text form.
+
+Spec: rbuf wire format, guid.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+
+_TEXT = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
+
+NIL = "00000000-0000-0000-0000-000000000000"
+
+
+def guid_text(raw: bytes) -> str:
+    """The lower-case 8-4-4-4-12 text of 16 wire bytes."""
+    digits = (raw[7::-1] + raw[:7:-1]).hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+def guid_bytes(guid: str | uuid.UUID) -> bytes:
+    """The 16 wire bytes of a GUID's text (either case) or `uuid.UUID`.  Raises `ValueError` for other text."""
+    if isinstance(guid, uuid.UUID):
+        raw = guid.bytes
+    elif isinstance(guid, str) and len(guid) == 36 and _TEXT.fullmatch(guid):
+        raw = bytes.fromhex(guid.replace("-", ""))
+    else:
+        raise ValueError(f"not a GUID: {guid!r}")
+    return raw[7::-1] + raw[:7:-1]
+
+
+def is_guid(text: str) -> bool:
+    """Whether a text (a file name) is a GUID in its 8-4-4-4-12 form, either case."""
+    return _TEXT.fullmatch(text) is not None
+
+
+def new_guid() -> str:
+    """A random (version 4) GUID."""
+    return str(uuid.uuid4())

@@ -1,0 +1,464 @@
+"""The rbuf schema registry: which fields, groups, types and enumerations objects have.
+
+A registry is JSON text in every log: one for the manifest in its trailer, one per channel.  It is all that is needed to
+decode and encode values; `decoder` and `encoder` compile it once per type.
+
+Spec: rbuf schema registry (the JSON of the schema compiler, embedded in manifests).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from exhume.errors import shorten
+from exhume.formats.ark.checks import REGISTRY_TEXT, REGISTRY_TYPE
+
+if TYPE_CHECKING:
+    from exhume.formats.ark.rbuf.decoder import Decoder
+    from exhume.formats.ark.rbuf.encoder import Encoder
+
+INTEGERS: Final = {
+    "uint8": "B",
+    "uint16": "H",
+    "uint32": "I",
+    "uint64": "Q",
+    "int8": "b",
+    "int16": "h",
+    "int32": "i",
+    "int64": "q",
+}
+"""Integer types and their `struct` letters; also what an enumeration can be stored as."""
+
+FIXED: Final = {
+    **INTEGERS,
+    "float": "f",
+    "double": "d",
+    "bool": "?",
+    "duration": "q",
+    "steady_time_point": "Q",
+    "system_time_point": "Q",
+}
+"""Types of fixed width and their `struct` letters; everything is little-endian and packed."""
+
+OTHER_TYPES: Final = frozenset(
+    {"string", "guid", "byte_buffer", "enum", "object", "variant", "array", "arraylist", "dictionary"}
+)
+
+MAX_TYPE_DEPTH: Final = 32
+"""Containers inside containers within one field."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field, or the element type of a container (then without a name)."""
+
+    name: str
+    type: str
+    object_type: str | None = None
+    array_size: int = 0
+    key: Field | None = None
+    value: Field | None = None
+    variants: tuple[tuple[int, str], ...] = ()
+    optional: bool = False
+    removed: bool = False
+    constant: bool = False
+    constant_value: str | None = None
+    packed_timespec: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """The registry's JSON form."""
+        out: dict[str, Any] = {"name": self.name} if self.name else {}
+        out["type"] = self.type
+        if self.object_type is not None:
+            out["object_type"] = self.object_type
+        if self.type == "array":
+            out["array_size"] = self.array_size
+        if self.key is not None:
+            out["ctr_key_type"] = self.key.to_json()
+        if self.value is not None:
+            out["ctr_value_type"] = self.value.to_json()
+        if self.variants:
+            out["variant_types"] = [[index, name] for index, name in self.variants]
+        flags = ("optional", "removed", "constant", "packed_timespec")
+        attributes = {flag: True for flag in flags if getattr(self, flag)}
+        if attributes:
+            out["attributes"] = attributes
+        if self.constant_value is not None:
+            out["constant_value"] = self.constant_value
+        return out
+
+    def constant_literal(self) -> Any:
+        """The value of a constant field: its text as number, boolean or quoted string, else the text itself."""
+        text = (self.constant_value or "").strip()
+        try:
+            return json.loads(text, parse_constant=lambda name: name)
+        except (ValueError, RecursionError):
+            return text[1:-1] if len(text) > 1 and text[0] == text[-1] == "'" else text
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Fields that were added to a schema after its first version."""
+
+    identifier: int
+    fields: tuple[Field, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """One object type; `name` is qualified (`ns::Name`)."""
+
+    name: str
+    fields: tuple[Field, ...]
+    groups: tuple[Group, ...] = ()
+    final: bool = False
+    comments: str = ""
+
+    def all_fields(self) -> Iterator[Field]:
+        """The fields of the object and of its groups, in wire order."""
+        yield from self.fields
+        for group in self.groups:
+            yield from group.fields
+
+    def visible_fields(self) -> Iterator[Field]:
+        """Fields that a value has: neither removed nor constant."""
+        return (f for f in self.all_fields() if not f.removed and not f.constant)
+
+    def constants(self) -> dict[str, Any]:
+        """Constant fields and their values (they are not on the wire)."""
+        return {f.name: f.constant_literal() for f in self.all_fields() if f.constant}
+
+    def to_json(self) -> dict[str, Any]:
+        """The registry's JSON form."""
+        namespace, name = _split_name(self.name)
+        out: dict[str, Any] = {"name": name}
+        if namespace:
+            out["object_namespace"] = namespace
+        out["fields"] = [f.to_json() for f in self.fields]
+        out["groups"] = [{"identifier": g.identifier, "fields": [f.to_json() for f in g.fields]} for g in self.groups]
+        if self.final:
+            out["attributes"] = {"final": True}
+        if self.comments:
+            out["comments"] = self.comments
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class EnumType:
+    """An enumeration; values stay integers, `values` gives their names."""
+
+    name: str
+    enum_class: str
+    bitmask: bool = False
+    values: Mapping[str, int] = field(default_factory=dict)
+
+    def label(self, value: int) -> str | None:
+        """The name of a value, or names joined with ` | ` for a bitmask; None when there is none."""
+        for name, number in self.values.items():
+            if number == value:
+                return name
+        if not self.bitmask or value <= 0:
+            return None
+        names = []
+        rest = value
+        for name, number in self.values.items():
+            if number > 0 and rest & number == number:
+                names.append(name)
+                rest &= ~number
+        return " | ".join(names) if names and not rest else None
+
+    def to_json(self) -> dict[str, Any]:
+        """The registry's JSON form."""
+        namespace, name = _split_name(self.name)
+        out: dict[str, Any] = {"name": name}
+        if namespace:
+            out["object_namespace"] = namespace
+        return out | {
+            "enum_class": self.enum_class,
+            "enum_type": "bitmask" if self.bitmask else "value",
+            "values": dict(self.values),
+        }
+
+
+class Registry:
+    """Schemas and enumerations by qualified name."""
+
+    def __init__(self, schemas: Mapping[str, Schema], enums: Mapping[str, EnumType], text: str | None = None) -> None:
+        self.schemas = dict(schemas)
+        self.enums = dict(enums)
+        self._text = text
+        self._decoders: dict[str, Decoder] = {}
+        self._encoders: dict[str, Encoder] = {}
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Registry:
+        """Parses registry JSON; unknown keys are ignored.
+
+        Raises the error of rule ARK-410 for text that is not JSON or not a registry.
+        """
+        if isinstance(text, bytes):
+            try:
+                text = text.decode()
+            except UnicodeDecodeError as error:
+                raise REGISTRY_TEXT.error("not UTF-8", actual=error.reason) from error
+        try:
+            document = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise REGISTRY_TEXT.error("not JSON", actual=shorten(error)) from error
+        try:
+            return _parse_registry(document, text)
+        except _Refused as error:
+            raise REGISTRY_TEXT.error(str(error), field_path=error.path or None) from None
+        except RecursionError as error:
+            raise REGISTRY_TEXT.error("nested too deeply") from error
+
+    def to_json(self) -> str:
+        """The JSON text: the one that was parsed, unchanged, or a compact rendering."""
+        if self._text is None:
+            document = {
+                "schemas": [schema.to_json() for schema in self.schemas.values()],
+                "enums": [enum.to_json() for enum in self.enums.values()],
+            }
+            self._text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
+        return self._text
+
+    def schema(self, name: str) -> Schema:
+        """The schema of that name (a leading `::` is accepted); rule ARK-411 when there is none."""
+        found = self.schemas.get(name.removeprefix("::"))
+        if found is None:
+            raise REGISTRY_TYPE.error(expected=f"one of {len(self.schemas)} schemas", actual=name)
+        return found
+
+    def enum(self, name: str) -> EnumType:
+        """The enumeration of that name; rule ARK-411 when there is none."""
+        found = self.enums.get(name.removeprefix("::"))
+        if found is None:
+            raise REGISTRY_TYPE.error(expected=f"one of {len(self.enums)} enumerations", actual=name)
+        return found
+
+    def decoder(self, name: str) -> Decoder:
+        """Bytes to values for one type, compiled when first asked for."""
+        name = name.removeprefix("::")
+        found = self._decoders.get(name)
+        if found is None:
+            from exhume.formats.ark.rbuf.decoder import Decoder
+
+            found = self._decoders[name] = Decoder(self, name)
+        return found
+
+    def encoder(self, name: str) -> Encoder:
+        """Values to bytes for one type, compiled when first asked for."""
+        name = name.removeprefix("::")
+        found = self._encoders.get(name)
+        if found is None:
+            from exhume.formats.ark.rbuf.encoder import Encoder
+
+            found = self._encoders[name] = Encoder(self, name)
+        return found
+
+    def closure(self, name: str) -> Registry:
+        """The part of the registry that one type needs: what a channel declaration embeds."""
+        schemas: dict[str, Schema] = {}
+        enums: dict[str, EnumType] = {}
+        waiting = [name.removeprefix("::")]
+        while waiting:
+            current = waiting.pop()
+            if current in schemas:
+                continue
+            schemas[current] = self.schema(current)
+            for each in schemas[current].all_fields():
+                for used in _walk(each):
+                    if used.type == "enum" and used.object_type is not None:
+                        enums[used.object_type] = self.enum(used.object_type)
+                    elif used.type == "object" and used.object_type is not None:
+                        waiting.append(used.object_type)
+                    waiting.extend(variant for _, variant in used.variants)
+        order = {known: position for position, known in enumerate(self.schemas)}
+        return Registry({known: schemas[known] for known in sorted(schemas, key=order.__getitem__)}, enums)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Registry) and self.schemas == other.schemas and self.enums == other.enums
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Registry {len(self.schemas)} schemas, {len(self.enums)} enumerations>"
+
+
+def _walk(each: Field) -> Iterator[Field]:
+    yield each
+    for inner in (each.key, each.value):
+        if inner is not None:
+            yield from _walk(inner)
+
+
+def _split_name(name: str) -> tuple[str, str]:
+    namespace, _, bare = name.rpartition("::")
+    return namespace, bare
+
+
+class _Refused(Exception):  # noqa: N818 - internal, always turned into ARK-410
+    """What is wrong, and where in the registry; `from_json` turns it into ARK-410."""
+
+    def __init__(self, what: str, path: str = "") -> None:
+        super().__init__(what)
+        self.path = path
+
+
+def _need(condition: bool, what: str, path: str) -> None:
+    if not condition:
+        raise _Refused(what, path)
+
+
+def _parse_registry(document: Any, text: str) -> Registry:
+    _need(isinstance(document, dict), "not an object", "")
+    schemas: dict[str, Schema] = {}
+    enums: dict[str, EnumType] = {}
+    for position, raw in enumerate(_list(document, "schemas", "")):
+        schema = _parse_schema(raw, f"schemas[{position}]")
+        _need(schemas.setdefault(schema.name, schema) == schema, "two schemas of one name", f"schemas[{position}]")
+    for position, raw in enumerate(_list(document, "enums", "")):
+        enum = _parse_enum(raw, f"enums[{position}]")
+        _need(enums.setdefault(enum.name, enum) == enum, "two enumerations of one name", f"enums[{position}]")
+    return Registry(schemas, enums, text)
+
+
+def _list(raw: dict[str, Any], key: str, path: str) -> list[Any]:
+    value = raw.get(key)
+    if value is None:
+        return []
+    _need(isinstance(value, list), f"{key} is not a list", path)
+    return list(value)
+
+
+def _qualified(raw: Any, path: str) -> str:
+    _need(isinstance(raw, dict), "not an object", path)
+    name, namespace = raw.get("name"), raw.get("object_namespace") or ""
+    _need(isinstance(name, str) and bool(name) and isinstance(namespace, str), "no usable name", path)
+    return f"{namespace}::{name}".removeprefix("::").removeprefix("::")
+
+
+def _attributes(raw: dict[str, Any], path: str) -> dict[str, Any]:
+    found = raw.get("attributes")
+    if found is None:
+        return {}
+    if isinstance(found, list):
+        return {name: True for name in found if isinstance(name, str)}
+    _need(isinstance(found, dict), "attributes is not an object", path)
+    return dict(found)
+
+
+def _parse_schema(raw: Any, path: str) -> Schema:
+    name = _qualified(raw, path)
+    path = f"{path} ({shorten(name, 60)})"
+    fields = tuple(
+        _parse_field(each, f"{path}.fields[{i}]", 0, named=True) for i, each in enumerate(_list(raw, "fields", path))
+    )
+    groups = []
+    for position, each in enumerate(_list(raw, "groups", path)):
+        where = f"{path}.groups[{position}]"
+        _need(isinstance(each, dict), "not an object", where)
+        number = each.get("identifier")
+        _need(_is_int(number) and 0 <= number <= 255, "group identifier is not a number from 0 to 255", where)
+        inner = tuple(
+            _parse_field(one, f"{where}.fields[{i}]", 0, named=True)
+            for i, one in enumerate(_list(each, "fields", where))
+        )
+        groups.append(Group(int(number), inner))
+    _need(len({group.identifier for group in groups}) == len(groups), "two groups of one number", path)
+    comments = raw.get("comments")
+    schema = Schema(
+        name,
+        fields,
+        tuple(groups),
+        bool(_attributes(raw, path).get("final")),
+        comments if isinstance(comments, str) else "",
+    )
+    names = [each.name for each in schema.visible_fields()]
+    _need(len(set(names)) == len(names), "two fields of one name", path)
+    return schema
+
+
+def _parse_field(raw: Any, path: str, depth: int, *, named: bool) -> Field:
+    _need(isinstance(raw, dict), "not an object", path)
+    _need(depth <= MAX_TYPE_DEPTH, "containers nest too deeply", path)
+    name, type_ = raw.get("name"), raw.get("type")
+    if named:
+        _need(isinstance(name, str) and bool(name), "a field without a name", path)
+    _need(isinstance(type_, str) and (type_ in FIXED or type_ in OTHER_TYPES), f"unknown type {shorten(type_)}", path)
+    attributes = _attributes(raw, path)
+    constant = bool(attributes.get("constant"))
+    object_type = raw.get("object_type")
+    if type_ in ("object", "enum"):
+        _need(isinstance(object_type, str) and bool(object_type), f"{type_} without object_type", path)
+        object_type = object_type.removeprefix("::")
+    else:
+        object_type = None
+    size = raw.get("array_size", 0)
+    key: Field | None = None
+    value: Field | None = None
+    if type_ == "array":
+        _need(_is_int(size) and 0 <= size < 1 << 32, "array without a usable array_size", path)
+    if type_ in ("array", "arraylist", "dictionary"):
+        value = _parse_field(raw.get("ctr_value_type"), f"{path}.ctr_value_type", depth + 1, named=False)
+    if type_ == "dictionary":
+        key = _parse_field(raw.get("ctr_key_type"), f"{path}.ctr_key_type", depth + 1, named=False)
+    text = raw.get("constant_value")
+    return Field(
+        name=name if isinstance(name, str) else "",
+        type=str(type_),
+        object_type=object_type,
+        array_size=int(size) if type_ == "array" else 0,
+        key=key,
+        value=value,
+        variants=_parse_variants(raw, path) if type_ == "variant" else (),
+        optional=bool(attributes.get("optional")),
+        removed=bool(attributes.get("removed")),
+        constant=constant,
+        constant_value=text if isinstance(text, str) else None if text is None else json.dumps(text),
+        packed_timespec=bool(attributes.get("packed_timespec")),
+    )
+
+
+def _parse_variants(raw: dict[str, Any], path: str) -> tuple[tuple[int, str], ...]:
+    found = []
+    for each in _list(raw, "variant_types", path):
+        _need(isinstance(each, list) and len(each) == 2, "variant_types holds no pairs", path)
+        index, name = each
+        _need(_is_int(index) and 0 <= index <= 255 and isinstance(name, str), "a variant without index and type", path)
+        found.append((int(index), name.removeprefix("::")))
+    _need(len({index for index, _ in found}) == len(found), "two variants of one index", path)
+    return tuple(found)
+
+
+def _parse_enum(raw: Any, path: str) -> EnumType:
+    name = _qualified(raw, path)
+    enum_class = raw.get("enum_class")
+    _need(isinstance(enum_class, str) and enum_class in INTEGERS, "enumeration without an integer enum_class", path)
+    values = raw.get("values") or {}
+    _need(isinstance(values, dict) and all(_is_int(v) for v in values.values()), "values are not integers", path)
+    return EnumType(name, enum_class, raw.get("enum_type") == "bitmask", dict(values))
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def load_registry(registry: Registry | str | bytes | Mapping[str, Any]) -> Registry:
+    """A registry from what callers have: a `Registry`, registry JSON, or IDL text (anything not starting with `{`)."""
+    if isinstance(registry, Registry):
+        return registry
+    if isinstance(registry, Mapping):
+        return Registry.from_json(json.dumps(registry))
+    text = registry.decode() if isinstance(registry, bytes) else registry
+    if text.lstrip().startswith("{"):
+        return Registry.from_json(text)
+    from exhume.formats.ark.rbuf.idl import parse_idl
+
+    return parse_idl(text)
+
+
+__all__ = ["FIXED", "INTEGERS", "EnumType", "Field", "Group", "Registry", "Schema", "load_registry"]
