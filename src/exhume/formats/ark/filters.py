@@ -167,7 +167,7 @@ def check_pattern(text: str, span: Span) -> Finding | None:
 
 
 def _parse_pattern(text: str) -> Any:
-    from re import _parser  # type: ignore[attr-defined]  # noqa: PLC2701 - the only way to look at a pattern
+    from re import _parser  # type: ignore[attr-defined]
 
     return _parser.parse(text)
 
@@ -213,11 +213,15 @@ def _operations(pattern: Any) -> Iterable[Any]:
                 yield from _operations(each)
 
 
+_LOOKS_LIKE_EXPRESSION = re.compile(r"\.[*+?]|[\\()|^$]|\]\+")
+
+
 def topic_matcher(topics: str | re.Pattern[str] | Iterable[str | re.Pattern[str]] | None) -> Callable[[str], bool]:
     """A predicate on channel names for what a caller asks for.
 
-    Each topic is a name, a glob (`/nav/*`), a compiled regular expression (whole name), or a text `re:EXPRESSION`.
-    None selects everything.  Raises `QueryError` for an expression that does not compile.
+    Each topic is a name, a glob (`/nav/*`), a regular expression for the whole name (compiled, or a text that is
+    unmistakably one: `/nav/.*`, `/(a|b)`), or a text `re:EXPRESSION`.  None selects everything.  Raises `QueryError`
+    for an expression that does not compile.
     """
     if topics is None:
         return lambda name: True
@@ -232,6 +236,12 @@ def topic_matcher(topics: str | re.Pattern[str] | Iterable[str | re.Pattern[str]
                 matchers.append(re.compile(each[3:]).fullmatch)
             except re.error as error:
                 raise QueryError(f"not a regular expression: {error}", query=each, column=error.pos) from error
-        elif any(c in each for c in "*?["):
-            matchers.append(re.compile(fnmatch.translate(each)).match)
+        else:
+            if any(c in each for c in "*?["):
+                matchers.append(re.compile(fnmatch.translate(each)).match)
+            if _LOOKS_LIKE_EXPRESSION.search(each):
+                try:
+                    matchers.append(re.compile(each).fullmatch)
+                except re.error:
+                    continue  # then it is a name with strange characters, or a glob
     return lambda name: name in names or any(match(name) for match in matchers)

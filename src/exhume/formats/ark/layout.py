@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+from exhume_ksy.ark_serializable_file import ArkSerializableFile
+from exhume_ksy.ark_split import ArkSplit
+from exhume_ksy.ark_stored_message import ArkStoredMessage
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.ark.checks import (
@@ -23,9 +26,6 @@ from exhume.formats.ark.checks import (
 from exhume.formats.ark.rbuf.guid import guid_bytes, guid_text
 from exhume.formats.ark.rbuf.registry import Registry
 from exhume.kaitai import parse
-from exhume_ksy.ark_serializable_file import ArkSerializableFile
-from exhume_ksy.ark_split import ArkSplit
-from exhume_ksy.ark_stored_message import ArkStoredMessage
 
 INDEX_DTYPE: Final = np.dtype([("time", "<u8"), ("offset", "<u4"), ("size", "<u4"), ("object", "u1"), ("flags", "u1")])
 """`SplitIndexEntry`: packed, 18 bytes.  Spec: ark_log.txt, Split File Format."""

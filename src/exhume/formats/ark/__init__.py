@@ -1,0 +1,23 @@
+"""Ark logs: manifest and split files of TBD Robotics' Ark framework, and rbuf, their serialisation."""
+
+from __future__ import annotations
+
+from exhume.registry import Format, Signature
+
+FORMAT = Format(
+    id="ark",
+    title="Ark robotics log",
+    package=__name__,
+    container="directory",
+    content="records",
+    signatures=(
+        Signature(b"\xd1\x01\x00", 0, "split header: object without groups, format version 1"),
+        Signature(bytes.fromhex("b648f0e8fce9eb531fea4c6b29ab81bc"), 0, "magic at the end of a manifest's trailer"),
+    ),
+    codecs=("none", "lz4", "zstd", "bz2", "lzma"),
+    verbs=("snippet", "repair"),
+    limitations=(
+        "No log written by Ark itself is public: layouts that rest on assumptions are listed in docs/formats/ark.md.",
+        "awlog (single-file web logs) is another format and not read.",
+    ),
+)

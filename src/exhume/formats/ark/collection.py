@@ -1,0 +1,114 @@
+"""A directory that holds several logs: they are listed and verified; one has to be named to be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from exhume.archive import Archive, Entry, Info, Progress, no_progress
+from exhume.errors import ExhumeError, Span
+from exhume.findings import Finding
+from exhume.formats.ark.checks import SEVERAL_LOGS
+from exhume.formats.ark.opening import open_in_tree
+from exhume.formats.ark.reader import ArkReader
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.sections import Section, SectionMap
+from exhume.source import Source, Tree
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryInfo(Info):
+    """The logs of a directory."""
+
+    logs: tuple[dict[str, Any], ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"logs": [dict(each) for each in self.logs]}
+
+
+class ArkDirectory(Archive):
+    """Several logs below one directory; `open(guid)` gives one."""
+
+    format = "ark"
+
+    def __init__(
+        self,
+        tree: Tree,
+        names: Sequence[str],
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        super().__init__(tree, limits=limits)
+        self._tree = tree
+        self.manifests = tuple(names)
+        self._options = dict(options or {})
+
+    def logs(self) -> Iterator[ArkReader]:
+        """Every log that can be opened, in the order of the manifests' names; the caller closes them."""
+        for name in self.manifests:
+            with suppress(ExhumeError):
+                yield open_in_tree(self._tree, name, limits=self.limits, **self._options)
+
+    def messages(self, *args: Any, **options: Any) -> Iterator[Any]:
+        """Refused: which log?"""
+        raise SEVERAL_LOGS.error(
+            span=Span(self._tree.name, 0, 0),
+            actual=", ".join(PurePosixPath(name).name for name in self.manifests[:8]),
+        )
+
+    def info(self) -> DirectoryInfo:
+        rows: list[dict[str, Any]] = []
+        for name in self.manifests:
+            try:
+                log = open_in_tree(self._tree, name, limits=self.limits, **self._options)
+            except ExhumeError as error:
+                rows.append({"log": PurePosixPath(name).name, "manifest": name, "problem": error.message})
+                continue
+            info = log.info()
+            log.manifest_source.close() if log.manifest_source is not None else None
+            rows.append(
+                {
+                    "log": info.log_identifier,
+                    "manifest": name,
+                    "name": info.name,
+                    "common_identifier": info.common_identifier,
+                    "messages": info.count,
+                    "minimum_ns": info.minimum_ns,
+                    "maximum_ns": info.maximum_ns,
+                    "splits": info.split_count,
+                    "missing_splits": len(info.missing_splits),
+                }
+            )
+        return DirectoryInfo(tuple(rows))
+
+    def entries(self) -> Iterator[Entry]:
+        for row in self.info().logs:
+            yield Entry(kind="log", name=row["log"], details={k: v for k, v in row.items() if k != "log"})
+
+    def sections(self) -> SectionMap:
+        files: dict[str, tuple[Source, list[Section]]] = {}
+        for log in self.logs():
+            found = log.sections()
+            for name, source in found.sources.items():
+                files.setdefault(name, (source, [s for s in found if s.span.source == name and s.kind != "gap"]))
+        return SectionMap(files.values())
+
+    def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
+        from exhume.formats.ark.verify import unreferenced_splits, verify_log
+
+        used: set[str] = set()
+        for name in self.manifests:
+            try:
+                log = open_in_tree(self._tree, name, limits=self.limits, **self._options)
+                used |= {split.identifier for _, _, split in log.manifest.splits()}
+            except ExhumeError as error:
+                yield Finding.from_error(error)
+                continue
+            yield from verify_log(log, quick=quick, jobs=jobs, progress=progress, check_unreferenced=False)
+        roots = {PurePosixPath(name).parent.parent.as_posix() for name in self.manifests}
+        for folder in sorted(roots):
+            yield from unreferenced_splits(self._tree if folder == "." else self._tree.subtree(folder), used)

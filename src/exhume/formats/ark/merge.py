@@ -1,0 +1,151 @@
+"""Merging the indexes of many splits into one time order with bounded memory.
+
+Order: (time, section, column, split, position in the index), the same for every reader; reversed it is the exact
+mirror.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from exhume.formats.ark.splits import Array, Block
+
+
+@dataclass(eq=False)
+class Cursor:
+    """One split in a merge.
+
+    `rank` is its place in the order of splits, `bound` the earliest time it can have (in the direction of the merge),
+    `start` opens it and gives its blocks in the direction of the merge.
+    """
+
+    rank: int
+    bound: int
+    start: Callable[[], Iterator[Block]]
+    finish: Callable[[], None] = lambda: None
+    _blocks: Iterator[Block] | None = field(default=None, repr=False)
+    _block: Block | None = field(default=None, repr=False)
+    _following: Block | None = field(default=None, repr=False)
+    _keys: Array | None = field(default=None, repr=False)
+
+    def open(self, reverse: bool) -> bool:
+        """Loads the first block that has entries; False when there is none."""
+        self._blocks = self.start()
+        self._following = self._fetch()
+        return self.advance(reverse)
+
+    def _fetch(self) -> Block | None:
+        assert self._blocks is not None
+        for block in self._blocks:
+            if len(block):
+                return block
+        return None
+
+    def advance(self, reverse: bool) -> bool:
+        """Moves on to the next block; False at the end, where the split is closed."""
+        self._block = self._following
+        if self._block is None:
+            self.finish()
+            return False
+        self._following = self._fetch()
+        self._keys = ~self._block.time if reverse else self._block.time
+        return True
+
+    @property
+    def keys(self) -> Array:
+        """Sort keys of the entries at hand (times, or their complements)."""
+        assert self._keys is not None
+        return self._keys
+
+    @property
+    def has_more(self) -> bool:
+        """Whether entries follow the block at hand."""
+        return self._following is not None
+
+    def take(self, count: int) -> Block:
+        """Removes the first `count` entries of the block at hand."""
+        assert self._block is not None
+        taken = self._block.take(slice(0, count))
+        self._block = self._block.take(slice(count, None))
+        self._keys = self.keys[count:]
+        return taken
+
+    def close(self) -> None:
+        """Releases what the merge held open."""
+        if self._blocks is not None:
+            self.finish()
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Merged entries: those of `cursors[n]` are `blocks[n]`; `source` and `order` say how they interleave.
+
+    `order` sorts the concatenation of the blocks (None: already in order), `source` gives each merged entry's cursor.
+    """
+
+    cursors: tuple[Cursor, ...]
+    blocks: tuple[Block, ...]
+    order: Array | None
+
+    def __len__(self) -> int:
+        return sum(len(block) for block in self.blocks)
+
+
+def merge(cursors: Sequence[Cursor], *, reverse: bool = False) -> Iterator[Batch]:
+    """Batches of entries in time order.
+
+    A split is opened when the merge reaches its `bound`, so that memory holds one block of each split whose time range
+    covers the present.
+    """
+    sign = -1 if reverse else 1
+    waiting = sorted(cursors, key=lambda c: (c.bound, sign * c.rank))
+    waiting.reverse()
+    active: list[Cursor] = []
+    try:
+        while active or waiting:
+            head = min((int(c.keys[0]) for c in active), default=None)
+            while waiting and (head is None or waiting[-1].bound <= head):
+                cursor = waiting.pop()
+                if cursor.open(reverse):
+                    bisect.insort(active, cursor, key=lambda c: sign * c.rank)
+                    first = int(cursor.keys[0])
+                    head = first if head is None else min(head, first)
+            if not active:
+                break
+            yield _emit(active, waiting[-1] if waiting else None, sign)
+            active = [c for c in active if len(c.keys) or c.advance(reverse)]
+    finally:
+        for cursor in active:
+            cursor.close()
+
+
+def _emit(active: list[Cursor], following: Cursor | None, sign: int) -> Batch:
+    """Everything that can be given out: nothing still unread comes before it.
+
+    The limit is the last entry at hand of the split that runs out first (included), or the bound of the next split
+    (excluded).  Ties on time go by rank, which `active` is sorted by.
+    """
+    limits = [(int(c.keys[-1]), sign * c.rank, 1) for c in active if c.has_more]
+    if following is not None:
+        limits.append((following.bound, sign * following.rank, 0))
+    if not limits:
+        counts = [len(c.keys) for c in active]
+    else:
+        key, rank, included = min(limits)
+        counts = []
+        for c in active:
+            mine = sign * c.rank
+            through = mine < rank or (mine == rank and included)
+            side = "right" if through else "left"
+            counts.append(int(np.searchsorted(c.keys, np.uint64(key), side=side)))  # type: ignore[call-overload]
+    chosen = [(c, count) for c, count in zip(active, counts, strict=True) if count]
+    keys = [c.keys[:count] for c, count in chosen]
+    blocks = tuple(c.take(count) for c, count in chosen)
+    order = None
+    if len(keys) > 1:
+        order = np.argsort(np.concatenate(keys), kind="stable")
+    return Batch(tuple(c for c, _ in chosen), blocks, order)

@@ -1,0 +1,248 @@
+"""Messages: from stored bytes to what was logged, and on to values.
+
+Spec: compression footer; rbuf wire format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from exhume import codecs
+from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
+from exhume.findings import Finding
+from exhume.formats.ark import assumptions
+from exhume.formats.ark.checks import (
+    BARE_FRAME,
+    COLUMN_CODEC,
+    FOOTER_CODEC,
+    FOOTER_OTHER,
+    MESSAGE_REST,
+    MESSAGE_TRAILER,
+    NO_DECODE,
+)
+from exhume.formats.ark.layout import (
+    CODEC_NAMES,
+    CODEC_NUMBERS,
+    MESSAGE_FOOTER,
+    MESSAGE_FOOTER_MAGIC,
+    MESSAGE_FOOTER_SIZE,
+    TRAILER_MAGIC_BYTES,
+    parse_message_footer,
+    parse_serializable_file,
+)
+from exhume.formats.ark.rbuf.decoder import Decoder, Note
+from exhume.limits import Limits
+
+LZ4_FRAME_MAGIC: Final = b"\x04\x22\x4d\x18"
+_PAYLOAD_CODECS: Final = {0: "none", 1: "lz4", 2: "zstd-frame", 3: "bz2", 4: "lzma"}
+
+
+class ArkMessage(NamedTuple):
+    """One message: indexed time (ns of the log's steady clock), channel name, bytes, decoded value.
+
+    `value` is None when decoding was not asked for or the channel has no registry.  `latched` marks a replayed message
+    from before the start of the query.  `identifier` is the channel's GUID; `split`, `offset` and `stored_size` say
+    where the message came from.
+    """
+
+    time_ns: int
+    channel: str
+    data: bytes
+    value: dict[str, Any] | None
+    latched: bool
+    identifier: str
+    split: str
+    offset: int
+    stored_size: int
+
+
+def column_codec(compression: str) -> str:
+    """The codec name of a column's compression type; raises the error of rule ARK-406 for an unknown one."""
+    name = compression.strip().lower()
+    if name in ("none", "null") or (name == "" and assumptions.EMPTY_COMPRESSION_IS_NONE):
+        return "none"
+    if name not in CODEC_NUMBERS:
+        raise COLUMN_CODEC.error(expected=f"one of {', '.join(CODEC_NUMBERS)}", actual=compression)
+    return name
+
+
+class Decompressor:
+    """Stored bytes of one compressed column to messages.
+
+    Decoding goes by each message's own footer.  The fast path takes the usual codecs without building spans; what fails
+    there is gone through again with full checks.
+    """
+
+    def __init__(self, codec: str, limits: Limits) -> None:
+        self.codec = codec
+        self._limits = limits
+        self._number = CODEC_NUMBERS[codec]
+
+    def decode(self, stored: bytes, span: Callable[[], Span], findings: list[Finding] | None = None) -> bytes:
+        """The message held in `stored`.
+
+        Raises the errors of rules ARK-401, ARK-402, ARK-404 and `LimitExceededError`; appends ARK-403 and ARK-405 to
+        `findings`.
+        """
+        if len(stored) >= MESSAGE_FOOTER_SIZE and stored[-1] == MESSAGE_FOOTER_MAGIC:
+            size, number, _ = MESSAGE_FOOTER.unpack_from(stored, len(stored) - MESSAGE_FOOTER_SIZE)
+            if number == self._number or findings is None:
+                try:
+                    return self._payload(stored, size, number)
+                except (CodecError, LimitExceededError, KeyError):
+                    pass
+        return self._careful(stored, span(), findings)
+
+    def _payload(self, stored: bytes, size: int, number: int) -> bytes:
+        data = stored[:-MESSAGE_FOOTER_SIZE]
+        budget = self._limits.payload_budget(len(stored))
+        return codecs.decompress(_PAYLOAD_CODECS[number], data, max_size=budget, size=size)
+
+    def _careful(self, stored: bytes, span: Span, findings: list[Finding] | None) -> bytes:
+        try:
+            footer = parse_message_footer(stored, span)
+        except ExhumeError:
+            bare = self._bare_frame(stored, span, findings)
+            if bare is None:
+                raise
+            return bare
+        at = len(stored) - MESSAGE_FOOTER_SIZE
+        if footer.codec not in CODEC_NAMES:
+            raise FOOTER_CODEC.error(
+                span=span.sub(at + 4, at + 5), expected=f"0 to {max(CODEC_NAMES)}", actual=footer.codec
+            )
+        if footer.codec != self._number and findings is not None:
+            findings.append(
+                FOOTER_OTHER.finding(
+                    span=span.sub(at + 4, at + 5), expected=self.codec, actual=CODEC_NAMES[footer.codec]
+                )
+            )
+        try:
+            return self._payload(stored, footer.size, footer.codec)
+        except LimitExceededError as error:
+            error.span = span
+            raise
+        except CodecError as error:
+            raise NO_DECODE.error(error.message, span=span, expected=error.expected, actual=error.actual) from error
+
+    def _bare_frame(self, stored: bytes, span: Span, findings: list[Finding] | None) -> bytes | None:
+        """A message that is a zstd or lz4 frame without footer, as one would write it from the published text alone."""
+        if not assumptions.ACCEPT_BARE_FRAMES:
+            return None
+        budget = self._limits.payload_budget(len(stored))
+        try:
+            if stored.startswith(codecs.ZSTD_MAGIC):
+                data = codecs.decompress("zstd-frame", stored, max_size=budget)
+            elif stored.startswith(LZ4_FRAME_MAGIC):
+                data = _lz4_frame(stored, budget)
+            else:
+                return None
+        except CodecError:
+            return None
+        if findings is not None:
+            findings.append(BARE_FRAME.finding(span=span))
+        return data
+
+
+def _lz4_frame(stored: bytes, budget: int) -> bytes:
+    """One lz4 frame, block by block under the budget (the frame's own sizes are not trusted)."""
+    if len(stored) < 7 or stored[4] >> 6 != 1:
+        raise CodecError("lz4: not a frame")
+    flags = stored[4]
+    at = 6 + (8 if flags & 0x08 else 0) + (4 if flags & 0x01 else 0) + 1
+    block_size = 1 << (8 + 2 * ((stored[5] >> 4) & 7))
+    if not flags & 0x20:
+        raise CodecError("lz4: a frame with linked blocks")
+    out = bytearray()
+    while True:
+        if at + 4 > len(stored):
+            raise CodecError("lz4: the frame is cut short")
+        word = int.from_bytes(stored[at : at + 4], "little")
+        at += 4
+        if not word:
+            break
+        size = word & 0x7FFF_FFFF
+        if at + size > len(stored):
+            raise CodecError("lz4: the frame is cut short")
+        piece = stored[at : at + size]
+        out += piece if word >> 31 else _lz4_open_block(piece, block_size)
+        at += size + (4 if flags & 0x10 else 0)
+        if len(out) > budget:
+            raise LimitExceededError("lz4: the payload decompresses to more than is allowed", expected=budget)
+    if at + (4 if flags & 0x04 else 0) != len(stored):
+        raise CodecError("lz4: bytes after the end of the frame")
+    return bytes(out)
+
+
+def _lz4_open_block(block: bytes, most: int) -> bytes:
+    """An lz4 block of unknown decompressed size, at most `most` bytes: sequences of literals and copies."""
+    out = bytearray()
+    at, end = 0, len(block)
+
+    def extended(length: int, at: int) -> tuple[int, int]:
+        while True:
+            if at >= end:
+                raise CodecError("lz4: corrupt block")
+            byte = block[at]
+            at += 1
+            length += byte
+            if byte != 255:
+                return length, at
+
+    while at < end:
+        token = block[at]
+        at += 1
+        literals = token >> 4
+        if literals == 15:
+            literals, at = extended(literals, at)
+        if at + literals > end:
+            raise CodecError("lz4: corrupt block")
+        out += block[at : at + literals]
+        at += literals
+        if at >= end:
+            break
+        distance = int.from_bytes(block[at : at + 2], "little")
+        at += 2
+        length = token & 15
+        if length == 15:
+            length, at = extended(length, at)
+        length += 4
+        if not 0 < distance <= len(out) or len(out) + length > most:
+            raise CodecError("lz4: corrupt block")
+        start = len(out) - distance
+        if distance >= length:
+            out += out[start : start + length]
+        else:
+            pattern = bytes(out[start:])
+            out += (pattern * (length // distance + 1))[:length]
+    return bytes(out)
+
+
+def decode_value(
+    decoder: Decoder, data: bytes, span: Callable[[], Span], findings: list[Finding] | None = None
+) -> dict[str, Any]:
+    """The value of a message; raises the error of the broken rule with absolute offsets.
+
+    A message that carries a serializable-file trailer is read without it (rule ARK-414, a note).
+    """
+    if findings is None:
+        try:
+            return decoder.decode(data)
+        except ExhumeError:
+            pass
+    where = span()
+    notes: list[Note] = []
+    try:
+        value = decoder.decode(data, span=where, notes=notes)
+    except ExhumeError as error:
+        if error.code != MESSAGE_REST.code or not data.endswith(TRAILER_MAGIC_BYTES):
+            raise
+        file = parse_serializable_file(data, where)
+        notes.clear()
+        value = decoder.decode(file.content, span=where.sub(0, len(file.content)), notes=notes)
+        if findings is not None:
+            findings.append(MESSAGE_TRAILER.finding(span=where.sub(len(file.content), len(data))))
+    if findings is not None:
+        findings.extend(note.finding(where) for note in notes)
+    return value

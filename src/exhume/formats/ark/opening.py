@@ -1,0 +1,166 @@
+"""Finding the log in what was opened: a manifest file, a log root, a directory of logs, a lone split file."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
+
+from exhume.errors import ExhumeError, Span
+from exhume.formats.ark.checks import NOT_A_LOG, SEVERAL_LOGS
+from exhume.formats.ark.layout import HEADER_WINDOW, parse_split_header
+from exhume.formats.ark.manifest import (
+    Column,
+    LoadedManifest,
+    Manifest,
+    ManifestSection,
+    ObjectDeclaration,
+    Rung,
+    SplitDeclaration,
+    load_manifest,
+)
+from exhume.formats.ark.rbuf.guid import NIL, is_guid
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.source import Source, Tree
+
+if TYPE_CHECKING:
+    from exhume.archive import Archive
+    from exhume.formats.ark.reader import ArkReader
+
+PARTIAL_SUFFIX: Final = ".partial"
+"""What a writer calls a manifest until the log is closed."""
+
+
+def open_archive(
+    source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS, log: str | None = None, **options: Any
+) -> Archive:
+    """The `Archive` of what was opened.
+
+    A directory that holds several logs gives an `ArkDirectory`, unless `log` (GUID or the start of one) chooses.
+    `options`: `on_missing="skip"` reads past missing splits; `salvage=True` uses the last rung of the manifest ladder
+    even where a registry is embedded; `unfinished=True` takes a manifest that a writer did not close.  Raises the
+    errors of rules ARK-101, ARK-108, ARK-348 and those of the manifest.
+    """
+    if isinstance(source, Source):
+        return open_manifest(source, source, None, limits=limits, **options)
+    found = find_manifests(source, unfinished=bool(options.get("unfinished")))
+    if log is not None:
+        wanted = log.lower()
+        found = [name for name in found if PurePosixPath(name).name.lower().startswith(wanted)]
+    if not found:
+        detail = "no manifest of that GUID" if log is not None else ""
+        if log is None and find_manifests(source, unfinished=True):
+            detail = "only a manifest that its writer did not finish: run `exhume repair`"
+        raise NOT_A_LOG.error(detail, span=Span(source.name, 0, 0), actual=log)
+    if len(found) > 1:
+        if log is not None:
+            raise SEVERAL_LOGS.error(
+                span=Span(source.name, 0, 0), actual=", ".join(PurePosixPath(name).name for name in found[:8])
+            )
+        from exhume.formats.ark.collection import ArkDirectory
+
+        return ArkDirectory(source, found, limits=limits, options=options)
+    return open_in_tree(source, found[0], limits=limits, **options)
+
+
+def open_in_tree(tree: Tree, name: str, *, limits: Limits = DEFAULT_LIMITS, **options: Any) -> ArkReader:
+    """The log whose manifest is the file `name` (`…manifests/<guid>`) of a tree."""
+    path = PurePosixPath(name)
+    folder = path.parent.parent.as_posix()
+    root = tree if folder == "." else tree.subtree(folder)
+    return open_manifest(tree.source(name), tree, root, limits=limits, **options)
+
+
+def find_manifests(tree: Tree, *, unfinished: bool = False) -> list[str]:
+    """Manifest files of a log root, or of the log roots below a directory, by name."""
+    names = [name for name in tree.names("manifests") if _is_manifest(name, unfinished)]
+    if not names:
+        names = [
+            name
+            for name in tree.names()
+            if PurePosixPath(name).parent.name == "manifests" and _is_manifest(name, unfinished)
+        ]
+    return names
+
+
+def _is_manifest(name: str, unfinished: bool) -> bool:
+    last = PurePosixPath(name).name
+    return is_guid(last) or (unfinished and last.endswith(PARTIAL_SUFFIX) and is_guid(last[: -len(PARTIAL_SUFFIX)]))
+
+
+def open_manifest(
+    source: Source,
+    opened: Source | Tree,
+    root: Tree | None,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    salvage: bool = False,
+    unfinished: bool = False,
+    on_missing: Any = "error",
+) -> ArkReader:
+    """A reader for the manifest (or split) in `source`; `opened` is what the archive's `source` is to be."""
+    from exhume.formats.ark.reader import ArkReader
+
+    span = source.span(0, source.size)
+    if not source.size:
+        raise NOT_A_LOG.error("an empty file", span=span)
+    limits.check("structure_size", source.size if not is_split(source) else 0, span)
+    if is_split(source):
+        return open_lone_split(source, opened, limits=limits)
+    if root is None:
+        root = neighbours(source)
+    data = source.read_at(0, source.size)
+    if data[0] & 0xF0 != 0xD0:
+        raise NOT_A_LOG.error(span=source.span(0, 1), expected="an rbuf object header", actual=f"0x{data[0]:02x}")
+    try:
+        loaded = load_manifest(data, span)
+    except ExhumeError as error:
+        attached = _last_rung(data, span, root, error, asked=salvage)
+        if attached is None:
+            raise
+        loaded = attached
+    return ArkReader(opened, source, root, loaded, limits=limits, on_missing=on_missing)
+
+
+def _last_rung(data: bytes, span: Span, root: Tree | None, error: ExhumeError, *, asked: bool) -> LoadedManifest | None:
+    """The salvage scan: by itself only where no schema is embedded; a manifest that breaks its own is damaged."""
+    from exhume.formats.ark.attach import attach_splits, embeds_schema
+
+    if root is None or (embeds_schema(data) and not asked):
+        return None
+    return attach_splits(data, span, root, error)
+
+
+def neighbours(source: Source) -> Tree | None:
+    """The log root around a manifest file: two levels up, or the directory itself when it holds `splits/`."""
+    for levels in (2, 1):
+        tree = source.parent(levels)
+        if tree is not None and tree.names("splits"):
+            return tree
+    return source.parent(2)
+
+
+def is_split(source: Source) -> bool:
+    """Whether a file is a split: its header parses and its index starts inside the file."""
+    head = source.read_up_to(0, HEADER_WINDOW)
+    if head[:3] not in (b"\xd1\x01\0", b"\xd5\x01\0"):
+        return False
+    try:
+        header = parse_split_header(head, source.span(0, len(head)))
+    except ExhumeError:
+        return False
+    return header.index_offset >= header.size and bool(header.mappings or not header.item_count)
+
+
+def open_lone_split(source: Source, opened: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> ArkReader:
+    """A split file without a manifest: its messages as bytes, its channels called by their GUIDs."""
+    from exhume.formats.ark.reader import ArkReader
+
+    head = source.read_up_to(0, HEADER_WINDOW)
+    header = parse_split_header(head, source.span(0, len(head)))
+    objects = tuple(ObjectDeclaration(mapping.identifier, "", mapping.identifier) for mapping in header.mappings)
+    column = Column(header.identifier, "none", objects, (SplitDeclaration(header.identifier),))
+    manifest = Manifest(NIL, NIL, "", (ManifestSection((column,)),))
+    loaded = LoadedManifest(manifest, Rung.SPLIT)
+    reader = ArkReader(opened, None, None, loaded, limits=limits)
+    reader.single_split = source
+    return reader

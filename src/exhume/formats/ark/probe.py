@@ -1,0 +1,68 @@
+"""Is this an Ark log?  Manifests, log roots and split files are recognised."""
+
+from __future__ import annotations
+
+from pathlib import PurePath, PurePosixPath
+
+from exhume.errors import ExhumeError, Span
+from exhume.formats.ark import assumptions
+from exhume.formats.ark.layout import TRAILER_FOOTER_SIZE, TRAILER_MAGIC_BYTES
+from exhume.formats.ark.opening import PARTIAL_SUFFIX, find_manifests, is_split
+from exhume.formats.ark.rbuf.guid import is_guid
+from exhume.registry import Identification
+from exhume.source import Source, Tree
+
+PROBE_SIZE = 64 << 10
+"""Bytes of a manifest's tail that are searched for its type name when the trailer is not whole."""
+
+
+def probe(source: Source | Tree) -> Identification | None:
+    """How much a file or directory looks like an Ark log; a few small reads."""
+    return _probe_tree(source) if isinstance(source, Tree) else _probe_file(source)
+
+
+def _probe_tree(tree: Tree) -> Identification | None:
+    found = find_manifests(tree, unfinished=True)
+    if not found:
+        return None
+    span = Span(tree.name, 0, 0)
+    name = found[0]
+    with tree.source(name) as source:
+        inner = _probe_file(source)
+    evidence = [f"{len(found)} manifest(s) named by a GUID below {PurePosixPath(name).parent.as_posix()}/"]
+    if name.endswith(PARTIAL_SUFFIX):
+        evidence.append("its writer did not finish it")
+    confidence = 0.6
+    if inner is not None:
+        confidence = max(confidence, inner.confidence)
+        evidence += inner.evidence
+    return Identification("ark", confidence, span, tuple(evidence))
+
+
+def _probe_file(source: Source) -> Identification | None:
+    if source.size < 19:
+        return None
+    span = source.span(0, source.size)
+    first = source.read_at(0, 3)
+    if first[0] & 0xF0 != 0xD0 or first[0] & 0x03 != 0x01:
+        return None
+    try:
+        if is_split(source):
+            return Identification("ark", 0.9, span, ("a split header with a format version of 1",))
+    except ExhumeError:
+        return None
+    tail = source.read_at(max(0, source.size - PROBE_SIZE), min(source.size, PROBE_SIZE))
+    type_name = assumptions.MANIFEST_TYPE.encode()
+    if len(tail) >= TRAILER_FOOTER_SIZE and tail.endswith(TRAILER_MAGIC_BYTES):
+        if type_name in tail or source.size > PROBE_SIZE:
+            return Identification("ark", 0.98, span, ("an rbuf object with a trailer that calls it a log manifest",))
+        return Identification("ark", 0.6, span, ("an rbuf object with a serializable-file trailer",))
+    if type_name in tail:
+        return Identification("ark", 0.8, span, ("an rbuf object followed by the name of the manifest type",))
+    location = PurePath(source.location) if source.location else None
+    if location is not None and location.parent.name == "manifests" and is_guid(location.name.removesuffix(".partial")):
+        return Identification("ark", 0.7, span, ("an rbuf object named by a GUID in a directory `manifests`",))
+    head = source.read_at(0, min(source.size, PROBE_SIZE))
+    if b'{"schemas"' in head:
+        return Identification("ark", 0.6, span, ("an rbuf object that holds a schema registry",))
+    return None

@@ -1,0 +1,331 @@
+"""One pass over the messages of a log: merged index entries become messages, in portions of bounded size."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+
+from exhume.errors import ExhumeError, Span
+from exhume.findings import Finding
+from exhume.formats.ark.assumptions import LATCHED_REPLAY_BEHIND_FILTERS
+from exhume.formats.ark.filters import TIME_MAX, topic_matcher
+from exhume.formats.ark.merge import Batch, Cursor, merge
+from exhume.formats.ark.messages import ArkMessage, Decompressor, column_codec, decode_value
+from exhume.formats.ark.splits import Array, Block, Split, SplitFacts
+
+if TYPE_CHECKING:
+    from exhume.formats.ark.reader import ArkReader, Channel, SplitReference
+
+Topics = str | re.Pattern[str] | Iterable[str | re.Pattern[str]] | None
+OnError = Literal["raise", "skip"]
+
+BATCH_BYTES: Final = 8 << 20
+"""Stored bytes of messages held at once."""
+
+BATCH_MESSAGES: Final = 1 << 14
+
+
+class Query:
+    """One pass over the messages."""
+
+    def __init__(
+        self,
+        reader: ArkReader,
+        topics: Topics,
+        start_ns: int | None,
+        stop_ns: int | None,
+        decode: bool,
+        reverse: bool,
+        on_error: OnError,
+        findings: list[Finding] | None,
+    ) -> None:
+        self.reader = reader
+        self.wanted = topic_matcher(topics)
+        self.all_topics = topics is None
+        self.low = 0 if start_ns is None else max(0, start_ns)
+        self.high = TIME_MAX if stop_ns is None else stop_ns - 1
+        self.decode = decode
+        self.reverse = reverse
+        self.skip = on_error == "skip"
+        self.findings = findings
+
+    def run(self, references: Sequence[SplitReference]) -> Iterator[ArkMessage]:
+        """The messages of the time window, in order."""
+        cursors: list[Cursor] = []
+        for each in references:
+            low, high = max(self.low, each.acceptance.minimum_ns), min(self.high, each.acceptance.maximum_ns)
+            cursor = self._cursor(each, low, high)
+            if cursor is not None:
+                cursors.append(cursor)
+        for batch in merge(cursors, reverse=self.reverse):
+            yield from self._deliver(batch)
+
+    def accepts(self, reference: SplitReference, channel: Channel) -> bool:
+        return self.wanted(channel.name) and reference.acceptance.accepts_name(channel.name)
+
+    def _cursor(self, reference: SplitReference, low: int, high: int) -> Cursor | None:
+        if low > high or not any(self.accepts(reference, each) for each in reference.channels.values()):
+            return None
+        try:
+            facts = self.reader.facts(reference.identifier)
+        except ExhumeError as error:
+            if not self.skip:
+                raise
+            self.note(error)
+            return None
+        if not facts.count or facts.minimum_ns > high or facts.maximum_ns < low:
+            return None
+        bound = ~min(facts.maximum_ns, high) & TIME_MAX if self.reverse else max(facts.minimum_ns, low)
+        return SplitCursor.make(self, reference, facts, low, high, bound)
+
+    def note(self, error: ExhumeError) -> None:
+        if self.findings is not None:
+            self.findings.append(Finding.from_error(error))
+
+    def _deliver(self, batch: Batch) -> Iterator[ArkMessage]:
+        """Messages of a batch, in portions of bounded size."""
+        count = len(batch)
+        numbers = np.repeat(np.arange(len(batch.blocks)), [len(block) for block in batch.blocks])
+        within = np.concatenate([np.arange(len(block)) for block in batch.blocks])
+        sizes = np.concatenate([block.size for block in batch.blocks])
+        bad = np.concatenate([block.bad for block in batch.blocks])
+        if batch.order is not None:
+            numbers, within, sizes, bad = (each[batch.order] for each in (numbers, within, sizes, bad))
+        portions = np.cumsum(np.where(bad, 0, sizes)) // BATCH_BYTES
+        edges = np.flatnonzero(np.diff(portions)) + 1
+        start = 0
+        while start < count:
+            following = edges[np.searchsorted(edges, start, side="right") :]
+            stop = min(int(following[0]) if len(following) else count, start + BATCH_MESSAGES)
+            damage = np.flatnonzero(bad[start:stop])
+            if len(damage):
+                stop = start + int(damage[0])
+            if stop > start:
+                yield from self._portion(batch, numbers[start:stop], within[start:stop])
+            if len(damage):
+                self._damaged(batch, int(numbers[stop]), int(within[stop]))
+                stop += 1
+            start = stop
+
+    def _damaged(self, batch: Batch, number: int, within: int) -> None:
+        cursor = batch.cursors[number]
+        assert isinstance(cursor, SplitCursor)
+        block = batch.blocks[number]
+        entry = {"offset": block.offset[within], "size": block.size[within], "object": block.object[within]}
+        error = cursor.split.entry_error(entry, int(block.position[within]))
+        if not self.skip:
+            raise error
+        self.note(error)
+
+    def _portion(self, batch: Batch, numbers: Array, within: Array) -> Iterator[ArkMessage]:
+        first = int(numbers[0])
+        if len(batch.cursors) == 1 or not np.any(numbers != first):
+            cursor = batch.cursors[first]
+            assert isinstance(cursor, SplitCursor)
+            yield from cursor.messages(batch.blocks[first].take(within))
+            return
+        streams: dict[int, Iterator[ArkMessage]] = {}
+        for number in np.unique(numbers).tolist():
+            cursor = batch.cursors[number]
+            assert isinstance(cursor, SplitCursor)
+            streams[number] = cursor.messages(batch.blocks[number].take(within[numbers == number]), holes=True)
+        for number in numbers.tolist():
+            message = next(streams[number])
+            if message is not None:
+                yield message
+
+    def latched(self, references: Sequence[SplitReference]) -> Iterator[ArkMessage]:
+        """The last message before the window of every latched channel that is asked for, in time order."""
+        latest: dict[str, tuple[int, int, int, SplitReference, Block]] = {}
+        if self.low == 0:
+            return
+        for each in references:
+            mine = {c.identifier for c in each.channels.values() if c.latched and self.accepts(each, c)}
+            low = 0 if LATCHED_REPLAY_BEHIND_FILTERS else each.acceptance.minimum_ns
+            high = min(self.low - 1, each.acceptance.maximum_ns)
+            if not mine or low > high:
+                continue
+            try:
+                facts = self.reader.facts(each.identifier)
+            except ExhumeError as error:
+                if not self.skip:
+                    raise
+                self.note(error)
+                continue
+            self._latest(each, facts, mine, low, high, latest)
+        found = sorted(latest.values(), key=lambda item: item[:3], reverse=self.reverse)
+        for _, _, _, reference, block in found:
+            facts = self.reader.facts(reference.identifier)
+            cursor = SplitCursor.make(self, reference, facts, 0, TIME_MAX, 0)
+            cursor.open_split()
+            try:
+                for message in cursor.messages(block):
+                    yield message._replace(latched=True)
+            finally:
+                cursor.close_split()
+
+    def _latest(
+        self,
+        reference: SplitReference,
+        facts: SplitFacts,
+        identifiers: set[str],
+        low: int,
+        high: int,
+        latest: dict[str, tuple[int, int, int, SplitReference, Block]],
+    ) -> None:
+        """Looks backwards through one split until every latched object of it is found."""
+        open_ = {m.short: m.identifier for m in facts.header.mappings if m.identifier in identifiers}
+        if not open_ or facts.minimum_ns > high:
+            return
+        split = self.reader.open_split(reference.identifier)
+        try:
+            for block in split.blocks(facts, low, high, reverse=True):
+                for short in list(open_):
+                    hits = np.flatnonzero((block.object == short) & ~block.bad)
+                    if not len(hits):
+                        continue
+                    identifier = open_.pop(short)
+                    one = block.take(hits[:1])
+                    mine = (int(one.time[0]), reference.rank, int(one.position[0]))
+                    best = latest.get(identifier)
+                    if best is None or mine >= best[:3]:
+                        latest[identifier] = (*mine, reference, one)
+                if not open_:
+                    return
+        finally:
+            self.reader.release(split)
+
+
+class SplitCursor(Cursor):
+    """A split in a merge that also turns index entries into messages."""
+
+    query: Query
+    reference: SplitReference
+    facts: SplitFacts
+    split: Split
+
+    @classmethod
+    def make(
+        cls, query: Query, reference: SplitReference, facts: SplitFacts, low: int, high: int, bound: int
+    ) -> SplitCursor:
+        """A cursor over the accepted entries with `low <= time <= high`."""
+        self = cls(reference.rank, bound, lambda: iter(()))
+        self.query, self.reference, self.facts = query, reference, facts
+        self.start = lambda: self._entries(low, high)
+        self.finish = self.close_split
+        self._open = False
+        self._tables()
+        return self
+
+    def _tables(self) -> None:
+        """What each short identifier means to this query."""
+        reader = self.query.reader
+        self.codec = column_codec(self.reference.column.compression)
+        self.unpack = Decompressor(self.codec, reader.limits) if self.codec != "none" else None
+        self.wanted = np.ones(256, np.bool_)  # unmapped ones stay: they are reported
+        self.names = [""] * 256
+        self.identifiers = [""] * 256
+        self.decoders: list[Callable[..., dict[str, Any]] | None] = [None] * 256
+        self.known = np.zeros(256, np.bool_)
+        for mapping in self.facts.header.mappings:
+            channel = self.reference.channels.get(mapping.identifier)
+            self.known[mapping.short] = channel is not None
+            self.wanted[mapping.short] = channel is not None and self.query.accepts(self.reference, channel)
+            if channel is None or not self.wanted[mapping.short]:
+                continue
+            self.names[mapping.short] = channel.name
+            self.identifiers[mapping.short] = mapping.identifier
+            if self.query.decode:
+                self.decoders[mapping.short] = _decoder(channel)
+
+    def open_split(self) -> None:
+        """Opens the file."""
+        self.split = self.query.reader.open_split(self.reference.identifier)
+        self._open = True
+
+    def close_split(self) -> None:
+        """Closes the file; harmless to repeat."""
+        if self._open:
+            self._open = False
+            self.query.reader.release(self.split)
+
+    def _entries(self, low: int, high: int) -> Iterator[Block]:
+        self.open_split()
+        everything = bool(self.wanted.all())
+        for block in self.split.blocks(self.facts, low, high, reverse=self.query.reverse, known=self.known):
+            yield block if everything else block.take(self.wanted[block.object] | block.bad)
+
+    def messages(self, block: Block, *, holes: bool = False) -> Iterator[Any]:
+        """Messages of index entries, in the order of the block; with `holes`, None for those that were skipped."""
+        split = self.split
+        stored = split.read_messages(block.offset, block.size)
+        shorts = block.object.tolist()
+        offsets, sizes = block.offset.tolist(), block.size.tolist()
+        if self.unpack is None and not any(self.decoders):
+            yield from map(
+                ArkMessage._make,
+                zip(
+                    block.time.tolist(),
+                    map(self.names.__getitem__, shorts),
+                    stored,
+                    repeat(None),
+                    repeat(False),
+                    map(self.identifiers.__getitem__, shorts),
+                    repeat(self.reference.identifier),
+                    offsets,
+                    sizes,
+                ),
+            )
+            return
+        decoders, names, identifiers, unpack = self.decoders, self.names, self.identifiers, self.unpack
+        identifier = self.reference.identifier
+        for time, short, data, offset, size in zip(block.time.tolist(), shorts, stored, offsets, sizes, strict=True):
+            decoder = decoders[short]
+            value: dict[str, Any] | None = None
+            try:
+                if unpack is not None:
+                    data = unpack.decode(data, _Place(split, offset, size))
+                if decoder is not None:
+                    value = self._value(decoder, data, offset, size)
+            except ExhumeError as error:
+                if not self.query.skip:
+                    raise
+                self.query.note(error)
+                if holes:
+                    yield None
+                continue
+            yield ArkMessage(time, names[short], data, value, False, identifiers[short], identifier, offset, size)
+
+    def _value(self, decoder: Any, data: bytes, offset: int, size: int) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = decoder.decode(data)
+        except ExhumeError:
+            return decode_value(decoder, data, lambda: message_span(self.split, offset, size, data, self.codec))
+        return found
+
+
+class _Place:
+    """A span that is only made when something is wrong."""
+
+    __slots__ = ("offset", "size", "split")
+
+    def __init__(self, split: Split, offset: int, size: int) -> None:
+        self.split, self.offset, self.size = split, offset, size
+
+    def __call__(self) -> Span:
+        return self.split.source.span(self.offset, self.offset + self.size)
+
+
+def _decoder(channel: Channel) -> Any:
+    registry = channel.declaration.registry
+    return registry.decoder(channel.type) if registry is not None else None
+
+
+def message_span(split: Split, offset: int, size: int, data: bytes, codec: str) -> Span:
+    """Where a message lies: in the file, or in the payload of its compressed bytes."""
+    span = split.source.span(offset, offset + size)
+    return span if codec == "none" else span.in_payload(0, len(data))

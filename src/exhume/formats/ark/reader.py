@@ -1,0 +1,375 @@
+"""Reading whole Ark logs: manifest, channels, and messages merged over all splits in time order.
+
+Spec: ark_log.txt; decisions on what it leaves open: `docs/formats/ark.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from exhume.archive import Entry, Progress, RecordArchive, no_progress
+from exhume.errors import EntryNotFoundError, Span
+from exhume.findings import Finding
+from exhume.formats.ark.assumptions import MAXIMUM_SPLIT_REFERENCES
+from exhume.formats.ark.checks import MISSING_SPLIT, SPLIT_REFERENCES, SPLIT_REPEATED
+from exhume.formats.ark.filters import Acceptance
+from exhume.formats.ark.info import ArkInfo, ChannelInfo, build_info
+from exhume.formats.ark.manifest import Column, LoadedManifest, Manifest, ObjectDeclaration, SplitDeclaration
+from exhume.formats.ark.messages import ArkMessage
+from exhume.formats.ark.opening import open_archive
+from exhume.formats.ark.query import OnError, Query, Topics
+from exhume.formats.ark.splits import ObjectStatistics, Split, SplitFacts
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.sections import SectionMap
+from exhume.source import Source, Tree
+
+OnMissing = Literal["error", "skip"]
+
+
+@dataclass(frozen=True)
+class Channel:
+    """A channel as one column of one section declares it."""
+
+    declaration: ObjectDeclaration
+    column: str
+    compression: str
+    section: int
+
+    @property
+    def name(self) -> str:
+        """What people call it."""
+        return self.declaration.name
+
+    @property
+    def type(self) -> str:
+        """Qualified name of its messages' type."""
+        return self.declaration.type
+
+    @property
+    def identifier(self) -> str:
+        """Its GUID, which split files refer to."""
+        return self.declaration.identifier
+
+    @property
+    def latched(self) -> bool:
+        """Whether its last message is given at the beginning of any query."""
+        return self.declaration.latched
+
+    @cached_property
+    def constants(self) -> dict[str, Any]:
+        """Constant fields of its type; they are not in the messages."""
+        registry = self.declaration.registry
+        return registry.schema(self.type).constants() if registry is not None else {}
+
+
+@dataclass(frozen=True)
+class SplitReference:
+    """A split file as one column of one section names it; `rank` is its place in reading order."""
+
+    rank: int
+    section: int
+    column: Column
+    declaration: SplitDeclaration
+    acceptance: Acceptance
+    channels: dict[str, Channel] = field(repr=False)
+
+    @property
+    def identifier(self) -> str:
+        """The split's GUID."""
+        return self.declaration.identifier
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether the manifest's statistics say that the filters hide all of it."""
+        times = [(s.minimum_ns, s.maximum_ns) for s in self.declaration.statistics if s.count]
+        accepted = self.acceptance
+        if times and all(low is not None and high is not None for low, high in times):
+            low = min(low for low, _ in times if low is not None)
+            high = max(high for _, high in times if high is not None)
+            if high < accepted.minimum_ns or low > accepted.maximum_ns:
+                return True
+        return bool(self.channels) and not any(accepted.accepts_name(c.name) for c in self.channels.values())
+
+
+class ArkReader(RecordArchive):
+    """One log.  Thread-safe; nothing is written."""
+
+    format = "ark"
+
+    def __init__(
+        self,
+        source: Source | Tree,
+        manifest_source: Source | None,
+        root: Tree | None,
+        loaded: LoadedManifest,
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+        on_missing: OnMissing = "error",
+    ) -> None:
+        super().__init__(source, limits=limits)
+        self.manifest_source = manifest_source
+        self.root = root
+        self.loaded = loaded
+        self.on_missing = on_missing
+        self.single_split: Source | None = None
+        self._facts: dict[str, SplitFacts] = {}
+        self._names: dict[str, str | None] = {}
+
+    # What the manifest says
+
+    @property
+    def manifest(self) -> Manifest:
+        """The manifest's contents."""
+        return self.loaded.manifest
+
+    @property
+    def rung(self) -> str:
+        """How the manifest was read: with its embedded registry, built-in schemas, or the salvage scan."""
+        return str(self.loaded.rung)
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The log's metadata: texts, JSON as a rule."""
+        return dict(self.manifest.metadata)
+
+    @cached_property
+    def references(self) -> tuple[SplitReference, ...]:
+        """Every use of a split, in reading order.
+
+        Raises the errors of rules ARK-342 and ARK-504 for splits that are named too often, ARK-421 for filters that are
+        not understood.
+        """
+        where = self.manifest_span
+        times: dict[str, int] = {}
+        here: set[tuple[int, str]] = set()
+        out = self.all_references()
+        for each in out:
+            each.acceptance.check(where)
+            if (each.section, each.identifier) in here:
+                raise SPLIT_REPEATED.error(span=where, actual=each.identifier)
+            here.add((each.section, each.identifier))
+            times[each.identifier] = times.get(each.identifier, 0) + 1
+            if times[each.identifier] > MAXIMUM_SPLIT_REFERENCES:
+                raise SPLIT_REFERENCES.error(
+                    span=where, expected=f"at most {MAXIMUM_SPLIT_REFERENCES}", actual=each.identifier
+                )
+        return tuple(out)
+
+    def all_references(self) -> list[SplitReference]:
+        """The same without the checks."""
+        out: list[SplitReference] = []
+        for number, section in enumerate(self.manifest.sections):
+            acceptance = self.acceptance(number)
+            for column in section.columns:
+                channels = {
+                    each.identifier: Channel(each, column.name, column.compression, number) for each in column.objects
+                }
+                out += [
+                    SplitReference(len(out) + place, number, column, split, acceptance, channels)
+                    for place, split in enumerate(column.splits)
+                ]
+        return out
+
+    def acceptance(self, section: int) -> Acceptance:
+        """What the sections in front of one let it show."""
+        return Acceptance(each.filter for each in self.manifest.sections[:section])
+
+    @property
+    def manifest_span(self) -> Span:
+        """Where the manifest lies."""
+        if self.manifest_source is not None:
+            return self.manifest_source.span(0, self.manifest_source.size)
+        return Span(self.source.name, 0, 0)
+
+    def channels(self) -> list[Channel]:
+        """Channels as the manifest declares them, in its order; one name may come several times (amendments)."""
+        return [
+            Channel(each, column.name, column.compression, number)
+            for number, section in enumerate(self.manifest.sections)
+            for column in section.columns
+            for each in column.objects
+        ]
+
+    def channel(self, name: str) -> Channel:
+        """The first channel of that name or GUID.  Raises `EntryNotFoundError`."""
+        for channel in self.channels():
+            if name in (channel.name, channel.identifier):
+                return channel
+        raise EntryNotFoundError("no such channel", span=self.manifest_span, actual=name)
+
+    # Split files
+
+    def split_name(self, identifier: str) -> str | None:
+        """The file name of a split below the root (either case of the GUID); None when it is missing."""
+        if self.root is None:
+            return None
+        if identifier not in self._names:
+            lower, upper = f"splits/{identifier}", f"splits/{identifier.upper()}"
+            self._names[identifier] = next((name for name in (lower, upper) if self.root.exists(name)), None)
+        return self._names[identifier]
+
+    def open_split(self, identifier: str) -> Split:
+        """Opens a split file; the caller closes its `source`.
+
+        Raises the errors of rules ARK-340 (missing), ARK-320, ARK-102, ARK-103 (not that split).
+        """
+        if self.single_split is not None:
+            return Split(self.single_split, identifier, self._facts.get(identifier))
+        name = self.split_name(identifier)
+        if name is None or self.root is None:
+            raise MISSING_SPLIT.error(span=Span(f"splits/{identifier}", 0, 0), actual=identifier)
+        source = self.root.source(name)
+        try:
+            return Split(source, identifier, self._facts.get(identifier))
+        except BaseException:
+            source.close()
+            raise
+
+    def release(self, split: Split) -> None:
+        """Closes what `open_split` opened."""
+        if split.source is not self.single_split:
+            split.source.close()
+
+    def known_facts(self, identifier: str) -> SplitFacts | None:
+        """What is known of a split so far."""
+        return self._facts.get(identifier)
+
+    def facts(self, identifier: str) -> SplitFacts:
+        """Header, time range and sortedness of a split; its index is scanned once."""
+        found = self._facts.get(identifier)
+        if found is None:
+            split = self.open_split(identifier)
+            try:
+                found = self._facts[identifier] = split.scan()
+            finally:
+                self.release(split)
+        return found
+
+    def missing_splits(self) -> list[SplitReference]:
+        """References to split files that are not there."""
+        if self.single_split is not None:
+            return []
+        return [each for each in self.references if self.split_name(each.identifier) is None]
+
+    def _readable(self, on_missing: OnMissing) -> list[SplitReference]:
+        """The references to read; refuses the log when a split is missing that it could show something of."""
+        out = []
+        for each in self.references:
+            if self.single_split is None and self.split_name(each.identifier) is None:
+                if on_missing == "error" and not each.is_hidden:
+                    raise MISSING_SPLIT.error(
+                        f"split {each.identifier} of column {each.column.name!r}",
+                        span=Span(f"splits/{each.identifier}", 0, 0),
+                    )
+                continue
+            out.append(each)
+        return out
+
+    # Messages
+
+    def messages(
+        self,
+        topics: Topics = None,
+        *,
+        start_ns: int | None = None,
+        stop_ns: int | None = None,
+        latched: bool = True,
+        decode: bool = True,
+        reverse: bool = False,
+        on_missing: OnMissing | None = None,
+        on_error: OnError = "raise",
+        findings: list[Finding] | None = None,
+    ) -> Iterator[ArkMessage]:
+        """Messages with `start_ns <= time < stop_ns`, merged over all columns and sections in time order.
+
+        `topics` are channel names, globs or regular expressions (None: all).  With `latched`, a query that has a
+        `start_ns` first gives the last earlier message of every latched channel, flagged, at its original time
+        (`reverse`: at the end).  `decode=False` leaves `value` None.  Memory holds one block of the index of each split
+        that covers the present, and 8 MiB of messages.
+
+        `on_missing="skip"` reads past missing splits, `on_error="skip"` past damaged messages, adding what was skipped
+        to `findings`.  Raises the error of the broken rule otherwise.
+        """
+        query = Query(self, topics, start_ns, stop_ns, decode, reverse, on_error, findings)
+        references = self._readable(on_missing or self.on_missing)
+        replay = latched and start_ns is not None
+        if replay and not reverse:
+            yield from query.latched(references)
+        yield from query.run(references)
+        if replay and reverse:
+            yield from query.latched(references)
+
+    def __iter__(self) -> Iterator[ArkMessage]:
+        return self.messages()
+
+    # Listings
+
+    def channel_table(self) -> list[ChannelInfo]:
+        """Channels with counts, rates, sizes and times from the indexes, after filters; no message is read."""
+        return list(self.info().channels)
+
+    def info(self) -> ArkInfo:
+        return self._info
+
+    @cached_property
+    def _info(self) -> ArkInfo:
+        return build_info(self)
+
+    def statistics(self, reference: SplitReference) -> dict[str, ObjectStatistics]:
+        """What the filters let a split show, per object GUID."""
+        accepted = reference.acceptance
+        split = self.open_split(reference.identifier)
+        try:
+            facts = self._facts.get(reference.identifier)
+            if facts is None:
+                facts = self._facts[reference.identifier] = split.scan()
+            return split.statistics(facts, accepted.minimum_ns, accepted.maximum_ns)
+        finally:
+            self.release(split)
+
+    def entries(self) -> Iterator[Entry]:
+        for row in self.info().channels:
+            yield Entry(
+                kind="channel",
+                name=row.name,
+                stored_size=row.stored_size,
+                details={key: value for key, value in row.to_dict().items() if key not in ("name", "stored_size")},
+            )
+
+    def sections(self) -> SectionMap:
+        from exhume.formats.ark.sections import section_map
+
+        return self._sections_of(section_map)
+
+    def _sections_of(self, build: Callable[[ArkReader], SectionMap]) -> SectionMap:
+        if self._section_map is None:
+            self._section_map = build(self)
+        return self._section_map
+
+    _section_map: SectionMap | None = None
+
+    def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
+        from exhume.formats.ark.verify import verify_log
+
+        return verify_log(self, quick=quick, jobs=jobs, progress=progress)
+
+    def to_arrow(self, **options: Any) -> Any:
+        """A `pyarrow.RecordBatchReader` over one channel (`topic=`, `start_ns=`, `stop_ns=`), fields nested."""
+        from exhume.formats.ark.arrow import to_arrow
+
+        return to_arrow(self, **options)
+
+    def close(self) -> None:
+        if self._section_map is not None:
+            for source in self._section_map.sources.values():
+                source.close()
+            self._section_map = None
+        if self.manifest_source is not None:
+            self.manifest_source.close()
+        super().close()
+
+
+__all__ = ["ArkReader", "Channel", "SplitReference", "open_archive"]

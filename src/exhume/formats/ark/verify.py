@@ -1,0 +1,418 @@
+"""Every rule of an Ark log checked: nothing stops at the first broken one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from exhume.archive import Progress, no_progress
+from exhume.errors import ExhumeError
+from exhume.findings import Finding, Severity
+from exhume.formats.ark.assumptions import MAXIMUM_SPLIT_REFERENCES, MINIMUM_SPLIT_SIZE
+from exhume.formats.ark.checks import (
+    COLUMN_CODEC,
+    ENTRY_FLAGS,
+    ENTRY_OVERLAP,
+    FILTER_UNKNOWN,
+    INDEX_CAPACITY,
+    INDEX_ORDER,
+    MANIFEST_NAME,
+    MAPPING_REPEATED,
+    MAPPING_UNDECLARED,
+    METADATA,
+    MISSING_SPLIT,
+    NO_REGISTRY,
+    OBJECT_REPEATED,
+    SPLIT_REFERENCES,
+    SPLIT_REPEATED,
+    SPLIT_SHORT,
+    STATISTICS,
+    UNCLOSED,
+    UNEXPLAINED,
+    UNREFERENCED,
+)
+from exhume.formats.ark.filters import check_pattern
+from exhume.formats.ark.layout import ENTRY_SIZE, HEADER_FIELDS
+from exhume.formats.ark.messages import Decompressor, column_codec, decode_value
+from exhume.formats.ark.query import message_span
+from exhume.formats.ark.rbuf.guid import is_guid
+from exhume.formats.ark.recover import unindexed_entries
+from exhume.formats.ark.splits import Array, Split, SplitFacts
+from exhume.parallel import map_ordered
+from exhume.source import Source, Tree
+
+if TYPE_CHECKING:
+    from exhume.formats.ark.reader import ArkReader, SplitReference
+
+BATCH: Final = 4096
+MAX_PER_RULE: Final = 100
+"""Findings of one rule per file; the rest are counted in one more."""
+
+
+def verify_log(
+    reader: ArkReader,
+    *,
+    quick: bool = False,
+    jobs: int = 1,
+    progress: Progress = no_progress,
+    check_unreferenced: bool = True,
+) -> Iterator[Finding]:
+    """Findings of the manifest, then of each split in reading order; `quick` leaves the messages out."""
+    yield from _check_manifest(reader)
+    references = _distinct(reader)
+    total = sum(_size(reader, each) for each in references)
+    done = 0
+
+    def check(reference: SplitReference) -> list[Finding]:
+        return list(_capped(check_split(reader, reference, quick=quick)))
+
+    for reference, findings in zip(references, map_ordered(check, references, jobs), strict=True):
+        yield from findings
+        done += _size(reader, reference)
+        progress(done, total, "bytes")
+    if check_unreferenced and reader.root is not None and reader.single_split is None:
+        used = {split.identifier for _, _, split in reader.manifest.splits()}
+        for name in reader.root.names("manifests"):
+            used |= _named_elsewhere(reader, name)
+        yield from unreferenced_splits(reader.root, used)
+
+
+def _capped(findings: Iterator[Finding]) -> Iterator[Finding]:
+    counts: dict[str, int] = {}
+    last: dict[str, Finding] = {}
+    for finding in findings:
+        counts[finding.code] = counts.get(finding.code, 0) + 1
+        last[finding.code] = finding
+        if counts[finding.code] <= MAX_PER_RULE:
+            yield finding
+    for code, count in counts.items():
+        if count > MAX_PER_RULE:
+            one = last[code]
+            message = f"{one.message.split(':')[0]}: {count - MAX_PER_RULE} more in this file"
+            yield Finding(code, one.severity, message, one.span, spec_ref=one.spec_ref)
+
+
+def _size(reader: ArkReader, reference: SplitReference) -> int:
+    facts = reader.known_facts(reference.identifier)
+    return facts.file_size if facts is not None else 1
+
+
+def _distinct(reader: ArkReader) -> list[SplitReference]:
+    """One reference per split and column; those named too often were reported with the manifest."""
+    seen: set[str] = set()
+    out = []
+    for each in reader.all_references():
+        if each.identifier not in seen:
+            seen.add(each.identifier)
+            out.append(each)
+    return out
+
+
+def _check_manifest(reader: ArkReader) -> Iterator[Finding]:
+    yield from reader.loaded.findings
+    span = reader.manifest_span
+    source = reader.manifest_source
+    if source is not None:
+        name = PurePosixPath(source.name.replace("\\", "/")).name
+        if is_guid(name) and name.lower() != reader.manifest.identifier:
+            yield MANIFEST_NAME.finding(span=source.span(1, 17), expected=name, actual=reader.manifest.identifier)
+    for key, text in reader.metadata.items():
+        if not _is_json(text):
+            yield METADATA.finding(span=span, field_path=f"metadata[{key!r}]", actual=text)
+    times: dict[str, int] = {}
+    for number, section in enumerate(reader.manifest.sections):
+        path = f"sections[{number}]"
+        if not section.filter.is_understood:
+            last = number == len(reader.manifest.sections) - 1
+            yield FILTER_UNKNOWN.finding(
+                span=span,
+                field_path=f"{path}.acceptance_filter",
+                actual=dict(section.filter.unknown) or section.filter.raw,
+                severity=Severity.WARNING if last else Severity.ERROR,
+            )
+        for pattern in (*section.filter.allow, *section.filter.deny):
+            finding = check_pattern(pattern, span)
+            if finding is not None:
+                yield finding
+        try:
+            reader.acceptance(number + 1)
+        except ExhumeError as error:
+            error.span = span
+            yield Finding.from_error(error)
+        here: set[str] = set()
+        for position, column in enumerate(section.columns):
+            where = f"{path}.columns[{position}]"
+            yield from _check_column(reader, column, where)
+            for split in column.splits:
+                if split.identifier in here:
+                    yield SPLIT_REPEATED.finding(span=span, field_path=where, actual=split.identifier)
+                here.add(split.identifier)
+                times[split.identifier] = times.get(split.identifier, 0) + 1
+    for identifier, count in times.items():
+        if count > MAXIMUM_SPLIT_REFERENCES:
+            yield SPLIT_REFERENCES.finding(
+                identifier, span=span, expected=f"at most {MAXIMUM_SPLIT_REFERENCES}", actual=count
+            )
+
+
+def _is_json(text: str) -> bool:
+    import json
+
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _check_column(reader: ArkReader, column: Any, where: str) -> Iterator[Finding]:
+    span = reader.manifest_span
+    try:
+        column_codec(column.compression)
+    except ExhumeError:
+        yield COLUMN_CODEC.finding(span=span, field_path=f"{where}.compression_type", actual=column.compression)
+    declared: set[str] = set()
+    for each in column.objects:
+        path = f"{where} ({each.name})"
+        if each.identifier in declared:
+            yield OBJECT_REPEATED.finding(span=span, field_path=path, actual=each.identifier)
+        declared.add(each.identifier)
+        try:
+            if each.registry is None:
+                yield NO_REGISTRY.finding(span=span, field_path=path)
+            else:
+                each.registry.decoder(each.type)
+        except ExhumeError as error:
+            error.span = error.span or span
+            error.field_path = f"{path}.schema_registry"
+            yield Finding.from_error(error)
+
+
+def check_split(reader: ArkReader, reference: SplitReference, *, quick: bool = False) -> Iterator[Finding]:
+    """Findings of one split file."""
+    try:
+        split = reader.open_split(reference.identifier)
+    except ExhumeError as error:
+        if error.code.startswith("EX-6"):
+            raise
+        finding = Finding.from_error(error)
+        if error.code == MISSING_SPLIT.code:
+            severity = Severity.WARNING if reference.is_hidden else Severity.ERROR
+            column = f"split {reference.identifier} of column {reference.column.name!r}"
+            finding = MISSING_SPLIT.finding(column, span=error.span, severity=severity)
+        yield finding
+        return
+    try:
+        yield from _check_open_split(reader, reference, split, quick)
+    finally:
+        reader.release(split)
+
+
+def _check_open_split(reader: ArkReader, reference: SplitReference, split: Split, quick: bool) -> Iterator[Finding]:
+    source, header = split.source, split.header
+    if source.size < MINIMUM_SPLIT_SIZE:
+        yield SPLIT_SHORT.finding(span=source.span(0, source.size), actual=source.size)
+    yield from _check_mappings(reference, split)
+    if header.item_count > header.maximum_count:
+        yield INDEX_CAPACITY.finding(
+            span=source.span(*HEADER_FIELDS["indexed_item_count"]),
+            expected=f"at most {header.maximum_count}",
+            actual=header.item_count,
+        )
+    try:
+        facts = split.scan()
+    except ExhumeError as error:
+        if error.code.startswith("EX-6"):
+            raise
+        yield Finding.from_error(error)
+        return
+    entries = split.read_index(0, header.item_count)
+    usable = yield from _check_entries(reference, split, entries)
+    yield from _check_statistics(reader, reference, split, facts)
+    more = unindexed_entries(reader, reference, split)
+    if len(more):
+        start = header.index_end
+        span = source.span(start, start + len(more) * ENTRY_SIZE)
+        yield UNCLOSED.finding(f"{len(more)} messages", span=span, actual=header.item_count)
+    yield from _check_coverage(reader, reference, source)
+    if not quick:
+        yield from _check_messages(reader, reference, split, entries, usable)
+
+
+def _check_mappings(reference: SplitReference, split: Split) -> Iterator[Finding]:
+    shorts: set[int] = set()
+    objects: set[str] = set()
+    for number, mapping in enumerate(split.header.mappings):
+        span = split.source.span(mapping.offset, mapping.offset + 18)
+        path = f"type_mappings[{number}]"
+        if mapping.short in shorts or mapping.identifier in objects:
+            yield MAPPING_REPEATED.finding(span=span, field_path=path, actual=mapping.short)
+        shorts.add(mapping.short)
+        objects.add(mapping.identifier)
+        if mapping.identifier not in reference.channels:
+            yield MAPPING_UNDECLARED.finding(span=span, field_path=path, actual=mapping.identifier)
+
+
+def _check_entries(reference: SplitReference, split: Split, entries: Array) -> Any:
+    """Yields findings of the index; returns the mask of usable entries."""
+    time = entries["time"]
+    offset, size = entries["offset"].astype(np.int64), entries["size"].astype(np.int64)
+    known = split.known_objects()
+    bad = (offset + size > split.source.size) | ~known[entries["object"]] | (size == 0)
+    for position in np.flatnonzero(bad).tolist():
+        error = split.entry_error(entries[position], position)
+        yield Finding.from_error(error)
+    late = np.flatnonzero(time[1:] < time[:-1]) if len(time) else np.zeros(0, np.int64)
+    for position in late.tolist():
+        yield INDEX_ORDER.finding(
+            span=split.entry_span(position + 1, "time"),
+            field_path=f"index[{position + 1}].timestamp_ns",
+            expected=f"at least {int(time[position])}",
+            actual=int(time[position + 1]),
+        )
+    for position in np.flatnonzero(entries["flags"]).tolist():
+        yield ENTRY_FLAGS.finding(
+            span=split.entry_span(position, "flags"),
+            field_path=f"index[{position}].flags",
+            expected=0,
+            actual=int(entries["flags"][position]),
+        )
+    usable = ~bad
+    header = split.header
+    reserved = [(0, header.size), (header.index_offset, header.index_end)]
+    for start, end in reserved:
+        hits = np.flatnonzero(usable & (offset < end) & (offset + size > start)) if end > start else []
+        for position in list(hits):
+            yield _overlap(split, int(position), offset, size)
+    order = np.argsort(offset, kind="stable")
+    order = order[usable[order]]
+    start, end = offset[order], (offset + size)[order]
+    for place in np.flatnonzero(start[1:] < np.maximum.accumulate(end)[:-1]).tolist():
+        yield _overlap(split, int(order[place + 1]), offset, size)
+    return usable
+
+
+def _overlap(split: Split, position: int, offset: Array, size: Array) -> Finding:
+    start = int(offset[position])
+    return ENTRY_OVERLAP.finding(
+        span=split.entry_span(position, "offset"),
+        field_path=f"index[{position}]",
+        actual=f"[{start}, {start + int(size[position])})",
+    )
+
+
+def _check_statistics(
+    reader: ArkReader, reference: SplitReference, split: Split, facts: SplitFacts
+) -> Iterator[Finding]:
+    stated = {each.identifier: each for each in reference.declaration.statistics}
+    if not stated:
+        return
+    found = split.statistics(facts)
+    for identifier, each in stated.items():
+        real = found.get(identifier)
+        count = real.count if real is not None else 0
+        wrong = each.count is not None and each.count != count
+        if real is not None and count:
+            wrong |= each.size is not None and each.size != real.size
+            wrong |= each.minimum_ns is not None and each.minimum_ns != real.minimum_ns
+            wrong |= each.maximum_ns is not None and each.maximum_ns != real.maximum_ns
+        if wrong:
+            yield STATISTICS.finding(
+                f"split {reference.identifier}",
+                span=reader.manifest_span,
+                field_path=identifier,
+                expected=f"{count} messages" + (f", {real.size} bytes" if real is not None else ""),
+                actual=f"{each.count} messages, {each.size} bytes",
+            )
+    for identifier, real in found.items():
+        if real.count and identifier not in stated:
+            yield STATISTICS.finding(
+                f"split {reference.identifier}",
+                span=reader.manifest_span,
+                field_path=identifier,
+                expected=f"{real.count} messages",
+                actual="none",
+            )
+
+
+def _check_coverage(reader: ArkReader, reference: SplitReference, source: Source) -> Iterator[Finding]:
+    from exhume.formats.ark.sections import split_sections
+    from exhume.sections import SectionMap
+
+    found = SectionMap([(source, [s for s in split_sections(reader, reference, source) if s.parent is None])])
+    for gap in found.gaps():
+        yield UNEXPLAINED.finding(f"{gap.span.size} bytes", span=gap.span)
+
+
+def _check_messages(
+    reader: ArkReader, reference: SplitReference, split: Split, entries: Array, usable: Array
+) -> Iterator[Finding]:
+    try:
+        codec = column_codec(reference.column.compression)
+    except ExhumeError:
+        return
+    unpack = Decompressor(codec, reader.limits) if codec != "none" else None
+    decoders: dict[int, Any] = {}
+    for mapping in split.header.mappings:
+        channel = reference.channels.get(mapping.identifier)
+        try:
+            registry = channel.declaration.registry if channel is not None else None
+            decoders[mapping.short] = registry.decoder(channel.type) if registry and channel else None
+        except ExhumeError:
+            decoders[mapping.short] = None
+    positions = np.flatnonzero(usable)
+    for start in range(0, len(positions), BATCH):
+        chosen = positions[start : start + BATCH]
+        offsets = entries["offset"][chosen].astype(np.int64)
+        sizes = entries["size"][chosen].astype(np.int64)
+        shorts = entries["object"][chosen].tolist()
+        while len(chosen):
+            # A few huge messages are read by themselves, so that memory stays bounded.
+            total = np.cumsum(sizes)
+            count = max(1, int(np.searchsorted(total, 32 << 20, side="right")))
+            stored = split.read_messages(offsets[:count], sizes[:count])
+            rows = zip(stored, offsets[:count].tolist(), sizes[:count].tolist(), shorts[:count], strict=True)
+            for data, offset, size, short in rows:
+                yield from _check_message(split, data, offset, size, unpack, codec, decoders[short])
+            chosen, offsets, sizes, shorts = chosen[count:], offsets[count:], sizes[count:], shorts[count:]
+
+
+def _check_message(
+    split: Split, data: bytes, offset: int, size: int, unpack: Decompressor | None, codec: str, decoder: Any
+) -> Iterator[Finding]:
+    findings: list[Finding] = []
+    try:
+        if unpack is not None:
+            data = unpack.decode(data, lambda: split.source.span(offset, offset + size), findings)
+        if decoder is not None:
+            decode_value(decoder, data, lambda: message_span(split, offset, size, data, codec), findings)
+    except ExhumeError as error:
+        findings.append(Finding.from_error(error))
+    yield from findings
+
+
+def unreferenced_splits(root: Tree, used: set[str]) -> Iterator[Finding]:
+    """Split files below a root that no manifest names."""
+    for name in root.names("splits"):
+        last = PurePosixPath(name).name
+        if not is_guid(last) or last.lower() not in used:
+            with root.source(name) as source:
+                yield UNREFERENCED.finding(span=source.span(0, source.size), actual=last)
+
+
+def _named_elsewhere(reader: ArkReader, name: str) -> set[str]:
+    """Splits that another manifest of the same root names (one that cannot be read names none)."""
+    from exhume.formats.ark.manifest import load_manifest
+
+    assert reader.root is not None
+    if PurePosixPath(name).name.lower() == reader.manifest.identifier:
+        return set()
+    try:
+        with reader.root.source(name) as source:
+            loaded = load_manifest(source.read_at(0, source.size), source.span(0, source.size))
+    except ExhumeError:
+        return set()
+    return {split.identifier for _, _, split in loaded.manifest.splits()}
