@@ -356,12 +356,6 @@ class ArkReader(RecordArchive):
 
         return verify_log(self, quick=quick, jobs=jobs, progress=progress)
 
-    def to_arrow(self, **options: Any) -> Any:
-        """A `pyarrow.RecordBatchReader` over one channel (`topic=`, `start_ns=`, `stop_ns=`), fields nested."""
-        from exhume.formats.ark.arrow import to_arrow
-
-        return to_arrow(self, **options)
-
     def close(self) -> None:
         if self._section_map is not None:
             for source in self._section_map.sources.values():

@@ -284,9 +284,8 @@ def _check_entries(reference: SplitReference, split: Split, entries: Array) -> A
     header = split.header
     reserved = [(0, header.size), (header.index_offset, header.index_end)]
     for start, end in reserved:
-        hits = np.flatnonzero(usable & (offset < end) & (offset + size > start)) if end > start else []
-        for position in list(hits):
-            yield _overlap(split, int(position), offset, size)
+        for position in np.flatnonzero(usable & (offset < end) & (offset + size > start) & (end > start)).tolist():
+            yield _overlap(split, position, offset, size)
     order = np.argsort(offset, kind="stable")
     order = order[usable[order]]
     start, end = offset[order], (offset + size)[order]
