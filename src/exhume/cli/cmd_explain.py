@@ -1,0 +1,192 @@
+"""`exhume explain`: every byte, with offset, size, field, value and meaning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from exhume.cli.outcome import Outcome
+from exhume.cli.params import SIZE
+from exhume.cli.render import cell, printable, table
+from exhume.cli.runtime import Run, common_options
+from exhume.errors import shorten
+
+
+@click.command("explain")
+@click.argument("target", metavar="TARGET")
+@click.option("--at", "at", type=SIZE, metavar="OFFSET", help="Say what the byte at OFFSET is, innermost field first.")
+@click.option("--range", "span", metavar="A:B", help="Only fields that touch bytes A (inclusive) to B (exclusive).")
+@click.option("--section", metavar="NAME", help="Only this section (see: exhume list --sections).")
+@click.option(
+    "--file", "source", metavar="NAME", help="Archives of several files: the file that --at and --range mean."
+)
+@click.option("--depth", type=click.IntRange(0), help="Levels of fields to show.")
+@click.option("--all", "whole", is_flag=True, help="Every element and section, however many.")
+@click.option("--coverage", "coverage_", is_flag=True, help="Only totals: claimed, padding, gap, overlap, unexplained.")
+@click.option("--no-verify", is_flag=True, help="Leave out checksum verdicts and findings.")
+@common_options
+def command(
+    run: Run,
+    target: str,
+    at: int | None,
+    span: str | None,
+    section: str | None,
+    source: str | None,
+    depth: int | None,
+    whole: bool,
+    coverage_: bool,
+    no_verify: bool,
+) -> Outcome | None:
+    """Explain every byte of the archive TARGET: offset, size, field, type, value, meaning, checksum verdict.
+
+    Decompressed payloads are shown as address spaces of their own ("+offset").
+    """
+    from exhume.engines.explain import Selection, coverage, explain_archive
+
+    selection = Selection(section=section, source=source, whole=whole)
+    if at is not None:
+        selection.start, selection.end = at, at + 1
+    if span is not None:
+        selection.start, selection.end = _range(span)
+    with run.open(target) as archive:
+        if coverage_:
+            return _coverage(run, target, coverage(archive))
+        findings = [] if no_verify else list(archive.verify())
+        explained = explain_archive(archive, selection, findings)
+        if at is not None:
+            return _at(run, target, list(explained), at)
+        if run.machine:
+            head = {"target": target, "format": archive.format}
+            run.items("explain", head, "sections", (item.to_dict() for item in explained))
+            return None
+        for item in explained:
+            _section(run, item, depth, selection)
+    return None
+
+
+def _range(text: str) -> tuple[int, int]:
+    first, colon, last = text.partition(":")
+    try:
+        start = SIZE.convert(first or "0", None, None)
+        end = SIZE.convert(last, None, None) if last else 1 << 62
+    except click.BadParameter as error:
+        raise click.UsageError(f"--range: {error.message}") from error
+    if not colon or end <= start:
+        raise click.UsageError("--range takes A:B with A before B, for example 0x40:0x80")
+    return start, end
+
+
+def _coverage(run: Run, target: str, totals: Any) -> Outcome | None:
+    if run.machine:
+        run.document("coverage", {"target": target, **totals.to_dict()})
+    else:
+        for name in ("fields", "data", "padding", "gap", "overlap", "total"):
+            run.say(f"{name.ljust(11)} {getattr(totals, name):>15,}")
+        for hole in totals.unexplained:
+            run.say(f"unexplained: {printable(str(hole))}, {hole.size} bytes")
+    return Outcome.NO if totals.unexplained else Outcome.DONE
+
+
+def _offset(node: Any) -> str:
+    if node.span is None:
+        return ""
+    if node.span.payload is not None:
+        return f"+{node.span.payload[0]}"
+    return str(node.span.start)
+
+
+def _size(node: Any) -> str:
+    if node.span is None:
+        return ""
+    if node.span.payload is not None:
+        return str(node.span.payload[1] - node.span.payload[0])
+    return str(node.span.size)
+
+
+def _value(node: Any) -> str:
+    if node.value is None:
+        return ""
+    text = cell(node.value) if not isinstance(node.value, (bytes, bytearray)) else node.value[:24].hex(" ")
+    if isinstance(node.value, (bytes, bytearray)) and len(node.value) > 24:
+        text += " …"
+    if isinstance(node.value, int) and not isinstance(node.value, bool) and abs(node.value) > 9999:
+        text += f" (0x{node.value:x})" if node.value >= 0 else ""
+    return shorten(text, 70)
+
+
+def _meaning(node: Any) -> str:
+    parts = [
+        node.meaning or node.doc,
+        f"[{node.checksum}]" if node.checksum else "",
+        f"! {node.note}" if node.note else "",
+    ]
+    return printable("  ".join(part for part in parts if part))
+
+
+def _section(run: Run, item: Any, depth: int | None, selection: Any) -> None:
+    section = item.section
+    place = f"{section.span.start}..{section.span.end}"
+    codec = f", {section.codec}" if section.codec else ""
+    size = f"{section.span.size} bytes{codec}"
+    run.say(f"== {printable(section.name)}  {place}  ({size}, {section.kind}) {printable(section.span.source)}")
+    if item.skipped:
+        run.say(f"   … {item.skipped} such sections in all are summed up (--all shows them)")
+        return
+    if item.note:
+        run.say(f"   {printable(item.note)}")
+    for tree, title in ((item.stored, ""), (item.payload, "decompressed payload")):
+        if tree is None:
+            continue
+        if title:
+            run.say(f"-- {title} of {printable(section.name)}: +offset counts from its start")
+        rows = []
+        for level, node in tree.walk():
+            if depth is not None and level > depth:
+                continue
+            if selection.start is not None and not _touches(node, selection):
+                continue
+            rows.append([_offset(node), _size(node), "  " * level + node.name, node.type, _value(node), _meaning(node)])
+            if node.omitted:
+                rows.append(["", "", "  " * (level + 1) + f"… {node.omitted} more", "", "", ""])
+        for line in table(rows, ["offset", "size", "field", "type", "value", "meaning"])[0 if not title else 1 :]:
+            run.say(line)
+
+
+def _touches(node: Any, selection: Any) -> bool:
+    return node.span is None or (node.span.start < selection.end and node.span.end > selection.start)
+
+
+def _at(run: Run, target: str, explained: list[Any], offset: int) -> Outcome:
+    from exhume.engines.explain import field_to_dict, innermost, neighbours
+
+    chain = innermost((tree for item in explained for tree in item.trees()), offset)
+    sections = [item.section for item in explained]
+    if run.machine:
+        body = {
+            "target": target,
+            "offset": offset,
+            "sections": [s.to_dict() for s in sections],
+            "fields": [{k: v for k, v in field_to_dict(node).items() if k != "children"} for node in reversed(chain)],
+        }
+        run.document("explain", body)
+        return Outcome.DONE if sections else Outcome.NO
+    if not sections:
+        run.say(f"offset {offset} is outside the archive")
+        return Outcome.NO
+    for node in reversed(chain):
+        run.say(f"{_offset(node)}  {_size(node)} bytes  {node.path}  {node.type}  {_value(node)}".rstrip())
+        if text := _meaning(node):
+            run.say(f"    {text}")
+        if node.doc_ref:
+            run.say(f"    see {printable(node.doc_ref)}")
+    if len(chain) > 1:
+        before, after = neighbours(chain[-2], chain[-1])
+        for label, near in (("before", before), ("after", after)):
+            if near is not None:
+                run.say(f"{label}: {_offset(near)}  {near.path}  {_value(near)}".rstrip())
+    for section in reversed(sections):
+        run.say(f"in section {printable(section.name)} ({section.kind}), {section.span.start}..{section.span.end}")
+        if section.note:
+            run.say(f"    {printable(section.note)}")
+    return Outcome.DONE

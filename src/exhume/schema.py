@@ -1,0 +1,330 @@
+"""The generated parsers as a description: every field's absolute position, type, documentation.
+
+Works on the `debug` classes (which remember where each field lies) and the specifications kept as JSON beside them.
+The debug classes know positions only relative to their own stream; a stream that hands out positions remembering where
+they came from makes them absolute, through substreams and `io:` instances alike.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import importlib
+import importlib.resources
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from kaitaistruct import BytesIO, KaitaiStream, KaitaiStruct
+
+from exhume.errors import Span, shorten
+from exhume.kaitai import FAILURES
+
+DEBUG_PACKAGE = "exhume_ksy.debug"
+SPECS_PACKAGE = "exhume_ksy"
+
+ARRAY_SHOWN = 64
+"""Elements of an array that are shown one by one unless all are asked for; the rest is summed up in one line."""
+
+
+class _Position(int):
+    """A stream position that remembers its stream."""
+
+    stream: Any
+
+    def __new__(cls, value: int, stream: Any) -> Self:
+        made = super().__new__(cls, value)
+        made.stream = stream
+        return made
+
+
+class _TrackedStream(KaitaiStream):  # type: ignore[misc]  # untyped base
+    """A `KaitaiStream` whose positions remember it."""
+
+    def pos(self) -> int:
+        return _Position(super().pos(), self)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDoc:
+    """What a specification says about a field or type."""
+
+    type: str = ""
+    doc: str = ""
+    doc_ref: str = ""
+    enum: str = ""
+    checksum: str = ""
+    unit: str = ""
+
+
+@dataclass(slots=True)
+class Field:
+    """One field of a parsed structure, with everything known about it.
+
+    `span` is absolute in the file (with the payload range when the bytes were decompressed first); None for values that
+    a specification derives.  `children` are in the order of the specification; `omitted` counts array elements left
+    out.
+    """
+
+    name: str
+    path: str
+    type: str
+    span: Span | None
+    value: Any = None
+    doc: str = ""
+    doc_ref: str = ""
+    meaning: str = ""
+    checksum: str = ""
+    note: str = ""
+    children: list[Field] = field(default_factory=list)
+    omitted: int = 0
+
+    def walk(self, depth: int = 0) -> Iterator[tuple[int, Field]]:
+        """`(depth, field)` of this field and all below it, outermost first."""
+        yield depth, self
+        for child in self.children:
+            yield from child.walk(depth + 1)
+
+
+@functools.cache
+def debug_class(name: str) -> Any:
+    """The debug class of a ksy id, optionally `id::type::subtype`; raises `KeyError` for unknown ones."""
+    id, *types = name.split("::")
+    try:
+        module = importlib.import_module(f"{DEBUG_PACKAGE}.{id}")
+    except ModuleNotFoundError:
+        raise KeyError(name) from None
+    for loaded, content in list(sys.modules.items()):
+        if loaded.startswith(DEBUG_PACKAGE + ".") and content is not None:
+            content.KaitaiStream = _TrackedStream  # type: ignore[attr-defined]  # the substreams must be tracked too
+    found = getattr(module, camel(id))
+    for type in types:
+        found = getattr(found, camel(type))
+    return found
+
+
+def camel(name: str) -> str:
+    """`block_body` as the compiler names its class: `BlockBody`."""
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+
+
+@functools.cache
+def spec(id: str) -> dict[str, Any]:
+    """A whole specification as its JSON form; raises `KeyError` for unknown ids."""
+    resource = importlib.resources.files(SPECS_PACKAGE) / "specs" / f"{id}.json"
+    try:
+        loaded: dict[str, Any] = json.loads(resource.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise KeyError(id) from None
+    return loaded
+
+
+@functools.cache
+def _type_specs(id: str) -> dict[str, dict[str, Any]]:
+    """Every type of a specification by the qualified name of its generated class."""
+    found: dict[str, dict[str, Any]] = {}
+
+    def add(qualname: str, content: dict[str, Any]) -> None:
+        found[qualname] = content
+        for name, inner in content.get("types", {}).items():
+            add(f"{qualname}.{camel(name)}", inner)
+
+    add(camel(id), spec(id))
+    return found
+
+
+@functools.cache
+def describe_type(cls: Any) -> dict[str, FieldDoc]:
+    """What the specification says about each field and instance of a generated class; key "" is the type itself."""
+    id = cls.__module__.rsplit(".", 1)[-1]
+    try:
+        content = _type_specs(id).get(cls.__qualname__, {})
+    except KeyError:
+        return {}
+    enums = _enum_docs(id, cls.__qualname__)
+    described = {"": FieldDoc(doc=_text(content.get("doc")), doc_ref=_text(content.get("doc-ref")))}
+    attributes = [(item.get("id", ""), item) for item in content.get("seq", [])]
+    attributes += list(content.get("instances", {}).items())
+    for name, item in attributes:
+        described[name] = FieldDoc(
+            type=_type_text(item),
+            doc=_text(item.get("doc")),
+            doc_ref=_text(item.get("doc-ref")),
+            enum=item.get("enum", ""),
+            checksum=_text(item.get("-checksum")),
+            unit=_text(item.get("-unit")),
+        )
+    for enum_name, values in enums.items():
+        for key, text in values.items():
+            described[f"enum {enum_name} {key}"] = FieldDoc(doc=text)
+    return described
+
+
+def _enum_docs(id: str, qualname: str) -> dict[str, dict[int, str]]:
+    """Words for enum values that the type can see: its own, its enclosing types', the file's."""
+    found: dict[str, dict[int, str]] = {}
+    types = _type_specs(id)
+    parts = qualname.split(".")
+    for depth in range(1, len(parts) + 1):
+        for name, values in types.get(".".join(parts[:depth]), {}).get("enums", {}).items():
+            texts = {}
+            for key, item in values.items():
+                if isinstance(item, dict) and item.get("doc"):
+                    texts[int(str(key), 0)] = _text(item["doc"])
+            found[name] = texts
+    return found
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        value = "; ".join(map(str, value))
+    return " ".join(str(value).split()) if value else ""
+
+
+def _type_text(item: dict[str, Any]) -> str:
+    kind = item.get("type")
+    if isinstance(kind, dict):
+        kind = "switch on " + str(kind.get("switch-on"))
+    if kind is None:
+        kind = "value" if "value" in item else "contents" if "contents" in item else "bytes"
+    if "enum" in item:
+        kind = f"{kind} ({item['enum']})"
+    return f"{kind}[]" if "repeat" in item else str(kind)
+
+
+class Explainer:
+    """Walks one parsed window of bytes.
+
+    `where` is the window's `Span` (a payload span for decompressed bytes); `whole` shows every array element and every
+    lazy instance, however many.
+    """
+
+    def __init__(self, where: Span, *, whole: bool = False) -> None:
+        self._where = where
+        self._whole = whole
+        self._bases: dict[int, int] = {}
+        self._streams: list[Any] = []  # keeps streams alive: their ids are the keys of _bases
+
+    def explain(self, schema: str, data: bytes | memoryview, *args: Any) -> Field:
+        """The field tree of `data` under a schema (`id` or `id::type`), as far as parsing goes.
+
+        A structure that breaks off keeps what was read before; `note` says why it ended.
+        """
+        stream = _TrackedStream(BytesIO(bytes(data)))
+        self._base(stream, 0)
+        cls = debug_class(schema)
+        made = cls(*args, stream)
+        note = ""
+        try:
+            made._read()  # debug classes do not read themselves
+        except FAILURES as error:
+            note = f"parsing stops here: {shorten(error, 160)}"
+        doc = describe_type(cls).get("", FieldDoc())
+        root = Field(
+            schema.split("::")[-1], schema, schema, self._span(0, len(data)), None, doc.doc, doc.doc_ref, note=note
+        )
+        self._children(made, root)
+        return root
+
+    def _base(self, stream: Any, base: int) -> int:
+        if id(stream) not in self._bases:
+            self._bases[id(stream)] = base
+            self._streams.append(stream)
+        return self._bases[id(stream)]
+
+    def _span(self, start: int, end: int) -> Span:
+        return self._where.sub(start, end)
+
+    def _children(self, parsed: Any, parent: Field) -> None:
+        docs = describe_type(parsed.__class__)
+        debug = parsed._debug  # noqa: SLF001 - the positions are what debug classes are for
+        for name in list(getattr(parsed, "SEQ_FIELDS", ())):
+            if name in debug:
+                self._attribute(parsed, name, getattr(parsed, name, None), debug[name], docs, parent)
+        for name in _instances(parsed.__class__):
+            value, failed = self._instance(parsed, name)
+            if failed:
+                if f"_m_{name}" in debug:
+                    self._attribute(parsed, name, None, debug[f"_m_{name}"], docs, parent)
+            elif value is not None or f"_m_{name}" in debug:
+                self._attribute(parsed, name, value, debug.get(f"_m_{name}", {}), docs, parent)
+
+    def _instance(self, parsed: Any, name: str) -> tuple[Any, bool]:
+        try:
+            return getattr(parsed, name), False
+        except FAILURES:
+            return None, True
+
+    def _attribute(
+        self, parsed: Any, name: str, value: Any, place: dict[str, Any], docs: dict[str, FieldDoc], parent: Field
+    ) -> None:
+        doc = docs.get(name, FieldDoc())
+        span = self._place(place)
+        path = f"{parent.path}.{name}"
+        made = Field(name, path, doc.type, span, None, doc.doc, doc.doc_ref, checksum=doc.checksum)
+        if "start" in place and "end" not in place:
+            made.note = "parsing stops here"
+        parent.children.append(made)
+        if isinstance(value, list):
+            self._array(made, value, place.get("arr") or [], doc, docs)
+        else:
+            self._value(made, value, span, doc, docs)
+
+    def _array(
+        self, made: Field, values: list[Any], places: list[dict[str, Any]], doc: FieldDoc, docs: dict[str, FieldDoc]
+    ) -> None:
+        shown = len(values) if self._whole else min(len(values), ARRAY_SHOWN)
+        made.value = f"{len(values)} element{'' if len(values) == 1 else 's'}"
+        made.omitted = len(values) - shown
+        for index in range(shown):
+            place = places[index] if index < len(places) else {}
+            span = self._place(place)
+            child = Field(f"[{index}]", f"{made.path}[{index}]", doc.type.removesuffix("[]"), span)
+            made.children.append(child)
+            self._value(child, values[index], span, doc, docs)
+
+    def _value(self, made: Field, value: Any, span: Span | None, doc: FieldDoc, docs: dict[str, FieldDoc]) -> None:
+        if isinstance(value, KaitaiStruct):
+            if span is not None:
+                self._base(value._io, self._relative(span))  # noqa: SLF001
+            kind = describe_type(value.__class__).get("", FieldDoc())
+            made.doc = made.doc or kind.doc
+            made.doc_ref = made.doc_ref or kind.doc_ref
+            made.type = made.type if "switch" not in made.type else type(value).__qualname__
+            self._children(value, made)
+            made.value = _summary(value, made)
+        elif isinstance(value, enum.Enum):
+            made.value = f"{value.value} ({value.name})"
+            made.meaning = docs.get(f"enum {doc.enum.split('::')[-1]} {value.value}", FieldDoc()).doc
+        else:
+            made.value = value
+
+    def _relative(self, span: Span) -> int:
+        if span.payload is not None and self._where.payload is not None:
+            return span.payload[0] - self._where.payload[0]
+        return span.start - self._where.start
+
+    def _place(self, place: dict[str, Any]) -> Span | None:
+        start = place.get("start")
+        if start is None:
+            return None
+        base = self._bases.get(id(getattr(start, "stream", None)))
+        if base is None:
+            return None
+        end = place.get("end", start)
+        return self._span(base + start, base + max(int(start), int(end)))
+
+
+@functools.cache
+def _instances(cls: Any) -> tuple[str, ...]:
+    """Instances of a generated class, in the order of the specification."""
+    return tuple(name for name, value in vars(cls).items() if isinstance(value, property))
+
+
+def _summary(value: Any, made: Field) -> Any:
+    """The one value that stands for a small structure (a `value` instance: variable-length integers and the like)."""
+    if "value" in _instances(value.__class__):
+        return next((child.value for child in made.children if child.name == "value"), None)
+    return None
