@@ -246,6 +246,8 @@ def coverage(archive: Archive) -> FieldCoverage:
             out.padding += size
         elif section.kind is SectionKind.DATA or any(s.parent == section.name for s in found):
             out.data += size
+        elif section.note:  # text that a schema cannot describe (JSON, one-line files): its note says what it is
+            out.fields += size
         elif size:
             out.gap += size
             out.unexplained.append(section.span)

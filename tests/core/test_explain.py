@@ -1,0 +1,109 @@
+"""Explain: every byte has a field or a known kind, every field's bytes are where it says."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from exhume.cli.jsonout import dumps
+from exhume.engines.explain import Selection, coverage, explain_archive, innermost
+from exhume.errors import ExhumeError
+from exhume.source import Source
+from tests.archives import label, own_archives, real_archives
+
+Cli = Callable[..., Any]
+ALL = [pytest.param(path, id=label(path)) for path in [*own_archives(), *real_archives()]]
+
+pytestmark = pytest.mark.skipif(not ALL, reason="no sample archives")
+
+
+def bytes_of(source: Source, start: int, end: int) -> bytes:
+    return source.read_at(start - source.origin, end - start)
+
+
+@pytest.mark.parametrize("path", ALL)
+def test_every_byte_is_explained(path: Path) -> None:
+    with exhume.open(path) as archive:
+        totals = coverage(archive)
+    assert [str(span) for span in totals.unexplained] == []
+    assert totals.fields + totals.data + totals.padding == totals.total
+    assert totals.overlap == 0
+
+
+@pytest.mark.parametrize("path", ALL)
+def test_fields_are_where_they_say(path: Path) -> None:
+    checked = 0
+    with exhume.open(path) as archive:
+        sources = archive.sections().sources
+        for item in explain_archive(archive, Selection()):
+            section = item.section
+            payload = section.load() if item.payload is not None and section.load is not None else b""
+            for tree in item.trees():
+                assert tree.note == "", (section.name, tree.note)
+                for _, node in tree.walk():
+                    if node.span is None or not isinstance(node.value, bytes):
+                        continue
+                    if node.span.payload is None:
+                        found = bytes_of(sources[node.span.source], node.span.start, node.span.end)
+                    else:
+                        found = payload[slice(*node.span.payload)]
+                    if found != node.value:  # text-like types are stripped of terminators and padding
+                        assert found.startswith(node.value), node.path
+                    checked += 1
+                    assert section.span.start <= node.span.start <= node.span.end <= section.span.end
+    assert checked or all(s.schema is None for s in archive.sections()), path
+
+
+@pytest.mark.parametrize("path", ALL[::7])
+def test_json_is_the_same_between_runs(path: Path, exhume_cli: Cli) -> None:
+    first, second = (exhume_cli("explain", "--json", path) for _ in range(2))
+    assert first.code == 0, first.err
+    assert first.out == second.out
+    body = json.loads(first.out)
+    assert body["schema"] == "exhume.explain/1"
+    assert body["sections"]
+
+
+@pytest.mark.parametrize("path", ALL[::7])
+def test_any_byte_can_be_asked_for(path: Path, exhume_cli: Cli) -> None:
+    with exhume.open(path) as archive:
+        sections = [s for s in archive.sections().tiles() if s.span.size]
+        for section in sections[:4]:
+            at = (section.span.start + section.span.end) // 2
+            ran = exhume_cli("explain", "--no-verify", "--at", at, "--file", section.span.source, path)
+            assert ran.code == 0
+            assert f"in section {section.name}" in ran.text or not section.name.isprintable()
+            items = list(explain_archive(archive, Selection(start=at, end=at + 1, source=section.span.source)))
+            chain = innermost((tree for item in items for tree in item.trees()), at)
+            for outer, inner in itertools.pairwise(chain):
+                assert outer.span is not None
+                assert inner.span is not None
+                assert outer.span.start <= inner.span.start <= at < inner.span.end <= outer.span.end
+
+
+def test_usage_errors(exhume_cli: Cli) -> None:
+    path = ALL[0].values[0]
+    for bad in ("5", "9:3", "x:y"):
+        assert exhume_cli("explain", "--range", bad, path).code == 2
+    assert exhume_cli("explain", "--at", 1 << 40, path).code == 4
+    assert exhume_cli("explain", "--range", "0:4", "--depth", "1", path).code == 0
+
+
+def test_damage_does_not_stop_it(exhume_cli: Cli) -> None:
+    path = ALL[0].values[0]
+    assert isinstance(path, Path)
+    data = bytearray(path.read_bytes()) if path.is_file() else b""
+    for offset in range(0, len(data), max(1, len(data) // 24)):
+        damaged = bytearray(data)
+        damaged[offset] ^= 0xFF
+        try:
+            with exhume.open(bytes(damaged)) as archive:
+                assert dumps([item.to_dict() for item in explain_archive(archive, Selection(), list(archive.verify()))])
+        except ExhumeError as error:
+            assert "\n" not in str(error)
