@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,11 @@ from exhume.source import Source
 from tests.archives import label, own_archives, real_archives
 
 Cli = Callable[..., Any]
+INTEGER = re.compile(r"[us][1248](le)?")
 ALL = [pytest.param(path, id=label(path)) for path in [*own_archives(), *real_archives()]]
+
+DEAD_BYTES = {"re-added-name.go.caf": 13, "re-added-name.ts.caf": 13, "proto-names.ts.caf": 9}
+"""Bytes that no index entry refers to, left behind by the producer: the documented list of what stays unexplained."""
 
 pytestmark = pytest.mark.skipif(not ALL, reason="no sample archives")
 
@@ -31,8 +36,9 @@ def bytes_of(source: Source, start: int, end: int) -> bytes:
 def test_every_byte_is_explained(path: Path) -> None:
     with exhume.open(path) as archive:
         totals = coverage(archive)
-    assert [str(span) for span in totals.unexplained] == []
-    assert totals.fields + totals.data + totals.padding == totals.total
+    dead = DEAD_BYTES.get(path.name, 0)
+    assert sum(span.size for span in totals.unexplained) == totals.gap == dead, totals.unexplained
+    assert totals.fields + totals.data + totals.padding + dead == totals.total
     assert totals.overlap == 0
 
 
@@ -47,13 +53,19 @@ def test_fields_are_where_they_say(path: Path) -> None:
             for tree in item.trees():
                 assert tree.note == "", (section.name, tree.note)
                 for _, node in tree.walk():
-                    if node.span is None or not isinstance(node.value, bytes):
+                    if node.span is None or not isinstance(node.value, bytes | int) or isinstance(node.value, bool):
                         continue
                     if node.span.payload is None:
                         found = bytes_of(sources[node.span.source], node.span.start, node.span.end)
                     else:
                         found = payload[slice(*node.span.payload)]
-                    if found != node.value:  # text-like types are stripped of terminators and padding
+                    if isinstance(node.value, int):
+                        if INTEGER.fullmatch(node.type) and not node.children:
+                            unsigned = node.value % (1 << len(found) * 8)
+                            assert unsigned in (int.from_bytes(found, "little"), int.from_bytes(found, "big")), (
+                                node.path
+                            )
+                    elif found != node.value:  # text-like types are stripped of terminators and padding
                         assert found.startswith(node.value), node.path
                     checked += 1
                     assert section.span.start <= node.span.start <= node.span.end <= section.span.end

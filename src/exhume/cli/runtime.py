@@ -58,9 +58,7 @@ class Run:
         from exhume.engines.identify import open_archive
 
         known = self.as_format or self.recognised.get(target)
-        return open_archive(
-            target, format=known, limits=self.limits, offset=self.offset, length=self.length, **options
-        )
+        return open_archive(target, format=known, limits=self.limits, offset=self.offset, length=self.length, **options)
 
     def document(self, verb: str, body: Mapping[str, Any]) -> None:
         """Prints the one JSON document of a verb."""

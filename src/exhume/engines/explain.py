@@ -244,7 +244,7 @@ def coverage(archive: Archive) -> FieldCoverage:
             out.gap += sum(hole.size for hole in holes)
         elif section.kind is SectionKind.PADDING:
             out.padding += size
-        elif section.kind is SectionKind.DATA or any(s.parent == section.name for s in found):
+        elif section.kind is SectionKind.DATA or section.payload_schema or any(s.parent == section.name for s in found):
             out.data += size
         elif section.note:  # text that a schema cannot describe (JSON, one-line files): its note says what it is
             out.fields += size

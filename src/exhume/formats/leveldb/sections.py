@@ -27,7 +27,7 @@ def map_sections(database: Database) -> SectionMap:
         elif file.kind in ("log", "manifest"):
             sections = _log_sections(source, file.kind, database)
         else:
-            note = "" if file.kind == "current" else "not part of the data"
+            note = "the manifest's name and a newline" if file.kind == "current" else "not part of the data"
             sections = [Section(file.name, source.span(0, source.size), SectionKind.STRUCTURE, note=note)]
         files.append((source, sections))
     return SectionMap(files)
@@ -116,6 +116,7 @@ def _block_sections(table: Table, name: str, handle: Handle, schema: str) -> lis
     contents = Section(
         label, source.span(handle.offset, end), SectionKind.DATA if name == "data" else SectionKind.STRUCTURE, codec,
         schema=(schema or None) if stored else None, payload_schema=None if stored else schema or None, load=load,
+        note="" if schema else "a kind of block that no schema describes",
     )  # fmt: skip
     trailer = source.span(end, end + layout.BLOCK_TRAILER)
     return [contents, Section(f"{label}/trailer", trailer, SectionKind.CHECKSUM, note="compression type and checksum")]
