@@ -16,7 +16,7 @@ TREE = {
     "readme.txt": b"A chunk of a few files.\n",
     "empty": b"",
     "img/pixel.bin": bytes(range(256)),
-    "img/größe <1> & \"2\".txt": "ünïcödé\n".encode(),
+    'img/größe <1> & "2".txt': "ünïcödé\n".encode(),
     "10": b"ten",
     "9": b"nine",
     "__proto__": b"kept",
