@@ -14,6 +14,7 @@ FORMAT = Format(
     signatures=(Signature(b"\xfd\x2f\xc5\x30", 0, "magic number"),),
     codecs=("zstd",),
     create=None,
-    verbs=("cat", "list", "info", "verify", "payload", "explain"),
+    locate="carve:locate",
+    verbs=("cat", "list", "info", "verify", "payload", "explain", "carve"),
     limitations=("the directory form (one file per section) is not read",),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import click
@@ -17,16 +17,13 @@ OPTIONS = {
 
 
 def cat(run: Any, archive: Any, names: tuple[str, ...], options: dict[str, Any]) -> None:
-    """Prints the records of the archive, then those of further archives given as NAMES."""
-    for chunk in _chunks(run, archive, names, options):
-        run.out.write(chunk)
+    """Prints the records of the archive and of further archives given as NAMES; see `Dataset` for their order."""
+    from exhume.formats.clp_s.dataset import Dataset
 
-
-def _chunks(run: Any, archive: Any, names: tuple[str, ...], options: dict[str, Any]) -> Iterator[bytes]:
     chosen = {"ordered": options["ordered"], "complete": options["complete"], "jobs": options["jobs"]}
-    if options["ordered"] and archive.schema_tree.log_event_idx is None:
-        run.note("this archive was made without log order: records come in table order")
-    yield from archive.json_chunks(**chosen)
-    for name in names:
-        with run.open(name) as further:
-            yield from further.json_chunks(**chosen)
+    with ExitStack() as stack:
+        archives = [archive, *(stack.enter_context(run.open(name)) for name in names)]
+        if options["ordered"] and any(one.schema_tree.log_event_idx is None for one in archives):
+            run.note("made without log order: records come in table order")
+        for chunk in Dataset(archives).json_chunks(**chosen):
+            run.out.write(chunk)

@@ -249,6 +249,12 @@ class Column:
         """Whether the printed value stands between quotes."""
         return self.spec.type in (NodeType.VAR_STRING, NodeType.CLP_STRING, NodeType.DATE_STRING)
 
+    def to_numpy(self) -> Any:
+        """`values` as a NumPy array (read-only, without a copy where nothing was decoded)."""
+        import numpy
+
+        return numpy.asarray(self.values)
+
     def strings(self, rows: Iterable[int] | None = None) -> list[bytes]:
         """The value of each row (all rows by default) as text: strings unescaped and unquoted, the rest as printed.
 

@@ -325,6 +325,26 @@ class SchemaTree:
             node = self.parents[node]
         return nodes[::-1]
 
+    def find(self, path: str) -> list[int]:
+        """Nodes whose `path_text` is `path`: one per value type that the key has, ascending."""
+        return self._by_path.get(path, [])
+
+    @cached_property
+    def _by_path(self) -> dict[str, list[int]]:
+        texts: list[str] = []
+        found: dict[str, list[int]] = {}
+        for node, parent in enumerate(self.parents):
+            key = self.keys[node].decode("utf-8", "backslashreplace")
+            if parent == ROOT:
+                texts.append(key)
+            else:
+                escaped = key.replace("\\", "\\\\").replace(".", "\\.")
+                # Directly below a root there is no dot: "@" + "key", or just "key".
+                dot = "" if self.parents[parent] == ROOT else "."
+                texts.append(f"{texts[parent]}{dot}{escaped}")
+            found.setdefault(texts[node], []).append(node)
+        return found
+
     def path_text(self, node: int) -> str:
         """The path as people write it: keys joined by dots, below the namespace sign if there is one."""
         nodes = self.path(node)

@@ -17,7 +17,7 @@ from exhume.archive import Entry, Progress, RecordArchive, no_progress
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
 from exhume.findings import Finding
 from exhume.formats.clp_s import checks, info, layout, packets, records, sections, verify
-from exhume.formats.clp_s.columns import Texts
+from exhume.formats.clp_s.columns import Column, Texts
 from exhume.formats.clp_s.info import ClpSInfo
 from exhume.formats.clp_s.kernel import ClpsStrings
 from exhume.formats.clp_s.layout import (
@@ -367,6 +367,18 @@ class ClpSArchive(RecordArchive):
         if entry.start == entry.end:
             return memoryview(b"")
         return memoryview(self.stream_payload(entry.stream_id))[entry.start : entry.end]
+
+    def columns(self, key: int | str) -> Iterator[tuple[Table, Column]]:
+        """The column of a schema tree node, or of a key path as in `a.b`, in each table that has it.
+
+        Columns are typed sequences (see `Column.values`); no record is built.
+        """
+        nodes = {key} if isinstance(key, int) else set(self.schema_tree.find(key))
+        for table in self.tables:
+            if table.num_messages and any(spec.node in nodes for spec in table.layout.columns):
+                for column in table.load().columns:
+                    if column.node in nodes:
+                        yield table, column
 
     # -- records ------------------------------------------------------------------------------------------------
 

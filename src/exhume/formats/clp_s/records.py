@@ -95,16 +95,17 @@ def json_lines(
     """See `ClpSArchive.json_lines`."""
     if ordered and archive.schema_tree.log_event_idx is not None:
         loaded = [table.load() for table in archive.tables if table.num_messages]
-        streams = [_line_stream(data, complete) for data in loaded]
+        streams = [line_stream(data, complete) for data in loaded]
         for index in merge_order(loaded):
             yield next(streams[index])
         return
     for table in archive.tables:
         if table.num_messages or table.entry.problem is not None:
-            yield from _line_stream(table.load(), complete)
+            yield from line_stream(table.load(), complete)
 
 
-def _line_stream(data: TableData, complete: bool) -> Iterator[bytes]:
+def line_stream(data: TableData, complete: bool) -> Iterator[bytes]:
+    """The records of one table as text, one by one."""
     renderer = data.renderer(complete=complete)
     for start in range(0, data.num_messages, 1024):
         rows = range(start, min(start + 1024, data.num_messages))
@@ -163,16 +164,17 @@ def events(archive: ClpSArchive, *, ordered: bool = False, with_source: bool = F
     finder = SourceFinder(archive.range_index) if with_source else None
     if ordered and archive.schema_tree.log_event_idx is not None:
         loaded = [table.load() for table in archive.tables if table.num_messages]
-        streams = [_event_stream(data, finder) for data in loaded]
+        streams = [event_stream(data, finder) for data in loaded]
         for index in merge_order(loaded):
             yield next(streams[index])
         return
     for table in archive.tables:
         if table.num_messages or table.entry.problem is not None:
-            yield from _event_stream(table.load(), finder)
+            yield from event_stream(table.load(), finder)
 
 
-def _event_stream(data: TableData, finder: SourceFinder | None) -> Iterator[Any]:
+def event_stream(data: TableData, finder: SourceFinder | None) -> Iterator[Any]:
+    """The records of one table as Python objects, or as `Sourced` with a `finder`."""
     objects = data.objects()
     if finder is None:
         yield from objects

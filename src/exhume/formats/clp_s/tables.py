@@ -69,6 +69,12 @@ class Table:
         """Where it lies: its stream in the file, narrowed to the table's bytes of the decompressed stream."""
         return self._archive.stream_span(self.entry.stream_id).in_payload(self.entry.start, self.entry.end)
 
+    def column(self, key: int | str) -> Column:
+        """One column by schema tree node or key path, without building records.  Raises as `load` does, and
+        `EntryNotFoundError`.
+        """
+        return self.load().column(key)
+
     def load(self) -> TableData:
         """Decompresses the table and slices its columns.
 
@@ -115,12 +121,16 @@ class TableData:
         """The archive's dictionaries and patterns."""
         return self.table._archive.texts  # noqa: SLF001 - a table is part of its archive
 
-    def column(self, node: int) -> Column:
-        """The (first) column of a schema tree node.  Raises `EntryNotFoundError`."""
+    def column(self, key: int | str) -> Column:
+        """The (first) column of a schema tree node, or of a key path as in `a.b` (dots in keys are escaped: `a\\.b`).
+
+        Raises `EntryNotFoundError`.
+        """
+        nodes = (key,) if isinstance(key, int) else self.tree.find(key)
         for column in self.columns:
-            if column.node == node:
+            if column.node in nodes:
                 return column
-        raise EntryNotFoundError("this table has no column for the node", actual=node)
+        raise EntryNotFoundError("this table has no such column", actual=key)
 
     @cached_property
     def log_event_idx(self) -> memoryview | None:

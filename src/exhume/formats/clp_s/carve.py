@@ -1,0 +1,44 @@
+"""Finding clp-s archives inside raw bytes: what a hit of the magic number is worth."""
+
+from __future__ import annotations
+
+from exhume.errors import ExhumeError
+from exhume.findings import Severity
+from exhume.formats.clp_s.layout import HEADER_SIZE, KNOWN_VERSIONS
+from exhume.formats.clp_s.reader import ClpSArchive
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.recovery import Carved, Verdict
+from exhume.source import Source
+
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+
+
+def locate(source: Source, hit_offset: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
+    """The archive whose magic number stands at `hit_offset`, None when the bytes after it are no header.
+
+    The header tells the size; an archive that reaches past the end of the source is partial, one that does not verify
+    is damaged.  A header whose metadata cannot be read is reported with low confidence, and only if the metadata
+    section at least starts like a zstd frame.
+    """
+    head = source.read_up_to(hit_offset, HEADER_SIZE + 4)
+    if len(head) < HEADER_SIZE + 4 or head[HEADER_SIZE:] != ZSTD_MAGIC or head[60:62] != b"\0\0":
+        return None
+    size = int.from_bytes(head[16:24], "little")
+    if size < HEADER_SIZE + int.from_bytes(head[56:60], "little"):
+        return None
+    room = source.size - hit_offset
+    length = min(size, room)
+    archive = ClpSArchive(source.window(hit_offset, hit_offset + length), limits=limits)
+    confidence = 0.9 if archive.header.version in KNOWN_VERSIONS else 0.7
+    try:
+        archive.files  # noqa: B018 - reads the list of sections
+    except ExhumeError:
+        confidence = 0.3
+    findings = [finding for finding in archive.verify() if finding.severity is Severity.ERROR]
+    if length < size:
+        verdict = Verdict.PARTIAL
+    elif findings:
+        verdict = Verdict.DAMAGED
+    else:
+        verdict, confidence = Verdict.WHOLE, 1.0
+    return Carved("clp-s", hit_offset, length, verdict, confidence, tuple(findings))

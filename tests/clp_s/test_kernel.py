@@ -1,0 +1,227 @@
+"""The compiled kernel and its pure-Python twin print the same bytes and report the same faults."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from types import ModuleType
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from exhume import kernel as core_kernel
+from exhume.formats.clp_s import pykernel
+from exhume.formats.clp_s.timestamps import MONTHS, compile_milli_pattern, compile_nano_pattern
+from tests.clp_s.build import f64, float_core, float_old, i64, u16, u64
+
+if core_kernel.COMPILED:
+    from exhume import _kernel as compiled
+else:
+    compiled = pykernel
+
+needs_kernel = pytest.mark.skipif(not core_kernel.COMPILED, reason="exhume._kernel was not built")
+int64 = st.integers(-(1 << 63), (1 << 63) - 1)
+doubles = st.floats() | st.integers(-(10**15), 10**15).map(float) | st.decimals(-1000, 1000, places=3).map(float)
+
+
+def both(make: Any) -> tuple[Any, Any]:
+    return make(pykernel), make(compiled)
+
+
+def printed(kernel: ModuleType, operations: Any, rows: int) -> Any:
+    program = kernel.ClpsProgram([*operations, (pykernel.LITERAL, b"\n")], rows)
+    whole = program.render(0, rows, 1 << 20)
+    assert program.lines(range(rows)) == (whole[0].splitlines(keepends=True), whole[2]) or b"\n" in whole[0][:-1]
+    return whole
+
+
+def dictionary(entries: list[bytes]) -> bytes:
+    return b"".join(u64(len(entry)) + entry for entry in entries)
+
+
+@needs_kernel
+@given(st.lists(int64, max_size=20))
+def test_integers(values: list[int]) -> None:
+    one, two = both(lambda k: printed(k, [(pykernel.INTEGER, i64(*values))], len(values)))
+    assert one == two
+    assert one[0] == b"".join(b"%d\n" % value for value in values)
+
+
+@needs_kernel
+@given(st.lists(doubles, min_size=1, max_size=20))
+@example([0.0000005, 0.5e-6, 1.5e-6, 999999999.9999995, 1e22, -0.0, math.nan, math.inf, -math.inf, 2.5e-7])
+def test_floats(values: list[float]) -> None:
+    one, two = both(lambda k: printed(k, [(pykernel.FLOAT, f64(*values))], len(values)))
+    assert one == two
+
+
+@needs_kernel
+@given(st.lists(st.tuples(doubles, st.integers(0, 0xFFFF)), min_size=1, max_size=20))
+@example([(1e3, 0x4000), (1.5e-7, 0x6020), (100.0, 0x0060), (2.5, 0x0020), (-0.0, 0x20), (5e-324, 0x4000)])
+def test_formatted_floats(values: list[tuple[float, int]]) -> None:
+    operations = [(pykernel.FORMATTED, f64(*(v for v, _ in values)), u16(*(w for _, w in values)))]
+    one, two = both(lambda k: printed(k, operations, len(values)))
+    assert one == two
+
+
+@needs_kernel
+@given(st.decimals(allow_nan=False, allow_infinity=False), st.integers(1, 17))
+def test_formatted_floats_of_short_decimals(number: Any, significant: int) -> None:
+    value = float(f"{number:.{significant - 1}e}")
+    operations = [(pykernel.FORMATTED, f64(value), u16((significant - 1) << 5))]
+    one, two = both(lambda k: printed(k, operations, 1))
+    assert one == two
+
+
+@pytest.mark.parametrize("kernel", [pykernel, compiled], ids=["pure", "compiled"])
+@pytest.mark.parametrize(
+    ("value", "word", "text"),
+    [
+        (1000.0, 0x4000, b"1e3"),
+        (1.5e-7, 0x6020, b"1.5e-7"),
+        (100.0, 0x0060, b"100.0"),
+        (100.0, 0x0000, b"100"),
+        (2.5, 0x0020, b"2.5"),
+        (-0.0, 0x0020, b"-0.0"),
+        (0.05, 0x0000, b"0.05"),
+        (0.00125, 0x0040, b"0.00125"),
+        (1e22, 0x0000, b"10000000000000000000000"),
+        (1e-7, 0xF000 | 1 << 10, b"1E07"),
+    ],
+)
+def test_float_formats(kernel: ModuleType, value: float, word: int, text: bytes) -> None:
+    assert printed(kernel, [(pykernel.FORMATTED, f64(value), u16(word))], 1)[0] == text + b"\n"
+
+
+@given(st.lists(st.binary(max_size=12), max_size=12))
+def test_strings(entries: list[bytes]) -> None:
+    payload = dictionary(entries)
+    for kernel in (pykernel, compiled):
+        strings = kernel.ClpsStrings(payload + b"tail", len(entries))
+        assert list(strings) == entries
+        assert strings.end == len(payload)
+        escaped = list(strings.escaped())
+        for raw, text in zip(entries, escaped, strict=True):
+            assert json.loads(b'"' + text.decode("latin-1").encode() + b'"').encode("latin-1") == raw
+        if entries:
+            with pytest.raises(ValueError) as caught:
+                kernel.ClpsStrings(payload[:-1] if entries[-1] else payload[:-8], len(entries))
+            assert caught.value.args[0] == len(entries) - 1
+        with pytest.raises(IndexError):
+            strings[len(entries)]
+
+
+def test_a_count_that_lies_costs_nothing() -> None:
+    for kernel in (pykernel, compiled):
+        with pytest.raises(ValueError):
+            kernel.ClpsStrings(b"\0" * 16, 1 << 40)
+
+
+@given(
+    st.lists(st.binary(max_size=10) | st.lists(st.sampled_from(b'\x11\x12\x13\\a"\n')).map(bytes), max_size=6),
+    st.lists(st.binary(max_size=5), max_size=4),
+    st.lists(int64 | st.integers(0, 5) | st.integers(1 << 62, (1 << 62) + 5), max_size=8),
+    st.lists(st.tuples(st.integers(0, 7), st.integers(0, 9)), min_size=1, max_size=6),
+    st.booleans(),
+    st.booleans(),
+)
+def test_texts(
+    types: list[bytes], entries: list[bytes], variables: list[int], words: list[tuple[int, int]], core: bool, esc: bool
+) -> None:
+    def show(kernel: ModuleType) -> Any:
+        strings = kernel.ClpsStrings(dictionary(entries), len(entries))
+        logs = kernel.ClpsLogTypes(kernel.ClpsStrings(dictionary(types), len(types)), core, esc)
+        holes = [(logs.holes(i), logs.literals(i)) for i in range(len(types))]
+        column = u64(*(ident | at << 24 for ident, at in words))
+        program = kernel.ClpsProgram([(pykernel.TEXT, column, i64(*variables), logs, strings)], len(words))
+        return holes, program.render(0, len(words), 1 << 20)
+
+    one, two = both(show)
+    assert one == two
+
+
+@given(st.integers(1, 16), st.integers(1, 16), st.integers(0, (1 << 54) - 1), st.booleans(), st.booleans())
+def test_encoded_floats(digits: int, places: int, value: int, negative: bool, core: bool) -> None:
+    word = (float_core if core else float_old)(digits, places, value, negative)
+    text = pykernel.clps_decode_float(word, core)
+    if places > digits or len(str(value)) > digits:
+        assert text is None
+    else:
+        assert text is not None
+        whole, _, part = text.decode().lstrip("-").partition(".")
+        assert (len(part), int(whole + part)) == (places, value)
+    hole = b"\x13" if core else b"\x12"
+    strings = compiled.ClpsStrings(b"", 0)
+    logs = compiled.ClpsLogTypes(compiled.ClpsStrings(dictionary([hole]), 1), core, False)
+    program = compiled.ClpsProgram([(pykernel.TEXT, u64(0), i64(word), logs, strings)], 1)
+    shown, _, fault = program.render(0, 1, 100)
+    assert (shown, fault) == ((text, None) if text is not None else (b"", (pykernel.BAD_FLOAT, 0, 0, word)))
+
+
+MILLI = b"%Y %y %m %d %e %H %k %I %l %p %M %S %3 %T %B %b %a %%"
+NANO = (
+    rb'"\Y \y \m \d \e \H \k \I \p \M \S \3 \6 \9 \T \A{a,b,c,d,e,f,gg} \z{-04:30}\\ \B{' + b",".join(MONTHS) + rb'}"'
+)
+
+
+@given(int64, st.sampled_from([(MILLI, 0), (NANO, 1), (rb"\E.\T", 1), (rb"\L \C \N \3", 1), (b"x%F", 0), (b"x%E", 0)]))
+@example(-1, (rb"\E.\T", 1))
+@example(-(1 << 63), (rb"\N", 1))
+@example((1 << 63) - 1, (MILLI, 0))
+@example(-(1 << 63), (MILLI, 0))
+def test_times(epoch: int, pattern: tuple[bytes, int]) -> None:
+    text, nanos = pattern
+    found = compile_nano_pattern(text) if nanos else compile_milli_pattern(text)
+    one, two = both(lambda k: k.ClpsPatterns([(5, found.unit, found.shift, found.steps)]).render(5, epoch))
+    assert one == two
+    one, two = both(lambda k: k.ClpsPatterns([(5, found.unit, found.shift, found.steps)]).render(6, epoch))
+    assert one == two == pykernel.BAD_PATTERN
+
+
+@needs_kernel
+@given(st.lists(st.lists(st.integers(0, 50), max_size=20), max_size=5), st.integers(0, 20), st.integers(1, 60))
+def test_merging(keys: list[list[int]], cut: int, size: int) -> None:
+    def merge(kernel: ModuleType) -> Any:
+        order = kernel.clps_merge_order([i64(*key) for key in keys])
+        programs = [
+            kernel.ClpsProgram([(0, b"%d:" % i), (1, i64(*key)), (0, b"\n")], len(key)) for i, key in enumerate(keys)
+        ]
+        cut_at = min(cut, len(order))
+        cursors = kernel.clps_count(order, 0, cut_at, len(keys))
+        shown = kernel.clps_render_merged(programs, order, cut_at, len(order), cursors, size)
+        return list(order), cursors, shown
+
+    one, two = both(merge)
+    assert one == two
+    if all(key == sorted(key) for key in keys):
+        positions = [0] * len(keys)
+        values = []
+        for table in one[0]:
+            values.append(keys[table][positions[table]])
+            positions[table] += 1
+        assert values == sorted(values)
+
+
+@needs_kernel
+@given(st.lists(int64, max_size=20))
+def test_deltas(values: list[int]) -> None:
+    one, two = both(lambda k: k.clps_undelta(i64(*values)))
+    assert one == two
+    total = 0
+    for value, (got,) in zip(values, struct.iter_unpack("<Q", one), strict=True):
+        total = (total + value) % (1 << 64)
+        assert got == total
+
+
+@pytest.mark.parametrize("kernel", [pykernel, compiled], ids=["pure", "compiled"])
+def test_short_buffers_and_wrong_rows_are_refused(kernel: ModuleType) -> None:
+    with pytest.raises(ValueError):
+        kernel.ClpsProgram([(pykernel.INTEGER, i64(1))], 2)
+    program = kernel.ClpsProgram([(pykernel.INTEGER, i64(1))], 1)
+    with pytest.raises(IndexError):
+        program.lines([1])
+    with pytest.raises(IndexError):
+        program.lines([-1])
