@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from exhume.archive import Archive, Entry, MemberArchive, RecordArchive, Writer
     from exhume.engines.carve import carve
+    from exhume.engines.explain import explain
     from exhume.engines.identify import identify
     from exhume.engines.identify import open_archive as open  # noqa: A004 - like gzip.open
+    from exhume.engines.recode import recode
     from exhume.engines.salvage import salvage
     from exhume.engines.verify import verify
     from exhume.errors import ExhumeError, Span
@@ -30,6 +32,8 @@ _NAMES = {
     "verify": "exhume.engines.verify:verify",
     "salvage": "exhume.engines.salvage:salvage",
     "carve": "exhume.engines.carve:carve",
+    "recode": "exhume.engines.recode:recode",
+    "explain": "exhume.engines.explain:explain",
     "Archive": "exhume.archive:Archive",
     "MemberArchive": "exhume.archive:MemberArchive",
     "RecordArchive": "exhume.archive:RecordArchive",
@@ -58,8 +62,10 @@ __all__ = [
     "__version__",
     "carve",
     "create",
+    "explain",
     "identify",
     "open",
+    "recode",
     "salvage",
     "verify",
 ]

@@ -103,6 +103,10 @@ class Archive(abc.ABC):
         """Facts that need a scan of the archive (`exhume info --stats`); JSON-able."""
         return {}
 
+    def content_digest(self) -> str:
+        """`algorithm:hex` over the logical content: the same for archives that hold the same, however they are stored."""
+        raise UnsupportedOperationError(f"{self.format} archives have no content digest", span=Span(self.name, 0, 0))
+
     def read_section(self, name: str) -> bytes:
         """The decompressed payload of one section.  Raises `EntryNotFoundError`."""
         section: Section = self.sections().named(name)

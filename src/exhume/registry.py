@@ -60,6 +60,7 @@ class Format:
     - `rules -> RuleTable`
     - `salvage(source_or_tree, output_path, *, mode, limits, progress, **options) -> recovery.SalvageReport`: writes a
       new archive (or files, or records) at `output_path`; the engine verifies what was written
+    - `recode(archive, output_path, *, stored, limits, progress, **options) -> None`: the same content, stored otherwise
     - `locate(source, hit, *, limits) -> recovery.Carved | None`: the archive whose signature was hit at absolute
       offset `hit` of an image, with its exact span
     """
@@ -79,6 +80,7 @@ class Format:
     rules: str = "checks:RULES"
     salvage: str | None = None
     locate: str | None = None
+    recode: str | None = None
     cli: str | None = "cli"
     verbs: tuple[str, ...] = field(default=())
     limitations: tuple[str, ...] = ()

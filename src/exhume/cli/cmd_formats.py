@@ -18,7 +18,7 @@ def command(run: Run) -> None:
     for id, described in formats().items():
         can = ["identify", "read", "verify"]
         can += ["create"] if hasattr(format_cli(described), "create") else []
-        can += [verb for verb in ("salvage", "locate") if described.has(verb)]
+        can += [verb for verb in ("salvage", "locate", "recode") if described.has(verb)]
         rows.append(
             {
                 "id": id,
