@@ -104,7 +104,7 @@ class Archive(abc.ABC):
         return {}
 
     def content_digest(self) -> str:
-        """`algorithm:hex` over the logical content: the same for archives that hold the same, however they are stored."""
+        """`algorithm:hex` over the logical content: archives that hold the same share it, however they are stored."""
         raise UnsupportedOperationError(f"{self.format} archives have no content digest", span=Span(self.name, 0, 0))
 
     def read_section(self, name: str) -> bytes:
