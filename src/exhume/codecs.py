@@ -398,6 +398,15 @@ def compress(codec: str, data: Buffer, *, level: int | None = None, extreme: boo
     raise UnsupportedFeatureError(f"unknown codec {codec!r}", expected=f"one of {', '.join(CODECS)}")
 
 
+def deflate_fast(data: Buffer) -> bytes:
+    """A raw deflate stream from ISA-L: about as small as zlib level 5, five times faster (zlib 5 without it)."""
+    igzip = _igzip()
+    if igzip is None:
+        return compress("deflate", data, level=5)
+    out: bytes = igzip.compress(data, igzip.ISAL_BEST_COMPRESSION, igzip.COMP_DEFLATE)
+    return out
+
+
 def _cramjam() -> Any:
     try:
         import cramjam

@@ -44,7 +44,7 @@ class Terminated(Framing):
 
     def __init__(self, terminator: bytes) -> None:
         if not terminator:
-            raise WriterError("the terminator is empty", code="ZS-701")
+            raise WriterError("the terminator is empty")
         self.terminator = terminator
 
     def unframe(self, payload: memoryview) -> bytes:
@@ -56,7 +56,6 @@ class Terminated(Framing):
     def rest_error(self, rest: bytes) -> WriterError:
         return WriterError(
             "the last record does not end with the terminator",
-            code="ZS-702",
             expected=self.terminator,
             actual=rest[-40:],
         )
@@ -75,7 +74,7 @@ class PrefixedUleb128(Framing):
         return data[:end], end
 
     def rest_error(self, rest: bytes) -> WriterError:
-        return WriterError("the input ends inside a record", code="ZS-703", actual=f"{len(rest)} bytes left over")
+        return WriterError("the input ends inside a record", actual=f"{len(rest)} bytes left over")
 
 
 class PrefixedU64(Framing):
@@ -99,7 +98,7 @@ class PrefixedU64(Framing):
         return frame_records(records), at
 
     def rest_error(self, rest: bytes) -> WriterError:
-        return WriterError("the input ends inside a record", code="ZS-703", actual=f"{len(rest)} bytes left over")
+        return WriterError("the input ends inside a record", actual=f"{len(rest)} bytes left over")
 
 
 def framing(terminator: bytes = b"\n", length_prefixed: str | None = None) -> Framing:
@@ -110,6 +109,4 @@ def framing(terminator: bytes = b"\n", length_prefixed: str | None = None) -> Fr
         return PrefixedUleb128()
     if length_prefixed == "u64le":
         return PrefixedU64()
-    raise WriterError(
-        "unknown length prefix", code="ZS-701", expected=" or ".join(LENGTH_PREFIXES), actual=length_prefixed
-    )
+    raise WriterError("unknown length prefix", expected=" or ".join(LENGTH_PREFIXES), actual=length_prefixed)

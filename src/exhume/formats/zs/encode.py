@@ -1,0 +1,82 @@
+"""From a payload to a finished block: order check, compression, checksum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from exhume.checksums import crc64_xz
+from exhume.codecs import compress, deflate_fast
+from exhume.errors import WriterError
+from exhume.formats.zs.layout import STORED_CODECS, build_block
+from exhume.kernel import scan_records
+
+LEVELS = {
+    "none": (),
+    "deflate": ("fast", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
+    "lzma": ("0e", "0", "1", "1e"),
+}
+"""Compression levels by codec, the default first; `fast` is ISA-L, the numbers of deflate are zlib's."""
+
+Compressor = Callable[[bytes], bytes]
+
+
+def compressor(codec: str, level: str | int | None = None) -> Compressor:
+    """What compresses one payload.  Raises `WriterError` for unknown codecs and levels."""
+    if codec not in STORED_CODECS:
+        raise WriterError("unknown codec", expected=f"one of {', '.join(STORED_CODECS)}", actual=codec)
+    known = LEVELS[codec]
+    chosen = (known[0] if known else None) if level is None else str(level)
+    if level is not None and chosen not in known:
+        expected = f"one of {', '.join(known)}" if known else "no level"
+        raise WriterError(f"unknown compression level for {codec}", expected=expected, actual=chosen)
+    if chosen is None:
+        return lambda payload: payload
+    if chosen == "fast":
+        return deflate_fast
+    if codec == "deflate":
+        return lambda payload: compress("deflate", payload, level=int(chosen))
+    return lambda payload: compress("lzma2", payload, level=int(chosen[0]), extreme=chosen.endswith("e"))
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """A data block ready to be written, and what the blocks around it and the index need to know."""
+
+    block: bytes
+    payload: bytes
+    first: bytes
+    last: bytes
+    records: int
+    unsorted: tuple[int, bytes, bytes] | None = None
+
+
+def encode_block(level: int, payload: bytes, compress_payload: Compressor) -> bytes:
+    """One block of any level."""
+    stored = compress_payload(payload)
+    return build_block(level, stored, crc64_xz(stored, crc64_xz(bytes((level,)))))
+
+
+def encode_data(payload: bytes, compress_payload: Compressor) -> Encoded:
+    """A data block; an unsorted payload is told (ordinal, record before, record), not compressed."""
+    scan = scan_records(payload)
+    first, last = payload[slice(*scan.first)], payload[slice(*scan.last)]
+    if scan.unsorted >= 0:
+        fault = (scan.unsorted, payload[slice(*scan.previous)], payload[slice(*scan.current)])
+        return Encoded(b"", payload, first, last, scan.records, fault)
+    return Encoded(encode_block(0, payload, compress_payload), payload, first, last, scan.records)
+
+
+def shortest_key(first: bytes, before: bytes | None) -> bytes:
+    """The shortest key that the specification allows between the record before a block and its first one.
+
+    Empty for the first block; a prefix of `first` otherwise, not smaller than `before`.
+    """
+    if before is None:
+        return b""
+    common = 0
+    for left, right in zip(first, before, strict=False):
+        if left != right:
+            break
+        common += 1
+    return first[:common] if common == len(before) else first[: common + 1]

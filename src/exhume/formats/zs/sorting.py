@@ -1,0 +1,118 @@
+"""Sorting records that do not fit in memory: sorted runs in temporary files, then a merge."""
+
+from __future__ import annotations
+
+import heapq
+import tempfile
+from collections.abc import Iterable, Iterator
+from typing import IO, BinaryIO, Self
+
+from exhume.archive import Progress, no_progress
+from exhume.formats.zs.framing import Framing
+from exhume.formats.zs.writer import BLOCK_SIZE, iter_payloads
+from exhume.kernel import frame_records, split_records, take_records
+
+SORT_MEMORY = 64 << 20
+"""Bytes of records, and of the objects that hold them, that are sorted at once."""
+
+RECORD_OVERHEAD = 64
+"""What a record costs in memory beyond its own bytes."""
+
+FAN_IN = 64
+"""Runs merged at once; more are merged in several passes."""
+
+RUN_CHUNK = 128 << 10
+"""Bytes read from a run at a time."""
+
+
+class ExternalSorter:
+    """Collects records in any order, gives them back in ascending order; equal ones are all kept.
+
+    A context manager: leaving it removes the temporary files (which have no names).
+    """
+
+    def __init__(self, memory: int = SORT_MEMORY) -> None:
+        self._memory = memory
+        self._records: list[bytes] = []
+        self._cost = 0
+        self._runs: list[IO[bytes]] = []
+
+    def add(self, records: Iterable[bytes]) -> None:
+        """More records."""
+        for record in records:
+            self._records.append(record)
+            self._cost += len(record) + RECORD_OVERHEAD
+            if self._cost >= self._memory:
+                self._spill()
+
+    def __iter__(self) -> Iterator[bytes]:
+        """All records, sorted.  Can be walked once."""
+        if not self._runs:
+            self._records.sort()
+            yield from self._records
+            return
+        if self._records:
+            self._spill()
+        while len(self._runs) > FAN_IN:
+            part, self._runs = self._runs[:FAN_IN], self._runs[FAN_IN:]
+            merged = self._write_run(heapq.merge(*map(_read_run, part)))
+            for run in part:
+                run.close()
+            self._runs.append(merged)
+        yield from heapq.merge(*map(_read_run, self._runs))
+
+    def _spill(self) -> None:
+        self._records.sort()
+        self._runs.append(self._write_run(self._records))
+        self._records = []
+        self._cost = 0
+
+    @staticmethod
+    def _write_run(records: Iterable[bytes]) -> IO[bytes]:
+        run: IO[bytes] = tempfile.TemporaryFile(prefix="exhume-sort-")
+        part: list[bytes] = []
+        size = 0
+        for record in records:
+            part.append(record)
+            size += len(record) + RECORD_OVERHEAD
+            if size >= RUN_CHUNK:
+                run.write(frame_records(part))
+                part, size = [], 0
+        run.write(frame_records(part))
+        run.seek(0)
+        return run
+
+    def close(self) -> None:
+        """Removes the temporary files."""
+        for run in self._runs:
+            run.close()
+        self._runs = []
+        self._records = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+
+def _read_run(run: IO[bytes]) -> Iterator[bytes]:
+    rest = b""
+    want = RUN_CHUNK
+    while fresh := run.read(want):
+        data = rest + fresh
+        end = take_records(data, len(data))
+        if end:
+            yield from split_records(data[:end])
+            rest, want = data[end:], RUN_CHUNK
+        else:
+            rest, want = data, len(data)
+
+
+def feed(sorter: ExternalSorter, file: BinaryIO, shape: Framing, *, progress: Progress = no_progress) -> None:
+    """Adds the records of a file object to a sorter.  Raises `WriterError` as reading the input does."""
+    done = 0
+    for payload, taken in iter_payloads(file, shape, BLOCK_SIZE):
+        sorter.add(split_records(payload))
+        done += taken
+        progress(done, None, "bytes")

@@ -1,0 +1,329 @@
+"""Writing ZS files: blocks, index and header, in parallel if wanted, never a half-written file that looks whole."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, BinaryIO
+
+from exhume.archive import Progress, Writer, no_progress
+from exhume.checksums import crc64_xz, sha256
+from exhume.errors import Span, WriterError
+from exhume.formats.zs.encode import Encoded, compressor, encode_block, encode_data, shortest_key
+from exhume.formats.zs.framing import Framing, framing
+from exhume.formats.zs.layout import (
+    INCOMPLETE_MAGIC,
+    MAGIC,
+    MAX_INDEX_LEVEL,
+    PREAMBLE,
+    Header,
+    IndexEntry,
+    build_header,
+    build_index,
+    codec_field,
+)
+from exhume.formats.zs.metadata import encode_metadata
+from exhume.kernel import MalformedRecordsError, frame_records, scan_records
+from exhume.output import AtomicFile
+from exhume.parallel import cpu_count
+
+BLOCK_SIZE = 384 << 10
+"""Usual size of a data block's payload in bytes."""
+
+BRANCHING_FACTOR = 1024
+"""Usual number of entries of an index block."""
+
+UNKNOWN_OFFSET = (1 << 63) - 1
+"""Root offset of a file that is not finished."""
+
+
+class ZsWriter(Writer):
+    """Writes one ZS file; records must come in ascending order of their bytes (see `exhume.formats.zs.sorting`).
+
+    `add_records` and `add_file` fill blocks of about `block_size` bytes, `add_block` writes one block as given.  The
+    file has the magic number of an unfinished one until everything is on disk, and its own name only after that.
+
+    Args:
+        target: path of the file to write.
+        metadata: the JSON object for the header; `build-info` is added unless `default_metadata` is off.
+        codec: `none`, `deflate` or `lzma`.
+        level: deflate `fast` (default) or 1 to 9; lzma `0`, `0e` (default), `1`, `1e`.
+        block_size: payload bytes of a data block, approximately.
+        branching_factor: most entries of an index block, at least 2.
+        jobs: threads that check and compress (0: one per core).
+        short_keys: index keys as short as the specification allows, instead of whole first records.
+        overwrite: replace an existing file.
+    """
+
+    def __init__(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        codec: str = "lzma",
+        level: str | int | None = None,
+        block_size: int = BLOCK_SIZE,
+        branching_factor: int = BRANCHING_FACTOR,
+        jobs: int = 1,
+        short_keys: bool = False,
+        default_metadata: bool = True,
+        overwrite: bool = False,
+    ) -> None:
+        self._compress = compressor(codec, level)
+        if block_size < 1:
+            raise WriterError("the block size must be at least 1", actual=block_size)
+        if branching_factor < 2:
+            raise WriterError("the branching factor must be at least 2", actual=branching_factor)
+        self.block_size = block_size
+        self.branching_factor = branching_factor
+        self.short_keys = short_keys
+        self.records = 0
+        self._header = Header(
+            UNKNOWN_OFFSET,
+            0,
+            0,
+            bytes(32),
+            codec_field(codec),
+            encode_metadata(metadata or {}, default_metadata=default_metadata),
+        )
+        self._jobs = jobs or cpu_count()
+        self._pool: ThreadPoolExecutor | None = None
+        self._waiting: deque[Future[Encoded]] = deque()
+        self._digest = sha256()
+        self._last: bytes | None = None
+        self._pending: list[list[IndexEntry]] = []
+        self._buffer: list[bytes] = []
+        self._buffered = 0
+        self._closed = False
+        self._output = AtomicFile(target, overwrite=overwrite)
+        self.name = os.fspath(target)
+        try:
+            self._write_header(INCOMPLETE_MAGIC, crc=0)
+        except BaseException:
+            self.abort()
+            raise
+        self._offset = self._header.blocks_offset
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file so far."""
+        return self._offset
+
+    # What goes in
+
+    def add(self, record: bytes) -> None:
+        """One record, not smaller than the one before."""
+        self._buffer.append(record)
+        self._buffered += len(record)
+        if self._buffered >= self.block_size:
+            self._flush_buffer()
+
+    def add_records(self, records: Iterable[bytes]) -> None:
+        """Records in ascending order.  Raises `WriterError` naming the first that is not, soon after it was given."""
+        for record in records:
+            self.add(record)
+
+    def add_block(self, records: Iterable[bytes]) -> None:
+        """These records as one data block (none: nothing happens)."""
+        self._flush_buffer()
+        chosen = list(records)
+        if chosen:
+            self._submit(frame_records(chosen))
+
+    def add_payload(self, payload: bytes) -> None:
+        """A data block's payload: records with uleb128 lengths.  Raises `WriterError` when it is malformed."""
+        self._flush_buffer()
+        try:
+            scan_records(payload)
+        except MalformedRecordsError as error:
+            raise WriterError(f"a malformed payload: {error}") from error
+        if payload:
+            self._submit(payload)
+
+    def add_file(
+        self,
+        file: BinaryIO,
+        *,
+        terminator: bytes = b"\n",
+        length_prefixed: str | None = None,
+        progress: Progress = no_progress,
+    ) -> None:
+        """The records of a binary file object, each followed by the terminator or preceded by its length.
+
+        Raises `WriterError` for records that are out of order, and for input that ends inside one.
+        """
+        self._flush_buffer()
+        done = 0
+        for payload, taken in iter_payloads(file, framing(terminator, length_prefixed), self.block_size):
+            self._submit(payload)
+            done += taken
+            progress(done, None, "bytes")
+
+    # Blocks
+
+    def _flush_buffer(self) -> None:
+        if self._buffer:
+            records, self._buffer, self._buffered = self._buffer, [], 0
+            self._submit(frame_records(records))
+
+    def _submit(self, payload: bytes) -> None:
+        if self._closed:
+            raise WriterError("the writer is closed", span=Span(self.name, 0, 0))
+        if self._jobs == 1:
+            self._put_data(encode_data(payload, self._compress))
+            return
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self._jobs, thread_name_prefix="exhume-zs")
+        self._waiting.append(self._pool.submit(encode_data, payload, self._compress))
+        while len(self._waiting) > 2 * self._jobs:
+            self._put_data(self._waiting.popleft().result())
+
+    def _drain(self) -> None:
+        while self._waiting:
+            self._put_data(self._waiting.popleft().result())
+
+    def _put_data(self, encoded: Encoded) -> None:
+        if self._last is not None and encoded.first < self._last:
+            self._refuse(0, self._last, encoded.first)
+        if encoded.unsorted is not None:
+            self._refuse(*encoded.unsorted)
+        self._digest.update(encoded.payload)
+        self.records += encoded.records
+        before, self._last = self._last, encoded.last
+        key = shortest_key(encoded.first, before) if self.short_keys else encoded.first
+        self._put(0, key, encoded.block)
+
+    def _refuse(self, ordinal: int, before: bytes, record: bytes) -> None:
+        raise WriterError(
+            f"the records are not sorted: record {self.records + ordinal + 1} is smaller than the one before it",
+            expected=b"at least " + before[:200],
+            actual=record[:200],
+        )
+
+    def _put(self, level: int, key: bytes, block: bytes) -> None:
+        """Writes a block and makes an entry for it; an index block goes out as soon as it is full."""
+        self._output.file.write(block)
+        entry = IndexEntry(key, self._offset, len(block))
+        self._offset += len(block)
+        if len(self._pending) <= level:
+            self._pending.append([])
+        self._pending[level].append(entry)
+        if len(self._pending[level]) >= self.branching_factor:
+            self._put_index(level)
+
+    def _put_index(self, level: int) -> None:
+        """Writes the index block over the blocks of `level` that wait for one."""
+        if level + 1 > MAX_INDEX_LEVEL:
+            raise WriterError(f"more than {MAX_INDEX_LEVEL} index levels: raise the branching factor")
+        entries, self._pending[level] = self._pending[level], []
+        self._put(level + 1, entries[0].key, encode_block(level + 1, build_index(entries), self._compress))
+
+    def _finish_index(self) -> IndexEntry:
+        """Flushes the lowest level until one index block remains: the root."""
+        while True:
+            waiting = [level for level, entries in enumerate(self._pending) if entries]
+            lowest = waiting[0]
+            if lowest > 0 and waiting == [lowest] and len(self._pending[lowest]) == 1:
+                return self._pending[lowest][0]
+            self._put_index(lowest)
+
+    # The end
+
+    def _write_header(self, magic: bytes, *, crc: int | None = None) -> None:
+        """Magic, length, header and checksum, at the start of the file."""
+        file = self._output.file
+        file.seek(0)
+        raw = build_header(self._header)
+        checksum = crc64_xz(raw) if crc is None else crc
+        file.write(PREAMBLE.pack(magic, len(raw)) + raw + checksum.to_bytes(8, "little"))
+
+    def _sync(self) -> None:
+        self._output.file.flush()
+        os.fsync(self._output.file.fileno())
+
+    def finish(self) -> None:
+        """Writes index and header, syncs, then makes the magic number and the name final.
+
+        Raises `WriterError` when no record was added (the format has no empty file).
+        """
+        if self._closed:
+            return
+        try:
+            self._flush_buffer()
+            self._drain()
+            if not self._pending:
+                raise WriterError("no records: there is no empty ZS file", span=Span(self.name, 0, 0))
+            root = self._finish_index()
+            self._header = self._header.replace(
+                root_offset=root.offset,
+                root_size=root.size,
+                file_size=self._offset,
+                data_sha256=self._digest.digest(),
+            )
+            self._sync()
+            self._write_header(INCOMPLETE_MAGIC)
+            self._sync()
+            self._output.file.seek(0)
+            self._output.file.write(MAGIC)
+            self._output.commit()
+        except BaseException:
+            self.abort()
+            raise
+        self._close()
+
+    def abort(self) -> None:
+        """Removes what was written."""
+        self._close()
+        self._output.abort()
+
+    def _close(self) -> None:
+        self._closed = True
+        for future in self._waiting:
+            future.cancel()
+        self._waiting.clear()
+        if self._pool is not None:
+            self._pool.shutdown(wait=True)
+            self._pool = None
+
+
+def iter_payloads(file: BinaryIO, shape: Framing, block_size: int) -> Iterator[tuple[bytes, int]]:
+    """The records of a file as payloads of about `block_size` bytes, with the input bytes each took.
+
+    Raises `WriterError` for input that ends inside a record and for lengths not in their shortest form.
+    """
+    rest = b""
+    want = block_size
+    offset = 0
+    while True:
+        fresh = file.read(max(want - len(rest), 4096))
+        data = rest + fresh if rest else fresh
+        try:
+            payload, taken = shape.take(data, block_size)
+        except MalformedRecordsError as error:
+            where = offset + error.offset
+            raise WriterError(f"a length in the input is not a shortest-form uleb128 at byte {where}") from error
+        if taken:
+            yield payload, taken
+            rest = data[taken:]
+            offset += taken
+            want = block_size
+            if fresh or rest:
+                continue
+        elif fresh:
+            rest = data
+            want = 2 * len(rest)  # a record larger than a block: look further, in growing steps
+            continue
+        if not fresh:
+            if rest:
+                raise shape.rest_error(rest)
+            return
+
+
+def create(target: str | os.PathLike[str], **options: Any) -> ZsWriter:
+    """A writer for a new file; see `ZsWriter` for the options.  Raises `WriterError`."""
+    try:
+        return ZsWriter(target, **options)
+    except TypeError as error:
+        raise WriterError(f"zs: {error}") from error
