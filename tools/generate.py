@@ -190,7 +190,7 @@ def run(command: list[str], root: Path) -> None:
         raise GenerateError((done.stderr + done.stdout).strip() or f"{command[0]} failed ({done.returncode})")
 
 
-def specs_as_json(node: list[str], root: Path) -> dict[str, str]:
+def specs_as_json(node: tuple[str, ...], root: Path) -> dict[str, str]:
     """Returns the JSON form of every specification by the path it is kept at.
 
     Raises:
@@ -199,7 +199,7 @@ def specs_as_json(node: list[str], root: Path) -> dict[str, str]:
     files = [f"ksy/{name}.ksy" for name in specs(root)]
     if not files:
         return {}
-    command = [*node, str(root / "tools" / "ksc.mjs"), "dump", *files]
+    command = [*node, str(ROOT / "tools" / "ksc.mjs"), "dump", *files]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise GenerateError(done.stderr.strip())
@@ -226,22 +226,23 @@ def compiled(root: Path) -> Iterator[dict[str, str]]:
             versions = json.loads((root / "package.json").read_text(encoding="utf-8"))["dependencies"]
             check_ksc(ksc, versions["kaitai-struct-compiler"])
         try:
-            node = nodejs.ensure_packages(root=root)
+            node = nodejs.ensure_packages()
         except nodejs.NodeError as error:
             raise GenerateError(str(error)) from error
+        outs = {debug: Path(scratch, "debug" if debug else "plain") for debug, _ in FLAVOURS}
+        for debug, out in outs.items():
+            out.mkdir()
+            if files and ksc:
+                flag = ["--debug"] if debug else []
+                run([*ksc, "-t", "python", "--python-package", ".", *flag, "--outdir", str(out), *files], root)
+        if files and not ksc:
+            script = [str(ROOT / "tools" / "ksc.mjs"), "compile", "--target", "python"]
+            run([*node, *script, "--out", str(outs[False]), "--debug-out", str(outs[True]), *files], root)
         texts = specs_as_json(node, root)
         for debug, folder in FLAVOURS:
-            out = Path(scratch, "debug" if debug else "plain")
-            out.mkdir()
-            flag = ["--debug"] if debug else []
-            if files and ksc:
-                run([*ksc, "-t", "python", "--python-package", ".", *flag, "--outdir", str(out), *files], root)
-            elif files:
-                script = str(root / "tools" / "ksc.mjs")
-                run([*node, script, "compile", "--target", "python", *flag, "--out", str(out), *files], root)
             texts[f"{folder}/__init__.py"] = DEBUG_DOC if debug else PACKAGE_DOC
             for name in sorted(ids):
-                file = out / f"{name}.py"
+                file = outs[debug] / f"{name}.py"
                 if not file.exists():
                     raise GenerateError(f"ksy/{name}.ksy: the compiler wrote no {name}.py; meta/id must be {name}")
                 texts[f"{folder}/{name}.py"] = relative_imports(file.read_text(encoding="utf-8"), ids)

@@ -1,6 +1,6 @@
 // A small command line around the JavaScript build of kaitai-struct-compiler, which comes without one.
 //
-//   node tools/ksc.mjs compile --target python --out DIR [--debug] FILE.ksy...
+//   node tools/ksc.mjs compile --target python [--out DIR] [--debug-out DIR] FILE.ksy...
 //   node tools/ksc.mjs dump FILE.ksy...        prints {file: {"spec": ...} or {"error": ...}} as JSON
 //   node tools/ksc.mjs versions
 //
@@ -53,17 +53,20 @@ function dump(file) {
   }
 }
 
-async function compileAll(options, files) {
+async function compileAll(target, folders, files) {
   const compiler = require("kaitai-struct-compiler");
   const outputs = new Map();
-  for (const file of files) {
-    for (const [name, text] of Object.entries(await compileFile(compiler, file, options.target, options.debug))) {
-      if (outputs.has(name) && outputs.get(name) !== text) throw new Error(`${file}: two different outputs named ${name}`);
-      outputs.set(name, text);
+  for (const { folder, debug } of folders) {
+    for (const file of files) {
+      for (const [name, text] of Object.entries(await compileFile(compiler, file, target, debug))) {
+        const out = path.join(folder, name);
+        if (outputs.has(out) && outputs.get(out) !== text) throw new Error(`${file}: two different outputs named ${name}`);
+        outputs.set(out, text);
+      }
     }
   }
-  fs.mkdirSync(options.out, { recursive: true });
-  for (const [name, text] of outputs) fs.writeFileSync(path.join(options.out, name), text);
+  for (const { folder } of folders) fs.mkdirSync(folder, { recursive: true });
+  for (const [out, text] of outputs) fs.writeFileSync(out, text);
 }
 
 async function main(argv) {
@@ -77,20 +80,21 @@ async function main(argv) {
     return;
   }
   if (command !== "compile") {
-    throw new Error("usage: ksc.mjs compile --target NAME --out DIR [--debug] FILE.ksy... | dump FILE.ksy... | versions");
+    throw new Error("usage: ksc.mjs compile --target NAME [--out DIR] [--debug-out DIR] FILE... | dump FILE... | versions");
   }
-  const options = { target: "python", out: "", debug: false };
+  let target = "python";
+  const folders = [];
   const files = [];
   while (rest.length > 0) {
     const word = rest.shift();
-    if (word === "--target") options.target = rest.shift();
-    else if (word === "--out") options.out = rest.shift();
-    else if (word === "--debug") options.debug = true;
+    if (word === "--target") target = rest.shift();
+    else if (word === "--out") folders.push({ folder: rest.shift(), debug: false });
+    else if (word === "--debug-out") folders.push({ folder: rest.shift(), debug: true });
     else if (word.startsWith("--")) throw new Error(`unknown option ${word}`);
     else files.push(word);
   }
-  if (!options.out) throw new Error("--out is missing");
-  await compileAll(options, files);
+  if (folders.length === 0) throw new Error("--out or --debug-out is missing");
+  await compileAll(target, folders, files);
 }
 
 if (process.argv[1] && fs.realpathSync(process.argv[1]) === fs.realpathSync(new URL(import.meta.url).pathname)) {

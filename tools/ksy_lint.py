@@ -166,7 +166,7 @@ def walk_values(where: str, value: object) -> Iterator[tuple[str, object]]:
 def check_plain_name(where: str, attribute: dict[str, Any], key: str, prefixes: tuple[str, ...]) -> Iterator[Problem]:
     """Yields a problem when a size, count or position is a plain name (or a path) without a telling prefix."""
     value = attribute.get(key)
-    if not isinstance(value, str) or not PATH.fullmatch(value) or value.startswith("_io."):
+    if not isinstance(value, str) or not PATH.fullmatch(value) or value.startswith("_io.") or value.endswith(".size"):
         return
     if not any(part.startswith(prefixes) for part in value.split(".")):
         yield where, f"{key}: {value} must be named {prefixes[0]}..."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -14,7 +15,8 @@ from tests.toolchain.projects import BRANCH, LEAF, project
 from tests.toolchain.trees import ROOT, node_or_skip
 from tools import generate
 
-NO_NODE = {"PATH": "/nonexistent", "LC_ALL": "C"}
+# No Node.js on PATH, and a compiler that fails when it is asked.
+NO_NODE = {"PATH": "/nonexistent", "KSC": "/nonexistent/ksc", "LC_ALL": "C"}
 
 
 def run(root: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -31,14 +33,20 @@ def tree(root: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-@pytest.fixture
-def compiled(tmp_path: Path) -> Path:
-    """A small project, freshly compiled."""
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small project, compiled once."""
     node_or_skip()
-    root = project(tmp_path / "project", leaf=LEAF, branch=BRANCH)
+    root = project(tmp_path_factory.mktemp("template") / "project", leaf=LEAF, branch=BRANCH)
     done = run(root)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
     return root
+
+
+@pytest.fixture
+def compiled(template: Path, tmp_path: Path) -> Path:
+    """A small project, freshly compiled."""
+    return shutil.copytree(template, tmp_path / "project")
 
 
 def test_committed_code_is_what_the_compiler_makes_of_ksy(tmp_path: Path) -> None:
@@ -78,7 +86,6 @@ def test_output_does_not_depend_on_place_locale_or_time_zone(compiled: Path, tmp
 
 @pytest.mark.node
 def test_fresh_needs_no_node_and_writes_nothing(compiled: Path) -> None:
-    (compiled / "node_modules").unlink()
     for file in (compiled / "ksy").iterdir():  # a checkout scrambles modification times
         os.utime(file)
     times = {path: path.stat().st_mtime_ns for path in (compiled / "generated").rglob("*.py")}
@@ -174,7 +181,7 @@ def test_imports_from_elsewhere_are_refused(compiled: Path, name: str) -> None:
     assert run(compiled).returncode == 1
 
 
-def stand_in(folder: Path, root: Path, version: str) -> Path:
+def stand_in(folder: Path, version: str) -> Path:
     """Writes a command that takes the official compiler's options and compiles with the JavaScript one."""
     node = " ".join(f"'{word}'" for word in node_or_skip())
     script = folder / "kaitai-struct-compiler"
@@ -184,12 +191,12 @@ set -eu
 if [ "$1" = --version ]; then echo "kaitai-struct-compiler {version}"; exit; fi
 [ "$1 $2 $3 $4" = "-t python --python-package ." ] || exit 9
 shift 4
-debug=
-if [ "$1" = --debug ]; then debug=--debug; shift; fi
+out=--out
+if [ "$1" = --debug ]; then out=--debug-out; shift; fi
 [ "$1" = --outdir ] || exit 9
-out=$2; shift 2
-{node} '{root}/tools/ksc.mjs' compile --target python $debug --out "$out" "$@"
-for file in "$out"/*.py; do
+folder=$2; shift 2
+{node} '{ROOT}/tools/ksc.mjs' compile --target python "$out" "$folder" "$@"
+for file in "$folder"/*.py; do
   sed 's/^import leaf$/from . import leaf/' "$file" > "$file.new"
   mv "$file.new" "$file"
 done
@@ -202,7 +209,7 @@ echo called >> '{folder}/calls'
 
 @pytest.mark.node
 def test_ksc_names_another_compiler(compiled: Path, tmp_path: Path) -> None:
-    script = stand_in(tmp_path, compiled, "0.11")
+    script = stand_in(tmp_path, "0.11")
     before = tree(compiled)
     assert run(compiled, KSC=str(script)).returncode == 0
     assert not (tmp_path / "calls").exists(), "nothing was stale"
@@ -215,7 +222,7 @@ def test_ksc_names_another_compiler(compiled: Path, tmp_path: Path) -> None:
 @pytest.mark.node
 @pytest.mark.parametrize("version", ["0.10", "0.1", "1.0.11", "0.110"])
 def test_ksc_of_another_version_is_refused(compiled: Path, tmp_path: Path, version: str) -> None:
-    done = run(compiled, "--force", KSC=str(stand_in(tmp_path, compiled, version)))
+    done = run(compiled, "--force", KSC=str(stand_in(tmp_path, version)))
     assert done.returncode == 1
     assert "is not version 0.11" in done.stderr
 
