@@ -59,7 +59,9 @@ types:
           cases:
             0: section_list
             1: metadata
+        doc: Groups of other numbers, of later versions, stay bytes.
   section_list:
+    doc: 'Group 0: the sections of the log.'
     seq:
       - id: num_sections
         type: u4
@@ -88,6 +90,7 @@ types:
         if: header.groups_follow
         doc: Fields of later versions.
   metadata_entry:
+    doc: One key with its value.
     seq:
       - id: key
         type: ark_rbuf::text
@@ -197,6 +200,7 @@ types:
         repeat-until: not _.header.has_more
         if: header.groups_follow
   object_group:
+    doc: A group of an object declaration.
     seq:
       - id: header
         type: ark_rbuf::group_header
@@ -206,7 +210,9 @@ types:
           switch-on: header.number
           cases:
             0: latching
+        doc: Groups of other numbers, of later versions, stay bytes.
   latching:
+    doc: 'Group 0: whether the channel is latched.'
     seq:
       - id: latched
         type: u1

@@ -41,6 +41,7 @@ instances:
     doc: Absent when the writer embedded no schema.
 types:
   trailer:
+    doc: What the content is, for readers that know nothing of it.
     seq:
       - id: type_name
         type: ark_rbuf::text

@@ -24,6 +24,7 @@ instances:
     type: footer
 types:
   footer:
+    doc: The last six bytes of a compressed message.
     seq:
       - id: len_message
         type: u4

@@ -164,6 +164,7 @@ class ArkManifest(KaitaiStruct):
 
 
     class Latching(KaitaiStruct):
+        """Group 0: whether the channel is latched."""
         def __init__(self, _io, _parent=None, _root=None):
             super(ArkManifest.Latching, self).__init__(_io)
             self._parent = _parent
@@ -215,6 +216,7 @@ class ArkManifest(KaitaiStruct):
 
 
     class MetadataEntry(KaitaiStruct):
+        """One key with its value."""
         def __init__(self, _io, _parent=None, _root=None):
             super(ArkManifest.MetadataEntry, self).__init__(_io)
             self._parent = _parent
@@ -276,6 +278,7 @@ class ArkManifest(KaitaiStruct):
 
 
     class ObjectGroup(KaitaiStruct):
+        """A group of an object declaration."""
         def __init__(self, _io, _parent=None, _root=None):
             super(ArkManifest.ObjectGroup, self).__init__(_io)
             self._parent = _parent
@@ -382,6 +385,7 @@ class ArkManifest(KaitaiStruct):
 
 
     class SectionList(KaitaiStruct):
+        """Group 0: the sections of the log."""
         def __init__(self, _io, _parent=None, _root=None):
             super(ArkManifest.SectionList, self).__init__(_io)
             self._parent = _parent

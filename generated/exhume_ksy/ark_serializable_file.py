@@ -78,6 +78,7 @@ class ArkSerializableFile(KaitaiStruct):
 
 
     class Trailer(KaitaiStruct):
+        """What the content is, for readers that know nothing of it."""
         def __init__(self, _io, _parent=None, _root=None):
             super(ArkSerializableFile.Trailer, self).__init__(_io)
             self._parent = _parent

@@ -48,6 +48,7 @@ class ArkStoredMessage(KaitaiStruct):
 
 
     class Footer(KaitaiStruct):
+        """The last six bytes of a compressed message."""
         def __init__(self, _io, _parent=None, _root=None):
             super(ArkStoredMessage.Footer, self).__init__(_io)
             self._parent = _parent

@@ -144,6 +144,49 @@ class AtomicDirectory:
             self.abort()
 
 
+class GrowingFile:
+    """A new file that is written in place, by position, for formats that must survive a stop at any moment.
+
+    It has its final name from the start (what refers to it appears later).  Raises `OutputExistsError` when the name is
+    taken.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+        try:
+            self._fd = os.open(self.path, flags, 0o666)
+        except FileExistsError:
+            raise exists_error(self.path) from None
+        except OSError as error:
+            raise source_error(error, os.fspath(self.path)) from error
+
+    def write_at(self, offset: int, data: bytes | bytearray | memoryview) -> None:
+        """Writes all of `data` at `offset` (bytes in between read as zeros)."""
+        view = memoryview(data)
+        try:
+            while view:
+                done = os.pwrite(self._fd, view, offset)
+                view, offset = view[done:], offset + done
+        except OSError as error:
+            raise source_error(error, os.fspath(self.path), offset, offset + len(view)) from error
+
+    def sync(self) -> None:
+        """Waits until what was written is on the disk."""
+        os.fsync(self._fd)
+
+    def close(self) -> None:
+        """Closes the file; harmless to repeat."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def remove(self) -> None:
+        """Closes and deletes the file."""
+        self.close()
+        self.path.unlink(missing_ok=True)
+
+
 def put_in_place(temporary: Path, path: Path, *, overwrite: bool) -> None:
     """Renames a finished temporary file; without `overwrite` a name taken meanwhile is an error, never replaced."""
     if overwrite:

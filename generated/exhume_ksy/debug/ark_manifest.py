@@ -241,6 +241,7 @@ class ArkManifest(KaitaiStruct):
 
 
     class Latching(KaitaiStruct):
+        """Group 0: whether the channel is latched."""
         SEQ_FIELDS = ["latched"]
         def __init__(self, _io, _parent=None, _root=None):
             super(ArkManifest.Latching, self).__init__(_io)
@@ -313,6 +314,7 @@ class ArkManifest(KaitaiStruct):
 
 
     class MetadataEntry(KaitaiStruct):
+        """One key with its value."""
         SEQ_FIELDS = ["key", "value"]
         def __init__(self, _io, _parent=None, _root=None):
             super(ArkManifest.MetadataEntry, self).__init__(_io)
@@ -406,6 +408,7 @@ class ArkManifest(KaitaiStruct):
 
 
     class ObjectGroup(KaitaiStruct):
+        """A group of an object declaration."""
         SEQ_FIELDS = ["header", "body"]
         def __init__(self, _io, _parent=None, _root=None):
             super(ArkManifest.ObjectGroup, self).__init__(_io)
@@ -562,6 +565,7 @@ class ArkManifest(KaitaiStruct):
 
 
     class SectionList(KaitaiStruct):
+        """Group 0: the sections of the log."""
         SEQ_FIELDS = ["num_sections", "sections"]
         def __init__(self, _io, _parent=None, _root=None):
             super(ArkManifest.SectionList, self).__init__(_io)

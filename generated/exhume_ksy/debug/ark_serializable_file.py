@@ -89,6 +89,7 @@ class ArkSerializableFile(KaitaiStruct):
 
 
     class Trailer(KaitaiStruct):
+        """What the content is, for readers that know nothing of it."""
         SEQ_FIELDS = ["type_name", "schema_registry"]
         def __init__(self, _io, _parent=None, _root=None):
             super(ArkSerializableFile.Trailer, self).__init__(_io)

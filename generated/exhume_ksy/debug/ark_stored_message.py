@@ -50,6 +50,7 @@ class ArkStoredMessage(KaitaiStruct):
 
 
     class Footer(KaitaiStruct):
+        """The last six bytes of a compressed message."""
         SEQ_FIELDS = ["len_message", "codec", "magic"]
         def __init__(self, _io, _parent=None, _root=None):
             super(ArkStoredMessage.Footer, self).__init__(_io)

@@ -79,7 +79,8 @@ def find_manifests(tree: Tree, *, unfinished: bool = False) -> list[str]:
             for name in tree.names()
             if PurePosixPath(name).parent.name == "manifests" and _is_manifest(name, unfinished)
         ]
-    return names
+    finished = {name for name in names if not name.endswith(PARTIAL_SUFFIX)}
+    return [name for name in names if name in finished or name.removesuffix(PARTIAL_SUFFIX) not in finished]
 
 
 def _is_manifest(name: str, unfinished: bool) -> bool:

@@ -77,3 +77,13 @@ def _is_message(reader: ArkReader, reference: SplitReference, split: Split, entr
     except ExhumeError:
         return False
     return True
+
+
+def usable_entries(split: Split, entries: Array, reference: SplitReference) -> Array:
+    """The entries of an index that name a declared object and bytes inside the file."""
+    known = np.zeros(256, np.bool_)
+    for mapping in split.header.mappings:
+        known[mapping.short] = mapping.identifier in reference.channels
+    offset, size = entries["offset"].astype(np.int64), entries["size"].astype(np.int64)
+    good: Array = entries[known[entries["object"]] & (size > 0) & (offset + size <= split.source.size)]
+    return good

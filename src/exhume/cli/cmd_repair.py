@@ -1,0 +1,41 @@
+"""`exhume repair`: a new Ark manifest without unreadable splits, and with what unclosed ones hold."""
+
+from __future__ import annotations
+
+import click
+
+from exhume.cli.outcome import Outcome
+from exhume.cli.runtime import Run, common_options
+
+
+@click.command("repair")
+@click.argument("target", metavar="TARGET")
+@click.option("--name", "name", help="Name of the new log (default: that of the old one).")
+@click.option("--log", "log", metavar="GUID", help="Which log of a directory that holds several.")
+@common_options
+def command(run: Run, target: str, name: str | None, log: str | None) -> Outcome | None:
+    """Write a manifest for the damaged or unfinished Ark log TARGET that can be read.
+
+    It lies beside the old one, which stays as it is, as do its splits. Exit code 3 when something was lost.
+    """
+    from exhume.formats.ark.reader import ArkReader
+    from exhume.formats.ark.repair import repair_log
+
+    options = {"salvage": True, "unfinished": True, **({"log": log} if log else {})}
+    with run.open(target, **options) as archive:
+        if not isinstance(archive, ArkReader):
+            raise click.UsageError("repair needs one Ark log (choose one of several with --log)")
+        with run.progress("repairing") as progress:
+            report = repair_log(archive, name=name, progress=progress)
+    if run.machine:
+        run.document("repair", {"target": target, **report.to_dict()})
+    else:
+        run.say(str(report.path))
+        for finding in report.findings:
+            run.note(str(finding))
+        for split, reason in report.dropped.items():
+            run.note(f"left out split {split}: {reason}")
+        for old, new in report.rebuilt.items():
+            run.note(f"split {old} was rebuilt as {new}")
+        run.note(f"{report.recovered_messages} messages recovered that no index counted, {report.lost_messages} lost")
+    return Outcome.LOSS if report.dropped or report.lost_messages else None

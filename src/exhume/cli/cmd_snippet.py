@@ -1,0 +1,50 @@
+"""`exhume snippet`: a new Ark manifest that shows part of a log, over the same split files."""
+
+from __future__ import annotations
+
+import click
+
+from exhume.cli.params import SIZE
+from exhume.cli.runtime import Run, common_options
+
+
+@click.command("snippet")
+@click.argument("target", metavar="TARGET")
+@click.option("--from-ns", "from_ns", type=SIZE, help="First time, nanoseconds of the log's clock.")
+@click.option("--to-ns", "to_ns", type=SIZE, help="Time to stop before, nanoseconds.")
+@click.option("--topic", "topic", multiple=True, metavar="NAME", help="Only this channel: name or regular expression.")
+@click.option("--hide", "hide", multiple=True, metavar="NAME", help="Not this channel: name or regular expression.")
+@click.option("--name", "name", help="Name of the new log (default: that of the old one).")
+@click.option("--log", "log", metavar="GUID", help="Which log of a directory that holds several.")
+@click.option(
+    "-o",
+    "--output",
+    "output",
+    metavar="FILE",
+    help="Where the manifest goes (default: beside the old one).",
+)
+@common_options
+def command(
+    run: Run,
+    target: str,
+    from_ns: int | None,
+    to_ns: int | None,
+    topic: tuple[str, ...],
+    hide: tuple[str, ...],
+    name: str | None,
+    log: str | None,
+    output: str | None,
+) -> None:
+    """Write a manifest that shows part of the Ark log TARGET, without copying a message."""
+    from exhume.formats.ark.reader import ArkReader
+    from exhume.formats.ark.snippet import write_snippet
+
+    with run.open(target, **({"log": log} if log else {})) as archive:
+        if not isinstance(archive, ArkReader):
+            raise click.UsageError("snippet needs one Ark log (choose one of several with --log)")
+        made = write_snippet(archive, start_ns=from_ns, stop_ns=to_ns, allow=topic, deny=hide, name=name, path=output)
+    if run.machine:
+        body = {"target": target, "manifest": str(made.path), "log_identifier": made.manifest.identifier}
+        run.document("snippet", body)
+    else:
+        run.say(str(made.path))

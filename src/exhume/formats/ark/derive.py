@@ -1,0 +1,95 @@
+"""Manifests made from other manifests: snippets, amendments, repairs.
+
+A derived manifest keeps the schema of the one it comes from (a manifest of another writer may have fields that the
+built-in schemas do not know), with the new parts fitted into it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from exhume.errors import WriterError
+from exhume.formats.ark import assumptions
+from exhume.formats.ark.layout import build_serializable_file
+from exhume.formats.ark.manifest import LoadedManifest, Manifest, Rung, build_manifest
+from exhume.formats.ark.rbuf.defaults import Defaults
+from exhume.formats.ark.rbuf.registry import Field, Registry
+
+
+def derived_file(loaded: LoadedManifest, manifest: Manifest, *, in_front: int) -> bytes:
+    """The file of `manifest`, whose sections are `in_front` new ones and then those of `loaded`.
+
+    Raises `WriterError` when the schema of `loaded` has no place for something new.
+    """
+    if loaded.value is None or loaded.registry is None or loaded.rung is not Rung.EMBEDDED:
+        return build_manifest(manifest)
+    value = dict(loaded.value)
+    fresh = manifest.to_value()
+    section_type = "ark::logging::ManifestSection"
+    sections = [fit(loaded.registry, section_type, each) for each in fresh["sections"][:in_front]]
+    value["sections"] = [*sections, *_kept(loaded, manifest, in_front)]
+    value["log_identifier"] = manifest.identifier
+    value["common_identifier"] = manifest.common_identifier
+    value["name"] = manifest.name
+    value["metadata"] = fit(loaded.registry, "ark::logging::LogMetadataEntries", fresh["metadata"])
+    content = loaded.registry.encoder(assumptions.MANIFEST_TYPE).encode(value)
+    return build_serializable_file(content, assumptions.MANIFEST_TYPE, loaded.registry.to_json())
+
+
+def _kept(loaded: LoadedManifest, manifest: Manifest, in_front: int) -> list[Mapping[str, Any]]:
+    """The old sections' values, with the splits that the new manifest names (in its order)."""
+    assert loaded.value is not None
+    assert loaded.registry is not None
+    out: list[Mapping[str, Any]] = []
+    for raw, old, new in zip(
+        loaded.value["sections"], loaded.manifest.sections, manifest.sections[in_front:], strict=True
+    ):
+        section = dict(raw)
+        columns = []
+        for raw_column, old_column, new_column in zip(raw["columns"], old.columns, new.columns, strict=True):
+            known = {
+                split.identifier: value for split, value in zip(old_column.splits, raw_column["splits"], strict=True)
+            }
+            splits = [
+                known[split.identifier]
+                if split in old_column.splits
+                else fit(loaded.registry, "ark::logging::SplitDeclaration", split.to_value())
+                for split in new_column.splits
+            ]
+            columns.append({**raw_column, "splits": splits})
+        section["columns"] = columns
+        out.append(section)
+    return out
+
+
+def fit(registry: Registry, name: str, value: Mapping[str, Any]) -> dict[str, Any]:
+    """A value of the writer's own schema in another schema for the same type.
+
+    Fields that the other schema lacks are left out when they say nothing (empty, absent); fields that only it has get
+    defaults.  Raises `WriterError` for a field with something in it that has no place.
+    """
+    schema = registry.schema(name)
+    defaults = Defaults(registry)
+    out: dict[str, Any] = {}
+    for each in schema.visible_fields():
+        if each.name in value:
+            out[each.name] = _fit_field(registry, each, value[each.name])
+        else:
+            out[each.name] = defaults.maker(each)[0]()
+    for key, item in value.items():
+        if key not in out and item not in (None, 0, False, "", [], {}):
+            raise WriterError(
+                "the manifest's own schema has no place for this", field_path=f"{name}.{key}", actual=item
+            )
+    return out
+
+
+def _fit_field(registry: Registry, each: Field, value: Any) -> Any:
+    if value is None and not each.optional:
+        return Defaults(registry).maker(each)[0]()
+    if each.type == "object" and isinstance(value, Mapping):
+        return fit(registry, each.object_type or "", value)
+    if each.type == "arraylist" and isinstance(value, Sequence) and each.value is not None:
+        return [_fit_field(registry, each.value, item) for item in value]
+    return value

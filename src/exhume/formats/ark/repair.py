@@ -1,0 +1,208 @@
+"""Repair: a new manifest without the splits that cannot be read, and with what unclosed splits hold.
+
+The old manifest and its splits are left as they are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exhume.archive import Progress, no_progress
+from exhume.errors import ExhumeError, UnsupportedOperationError
+from exhume.findings import Finding
+from exhume.formats.ark.derive import derived_file
+from exhume.formats.ark.layout import ENTRY_SIZE, SplitHeader, build_split_header
+from exhume.formats.ark.manifest import Manifest, SplitDeclaration, Statistics
+from exhume.formats.ark.rbuf.guid import new_guid
+from exhume.formats.ark.reader import ArkReader, SplitReference
+from exhume.formats.ark.recover import unindexed_entries, usable_entries
+from exhume.formats.ark.snippet import manifest_folder
+from exhume.formats.ark.splits import Array, Split
+from exhume.output import AtomicFile
+from exhume.source import STREAM_CHUNK
+
+
+@dataclass(slots=True)
+class RepairReport:
+    """What a repair did; `path` is the new manifest."""
+
+    path: Path
+    manifest: Manifest
+    kept: list[str] = field(default_factory=list)
+    dropped: dict[str, str] = field(default_factory=dict)
+    """Split GUID to the reason."""
+    rebuilt: dict[str, str] = field(default_factory=dict)
+    """Old split GUID to the GUID of its closed copy."""
+    recovered_messages: int = 0
+    """Messages that no index counted before."""
+    lost_messages: int = 0
+    """Index entries that stand for nothing readable, and what the manifest says that dropped splits held."""
+    findings: list[Finding] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form documented for `exhume repair --json`."""
+        return {
+            "manifest": os.fspath(self.path),
+            "log_identifier": self.manifest.identifier,
+            "common_identifier": self.manifest.common_identifier,
+            "kept": list(self.kept),
+            "dropped": dict(self.dropped),
+            "rebuilt": dict(self.rebuilt),
+            "recovered_messages": self.recovered_messages,
+            "lost_messages": self.lost_messages,
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+
+def repair_log(
+    log: ArkReader,
+    *,
+    identifier: str | None = None,
+    name: str | None = None,
+    guids: Callable[[], str] = new_guid,
+    progress: Progress = no_progress,
+) -> RepairReport:
+    """Writes a manifest beside that of `log` that opens: a new log GUID, the same common GUID.
+
+    Missing and unreadable splits are left out.  A split that was not closed (entries past its indexed count), and one
+    whose index has entries that stand for nothing, is copied under a new GUID with an index of what is there.  Open the
+    log with `salvage=True, unfinished=True`, as `exhume repair` does.  Raises `UnsupportedOperationError` for a log
+    that is not on the local disk.
+    """
+    folder = manifest_folder(log)
+    splits = folder.parent / "splits"
+    if log.root is None or not splits.is_dir():
+        raise UnsupportedOperationError("no directory `splits` beside that of the manifest", span=log.manifest_span)
+    fresh = identifier or guids()
+    report = RepairReport(folder / fresh, log.manifest)
+    report.findings += log.loaded.findings
+    replaced: dict[str, SplitDeclaration | None] = {}
+    references = {each.identifier: each for each in reversed(log.all_references())}
+    for done, reference in enumerate(reversed(list(references.values()))):
+        replaced[reference.identifier] = _mend(log, reference, splits, guids, report)
+        progress(done + 1, len(references), "splits")
+    sections = tuple(
+        replace(
+            section,
+            columns=tuple(
+                replace(
+                    column,
+                    splits=tuple(
+                        mended
+                        for mended in (
+                            split if replaced[split.identifier] is _UNCHANGED else replaced[split.identifier]
+                            for split in _once(column.splits)
+                        )
+                        if mended is not None
+                    ),
+                )
+                for column in section.columns
+            ),
+        )
+        for section in log.manifest.sections
+    )
+    manifest = replace(
+        log.manifest, identifier=fresh, name=log.manifest.name if name is None else name, sections=sections
+    )
+    with AtomicFile(report.path) as file:
+        file.file.write(derived_file(log.loaded, manifest, in_front=0))
+    report.manifest = manifest
+    return report
+
+
+_UNCHANGED = SplitDeclaration("")
+
+
+def _once(splits: tuple[SplitDeclaration, ...]) -> tuple[SplitDeclaration, ...]:
+    return tuple({split.identifier: split for split in reversed(splits)}.values())[::-1]
+
+
+def _mend(
+    log: ArkReader, reference: SplitReference, folder: Path, guids: Callable[[], str], report: RepairReport
+) -> SplitDeclaration | None:
+    """The declaration to use for a split from now on; None to leave it out."""
+    try:
+        split = log.open_split(reference.identifier)
+    except ExhumeError as error:
+        _drop(reference, error, report)
+        return None
+    try:
+        try:
+            split.check_index()
+            listed = split.read_index(0, split.header.item_count)
+        except ExhumeError as error:
+            report.findings.append(Finding.from_error(error))
+            listed = split.read_index(0, _whole_slots(split))
+        good = usable_entries(split, listed, reference)
+        more = unindexed_entries(log, reference, split) if len(listed) == split.header.item_count else listed[:0]
+        if len(good) == len(listed) == split.header.item_count and not len(more):
+            report.kept.append(reference.identifier)
+            return _UNCHANGED
+        if not len(good) and not len(more):
+            _drop(reference, None, report)
+            return None
+        report.recovered_messages += len(more)
+        report.lost_messages += split.header.item_count - len(good)
+        declared = _rebuild(split, np.concatenate([good, more]), folder, guids())
+        report.rebuilt[reference.identifier] = declared.identifier
+        return declared
+    except ExhumeError as error:
+        _drop(reference, error, report)
+        return None
+    finally:
+        log.release(split)
+
+
+def _whole_slots(split: Split) -> int:
+    """Entries of an index that reaches outside the file that are inside it."""
+    if split.header.index_offset < split.header.size:
+        return 0
+    room = max(0, split.source.size - split.header.index_offset) // ENTRY_SIZE
+    return min(split.header.item_count, room)
+
+
+def _drop(reference: SplitReference, error: ExhumeError | None, report: RepairReport) -> None:
+    report.dropped[reference.identifier] = error.message if error is not None else "no entry of its index is usable"
+    if error is not None:
+        report.findings.append(Finding.from_error(error))
+    report.lost_messages += sum(each.count or 0 for each in reference.declaration.statistics)
+
+
+def _rebuild(split: Split, entries: Array, folder: Path, identifier: str) -> SplitDeclaration:
+    """A copy of a split under a new GUID: the same bytes, with an index of `entries` in time order at its end."""
+    entries = entries[np.argsort(entries["time"], kind="stable")]
+    source = split.source
+    old = split.header
+    in_place = old.index_offset >= old.size and len(entries) <= _capacity(split, entries)
+    index_offset = old.index_offset if in_place else source.size
+    header = SplitHeader(
+        identifier, index_offset, len(entries), max(old.maximum_count, len(entries)), old.mappings, old.size
+    )
+    with AtomicFile(folder / identifier) as out:
+        for chunk in source.chunks(size=STREAM_CHUNK):
+            out.file.write(chunk)
+        out.file.seek(0)
+        out.file.write(build_split_header(header))
+        out.file.seek(index_offset)
+        out.file.write(entries.tobytes())
+    statistics = []
+    for mapping in old.mappings:
+        mine = entries[entries["object"] == mapping.short]
+        if len(mine):
+            time = mine["time"]
+            total = int(mine["size"].sum(dtype=np.int64))
+            statistics.append(Statistics(mapping.identifier, len(mine), total, int(time[0]), int(time[-1])))
+    return SplitDeclaration(identifier, tuple(statistics))
+
+
+def _capacity(split: Split, entries: Array) -> int:
+    """Entries that fit at the old index offset without touching a message."""
+    start = split.header.index_offset
+    behind = [int(offset) for offset in entries["offset"] if int(offset) >= start]
+    return (min(behind, default=split.source.size) - start) // ENTRY_SIZE

@@ -1,0 +1,194 @@
+"""One split file being written.
+
+Spec: ark_log.txt, Split File Format; pre-allocated index and flush order: `docs/formats/ark.md`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from exhume.formats.ark.assumptions import MINIMUM_SPLIT_SIZE
+from exhume.formats.ark.layout import (
+    ENTRY_SIZE,
+    HEADER_FIELDS,
+    HEADER_SIZE,
+    INDEX_DTYPE,
+    MAPPING_SIZE,
+    SplitHeader,
+    TypeMapping,
+    build_split_header,
+)
+from exhume.formats.ark.manifest import Statistics
+from exhume.formats.ark.splits import Array
+from exhume.output import GrowingFile
+
+WRITE_BYTES: Final = 1 << 20
+"""Messages are handed to the operating system in pieces of about this size."""
+
+MAX_OBJECTS: Final = 256
+
+
+def header_area(types: int) -> int:
+    """Bytes reserved for a header with room for `types` mappings, in steps of 1024."""
+    return max(MINIMUM_SPLIT_SIZE, -(-(HEADER_SIZE + MAPPING_SIZE * types) // 1024) * 1024)
+
+
+class SplitWriter:
+    """Appends messages; `flush` makes them durable, `close` sorts the index if need be."""
+
+    def __init__(self, path: Path, identifier: str, types: int, max_items: int, max_bytes: int) -> None:
+        self.path = path
+        self.identifier = identifier
+        self.max_items = max_items
+        self._header_area = header_area(min(types, MAX_OBJECTS))
+        self._max_objects = min(MAX_OBJECTS, (self._header_area - HEADER_SIZE) // MAPPING_SIZE)
+        self._data_offset = self._header_area + max_items * ENTRY_SIZE
+        self._limit = min(self._data_offset + max_bytes, (1 << 32) - 1)
+        self._end = self._data_offset
+        self._written = self._data_offset
+        self._shorts: dict[str, int] = {}
+        self._parts: list[bytes] = []
+        self._times: list[int] = []
+        self._sizes: list[int] = []
+        self._objects: list[int] = []
+        self._pending = 0
+        self._free = max_items
+        self._index: list[Array] = []
+        self._flushed = 0
+        self._mapped = 0
+        self._sorted = True
+        self._last = 0
+        self._file = GrowingFile(path)
+        self._file.write_at(0, build_split_header(SplitHeader(identifier, self._header_area, 0, max_items, (), 0)))
+
+    @property
+    def count(self) -> int:
+        """Messages so far."""
+        return self.max_items - self._free
+
+    @property
+    def room(self) -> int:
+        """The most bytes that one message of an empty split can have."""
+        return self._limit - self._data_offset
+
+    def add(self, identifier: str, time_ns: int, data: bytes, size: int) -> bool:
+        """Appends a message; False when the split is full (it always takes a first message that fits at all)."""
+        short = self._shorts.get(identifier)
+        end = self._end + size
+        if short is None or not self._free or end > self._limit or not size:
+            if not self._free or end > self._limit or not size or len(self._shorts) >= self._max_objects:
+                return False
+            short = self._shorts[identifier] = len(self._shorts)
+        self._end = end
+        self._free -= 1
+        self._times.append(time_ns)
+        self._sizes.append(size)
+        self._objects.append(short)
+        self._parts.append(data)
+        self._pending += size
+        if self._pending >= WRITE_BYTES:
+            self._write_data()
+        return True
+
+    def _write_data(self) -> None:
+        if self._parts:
+            self._file.write_at(self._written, b"".join(self._parts))
+            self._written = self._end
+            self._parts.clear()
+            self._pending = 0
+
+    def flush(self) -> None:
+        """Messages, then index entries, then the count: each on the disk before the next is written.
+
+        The entries of one flush are in time order; if they go back behind an earlier flush, the index as a whole is
+        only sorted by `close`.
+        """
+        if not self._times:
+            return
+        self._write_data()
+        self._file.sync()
+        entries = self._take_entries()
+        self._write_mappings()
+        self._file.write_at(self._header_area + self._flushed * ENTRY_SIZE, entries.tobytes())
+        self._file.sync()
+        self._flushed += len(entries)
+        start, end = HEADER_FIELDS["indexed_item_count"]
+        self._file.write_at(start, self._flushed.to_bytes(end - start, "little"))
+        self._file.sync()
+
+    def _take_entries(self) -> Array:
+        """The entries since the last flush, sorted by time (stable)."""
+        entries = np.zeros(len(self._times), INDEX_DTYPE)
+        sizes = np.array(self._sizes, np.uint64)
+        ends = np.cumsum(sizes) + np.uint64(self._end - int(sizes.sum()))
+        entries["time"] = np.array(self._times, np.uint64)
+        entries["offset"] = ends - sizes
+        entries["size"] = sizes
+        entries["object"] = self._objects
+        self._times.clear()
+        self._sizes.clear()
+        self._objects.clear()
+        time = entries["time"]
+        if bool(np.any(time[1:] < time[:-1])):
+            entries = entries[np.argsort(time, kind="stable")]
+            time = entries["time"]
+        if int(time[0]) < self._last:
+            self._sorted = False
+        self._last = max(self._last, int(time[-1]))
+        self._index.append(entries)
+        return entries
+
+    def _write_mappings(self) -> None:
+        """New mappings first, then their count."""
+        if self._mapped == len(self._shorts):
+            return
+        mappings = tuple(TypeMapping(short, identifier, 0) for identifier, short in self._shorts.items())
+        header = SplitHeader(self.identifier, self._header_area, self._flushed, self.max_items, mappings, 0)
+        raw = build_split_header(header)
+        known = HEADER_SIZE + self._mapped * MAPPING_SIZE
+        self._file.write_at(known, raw[known:])
+        start, end = HEADER_FIELDS["type_mappings"]
+        self._file.write_at(start, raw[start:end])
+        self._mapped = len(mappings)
+
+    def close(self) -> None:
+        """Flushes, and if messages came out of time order over several flushes, writes the sorted index at the end.
+
+        The old index stays valid until the header names the new one.
+        """
+        self.flush()
+        if not self._sorted:
+            entries = np.concatenate(self._index)
+            entries = entries[np.argsort(entries["time"], kind="stable")]
+            self._file.write_at(self._end, entries.tobytes())
+            self._file.sync()
+            fields = (self._end, len(entries), len(entries))
+            start, _ = HEADER_FIELDS["index_offset"]
+            self._file.write_at(start, b"".join(value.to_bytes(4, "little") for value in fields))
+            self._file.sync()
+            self._file.write_at(self._header_area, bytes(self._flushed * ENTRY_SIZE))
+            self._file.sync()
+        self._file.close()
+
+    def abandon(self) -> None:
+        """Closes the file as it is."""
+        self._file.close()
+
+    def statistics(self) -> tuple[Statistics, ...]:
+        """What the split holds per object, for the manifest."""
+        if not self._index:
+            return ()
+        entries = np.concatenate(self._index)
+        out = []
+        for identifier, short in self._shorts.items():
+            mine = entries[entries["object"] == short]
+            time = mine["time"]
+            out.append(
+                Statistics(
+                    identifier, len(mine), int(mine["size"].sum(dtype=np.int64)), int(time.min()), int(time.max())
+                )
+            )
+        return tuple(out)

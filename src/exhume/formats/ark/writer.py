@@ -1,0 +1,407 @@
+"""Writing Ark logs: columns of channels, split files that roll over, crash-safe flushes, manifests.
+
+A split file is `[header area][index area of fixed capacity][messages]`.  A flush writes messages, waits for the disk,
+then index entries, then the count in the header, so that a log stopped at any moment keeps everything flushed: its
+manifest is called `<guid>.partial` until the log is closed, and `exhume repair` makes a log of it.
+
+Spec: ark_log.txt; choices that it leaves open: `docs/formats/ark.md`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from exhume import codecs
+from exhume.archive import Writer
+from exhume.errors import WriterError, shorten
+from exhume.formats.ark.assumptions import DEFAULT_MAXIMUM_ITEMS
+from exhume.formats.ark.derive import derived_file
+from exhume.formats.ark.filters import ACCEPT_ALL, Filter
+from exhume.formats.ark.layout import CODEC_NUMBERS, build_message_footer
+from exhume.formats.ark.manifest import (
+    Column,
+    LoadedManifest,
+    Manifest,
+    ManifestSection,
+    ObjectDeclaration,
+    SplitDeclaration,
+    build_manifest,
+)
+from exhume.formats.ark.opening import PARTIAL_SUFFIX
+from exhume.formats.ark.rbuf.encoder import Encoder
+from exhume.formats.ark.rbuf.guid import guid_bytes, new_guid
+from exhume.formats.ark.rbuf.registry import Registry, load_registry
+from exhume.formats.ark.splitwriter import SplitWriter
+from exhume.output import AtomicFile, exists_error, sync_directory
+
+TIME_MAX: Final = (1 << 64) - 1
+MAX_SPLIT_BYTES: Final = (1 << 32) - 1
+"""Offsets in a split are 32 bits wide."""
+
+DEFAULT_SPLIT_BYTES: Final = 1 << 30
+FLUSH_BYTES: Final = 1 << 20
+"""Messages are handed to the operating system in pieces of about this size (not yet synced)."""
+
+
+class ChannelWriter:
+    """One channel of a log that is being written; get it from `ArkWriter.channel`."""
+
+    __slots__ = ("_append", "_encode", "column", "declaration", "encoder", "written")
+
+    def __init__(self, column: ColumnWriter, declaration: ObjectDeclaration, encoder: Encoder | None) -> None:
+        self.column = column
+        self.declaration = declaration
+        self.encoder = encoder
+        self.written = 0
+        self._append = column.append
+        self._encode = encoder.encode if encoder is not None else None
+
+    @property
+    def name(self) -> str:
+        """The channel's name."""
+        return self.declaration.name
+
+    def write(self, time_ns: int, message: Mapping[str, Any] | bytes | bytearray | memoryview) -> None:
+        """Adds a message: a value of the channel's type, or its bytes.
+
+        `time_ns` is an unsigned 64-bit number of nanoseconds of a steady clock; messages need not come in time order.
+        Raises `WriterError` for values that do not fit.
+        """
+        if type(message) is not bytes:
+            if isinstance(message, (bytearray, memoryview)):
+                message = bytes(message)
+            elif self._encode is None:
+                raise WriterError("a channel without a schema takes bytes only", actual=self.name)
+            else:
+                message = self._encode(message)  # type: ignore[arg-type]
+        self._append(self.declaration, time_ns, message)
+
+
+class ColumnWriter:
+    """Channels that share split files and a codec."""
+
+    def __init__(
+        self, log: ArkWriter, name: str, compression: str, level: int | None, max_items: int, max_bytes: int
+    ) -> None:
+        self.log = log
+        self.name = name
+        self.compression = compression
+        self.objects: list[ObjectDeclaration] = []
+        self.closed: list[SplitDeclaration] = []
+        self.split: SplitWriter | None = None
+        self._level = level
+        self._max_items = max_items
+        self._max_bytes = max_bytes
+        self._footer = compression.strip().lower() not in ("", "none")
+        self._codec = {"zstd": "zstd-frame"}.get(compression, compression)
+
+    def append(self, declaration: ObjectDeclaration, time_ns: int, data: bytes) -> None:
+        """Adds the bytes of a message."""
+        if not 0 <= time_ns <= TIME_MAX:
+            raise WriterError("a time that does not fit into 64 bits", expected=f"0 to {TIME_MAX}", actual=time_ns)
+        if self._footer:
+            data = codecs.compress(self._codec, data, level=self._level) + build_message_footer(
+                len(data), self.compression
+            )
+        split = self.split
+        size = len(data)
+        if split is None or not split.add(declaration.identifier, time_ns, data, size):
+            if not 0 < size <= self._max_bytes:
+                raise WriterError(
+                    "a message that does not fit into a split",
+                    expected=f"1 to {self._max_bytes} bytes",
+                    actual=f"{size} bytes on channel {shorten(declaration.name)}",
+                )
+            split = self._roll()
+            if not split.add(declaration.identifier, time_ns, data, size):
+                raise WriterError(
+                    "a message that does not fit into a split",
+                    expected=f"at most {split.room} bytes",
+                    actual=f"{size} bytes on channel {shorten(declaration.name)}",
+                )
+
+    def _roll(self) -> SplitWriter:
+        """Closes the split at hand, if any, and begins the next."""
+        self.close_split()
+        path = self.log.split_path()
+        self.split = SplitWriter(path, path.name, len(self.objects), self._max_items, self._max_bytes)
+        return self.split
+
+    def flush(self) -> None:
+        """Makes everything written so far durable."""
+        if self.split is not None:
+            self.split.flush()
+
+    def close_split(self) -> None:
+        """Finishes the split at hand; the next message begins another."""
+        split, self.split = self.split, None
+        if split is None:
+            return
+        split.close()
+        if split.count:
+            self.closed.append(SplitDeclaration(split.identifier, split.statistics()))
+        else:
+            split.path.unlink()
+
+    def declare(self) -> Column:
+        """The column as the manifest declares it now."""
+        splits = list(self.closed)
+        if self.split is not None and self.split.count:
+            splits.append(SplitDeclaration(self.split.identifier))
+        return Column(self.name, self.compression, tuple(self.objects), tuple(splits))
+
+
+class ArkWriter(Writer):
+    """Writes one log below a root directory.
+
+    A context manager: leaving it normally finishes the log.  An exception removes what was written, unless `flush` made
+    some of it durable: then the unfinished log stays for `exhume repair`.
+    """
+
+    def __init__(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        name: str = "",
+        metadata: Mapping[str, Any] | None = None,
+        log_identifier: str | None = None,
+        common_identifier: str | None = None,
+        split_items: int = DEFAULT_MAXIMUM_ITEMS,
+        split_bytes: int = DEFAULT_SPLIT_BYTES,
+        compression: str = "none",
+        level: int | None = None,
+        amends: LoadedManifest | None = None,
+        hide: Filter = ACCEPT_ALL,
+        guids: Callable[[], str] = new_guid,
+    ) -> None:
+        """A log in the directory `target`, which is made when the first split is.
+
+        `split_items` and `split_bytes` say when a split rolls over; `compression` is that of columns that do not say.
+        `amends` makes the log an amendment: its columns come in front of that manifest's sections, which the filter
+        `hide` then applies to.  `guids` makes identifiers (tests give their own).  Raises `WriterError` for options
+        that make no sense, `OutputExistsError` when `target` is a file or a directory of something else.
+        """
+        self.root = Path(target)
+        if os.path.lexists(self.root) and not _may_hold_logs(self.root):
+            raise exists_error(self.root)
+        if not 1 <= split_items <= MAX_SPLIT_BYTES // 18 or not 1 <= split_bytes <= MAX_SPLIT_BYTES:
+            raise WriterError(
+                "a split holds at least one message and less than 4 GiB", actual=(split_items, split_bytes)
+            )
+        self._guids = guids
+        self.name = name if name or amends is None else amends.manifest.name
+        self.identifier = _checked_guid(log_identifier or guids())
+        common = common_identifier or (amends.manifest.common_identifier if amends is not None else guids())
+        self.common_identifier = _checked_guid(common)
+        self._split_items, self._split_bytes = split_items, split_bytes
+        self._compression, self._level = compression, level
+        self._amends, self._hide = amends, hide
+        self._columns: dict[str, ColumnWriter] = {}
+        self._channels: dict[str, ChannelWriter] = {}
+        self._metadata: dict[str, str] = dict(amends.manifest.metadata) if amends is not None else {}
+        self._made: list[Path] = []
+        self._splits: list[Path] = []
+        self._durable = False
+        self._done = False
+        self._published: tuple[Any, ...] | None = None
+        for key, value in (metadata or {}).items():
+            self.set_metadata(key, value)
+
+    # What the log consists of
+
+    def set_metadata(self, key: str, value: Any) -> None:
+        """A metadata entry; the value is stored as JSON text.  Raises `WriterError` when it is not JSON-able."""
+        try:
+            self._metadata[key] = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        except (TypeError, ValueError) as error:
+            raise WriterError("metadata that JSON cannot hold", field_path=key, actual=error) from error
+
+    def set_metadata_text(self, key: str, text: str) -> None:
+        """A metadata entry, as it is."""
+        self._metadata[key] = text
+
+    def column(
+        self,
+        name: str,
+        compression: str | None = None,
+        *,
+        level: int | None = None,
+        split_items: int | None = None,
+        split_bytes: int | None = None,
+    ) -> ColumnWriter:
+        """A new column; `compression` is `none`, `lz4`, `zstd`, `bz2` or `lzma`, `level` the codec's own scale."""
+        if name in self._columns:
+            raise WriterError("a column of that name exists", actual=name)
+        codec = self._compression if compression is None else compression
+        if codec not in CODEC_NUMBERS and codec != "":
+            raise WriterError("unknown compression", expected=f"one of {', '.join(CODEC_NUMBERS)}", actual=codec)
+        column = ColumnWriter(
+            self,
+            name,
+            codec,
+            self._level if level is None else level,
+            split_items or self._split_items,
+            min(split_bytes or self._split_bytes, MAX_SPLIT_BYTES),
+        )
+        self._columns[name] = column
+        return column
+
+    def channel(
+        self,
+        name: str,
+        type: str = "",
+        registry: Registry | str | bytes | Mapping[str, Any] | None = None,
+        *,
+        column: str | ColumnWriter = "main",
+        latched: bool = False,
+        identifier: str | None = None,
+    ) -> ChannelWriter:
+        """A new channel.
+
+        `registry` is a `Registry`, registry JSON or IDL text; the part that `type` needs is embedded.  Without one only
+        bytes can be written.  The column is made when there is none of that name.
+        """
+        where = column if isinstance(column, ColumnWriter) else self._columns.get(column) or self.column(column)
+        text, encoder = "", None
+        if registry is not None:
+            loaded = load_registry(registry)
+            encoder = loaded.encoder(type)
+            embedded = (
+                loaded if isinstance(registry, str) and registry.lstrip().startswith("{") else loaded.closure(type)
+            )
+            text = embedded.to_json()
+        declaration = ObjectDeclaration(
+            name, type.removeprefix("::"), _checked_guid(identifier or self._guids()), text, latched
+        )
+        return self._add_channel(where, declaration, encoder)
+
+    def declare(self, declaration: ObjectDeclaration, *, column: str | ColumnWriter = "main") -> ChannelWriter:
+        """A channel exactly as another log declares it."""
+        where = column if isinstance(column, ColumnWriter) else self._columns.get(column) or self.column(column)
+        return self._add_channel(where, declaration, None)
+
+    def _add_channel(
+        self, column: ColumnWriter, declaration: ObjectDeclaration, encoder: Encoder | None
+    ) -> ChannelWriter:
+        if any(each.identifier == declaration.identifier for each in column.objects):
+            raise WriterError("a channel of that identifier exists in the column", actual=declaration.identifier)
+        channel = ChannelWriter(column, declaration, encoder)
+        column.objects.append(declaration)
+        self._channels.setdefault(declaration.name, channel)
+        return channel
+
+    def write(self, channel: str | ChannelWriter, time_ns: int, message: Mapping[str, Any] | bytes) -> None:
+        """Adds a message to a channel (by name: the first of that name)."""
+        if isinstance(channel, str):
+            found = self._channels.get(channel)
+            if found is None:
+                raise WriterError("no such channel", actual=channel)
+            channel = found
+        channel.write(time_ns, message)
+
+    # Files
+
+    def split_path(self) -> Path:
+        """A name for the next split, in a directory that exists."""
+        if self._done:
+            raise WriterError("the log is finished")
+        self._make_directories()
+        path = self.root / "splits" / _checked_guid(self._guids())
+        self._splits.append(path)
+        return path
+
+    def _make_directories(self) -> None:
+        for path in (self.root, self.root / "manifests", self.root / "splits"):
+            if not path.is_dir():
+                path.mkdir()
+                self._made.append(path)
+                sync_directory(path.parent)
+
+    @property
+    def _partial_path(self) -> Path:
+        return self.root / "manifests" / (self.identifier + PARTIAL_SUFFIX)
+
+    def manifest(self) -> Manifest:
+        """The manifest as it stands."""
+        columns = tuple(column.declare() for column in self._columns.values())
+        own = ManifestSection(columns, self.identifier, self._hide)
+        rest = self._amends.manifest.sections if self._amends is not None else ()
+        return Manifest(self.identifier, self.common_identifier, self.name, (own, *rest), dict(self._metadata))
+
+    def _manifest_file(self) -> bytes:
+        if self._amends is None:
+            return build_manifest(self.manifest())
+        return derived_file(self._amends, self.manifest(), in_front=1)
+
+    def flush(self) -> None:
+        """Makes everything written so far durable: it survives a crash, and `exhume repair` finds it."""
+        if self._done:
+            raise WriterError("the log is finished")
+        self._make_directories()
+        for column in self._columns.values():
+            column.flush()
+        sync_directory(self.root / "splits")
+        self._durable = True
+        state = tuple(
+            (len(c.objects), len(c.closed), c.split is not None and c.split.count > 0) for c in self._columns.values()
+        ) + tuple(self._metadata.items())
+        if state != self._published:
+            with AtomicFile(self._partial_path, overwrite=True) as file:
+                file.file.write(self._manifest_file())
+            self._published = state
+
+    def finish(self) -> None:
+        """Closes the splits and puts the manifest in place."""
+        if self._done:
+            return
+        self._make_directories()
+        for column in self._columns.values():
+            column.close_split()
+        sync_directory(self.root / "splits")
+        with AtomicFile(self.root / "manifests" / self.identifier) as file:
+            file.file.write(self._manifest_file())
+        self._done = True
+        self._partial_path.unlink(missing_ok=True)
+
+    def abort(self) -> None:
+        """Removes what was written, unless `flush` made some of it durable."""
+        if self._done:
+            return
+        self._done = True
+        for column in self._columns.values():
+            if column.split is not None:
+                column.split.abandon()
+        if self._durable:
+            return
+        for path in self._splits:
+            path.unlink(missing_ok=True)
+        self._partial_path.unlink(missing_ok=True)
+        for path in reversed(self._made):
+            with suppress(OSError):
+                path.rmdir()
+
+
+def _may_hold_logs(path: Path) -> bool:
+    """An empty directory, or one that holds logs already."""
+    if not path.is_dir():
+        return False
+    names = {each.name for each in path.iterdir()}
+    return not names or bool(names & {"manifests", "splits"})
+
+
+def _checked_guid(text: str) -> str:
+    try:
+        guid_bytes(text)
+    except ValueError as error:
+        raise WriterError(str(error)) from None
+    return text.lower()
+
+
+def create(target: str | os.PathLike[str], **options: Any) -> ArkWriter:
+    """A writer for a new log in the directory `target`; `options` are those of `ArkWriter`."""
+    return ArkWriter(target, **options)
