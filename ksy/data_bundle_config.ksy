@@ -19,6 +19,7 @@ seq:
     repeat: eos
 types:
   field:
+    doc: One field, with its number as a name.
     seq:
       - id: wire
         type: data_bundle_field

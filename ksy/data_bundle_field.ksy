@@ -39,10 +39,12 @@ instances:
     enum: wire_types
 types:
   fixed64:
+    doc: Eight bytes.
     seq:
       - id: value
         type: u8
   fixed32:
+    doc: Four bytes.
     seq:
       - id: value
         type: u4

@@ -27,6 +27,7 @@ types:
   config_key:
     doc: There is one such row; its key ends here.
   file_key:
+    doc: Where a file or directory is in the tree; the parts joined are its path.
     seq:
       - id: directory
         type: escaped
@@ -34,12 +35,14 @@ types:
       - id: name
         type: escaped
   record_key:
+    doc: Where a record starts; rows sort by shard, then by offset.
     seq:
       - id: shard_index
         type: varuint
       - id: shard_uncompressed_offset
         type: varuint
   unknown_key:
+    doc: Rows of a table that nobody defined.
     seq:
       - id: rest
         size-eos: true
@@ -92,6 +95,7 @@ types:
         repeat: until
         repeat-until: _.marker == 0
   chunk:
+    doc: Bytes up to a zero byte, and what that zero byte means.
     seq:
       - id: text
         terminator: 0

@@ -50,11 +50,13 @@ instances:
     doc: Per bucket the number of a restart, 254 for several, 255 for none.
 types:
   entry_list:
+    doc: Entries one after the other, up to the restarts.
     seq:
       - id: entries
         type: entry
         repeat: eos
   entry:
+    doc: A key, of which the first bytes may be those of the key before, and a value.
     seq:
       - id: len_shared
         type: leveldb_varint

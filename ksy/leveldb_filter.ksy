@@ -36,6 +36,7 @@ instances:
     repeat-expr: num_filters
 types:
   filter:
+    doc: The bloom filter of one stretch of the table.
     params:
       - id: idx
         type: u4

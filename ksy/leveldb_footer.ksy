@@ -51,6 +51,7 @@ instances:
     if: is_rocksdb and version >= 6
 types:
   handles:
+    doc: Where the two blocks are that lead to all others.
     seq:
       - id: metaindex
         type: leveldb_block_handle

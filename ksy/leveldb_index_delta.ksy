@@ -33,11 +33,13 @@ instances:
     repeat-expr: num_restarts
 types:
   entry_list:
+    doc: Entries one after the other, up to the restarts.
     seq:
       - id: entries
         type: entry
         repeat: eos
   entry:
+    doc: A key not below the last one of a data block, and where that block is.
     seq:
       - id: len_shared
         type: leveldb_varint

@@ -32,11 +32,13 @@ instances:
     repeat-expr: num_restarts
 types:
   property_list:
+    doc: Properties one after the other, up to the restarts.
     seq:
       - id: properties
         type: property
         repeat: eos
   property:
+    doc: A name and a value.
     seq:
       - id: len_shared
         type: leveldb_varint

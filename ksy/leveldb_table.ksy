@@ -52,15 +52,19 @@ instances:
     doc: |
       One entry per data block, a key not below its last and its handle. From
       RocksDB version 4 in the form of `leveldb_index_delta.ksy`.
+  num_data_blocks:
+    value: index.content.entries.entries.size
+    if: footer.is_leveldb and index.is_stored
   data_blocks:
     pos: 0
     type: data_block(_index)
     repeat: expr
-    repeat-expr: index.content.entries.entries.size
+    repeat-expr: num_data_blocks
     if: footer.is_leveldb and index.is_stored
     doc: Every block that the index names, if the index itself is not compressed.
 types:
   block:
+    doc: Contents, compression type and checksum of one block.
     params:
       - id: ofs_block
         type: u8
@@ -89,6 +93,7 @@ types:
         if: is_stored
         doc: The entries, if they are not compressed.
   data_block:
+    doc: A data block by way of its entry in the index.
     params:
       - id: idx
         type: u4

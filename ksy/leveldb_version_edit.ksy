@@ -27,6 +27,7 @@ seq:
     repeat: eos
 types:
   field:
+    doc: A tag and what it announces.
     seq:
       - id: raw_tag
         type: leveldb_varint
@@ -83,12 +84,14 @@ types:
       - id: internal_key
         type: leveldb_bytes
   deleted_file:
+    doc: A table that is no longer part of the database.
     seq:
       - id: level
         type: leveldb_varint
       - id: number
         type: leveldb_varint
   new_file:
+    doc: A table that is part of the database from now on.
     seq:
       - id: level
         type: leveldb_varint
@@ -112,6 +115,7 @@ types:
       - id: largest_sequence
         type: leveldb_varint
   new_file3:
+    doc: RocksDB; adds the path that holds the table.
     seq:
       - id: level
         type: leveldb_varint
@@ -130,6 +134,7 @@ types:
       - id: largest_sequence
         type: leveldb_varint
   new_file4:
+    doc: RocksDB; adds attributes that may be skipped.
     seq:
       - id: file
         type: new_file2
@@ -138,6 +143,7 @@ types:
         repeat: until
         repeat-until: _.tag.value == 1
   attribute:
+    doc: One attribute of a table.
     seq:
       - id: tag
         type: leveldb_varint
@@ -150,6 +156,7 @@ types:
         type: leveldb_bytes
         if: tag.value != 1
   blob_file_addition:
+    doc: A file of large values that is part of the database from now on.
     seq:
       - id: number
         type: leveldb_varint
@@ -166,6 +173,7 @@ types:
         repeat: until
         repeat-until: _.tag.value == 0
   blob_file_garbage:
+    doc: Values in a blob file that nothing refers to any more.
     seq:
       - id: number
         type: leveldb_varint
@@ -178,6 +186,7 @@ types:
         repeat: until
         repeat-until: _.tag.value == 0
   blob_attribute:
+    doc: One attribute of a blob file.
     seq:
       - id: tag
         type: leveldb_varint

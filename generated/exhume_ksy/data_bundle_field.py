@@ -76,6 +76,7 @@ class DataBundleField(KaitaiStruct):
             self.value._fetch_instances()
 
     class Fixed32(KaitaiStruct):
+        """Four bytes."""
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleField.Fixed32, self).__init__(_io)
             self._parent = _parent
@@ -91,6 +92,7 @@ class DataBundleField(KaitaiStruct):
 
 
     class Fixed64(KaitaiStruct):
+        """Eight bytes."""
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleField.Fixed64, self).__init__(_io)
             self._parent = _parent

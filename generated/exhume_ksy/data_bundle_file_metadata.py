@@ -48,6 +48,7 @@ class DataBundleFileMetadata(KaitaiStruct):
 
 
     class Field(KaitaiStruct):
+        """One field, with its number as a name."""
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleFileMetadata.Field, self).__init__(_io)
             self._parent = _parent

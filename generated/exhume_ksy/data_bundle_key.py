@@ -56,6 +56,7 @@ class DataBundleKey(KaitaiStruct):
             self.body._fetch_instances()
 
     class Chunk(KaitaiStruct):
+        """Bytes up to a zero byte, and what that zero byte means."""
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleKey.Chunk, self).__init__(_io)
             self._parent = _parent
@@ -119,6 +120,7 @@ class DataBundleKey(KaitaiStruct):
 
 
     class FileKey(KaitaiStruct):
+        """Where a file or directory is in the tree; the parts joined are its path."""
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleKey.FileKey, self).__init__(_io)
             self._parent = _parent
@@ -137,6 +139,7 @@ class DataBundleKey(KaitaiStruct):
 
 
     class RecordKey(KaitaiStruct):
+        """Where a record starts; rows sort by shard, then by offset."""
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleKey.RecordKey, self).__init__(_io)
             self._parent = _parent
@@ -155,6 +158,7 @@ class DataBundleKey(KaitaiStruct):
 
 
     class UnknownKey(KaitaiStruct):
+        """Rows of a table that nobody defined."""
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleKey.UnknownKey, self).__init__(_io)
             self._parent = _parent

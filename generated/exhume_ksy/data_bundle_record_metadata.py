@@ -46,6 +46,7 @@ class DataBundleRecordMetadata(KaitaiStruct):
 
 
     class Field(KaitaiStruct):
+        """One field, with its number as a name."""
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleRecordMetadata.Field, self).__init__(_io)
             self._parent = _parent

@@ -50,6 +50,7 @@ class DataBundleShardHeader(KaitaiStruct):
 
 
     class Field(KaitaiStruct):
+        """One field, with its number as a name."""
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleShardHeader.Field, self).__init__(_io)
             self._parent = _parent

@@ -59,6 +59,7 @@ class LeveldbBlock(KaitaiStruct):
 
 
     class Entry(KaitaiStruct):
+        """A key, of which the first bytes may be those of the key before, and a value."""
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbBlock.Entry, self).__init__(_io)
             self._parent = _parent
@@ -101,6 +102,7 @@ class LeveldbBlock(KaitaiStruct):
 
 
     class EntryList(KaitaiStruct):
+        """Entries one after the other, up to the restarts."""
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbBlock.EntryList, self).__init__(_io)
             self._parent = _parent

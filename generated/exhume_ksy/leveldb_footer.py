@@ -70,6 +70,7 @@ class LeveldbFooter(KaitaiStruct):
 
 
     class Handles(KaitaiStruct):
+        """Where the two blocks are that lead to all others."""
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbFooter.Handles, self).__init__(_io)
             self._parent = _parent

@@ -49,6 +49,7 @@ class LeveldbIndexDelta(KaitaiStruct):
 
 
     class Entry(KaitaiStruct):
+        """A key not below the last one of a data block, and where that block is."""
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbIndexDelta.Entry, self).__init__(_io)
             self._parent = _parent
@@ -88,6 +89,7 @@ class LeveldbIndexDelta(KaitaiStruct):
 
 
     class EntryList(KaitaiStruct):
+        """Entries one after the other, up to the restarts."""
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbIndexDelta.EntryList, self).__init__(_io)
             self._parent = _parent

@@ -48,6 +48,7 @@ class LeveldbProperties(KaitaiStruct):
 
 
     class Property(KaitaiStruct):
+        """A name and a value."""
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbProperties.Property, self).__init__(_io)
             self._parent = _parent
@@ -74,6 +75,7 @@ class LeveldbProperties(KaitaiStruct):
 
 
     class PropertyList(KaitaiStruct):
+        """Properties one after the other, up to the restarts."""
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbProperties.PropertyList, self).__init__(_io)
             self._parent = _parent

@@ -3,8 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import leveldb_block_handle
 from . import leveldb_block
+from . import leveldb_block_handle
 from . import leveldb_footer
 from enum import IntEnum
 
@@ -75,6 +75,7 @@ class LeveldbTable(KaitaiStruct):
 
 
     class Block(KaitaiStruct):
+        """Contents, compression type and checksum of one block."""
         def __init__(self, ofs_block, len_block, _io, _parent=None, _root=None):
             super(LeveldbTable.Block, self).__init__(_io)
             self._parent = _parent
@@ -170,6 +171,7 @@ class LeveldbTable(KaitaiStruct):
 
 
     class DataBlock(KaitaiStruct):
+        """A data block by way of its entry in the index."""
         def __init__(self, idx, _io, _parent=None, _root=None):
             super(LeveldbTable.DataBlock, self).__init__(_io)
             self._parent = _parent
@@ -238,7 +240,7 @@ class LeveldbTable(KaitaiStruct):
             _pos = self._io.pos()
             self._io.seek(0)
             self._m_data_blocks = []
-            for i in range(len(self.index.content.entries.entries)):
+            for i in range(self.num_data_blocks):
                 self._m_data_blocks.append(LeveldbTable.DataBlock(i, self._io, self, self._root))
 
             self._io.seek(_pos)
@@ -324,5 +326,16 @@ class LeveldbTable(KaitaiStruct):
             self._io.seek(_pos)
 
         return getattr(self, '_m_metaindex6', None)
+
+    @property
+    def num_data_blocks(self):
+        if hasattr(self, '_m_num_data_blocks'):
+            return self._m_num_data_blocks
+
+        if  ((self.footer.is_leveldb) and (self.index.is_stored)) :
+            pass
+            self._m_num_data_blocks = len(self.index.content.entries.entries)
+
+        return getattr(self, '_m_num_data_blocks', None)
 
 

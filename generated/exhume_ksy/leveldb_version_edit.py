@@ -72,6 +72,7 @@ class LeveldbVersionEdit(KaitaiStruct):
 
 
     class Attribute(KaitaiStruct):
+        """One attribute of a table."""
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbVersionEdit.Attribute, self).__init__(_io)
             self._parent = _parent
@@ -96,6 +97,7 @@ class LeveldbVersionEdit(KaitaiStruct):
 
 
     class BlobAttribute(KaitaiStruct):
+        """One attribute of a blob file."""
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbVersionEdit.BlobAttribute, self).__init__(_io)
             self._parent = _parent
@@ -120,6 +122,7 @@ class LeveldbVersionEdit(KaitaiStruct):
 
 
     class BlobFileAddition(KaitaiStruct):
+        """A file of large values that is part of the database from now on."""
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbVersionEdit.BlobFileAddition, self).__init__(_io)
             self._parent = _parent
@@ -156,6 +159,7 @@ class LeveldbVersionEdit(KaitaiStruct):
 
 
     class BlobFileGarbage(KaitaiStruct):
+        """Values in a blob file that nothing refers to any more."""
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbVersionEdit.BlobFileGarbage, self).__init__(_io)
             self._parent = _parent
@@ -207,6 +211,7 @@ class LeveldbVersionEdit(KaitaiStruct):
 
 
     class DeletedFile(KaitaiStruct):
+        """A table that is no longer part of the database."""
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbVersionEdit.DeletedFile, self).__init__(_io)
             self._parent = _parent
@@ -241,6 +246,7 @@ class LeveldbVersionEdit(KaitaiStruct):
 
 
     class Field(KaitaiStruct):
+        """A tag and what it announces."""
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbVersionEdit.Field, self).__init__(_io)
             self._parent = _parent
@@ -404,6 +410,7 @@ class LeveldbVersionEdit(KaitaiStruct):
 
 
     class NewFile(KaitaiStruct):
+        """A table that is part of the database from now on."""
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbVersionEdit.NewFile, self).__init__(_io)
             self._parent = _parent
@@ -449,6 +456,7 @@ class LeveldbVersionEdit(KaitaiStruct):
 
 
     class NewFile3(KaitaiStruct):
+        """RocksDB; adds the path that holds the table."""
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbVersionEdit.NewFile3, self).__init__(_io)
             self._parent = _parent
@@ -479,6 +487,7 @@ class LeveldbVersionEdit(KaitaiStruct):
 
 
     class NewFile4(KaitaiStruct):
+        """RocksDB; adds attributes that may be skipped."""
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbVersionEdit.NewFile4, self).__init__(_io)
             self._parent = _parent

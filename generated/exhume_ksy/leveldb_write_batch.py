@@ -72,6 +72,7 @@ class LeveldbWriteBatch(KaitaiStruct):
 
 
     class Operation(KaitaiStruct):
+        """One write, or a marker of a transaction."""
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbWriteBatch.Operation, self).__init__(_io)
             self._parent = _parent

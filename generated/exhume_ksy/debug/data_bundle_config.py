@@ -57,6 +57,7 @@ class DataBundleConfig(KaitaiStruct):
 
 
     class Field(KaitaiStruct):
+        """One field, with its number as a name."""
         SEQ_FIELDS = ["wire"]
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleConfig.Field, self).__init__(_io)

@@ -90,6 +90,7 @@ class DataBundleField(KaitaiStruct):
             self.value._fetch_instances()
 
     class Fixed32(KaitaiStruct):
+        """Four bytes."""
         SEQ_FIELDS = ["value"]
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleField.Fixed32, self).__init__(_io)
@@ -108,6 +109,7 @@ class DataBundleField(KaitaiStruct):
 
 
     class Fixed64(KaitaiStruct):
+        """Eight bytes."""
         SEQ_FIELDS = ["value"]
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleField.Fixed64, self).__init__(_io)

@@ -59,6 +59,7 @@ class DataBundleFileMetadata(KaitaiStruct):
 
 
     class Field(KaitaiStruct):
+        """One field, with its number as a name."""
         SEQ_FIELDS = ["wire"]
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleFileMetadata.Field, self).__init__(_io)

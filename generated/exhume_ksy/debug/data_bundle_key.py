@@ -67,6 +67,7 @@ class DataBundleKey(KaitaiStruct):
             self.body._fetch_instances()
 
     class Chunk(KaitaiStruct):
+        """Bytes up to a zero byte, and what that zero byte means."""
         SEQ_FIELDS = ["text", "marker"]
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleKey.Chunk, self).__init__(_io)
@@ -146,6 +147,7 @@ class DataBundleKey(KaitaiStruct):
 
 
     class FileKey(KaitaiStruct):
+        """Where a file or directory is in the tree; the parts joined are its path."""
         SEQ_FIELDS = ["directory", "name"]
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleKey.FileKey, self).__init__(_io)
@@ -171,6 +173,7 @@ class DataBundleKey(KaitaiStruct):
 
 
     class RecordKey(KaitaiStruct):
+        """Where a record starts; rows sort by shard, then by offset."""
         SEQ_FIELDS = ["shard_index", "shard_uncompressed_offset"]
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleKey.RecordKey, self).__init__(_io)
@@ -196,6 +199,7 @@ class DataBundleKey(KaitaiStruct):
 
 
     class UnknownKey(KaitaiStruct):
+        """Rows of a table that nobody defined."""
         SEQ_FIELDS = ["rest"]
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleKey.UnknownKey, self).__init__(_io)

@@ -61,6 +61,7 @@ class DataBundleShardHeader(KaitaiStruct):
 
 
     class Field(KaitaiStruct):
+        """One field, with its number as a name."""
         SEQ_FIELDS = ["wire"]
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleShardHeader.Field, self).__init__(_io)

@@ -61,6 +61,7 @@ class LeveldbBlock(KaitaiStruct):
 
 
     class Entry(KaitaiStruct):
+        """A key, of which the first bytes may be those of the key before, and a value."""
         SEQ_FIELDS = ["len_shared", "len_key_suffix", "len_value", "check_lengths", "key_suffix", "freeze_ofs_value", "value"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbBlock.Entry, self).__init__(_io)
@@ -121,6 +122,7 @@ class LeveldbBlock(KaitaiStruct):
 
 
     class EntryList(KaitaiStruct):
+        """Entries one after the other, up to the restarts."""
         SEQ_FIELDS = ["entries"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbBlock.EntryList, self).__init__(_io)

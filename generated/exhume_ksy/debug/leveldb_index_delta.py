@@ -51,6 +51,7 @@ class LeveldbIndexDelta(KaitaiStruct):
 
 
     class Entry(KaitaiStruct):
+        """A key not below the last one of a data block, and where that block is."""
         SEQ_FIELDS = ["len_shared", "len_key_suffix", "check_len_key_suffix", "key_suffix", "handle", "raw_delta"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbIndexDelta.Entry, self).__init__(_io)
@@ -107,6 +108,7 @@ class LeveldbIndexDelta(KaitaiStruct):
 
 
     class EntryList(KaitaiStruct):
+        """Entries one after the other, up to the restarts."""
         SEQ_FIELDS = ["entries"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbIndexDelta.EntryList, self).__init__(_io)

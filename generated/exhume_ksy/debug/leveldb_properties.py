@@ -50,6 +50,7 @@ class LeveldbProperties(KaitaiStruct):
 
 
     class Property(KaitaiStruct):
+        """A name and a value."""
         SEQ_FIELDS = ["len_shared", "len_name", "len_value", "check_lengths", "name", "value"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbProperties.Property, self).__init__(_io)
@@ -92,6 +93,7 @@ class LeveldbProperties(KaitaiStruct):
 
 
     class PropertyList(KaitaiStruct):
+        """Properties one after the other, up to the restarts."""
         SEQ_FIELDS = ["properties"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbProperties.PropertyList, self).__init__(_io)

@@ -83,6 +83,7 @@ class LeveldbVersionEdit(KaitaiStruct):
 
 
     class Attribute(KaitaiStruct):
+        """One attribute of a table."""
         SEQ_FIELDS = ["tag", "data"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbVersionEdit.Attribute, self).__init__(_io)
@@ -114,6 +115,7 @@ class LeveldbVersionEdit(KaitaiStruct):
 
 
     class BlobAttribute(KaitaiStruct):
+        """One attribute of a blob file."""
         SEQ_FIELDS = ["tag", "data"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbVersionEdit.BlobAttribute, self).__init__(_io)
@@ -145,6 +147,7 @@ class LeveldbVersionEdit(KaitaiStruct):
 
 
     class BlobFileAddition(KaitaiStruct):
+        """A file of large values that is part of the database from now on."""
         SEQ_FIELDS = ["number", "num_blobs", "len_blobs", "checksum_method", "checksum_value", "attributes"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbVersionEdit.BlobFileAddition, self).__init__(_io)
@@ -206,6 +209,7 @@ class LeveldbVersionEdit(KaitaiStruct):
 
 
     class BlobFileGarbage(KaitaiStruct):
+        """Values in a blob file that nothing refers to any more."""
         SEQ_FIELDS = ["number", "num_blobs", "len_blobs", "attributes"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbVersionEdit.BlobFileGarbage, self).__init__(_io)
@@ -283,6 +287,7 @@ class LeveldbVersionEdit(KaitaiStruct):
 
 
     class DeletedFile(KaitaiStruct):
+        """A table that is no longer part of the database."""
         SEQ_FIELDS = ["level", "number"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbVersionEdit.DeletedFile, self).__init__(_io)
@@ -325,6 +330,7 @@ class LeveldbVersionEdit(KaitaiStruct):
 
 
     class Field(KaitaiStruct):
+        """A tag and what it announces."""
         SEQ_FIELDS = ["raw_tag", "check_tag", "body"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbVersionEdit.Field, self).__init__(_io)
@@ -518,6 +524,7 @@ class LeveldbVersionEdit(KaitaiStruct):
 
 
     class NewFile(KaitaiStruct):
+        """A table that is part of the database from now on."""
         SEQ_FIELDS = ["level", "number", "len_file", "smallest", "largest"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbVersionEdit.NewFile, self).__init__(_io)
@@ -589,6 +596,7 @@ class LeveldbVersionEdit(KaitaiStruct):
 
 
     class NewFile3(KaitaiStruct):
+        """RocksDB; adds the path that holds the table."""
         SEQ_FIELDS = ["level", "number", "path_id", "len_file", "smallest", "largest", "smallest_sequence", "largest_sequence"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbVersionEdit.NewFile3, self).__init__(_io)
@@ -644,6 +652,7 @@ class LeveldbVersionEdit(KaitaiStruct):
 
 
     class NewFile4(KaitaiStruct):
+        """RocksDB; adds attributes that may be skipped."""
         SEQ_FIELDS = ["file", "attributes"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbVersionEdit.NewFile4, self).__init__(_io)

@@ -87,6 +87,7 @@ class LeveldbWriteBatch(KaitaiStruct):
 
 
     class Operation(KaitaiStruct):
+        """One write, or a marker of a transaction."""
         SEQ_FIELDS = ["operation_type", "column_family", "key", "value", "commit_timestamp"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbWriteBatch.Operation, self).__init__(_io)

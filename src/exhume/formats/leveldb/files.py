@@ -87,7 +87,9 @@ def load_manifest(tree: Tree, report: Report, limits: Limits) -> Manifest | None
             return None
         chosen = manifests[-1][1]
     with tree.source(chosen) as source:
-        return replay(source, report, limits)
+        manifest = replay(source, report, limits)
+    manifest.name = chosen
+    return manifest
 
 
 def old_manifests(tree: Tree, current: str, limits: Limits) -> list[Manifest]:
@@ -96,7 +98,9 @@ def old_manifests(tree: Tree, current: str, limits: Limits) -> list[Manifest]:
     for name in plain_names(tree):
         if name != current and classify_name(name)[0] == "manifest":
             with tree.source(name) as source:
-                out.append(replay(source, checks.ignore, limits))
+                manifest = replay(source, checks.ignore, limits)
+            manifest.name = name
+            out.append(manifest)
     return out
 
 
@@ -108,17 +112,17 @@ def list_files(tree: Tree, manifest: Manifest | None, mentioned: set[int], repor
     for name in plain_names(tree):
         kind, number = classify_name(name)
         with tree.source(name) as source:
-            size = source.size
+            size, whole = source.size, source.span(0, source.size)
         role, level, family, expected = Role.OTHER, None, 0, None
         if kind == "table":
             if number in seen:
-                report(checks.TWO_FILES, span=Span(name, 0, size), actual=seen[number])
+                report(checks.TWO_FILES, span=whole, actual=seen[number])
             seen[number] = name
             table = referenced.get(number)
             if table is not None:
                 role, level, family, expected = Role.LIVE, table.level, table.column_family, table.size
                 if size != table.size:
-                    report(checks.FILE_SIZE, span=Span(name, 0, size), expected=table.size, actual=size)
+                    report(checks.FILE_SIZE, span=whole, expected=table.size, actual=size)
             else:
                 role = Role.OBSOLETE if number in mentioned else Role.ORPHAN
         elif kind == "log":
@@ -128,7 +132,7 @@ def list_files(tree: Tree, manifest: Manifest | None, mentioned: set[int], repor
         elif kind == "current":
             role = Role.LIVE
         if role in (Role.OBSOLETE, Role.ORPHAN):
-            report(checks.ORPHAN if role is Role.ORPHAN else checks.OBSOLETE, span=Span(name, 0, size))
+            report(checks.ORPHAN if role is Role.ORPHAN else checks.OBSOLETE, span=whole)
         out.append(DbFile(name, kind, number, role, size, level, family, expected))
     for number, table in referenced.items():
         if number not in seen:

@@ -128,17 +128,17 @@ def _account(database: Database, found: list[Finding], report: SalvageReport) ->
         kind = "data" if file.role is Role.LIVE else f"{file.role} {file.kind}"
         at = source.origin
         for finding in sorted(
-            damaged.get(file.name, ()), key=lambda f: (f.span.start, f.span.end) if f.span else (0, 0)
+            damaged.get(source.name, ()), key=lambda f: (f.span.start, f.span.end) if f.span else (0, 0)
         ):
             span = finding.span
             if span is None or span.end <= at:
                 continue
             start = max(at, span.start)
-            report.account(Span(file.name, at, start), Fate.RECOVERED, kind)
-            report.account(Span(file.name, start, span.end), Fate.LOST, kind, finding.message, finding.code)
+            report.account(Span(source.name, at, start), Fate.RECOVERED, kind)
+            report.account(Span(source.name, start, span.end), Fate.LOST, kind, finding.message, finding.code)
             report.lose("spans")
             at = span.end
-        report.account(Span(file.name, at, source.origin + file.size), Fate.RECOVERED, kind)
+        report.account(Span(source.name, at, source.origin + file.size), Fate.RECOVERED, kind)
 
 
 __all__ = ["FormatError", "salvage", "salvage_database", "surviving_rows"]

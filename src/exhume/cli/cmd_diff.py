@@ -1,0 +1,64 @@
+"""`exhume diff`: what differs between two bundles, or a bundle and a directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from exhume.cli.outcome import Outcome
+from exhume.cli.render import printable
+from exhume.cli.runtime import Run, common_options
+
+if TYPE_CHECKING:
+    from exhume.formats.data_bundle.diff import Side
+
+_SIGNS = {"added": "+", "removed": "-", "kind": "!", "content": "M", "user-data": "U"}
+
+
+@click.command("diff")
+@click.argument("left", metavar="LEFT")
+@click.argument("right", metavar="RIGHT")
+@click.option(
+    "--content", is_flag=True, help="Also read every file of the bundles, not only compare sizes and CRC-32C."
+)
+@common_options
+def command(run: Run, left: str, right: str, content: bool) -> Outcome:
+    """Compare the DataBundle LEFT with the DataBundle or plain directory RIGHT (either may be either).
+
+    Exit code 4 when they differ.  `+` is only in RIGHT, `-` only in LEFT, `M` has other bytes, `U` other user data,
+    `!` is a file here and a directory there.
+    """
+    from exhume.formats.data_bundle.diff import compare
+
+    one, first = _side(run, left, content)
+    other, second = _side(run, right, content)
+    if not (first or second):
+        raise click.UsageError("neither is a bundle")
+    found = list(compare(one, other, user_data=first and second))
+    if run.machine:
+        head: dict[str, Any] = {"left": left, "right": right, "equal": not found}
+        run.items("diff", head, "differences", (difference.to_dict() for difference in found))
+    else:
+        for difference in found:
+            run.say(f"{_SIGNS[difference.change]} {printable(difference.name)}")
+    return Outcome.NO if found else Outcome.DONE
+
+
+def _side(run: Run, target: str, content: bool) -> tuple[dict[str, Side], bool]:
+    """The members of a target, and whether it is a bundle."""
+    from exhume.engines.identify import identify
+    from exhume.formats.data_bundle.diff import bundle_side, directory_side
+    from exhume.formats.data_bundle.reader import open_archive
+    from exhume.source import Tree, open_target
+
+    found = [candidate for candidate in identify(target) if candidate.format == "databundle"]
+    if run.as_format == "databundle" or (found and found[0].confidence >= 0.5):
+        source = open_target(target)
+        if isinstance(source, Tree):
+            with open_archive(source, limits=run.limits) as archive:
+                return bundle_side(archive, content=content), True
+    if not Path(target).is_dir():
+        raise click.UsageError(f"neither a bundle nor a directory: {target}")
+    return directory_side(target), False

@@ -1,0 +1,23 @@
+"""DataBundle: files packed into shards of compressed records, with a LevelDB-style index."""
+
+from __future__ import annotations
+
+from exhume.registry import Format, Signature
+
+FORMAT = Format(
+    id="databundle",
+    title="DataBundle (sharded file archive with a LevelDB-style index)",
+    package=__name__,
+    container="directory",
+    content="members",
+    signatures=(Signature(b"daBS", note="start of a shard"),),
+    codecs=("none", "snappy", "zlib"),
+    verify="verify:verify_source",
+    salvage="salvage:salvage",
+    locate="carve:locate",
+    verbs=("info", "list", "cat", "extract", "create", "verify", "explain", "salvage", "carve", "diff", "payload"),
+    limitations=(
+        "metadata inside a shard (inline or at its end) was never defined upstream and is not read",
+        "no modes, owners, times or links: the format has no place for them",
+    ),
+)

@@ -1,0 +1,132 @@
+"""A bundle opened: index rows, shards and the way from a path to bytes.
+
+`View` is that for one set of rows: the live ones, or those of a past state.
+
+Spec: "Path to bytes" in `docs/formats/data_bundle.md`.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+
+from exhume.checksums import crc32c
+from exhume.errors import EntryNotFoundError, Span
+from exhume.formats.data_bundle import checks
+from exhume.formats.data_bundle.index import FileRow, RecordRow
+from exhume.formats.data_bundle.shard import RecordCache, Shard
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.source import Source, Tree
+
+SHARD_NAME = re.compile(r"shard-([0-9]{8,20})", re.ASCII)
+
+
+def shard_name(number: int) -> str:
+    """The file name of a shard."""
+    return f"shard-{number:08d}"
+
+
+def shard_number(name: str) -> int | None:
+    """The number of a shard by its file name, None for another file."""
+    match = SHARD_NAME.fullmatch(name)
+    return int(match[1]) if match and shard_name(int(match[1])) == name else None
+
+
+class View:
+    """Shards of a bundle, read through one set of record rows.  Thread-safe."""
+
+    def __init__(self, tree: Tree, records: Callable[[int], list[RecordRow]], limits: Limits = DEFAULT_LIMITS) -> None:
+        self.tree = tree
+        self.limits = limits
+        self._records = records
+        self._cache = RecordCache()
+        self._shards: dict[int, Shard] = {}
+        self._sources: dict[int, Source] = {}
+        self._lock = threading.Lock()
+
+    def source(self, number: int) -> Source:
+        """The file of a shard, kept open."""
+        found = self._sources.get(number)
+        if found is None:
+            try:
+                found = self._sources[number] = self.tree.source(shard_name(number))
+            except EntryNotFoundError as error:
+                raise checks.MISSING_SHARD.error(span=Span(shard_name(number), 0, 0), actual=number) from error
+        return found
+
+    def shard(self, number: int) -> Shard:
+        """A shard; raises when it is missing or its header is bad."""
+        with self._lock:
+            found = self._shards.get(number)
+            if found is None:
+                source = self.source(number)
+                found = self._shards[number] = Shard(source, number, self._records(number), self._cache, self.limits)
+            return found
+
+    def read(self, row: FileRow, start: int = 0, stop: int | None = None) -> bytes:
+        """Bytes `[start, stop)` of a file, clipped like a slice; a whole file's CRC-32C is checked."""
+        size = 0 if row.meta.is_directory else row.meta.size
+        end = size if stop is None else max(0, min(stop, size))
+        start = max(0, start)
+        whole = start == 0 and end == size
+        if end <= start:
+            data = b""
+        else:
+            self._check_place(row)
+            base = row.meta.offset
+            data = self.shard(row.meta.shard_index).read(base + start, base + end)
+        if whole and not row.meta.is_directory:
+            self._check_crc(row, crc32c(data))
+        return data
+
+    def chunks(self, row: FileRow) -> Iterator[bytes]:
+        """A file's bytes record by record; after the last one its CRC-32C is checked."""
+        crc: int | None = None
+        if row.meta.size:
+            self._check_place(row)
+            base = row.meta.offset
+            for part in self.shard(row.meta.shard_index).iter_range(base, base + row.meta.size):
+                crc = crc32c(part, crc) if crc is not None else crc32c(part)
+                yield part
+        self._check_crc(row, crc if crc is not None else 0)
+
+    def _check_place(self, row: FileRow) -> None:
+        if row.meta.offset + row.meta.size >= 1 << 64:
+            raise checks.FILE_PLACE.error(
+                span=Span(shard_name(row.meta.shard_index), 0, 0), actual=row.meta.offset + row.meta.size
+            )
+
+    def _check_crc(self, row: FileRow, value: int) -> None:
+        if value != row.meta.crc32c:
+            raise checks.FILE_CRC.error(
+                row.path, span=self.file_span(row), expected=f"{row.meta.crc32c:08x}", actual=f"{value:08x}"
+            )
+
+    def file_span(self, row: FileRow) -> Span:
+        """The stored bytes that a file lies in: its range in a flat shard, its records otherwise."""
+        name = shard_name(row.meta.shard_index)
+        shard = self._shards.get(row.meta.shard_index)
+        if shard is None or not row.meta.size:
+            return Span(name, 0, 0)
+        if shard.is_flat:
+            start = shard.header.data_offset + row.meta.offset
+            return shard.source.span(start, start + row.meta.size)
+        from bisect import bisect_left, bisect_right
+
+        first = max(0, bisect_right(shard.starts, row.meta.offset) - 1)
+        last = bisect_left(shard.starts, row.meta.offset + row.meta.size)
+        places = [p for p in shard.places[first:last] if p is not None]
+        if not places:
+            return Span(name, 0, 0)
+        return shard.source.span(
+            min(places), max(shard.bounds[i] for i in range(first, last) if shard.places[i] is not None)
+        )
+
+    def close(self) -> None:
+        """Closes the shards."""
+        with self._lock:
+            for source in self._sources.values():
+                source.close()
+            self._sources.clear()
+            self._shards.clear()

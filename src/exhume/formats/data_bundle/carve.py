@@ -1,0 +1,51 @@
+"""Shards inside raw bytes.  A shard does not say how long it is: its end is estimated, never claimed to be exact."""
+
+from __future__ import annotations
+
+from exhume.codecs import decompress_prefix
+from exhume.errors import ExhumeError
+from exhume.formats.data_bundle.messages import Compression, align, compression_name
+from exhume.formats.data_bundle.shard import read_header
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.recovery import Carved, Verdict
+from exhume.source import Source
+
+_MOST = 64 << 20
+_STEP = 1 << 20
+
+
+def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
+    """The shard that starts at `hit`: header, then record after record as long as they decompress.
+
+    The verdict is `partial`, for the index that names its files is elsewhere.
+    """
+    window = source.window(hit, source.size)
+    try:
+        header = read_header(window, limits)
+    except ExhumeError:
+        return None
+    plausible = (
+        0 < header.shard_count <= 1 << 24
+        and header.shard_index < header.shard_count
+        and header.compression in (1, 2, 3)
+        and header.data_offset <= min(window.size, 1 << 24)
+    )
+    if not plausible:
+        return None
+    start, alignment = header.data_offset, max(1, header.record_alignment)
+    end, records = start, 0
+    if header.compression != Compression.NONE:
+        bound = max(4 * (header.record_size or 1), _STEP)
+        while end < window.size and end - start < _MOST * 16:
+            data = window.read_up_to(end, min(bound, _MOST))
+            try:
+                decoded = decompress_prefix(
+                    compression_name(header.compression), data, max_size=max(header.record_size, 1)
+                )
+            except ExhumeError:
+                break
+            if not decoded.data:
+                break
+            end = align(end + decoded.consumed, alignment)
+            records += 1
+    return Carved("databundle", hit, min(end, window.size), Verdict.PARTIAL, 0.9 if records else 0.6)

@@ -1,0 +1,82 @@
+"""The numbered rules of DataBundle, each with what enforces it and why.  Rules of the index are those of `leveldb`."""
+
+from __future__ import annotations
+
+from exhume.errors import ChecksumError, CodecError, TruncatedError, UnrecognizedFormatError, UnsupportedFeatureError
+from exhume.findings import RuleTable, Severity
+
+RULES = RuleTable("DB")
+_rule = RULES.rule
+
+_ROWS = "DataBundle format, Index"
+_SHARD = "DataBundle format, Shard Files"
+
+# 1xx identity
+NO_CONFIG = _rule(
+    101,
+    "the index has no bundle configuration",
+    spec=_ROWS,
+    error=UnrecognizedFormatError,
+    hint="Not a bundle, or its configuration row was deleted.",
+)
+CONFIG_MAGIC = _rule(102, "the configuration row does not say daBundleV1", spec=_ROWS, error=UnrecognizedFormatError)
+SHARD_MAGIC = _rule(103, "a shard does not start with daBS", spec=_SHARD, error=UnrecognizedFormatError)
+COMPRESSION = _rule(104, "unknown compression method", spec=_SHARD, error=UnsupportedFeatureError)
+METADATA_PLACE = _rule(
+    105, "the shard says that its metadata are not in the index", spec=_SHARD, severity=Severity.WARNING
+)
+
+# 2xx checksums
+FILE_CRC = _rule(201, "the CRC-32C of a file does not match its bytes", spec=_ROWS, error=ChecksumError)
+RECORD_CODEC = _rule(
+    202,
+    "a record does not decompress",
+    spec=_SHARD,
+    error=CodecError,
+    hint="Damaged bytes, or a row that points to the wrong place. Zlib records carry an Adler-32 of their content.",
+)
+
+# 3xx structure and order
+CONFIG_ROW = _rule(301, "the configuration row cannot be read", spec=_ROWS)
+FILE_ROW = _rule(302, "a file row cannot be read", spec=_ROWS)
+RECORD_ROW = _rule(303, "a record row cannot be read", spec=_ROWS)
+UNKNOWN_ROW = _rule(304, "an index row of a table that is not known", spec=_ROWS, severity=Severity.WARNING)
+SHARD_HEADER = _rule(305, "the header of a shard cannot be read", spec=_SHARD)
+SHARD_NUMBER = _rule(306, "a shard says it is another one", spec=_SHARD)
+SHARD_COUNT = _rule(307, "the number of shards is not what the shards say", spec=_SHARD)
+HEADER_FILL = _rule(308, "bytes between shard header and data are not zero", spec=_SHARD, severity=Severity.WARNING)
+SETTINGS = _rule(309, "configuration and shard header contradict one another", spec=_ROWS, severity=Severity.WARNING)
+RECORD_ORDER = _rule(310, "records are not stored in the order of their stream offsets", spec=_SHARD)
+RECORD_PLACE = _rule(311, "a record lies outside the data of its shard", spec=_SHARD)
+RECORD_ALIGN = _rule(
+    312, "a record does not start at a multiple of the alignment", spec=_SHARD, severity=Severity.WARNING
+)
+RECORD_LENGTH = _rule(313, "a record holds another number of bytes than its neighbours leave it", spec=_SHARD)
+RECORD_FILL = _rule(314, "padding after a record is not zero", spec=_SHARD, severity=Severity.WARNING)
+FILE_PLACE = _rule(315, "a file lies outside the stream of its shard", spec=_ROWS, error=TruncatedError)
+MISSING_SHARD = _rule(316, "the index refers to a shard that is not there", spec=_SHARD)
+UNUSED_SHARD = _rule(317, "no index row refers to a shard", spec=_SHARD, severity=Severity.WARNING)
+DIRECTORY_SIZE = _rule(318, "a directory has content", spec=_ROWS, severity=Severity.WARNING)
+FILE_TYPE = _rule(319, "unknown file type, read as a file", spec=_ROWS, severity=Severity.NOTE)
+FILE_OVERLAP = _rule(320, "files overlap in the stream of a shard", spec=_SHARD, severity=Severity.WARNING)
+STREAM_GAP = _rule(
+    321,
+    "bytes of a stream that belong to no file",
+    spec=_SHARD,
+    severity=Severity.NOTE,
+    hint="The contents of deleted or replaced files stay in the shards: see `exhume list --all-versions`.",
+)
+RELATIVE = _rule(
+    322,
+    "record offsets count from the first data byte, not from the start of the file",
+    spec=_SHARD,
+    severity=Severity.NOTE,
+)
+ZERO_RECORD = _rule(323, "a record of zeros is larger than a record can be", spec=_SHARD)
+
+# 4xx content
+NAME = _rule(401, "a file name that cannot be used as a path", spec=_ROWS, severity=Severity.WARNING)
+OLD_ROW = _rule(
+    402, "a deleted or replaced file can still be read, and its CRC-32C fits", spec=_ROWS, severity=Severity.NOTE
+)
+EXTRA_FILE = _rule(403, "a file that is not part of the bundle", spec=_SHARD, severity=Severity.NOTE)

@@ -1,0 +1,167 @@
+"""What DataBundle adds to the command line: `exhume create databundle`, and old versions of files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from exhume.cli.outcome import Outcome
+from exhume.cli.params import SIZE
+from exhume.cli.runtime import Run, common_options
+
+if TYPE_CHECKING:
+    from exhume.archive import Entry
+    from exhume.formats.data_bundle.messages import UserData
+    from exhume.formats.data_bundle.reader import DataBundleArchive
+
+OPTIONS: dict[str, list[click.Option]] = {
+    "open": [
+        click.Option(
+            ["--sequence-rule"],
+            type=click.Choice(["per-operation", "per-batch"]),
+            help="How a log numbers the operations of a batch (default: told from the log).",
+        )
+    ],
+    "list": [
+        click.Option(["--all-versions"], is_flag=True, help="Also replaced, deleted and unreferenced versions."),
+        click.Option(["--sequence"], type=click.IntRange(0), metavar="N", help="The state as of sequence number N."),
+        click.Option(["--directory"], metavar="DIR", help="Only what is directly in this directory ('' for the top)."),
+    ],
+    "cat": [
+        click.Option(["--sequence"], type=click.IntRange(0), metavar="N", help="The state as of sequence number N.")
+    ],
+}
+
+
+def entries(run: Run, archive: DataBundleArchive, options: dict[str, Any]) -> Iterator[Entry]:
+    """`exhume list`: live members, one directory, every version, or a past state."""
+    if options.get("all_versions"):
+        yield from _versions(archive)
+    elif options.get("sequence") is not None:
+        history = archive.history()
+        try:
+            yield from (archive.entry_of(row) for row in history.at(options["sequence"]).values())
+        finally:
+            history.close()
+    elif options.get("directory") is not None:
+        yield from archive.list_directory(options["directory"])
+    else:
+        yield from archive.entries()
+
+
+def _versions(archive: DataBundleArchive) -> Iterator[Entry]:
+    from exhume.archive import Entry
+
+    for found in archive.versions():
+        kind = "deletion" if found.row is None else "directory" if found.row.meta.is_directory else "file"
+        details = found.to_dict()
+        yield Entry(
+            kind=kind,
+            name=found.path,
+            offset=found.version.place.offset,
+            size=found.row.meta.size if found.row is not None else None,
+            source=details.pop("file"),
+            details=details,
+        )
+
+
+def cat(run: Run, archive: DataBundleArchive, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:
+    """`exhume cat`: members, or members as they were at a sequence number."""
+    from exhume.cli.cmd_cat import cat_member
+    from exhume.errors import EntryNotFoundError, Span
+
+    start, stop, sequence = options.get("start") or 0, options.get("stop"), options.get("sequence")
+    if sequence is None:
+        for name in archive.match(names) if names else archive.names():
+            if archive.stat(name).kind != "directory":
+                cat_member(run, archive, name, start, stop)
+        return None
+    history = archive.history()
+    try:
+        rows = history.at(sequence)
+        for name in names or sorted(rows):
+            row = rows.get(name)
+            if row is None:
+                raise EntryNotFoundError(
+                    f"no such member at sequence {sequence}", span=Span(archive.name, 0, 0), actual=name
+                )
+            if row.meta.is_directory:
+                continue
+            if start == 0 and stop is None:
+                for chunk in history.view.chunks(row):
+                    run.out.write(chunk)
+            else:
+                run.out.write(history.view.read(row, start, stop))
+    finally:
+        history.close()
+    return None
+
+
+@click.command("databundle")
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option("-o", "--output", required=True, metavar="TARGET", help="The bundle, a new directory.")
+@click.option("--compression", type=click.Choice(["zlib", "snappy", "none"]), default="zlib", show_default=True)
+@click.option("--level", type=click.IntRange(0, 9), help="Zlib level.  [default: 6]")
+@click.option("--record-size", type=SIZE, default=256 << 10, help="Uncompressed bytes per record.  [default: 256K]")
+@click.option("--alignment", type=SIZE, help="Records start at multiples of this.  [default: 4096; 1 when raw-packed]")
+@click.option("--shards", type=click.IntRange(1), default=1, show_default=True, help="Files to spread the data over.")
+@click.option("--jobs", type=click.IntRange(0), default=1, show_default=True, help="Threads (0: one per core).")
+@click.option(
+    "--raw-packed/--records", default=None, help="Uncompressed data without or with records.  [default: without]"
+)
+@click.option("--index-compression", type=click.Choice(["snappy", "none"]), default="snappy", show_default=True)
+@click.option("--base-dir", metavar="DIR", help="Store names relative to this directory.")
+@click.option("--user-data", metavar="FILE", help='JSON: {"name": {"type_url": ..., "value_hex": ...}, ...}.')
+@common_options
+def create(
+    run: Run,
+    inputs: tuple[str, ...],
+    output: str,
+    base_dir: str | None,
+    user_data: str | None,
+    **options: Any,
+) -> Outcome:
+    """Pack directories and files into a bundle.
+
+    A single directory gives its content; of several INPUTs each keeps its last component.  The bundle appears only
+    when it is complete.
+    """
+    from exhume.cli.render import human_size, printable
+    from exhume.formats.data_bundle.inputs import add_inputs
+    from exhume.formats.data_bundle.writer import DataBundleWriter
+
+    attached = _read_user_data(user_data) if user_data is not None else {}
+    with run.progress("create") as progress, DataBundleWriter(output, progress=progress, **options) as writer:
+        skipped = add_inputs(writer, list(inputs), base=base_dir, user_data=attached)
+        counts = writer.counts
+    for path, reason in skipped:
+        click.echo(f"exhume: left out: {printable(path)}: {reason}", err=True)
+    stored = sum(file.stat().st_size for file in Path(output).rglob("*") if file.is_file())
+    if run.machine:
+        left_out = [{"path": path, "reason": reason} for path, reason in skipped]
+        body = {"format": "databundle", "output": output, **counts, "size": writer.size, "stored_size": stored}
+        run.document("create", {**body, "skipped": left_out})
+    else:
+        run.note(f"{counts['files']} files, {human_size(writer.size)} in {human_size(stored)}")
+    return Outcome.LOSS if skipped else Outcome.DONE
+
+
+def _read_user_data(path: str) -> dict[str, UserData]:
+    from exhume.errors import WriterError
+    from exhume.formats.data_bundle.messages import UserData
+    from exhume.source import source_error
+
+    try:
+        document = json.loads(Path(path).read_text("utf-8"))
+        return {
+            name: UserData(str(entry["type_url"]), bytes.fromhex(entry.get("value_hex", "")))
+            for name, entry in document.items()
+        }
+    except OSError as error:
+        raise source_error(error, path) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise WriterError("not a user data file", format="databundle", actual=f"{path}: {error}") from error

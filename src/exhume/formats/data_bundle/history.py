@@ -1,0 +1,130 @@
+"""Replaced and deleted rows of the index, resolved against the shards that never change.
+
+A file row that a later one replaced or deleted still says where its bytes lie, and its CRC-32C proves that they are
+there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from exhume.errors import ExhumeError, Span
+from exhume.findings import Finding
+from exhume.formats.data_bundle.bundle import View
+from exhume.formats.data_bundle.index import FileRow, RecordRow, group_records, parse_file_row, parse_record_row
+from exhume.formats.data_bundle.keys import RecordKey
+from exhume.formats.leveldb import checks as leveldb_checks
+from exhume.formats.leveldb.database import Database
+from exhume.formats.leveldb.model import DELETIONS, Status, Version
+from exhume.limits import Limits
+from exhume.source import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class FileVersion:
+    """One version of a file row.  `proof`: `good` (bytes read, CRC fits), `bad`, `unreadable`, None for a tombstone."""
+
+    version: Version
+    path: str
+    row: FileRow | None
+    proof: str | None
+    error: ExhumeError | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON columns."""
+        out = self.version.to_dict()
+        out["proof"] = self.proof
+        if self.row is not None:
+            meta = self.row.meta
+            out |= {"shard": meta.shard_index, "shard_offset": meta.offset, "crc32c": f"{meta.crc32c:08x}"}
+        if self.error is not None:
+            out["error"] = self.error.code
+        return out
+
+
+class History:
+    """Every version of every file row, and past states of the bundle."""
+
+    def __init__(self, tree: Tree, database: Database, limits: Limits) -> None:
+        self.database = database
+        self.problems: list[Finding] = []
+        self.versions = list(database.versions(leveldb_checks.collector(self.problems.append)))
+        limits.check("entries", len(self.versions))
+        self._records = group_records(self._newest_records())
+        self.view = View(tree, lambda shard: self._records.get(shard, []), limits)
+
+    def _newest_records(self) -> Iterator[tuple[RecordKey, RecordRow]]:
+        """The best row of each record: shards never change, so a deleted row is as good as a live one."""
+        best: dict[bytes, Version] = {}
+        for version in self.versions:
+            if version.key[:1] == b"\x03" and version.value_type not in DELETIONS:
+                known = best.get(version.key)
+                if known is None or _rank(version) > _rank(known):
+                    best[version.key] = version
+        for key, version in best.items():
+            try:
+                yield parse_record_row(key, version.value, version.span)
+            except ExhumeError as error:
+                self.problems.append(Finding.from_error(error))
+
+    def files(self, *, check: bool = True) -> Iterator[FileVersion]:
+        """Versions of file and directory rows in the order of `Database.versions`; `check`: read each and compare
+        CRCs.
+        """
+        for version in self.versions:
+            if version.key[:1] != b"\x02":
+                continue
+            deleted = version.value_type in DELETIONS
+            try:
+                row = parse_file_row(version.key, b"" if deleted else version.value, version.span)
+            except ExhumeError as error:
+                yield FileVersion(version, repr(version.key), None, "unreadable", error)
+                continue
+            if deleted:
+                yield FileVersion(version, row.path, None, None)
+                continue
+            proof, problem = self.prove(row) if check else (None, None)
+            yield FileVersion(version, row.path, row, proof, problem)
+
+    def prove(self, row: FileRow) -> tuple[str, ExhumeError | None]:
+        """Whether the bytes of a row can be read and fit its CRC-32C."""
+        if row.meta.is_directory:
+            return "good", None
+        try:
+            for _ in self.view.chunks(row):
+                pass
+        except ExhumeError as error:
+            if error.code.startswith("EX-6"):
+                raise
+            return ("bad" if error.code == "DB-201" else "unreadable"), error
+        return "good", None
+
+    def at(self, sequence: int) -> dict[str, FileRow]:
+        """Files and directories as of a sequence number, by path."""
+        newest: dict[bytes, Version] = {}
+        for version in self.versions:
+            if version.key[:1] == b"\x02" and version.sequence <= sequence and version.status is not Status.BEYOND:
+                known = newest.get(version.key)
+                if known is None or version.sequence > known.sequence:
+                    newest[version.key] = version
+        out: dict[str, FileRow] = {}
+        for key, version in sorted(newest.items()):
+            if version.value_type not in DELETIONS:
+                row = parse_file_row(key, version.value, version.span)
+                out[row.path] = row
+        return out
+
+    @property
+    def where(self) -> Span:
+        """The index as a place to point at."""
+        return Span(self.database.tree.name, 0, 0)
+
+    def close(self) -> None:
+        """Closes the shards (the database belongs to the caller)."""
+        self.view.close()
+
+
+def _rank(version: Version) -> tuple[bool, bool, int]:
+    return version.checksum != "bad", version.status is Status.LIVE, version.sequence

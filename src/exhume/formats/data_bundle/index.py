@@ -1,0 +1,160 @@
+"""The rows of a bundle's index, by path, by directory, by shard; live through the strict reader of `leveldb`.
+
+Spec: "Index"; `docs/formats/data_bundle.md`, "Index rows".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from exhume.errors import Span
+from exhume.formats.data_bundle import checks
+from exhume.formats.data_bundle.keys import (
+    CONFIG_KEY,
+    FILE_PREFIX,
+    FILE_STOP,
+    FileKey,
+    RecordKey,
+    build_varuint,
+    file_key,
+    parse_file_key,
+    parse_record_key,
+)
+from exhume.formats.data_bundle.messages import MAGIC_TEXT, BundleConfig, FileMetadata, RecordMetadata
+from exhume.formats.leveldb.database import Database
+from exhume.formats.leveldb.wire import WireError
+
+INDEX = "index"
+
+
+class FileRow(NamedTuple):
+    """A file or directory: its relative path and what the index says about it."""
+
+    path: str
+    meta: FileMetadata
+    key: FileKey
+
+
+class RecordRow(NamedTuple):
+    """A record: where it starts in the stream, and in the shard file as stored in the row (None: all zeros)."""
+
+    offset: int
+    byte_offset: int | None
+    meta: RecordMetadata
+
+
+def parse_file_row(key: bytes, value: bytes, where: Span) -> FileRow:
+    """A file row; raises its rule when key or value is garbage."""
+    try:
+        parts = parse_file_key(key)
+        return FileRow(parts.path, FileMetadata.parse(value), parts)
+    except WireError as error:
+        raise checks.FILE_ROW.error(error.reason, span=where, actual=key) from error
+
+
+def parse_record_row(key: bytes, value: bytes, where: Span) -> tuple[RecordKey, RecordRow]:
+    """A record row; raises its rule when key or value is garbage or they contradict one another."""
+    try:
+        parts = parse_record_key(key)
+        meta = RecordMetadata.parse(value)
+    except WireError as error:
+        raise checks.RECORD_ROW.error(error.reason, span=where, actual=key) from error
+    if (meta.shard_index, meta.offset) != parts:
+        raise checks.RECORD_ROW.error(
+            "key and value differ", span=where, expected=tuple(parts), actual=(meta.shard_index, meta.offset)
+        )
+    if meta.byte_offset is None and not meta.all_zeros:
+        raise checks.RECORD_ROW.error("it says neither where the record is nor that it is all zeros", span=where)
+    return parts, RecordRow(parts.offset, meta.byte_offset, meta)
+
+
+def parse_config(value: bytes, where: Span) -> BundleConfig:
+    """The configuration row; raises when it is garbage or not that of a bundle."""
+    try:
+        config = BundleConfig.parse(value)
+    except WireError as error:
+        raise checks.CONFIG_ROW.error(error.reason, span=where) from error
+    if config.magic != MAGIC_TEXT:
+        raise checks.CONFIG_MAGIC.error(span=where, expected=MAGIC_TEXT, actual=config.magic)
+    return config
+
+
+@dataclass(slots=True)
+class BundleIndex:
+    """Live rows of the index database, as of `sequence` when that is given."""
+
+    database: Database
+    sequence: int | None = None
+
+    @property
+    def where(self) -> Span:
+        """The index as a place to point at."""
+        return Span(INDEX, 0, 0)
+
+    def config(self) -> BundleConfig:
+        """The configuration; raises when there is none."""
+        value = self.database.get(CONFIG_KEY, sequence=self.sequence)
+        if value is None:
+            raise checks.NO_CONFIG.error(span=self.where)
+        return parse_config(value, self.where)
+
+    def file(self, path: str) -> FileRow | None:
+        """The row of one path, None when there is none."""
+        key = file_key(path)
+        value = self.database.get(key.build(), sequence=self.sequence)
+        return None if value is None else FileRow(path, parse_file_row(key.build(), value, self.where).meta, key)
+
+    def files(self, start: bytes = FILE_PREFIX, stop: bytes = FILE_STOP) -> Iterator[FileRow]:
+        """File and directory rows with `start <= key < stop`, in key order."""
+        for key, value in self.database.scan(start, stop, sequence=self.sequence):
+            yield parse_file_row(key, value, self.where)
+
+    def records(self, shard: int) -> list[RecordRow]:
+        """The record rows of one shard in stream order (none: the shard is stored as it is)."""
+        prefix = b"\x03" + build_varuint(shard)
+        rows = self.database.scan(prefix, _after(prefix), sequence=self.sequence)
+        return [parse_record_row(key, value, self.where)[1] for key, value in rows]
+
+    def children(self, folder: str) -> Iterator[tuple[str, FileRow | None]]:
+        """`(name, row)` of what is directly in a directory; None for a directory that has no row of its own.
+
+        Rows of the directory are one prefix scan; deeper directories are then found by seeking past each of them.
+        """
+        raw = folder.encode("utf-8", "surrogateescape")
+        lead = b"/" + raw + b"/" if raw else b"/"
+        seen: set[str] = set()
+        direct = FILE_PREFIX + lead.replace(b"\0", b"\0\xff") + b"\0\0"
+        for row in self.files(direct, _after(direct)):
+            name = row.key.name.decode("utf-8", "surrogateescape")
+            seen.add(name)
+            yield name, row
+        inner = FILE_PREFIX + lead.replace(b"\0", b"\0\xff")
+        start, stop = direct + b"\xff", _after(inner)
+        while True:
+            found = next(iter(self.files(start, stop)), None)
+            if found is None:
+                return
+            part = found.key.directory[len(lead) :].split(b"/", 1)[0]
+            name = part.decode("utf-8", "surrogateescape")
+            if name and name not in seen:
+                seen.add(name)
+                yield name, None
+            start = max(_after(inner + part.replace(b"\0", b"\0\xff") + b"/"), found.key.build() + b"\0")
+
+
+def _after(prefix: bytes) -> bytes:
+    """The first key behind all that start with `prefix`."""
+    cut = prefix.rstrip(b"\xff")
+    return cut[:-1] + bytes((cut[-1] + 1,)) if cut else b"\xff" * (len(prefix) + 1)
+
+
+def group_records(rows: Iterable[tuple[RecordKey, RecordRow]]) -> dict[int, list[RecordRow]]:
+    """Record rows by shard, in stream order."""
+    out: dict[int, list[RecordRow]] = {}
+    for key, row in rows:
+        out.setdefault(key.shard_index, []).append(row)
+    for part in out.values():
+        part.sort(key=lambda row: row.offset)
+    return out

@@ -1,0 +1,259 @@
+"""The Protocol Buffers messages of a bundle, both ways.
+
+A field that is absent has its default; a known field of the wrong wire type, a cut value or a group is garbage
+(`WireError`); unknown fields are kept in `unknown` and otherwise ignored.  The rows of an index are many, so this is
+the hand-written twin of `ksy/data_bundle_field.ksy`; `tests/data_bundle/test_twins.py` compares the two.
+
+Spec: `docs/formats/data_bundle.md`, "Messages"; protobuf.dev, "Encoding".
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from exhume.formats.leveldb.wire import MAX_U64, WireError, build_bytes, build_varint, parse_bytes, parse_varint
+
+MAGIC_TEXT = "daBundleV1"
+VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
+
+
+class Compression(enum.IntEnum):
+    """How records are stored (not the numbers of LevelDB or RocksDB)."""
+
+    UNKNOWN = 0
+    NONE = 1
+    SNAPPY = 2
+    ZLIB = 3
+
+
+class FileType(enum.IntEnum):
+    """What a file row is about; `UNKNOWN` is read as a file."""
+
+    UNKNOWN = 0
+    REGULAR = 1
+    DIRECTORY = 2
+
+
+def parse_fields(data: bytes) -> Iterator[tuple[int, int, int | bytes]]:
+    """`(field number, wire type, value)` of a message, in order."""
+    at, end = 0, len(data)
+    while at < end:
+        start = at
+        key, at = parse_varint(data, at, end)
+        number, wire = key >> 3, key & 7
+        if not 0 < number < 1 << 29:
+            raise WireError("field number out of range", start)
+        value: int | bytes
+        if wire == VARINT:
+            value, at = parse_varint(data, at, end)
+        elif wire == BYTES:
+            value, at = parse_bytes(data, at, end)
+        elif wire in (FIXED64, FIXED32):
+            size = 8 if wire == FIXED64 else 4
+            if end - at < size:
+                raise WireError("the data end inside a number", start)
+            value = int.from_bytes(data[at : at + size], "little")
+            at += size
+        else:
+            raise WireError(f"wire type {wire}", start)
+        yield number, wire, value
+
+
+def _number(field: int, value: int) -> bytes:
+    return build_varint(field << 3) + build_varint(value) if value else b""
+
+
+def _collect(data: bytes, numbers: dict[int, str], texts: dict[int, str]) -> tuple[dict[str, Any], tuple[int, ...]]:
+    """Known fields by name (the last one of a number counts) and the numbers of unknown ones."""
+    values: dict[str, Any] = {}
+    unknown: list[int] = []
+    for number, wire, value in parse_fields(data):
+        if number in numbers:
+            if wire != VARINT:
+                raise WireError(f"field {number} has wire type {wire}", 0)
+            values[numbers[number]] = value
+        elif number in texts:
+            if wire != BYTES:
+                raise WireError(f"field {number} has wire type {wire}", 0)
+            values[texts[number]] = value
+        else:
+            unknown.append(number)
+    return values, tuple(unknown)
+
+
+@dataclass(frozen=True, slots=True)
+class UserData:
+    """A `google.protobuf.Any` that the creator of a bundle attached to a file."""
+
+    type_url: str
+    value: bytes
+
+    def build(self) -> bytes:
+        """The message."""
+        raw = self.type_url.encode("utf-8", "surrogateescape")
+        return (b"\x0a" + build_bytes(raw) if raw else b"") + (b"\x12" + build_bytes(self.value) if self.value else b"")
+
+    @classmethod
+    def parse(cls, data: bytes) -> UserData:
+        """Reads the message."""
+        values, _ = _collect(data, {}, {1: "type_url", 2: "value"})
+        return cls(values.get("type_url", b"").decode("utf-8", "surrogateescape"), values.get("value", b""))
+
+    def to_dict(self) -> dict[str, str]:
+        """The JSON form."""
+        return {"type_url": self.type_url, "value_hex": self.value.hex()}
+
+
+@dataclass(frozen=True, slots=True)
+class FileMetadata:
+    """Value of a file row.  `offset` counts in the uncompressed stream of the shard."""
+
+    type: int = FileType.REGULAR
+    shard_index: int = 0
+    offset: int = 0
+    size: int = 0
+    crc32c: int = 0
+    user_data: UserData | None = None
+    unknown: tuple[int, ...] = ()
+
+    @property
+    def is_directory(self) -> bool:
+        """Whether the row is a directory."""
+        return self.type == FileType.DIRECTORY
+
+    def build(self) -> bytes:
+        """The message."""
+        out = _number(1, self.type) + _number(2, self.shard_index) + _number(3, self.offset)
+        out += _number(4, self.size) + _number(5, self.crc32c)
+        return out + (b"\x32" + build_bytes(self.user_data.build()) if self.user_data is not None else b"")
+
+    @classmethod
+    def parse(cls, data: bytes) -> FileMetadata:
+        """Reads the message."""
+        values, unknown = _collect(data, _FILE_NUMBERS, {6: "user_data"})
+        user = values.pop("user_data", None)
+        if values.get("crc32c", 0) >> 32:
+            raise WireError("a CRC of more than 32 bits", 0)
+        return cls(
+            values.get("type", 0), values.get("shard_index", 0), values.get("offset", 0), values.get("size", 0),
+            values.get("crc32c", 0), None if user is None else UserData.parse(user), unknown,
+        )  # fmt: skip
+
+
+_FILE_NUMBERS = {1: "type", 2: "shard_index", 3: "offset", 4: "size", 5: "crc32c"}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordMetadata:
+    """Value of a record row.  `byte_offset` is None for a record of zeros, which stores nothing."""
+
+    shard_index: int = 0
+    offset: int = 0
+    byte_offset: int | None = None
+    all_zeros: bool = False
+    unknown: tuple[int, ...] = ()
+
+    def build(self) -> bytes:
+        """The message (members of the oneof are written even when they have their default)."""
+        out = _number(1, self.shard_index) + _number(2, self.offset)
+        if self.all_zeros:
+            return out + b"\x20\x01"
+        return out + b"\x18" + build_varint(self.byte_offset or 0)
+
+    @classmethod
+    def parse(cls, data: bytes) -> RecordMetadata:
+        """Reads the message; of the two members of the oneof the last one counts."""
+        byte_offset: int | None = None
+        zeros = False
+        for number, _, value in parse_fields(data):
+            if number == 3 and isinstance(value, int):
+                byte_offset, zeros = value, False
+            elif number == 4 and isinstance(value, int):
+                byte_offset, zeros = None, bool(value)
+        values, unknown = _collect(data, {1: "shard_index", 2: "offset", 3: "byte_offset", 4: "all_zeros"}, {})
+        return cls(values.get("shard_index", 0), values.get("offset", 0), byte_offset, zeros, unknown)
+
+
+@dataclass(frozen=True, slots=True)
+class BundleConfig:
+    """Value of the configuration row."""
+
+    magic: str = MAGIC_TEXT
+    block_size: int = 0
+    record_size: int = 0
+    compression: int = 0
+    raw_packed: bool = False
+    unknown: tuple[int, ...] = ()
+
+    def build(self) -> bytes:
+        """The message."""
+        out = b"\x0a" + build_bytes(self.magic.encode()) + _number(2, self.block_size)
+        return out + _number(3, self.record_size) + _number(4, self.compression) + _number(6, int(self.raw_packed))
+
+    @classmethod
+    def parse(cls, data: bytes) -> BundleConfig:
+        """Reads the message."""
+        names = {2: "block_size", 3: "record_size", 4: "compression", 6: "raw_packed"}
+        values, unknown = _collect(data, names, {1: "magic"})
+        return cls(
+            values.get("magic", b"").decode("utf-8", "backslashreplace"), values.get("block_size", 0),
+            values.get("record_size", 0), values.get("compression", 0), bool(values.get("raw_packed", 0)), unknown,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ShardHeader:
+    """The header message of a shard, and where its data start (absolute in the shard file)."""
+
+    shard_index: int = 0
+    shard_count: int = 0
+    record_size: int = 0
+    record_alignment: int = 0
+    compression: int = 0
+    metadata: str = "external"
+    data_offset: int = 0
+    unknown: tuple[int, ...] = ()
+
+    def build(self) -> bytes:
+        """The message (with `external_metadata` set)."""
+        out = _number(1, self.shard_index) + _number(2, self.shard_count) + _number(3, self.record_size)
+        return out + _number(4, self.record_alignment) + _number(5, self.compression) + b"\x40\x01"
+
+    def build_file_start(self) -> bytes:
+        """Magic, lengths, message and zeros up to the first record; alignment 0 counts as 1."""
+        message = self.build()
+        start = align(12 + len(message), max(1, self.record_alignment))
+        head = b"daBS" + len(message).to_bytes(4, "little") + start.to_bytes(4, "little") + message
+        return head.ljust(start, b"\0")
+
+
+def align(offset: int, alignment: int) -> int:
+    """The next multiple of the alignment."""
+    return -(-offset // alignment) * alignment
+
+
+def compression_name(number: int) -> str:
+    """The name of a compression method, `method-N` for an unknown one."""
+    try:
+        return Compression(number).name.lower()
+    except ValueError:
+        return f"method-{number}"
+
+
+__all__ = [
+    "MAGIC_TEXT",
+    "MAX_U64",
+    "BundleConfig",
+    "Compression",
+    "FileMetadata",
+    "FileType",
+    "RecordMetadata",
+    "ShardHeader",
+    "UserData",
+    "align",
+    "compression_name",
+    "parse_fields",
+]

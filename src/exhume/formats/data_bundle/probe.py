@@ -1,0 +1,39 @@
+"""Does this look like a bundle?"""
+
+from __future__ import annotations
+
+from exhume.errors import ExhumeError, Span
+from exhume.formats.data_bundle.bundle import shard_number
+from exhume.formats.data_bundle.layout import SHARD_MAGIC
+from exhume.formats.leveldb.files import classify_name
+from exhume.registry import Identification
+from exhume.source import Source, Tree
+
+
+def probe(source: Source | Tree) -> Identification | None:
+    """A directory with `index/` and shards; a lone shard is told, but not opened by itself."""
+    if isinstance(source, Source):
+        if source.read_up_to(0, 4) == SHARD_MAGIC:
+            return Identification("databundle", 0.3, source.span(0, source.size), ("starts as a shard of a bundle",))
+        return None
+    names = source.names()
+    shards = [name for name in names if shard_number(name) is not None]
+    index = [name for name in names if name.startswith("index/") and classify_name(name[6:])[0] != "other"]
+    if not shards and not index:
+        return None
+    evidence = []
+    confidence = 0.0
+    if index:
+        confidence += 0.3
+        evidence.append("a database in index/")
+    good = 0
+    for name in shards[:4]:
+        try:
+            with source.source(name) as shard:
+                good += shard.read_up_to(0, 4) == SHARD_MAGIC
+        except ExhumeError:
+            continue
+    if shards:
+        confidence += 0.65 if good else 0.25
+        evidence.append(f"{len(shards)} shards{', starting with daBS' if good else ''}")
+    return Identification("databundle", min(confidence, 0.98), Span(source.name, 0, 0), tuple(evidence))

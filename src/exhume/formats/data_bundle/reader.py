@@ -1,0 +1,246 @@
+"""`exhume.open` for bundles."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from exhume.archive import Entry, Info, MemberArchive, Progress, no_progress
+from exhume.errors import EntryNotFoundError, ExhumeError, Span, shorten
+from exhume.findings import Finding
+from exhume.formats.data_bundle import checks
+from exhume.formats.data_bundle.bundle import View, shard_number
+from exhume.formats.data_bundle.history import FileVersion, History
+from exhume.formats.data_bundle.index import INDEX, BundleIndex, FileRow
+from exhume.formats.data_bundle.messages import BundleConfig, compression_name
+from exhume.formats.data_bundle.shard import read_header
+from exhume.formats.leveldb.database import Database
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.sections import SectionMap
+from exhume.source import STREAM_CHUNK, Source, Tree
+
+
+@dataclass(frozen=True, slots=True)
+class BundleInfo(Info):
+    """Configuration, index and shards."""
+
+    config: BundleConfig
+    shards: tuple[dict[str, Any], ...]
+    index: dict[str, Any]
+    files: int
+    directories: int
+    size: int
+    stored_size: int
+
+    def to_dict(self) -> dict[str, Any]:
+        config = self.config
+        return {
+            "magic": config.magic,
+            "compression": compression_name(config.compression),
+            "record_size": config.record_size,
+            "block_size": config.block_size,
+            "raw_packed": config.raw_packed,
+            "files": self.files,
+            "directories": self.directories,
+            "size": self.size,
+            "stored_size": self.stored_size,
+            "index": self.index,
+            "shards": list(self.shards),
+        }
+
+
+class DataBundleArchive(MemberArchive):
+    """An open bundle.  `database` is the forensic reader of its index, `history()` the replaced and deleted rows."""
+
+    format = "databundle"
+
+    def __init__(self, source: Tree, *, limits: Limits = DEFAULT_LIMITS, sequence_rule: str | None = None) -> None:
+        super().__init__(source, limits=limits)
+        from exhume.formats.leveldb.model import SequenceRule
+
+        self.tree = source
+        rule = SequenceRule(sequence_rule) if sequence_rule is not None else None
+        self.database = Database(source.subtree(INDEX), limits=limits, sequence_rule=rule)
+        self.index = BundleIndex(self.database)
+        self.view = View(source, self.index.records, limits)
+        self._rows: dict[str, FileRow] | None = None
+        self._lock = threading.Lock()
+
+    @functools.cached_property
+    def config(self) -> BundleConfig:
+        """The configuration row; raises when it is missing or not that of a bundle."""
+        return self.index.config()
+
+    def shard_files(self) -> dict[int, str]:
+        """Shard files that are there, by number."""
+        out: dict[int, str] = {}
+        for name in self.tree.names():
+            number = shard_number(name)
+            if number is not None:
+                out[number] = name
+        return dict(sorted(out.items()))
+
+    def rows(self) -> dict[str, FileRow]:
+        """Every live file and directory row by path, read once.  Raises at the first damage in the index."""
+        with self._lock:
+            if self._rows is None:
+                rows: dict[str, FileRow] = {}
+                for row in self.index.files():
+                    rows[row.path] = row
+                    if not len(rows) % 65_536:
+                        self.limits.check("entries", len(rows))
+                self._rows = rows
+            return self._rows
+
+    def row(self, name: str) -> FileRow:
+        """The row of one path (one index lookup unless all rows are loaded).  Raises `EntryNotFoundError`."""
+        key = name.rstrip("/")
+        found = self._rows.get(key) if self._rows is not None else self.index.file(key)
+        if found is None or not key:
+            raise EntryNotFoundError("no such member", span=Span(self.name, 0, 0), actual=shorten(name))
+        return found
+
+    def names(self) -> Iterator[str]:
+        yield from self.rows()
+
+    def stat(self, name: str) -> Entry:
+        return self.entry_of(self.row(name))
+
+    def entry_of(self, row: FileRow) -> Entry:
+        """A row as a line of a listing."""
+        meta = row.meta
+        details: dict[str, Any] = {}
+        if not meta.is_directory:
+            details = {"shard": meta.shard_index, "shard_offset": meta.offset, "crc32c": f"{meta.crc32c:08x}"}
+        if meta.user_data is not None:
+            details["user_data"] = meta.user_data.to_dict()
+        return Entry(
+            kind="directory" if meta.is_directory else "file",
+            name=row.path,
+            size=0 if meta.is_directory else meta.size,
+            details=details,
+        )
+
+    def entries(self) -> Iterator[Entry]:
+        return (self.entry_of(row) for row in self.rows().values())
+
+    def list_directory(self, folder: str = "") -> Iterator[Entry]:
+        """What is directly in a directory: prefix scans of the index, whatever the size of the bundle."""
+        lead = folder.strip("/")
+        for name, row in self.index.children(lead):
+            path = f"{lead}/{name}" if lead else name
+            yield (
+                self.entry_of(row)
+                if row is not None
+                else Entry(kind="directory", name=path, size=0, details={"implied": True})
+            )
+
+    def read_member(self, name: str, start: int = 0, stop: int | None = None) -> bytes:
+        return self.view.read(self.row(name), start, stop)
+
+    def iter_member(self, name: str, chunk_size: int = STREAM_CHUNK) -> Iterator[bytes]:
+        row = self.row(name)
+        if row.meta.is_directory:
+            return
+        for part in self.view.chunks(row):
+            if len(part) <= chunk_size:
+                yield part
+            else:
+                yield from (part[at : at + chunk_size] for at in range(0, len(part), chunk_size))
+
+    def history(self) -> History:
+        """Replaced and deleted rows, and past states.  Close it when done."""
+        return History(self.tree, self.database, self.limits)
+
+    def versions(self, *, check: bool = True) -> Iterator[FileVersion]:
+        """Every version of every file row; goes on after damage."""
+        history = self.history()
+        try:
+            yield from history.files(check=check)
+        finally:
+            history.close()
+
+    def info(self) -> BundleInfo:
+        rows = self.rows().values()
+        shards = []
+        for number, name in self.shard_files().items():
+            with self.tree.source(name) as source:
+                shards.append({"shard": number, "size": source.size, **self._describe(source, number)})
+        index = {
+            "writer": self.database.manifest.writer if self.database.manifest else None,
+            "last_sequence": self.database.last_sequence(),
+            "files": len(self.database.files),
+            "size": sum(f.size or 0 for f in self.database.files),
+        }
+        return BundleInfo(
+            config=self.config,
+            shards=tuple(shards),
+            index=index,
+            files=sum(not row.meta.is_directory for row in rows),
+            directories=sum(row.meta.is_directory for row in rows),
+            size=sum(row.meta.size for row in rows if not row.meta.is_directory),
+            stored_size=sum(s["size"] for s in shards) + int(index["size"] or 0),
+        )
+
+    def _describe(self, source: Source, number: int) -> dict[str, Any]:
+        try:
+            header = read_header(source, self.limits)
+        except ExhumeError as error:
+            return {"problem": error.message}
+        return {
+            "shard_count": header.shard_count,
+            "compression": compression_name(header.compression),
+            "record_size": header.record_size,
+            "record_alignment": header.record_alignment,
+            "data_offset": header.data_offset,
+            "records": len(self.index.records(number)),
+        }
+
+    def stats(self) -> dict[str, Any]:
+        """Versions of rows by status, and how many of the replaced and deleted files can still be read."""
+        statuses: Counter[str] = Counter()
+        old: Counter[str] = Counter()
+        for version in self.versions():
+            statuses[version.version.status] += 1
+            if version.version.status != "live" and version.proof is not None:
+                old[version.proof] += 1
+        return {"row_versions": dict(sorted(statuses.items())), "old_files": dict(sorted(old.items()))}
+
+    def sections(self) -> SectionMap:
+        from exhume.formats.data_bundle.sections import map_bundle
+
+        return map_bundle(self)
+
+    def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
+        from exhume.formats.data_bundle.verify import verify_bundle
+
+        return verify_bundle(self, quick=quick, jobs=jobs, progress=progress)
+
+    def close(self) -> None:
+        self.view.close()
+        self.database.close()
+        super().close()
+
+
+def open_archive(
+    source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS, sequence_rule: str | None = None, check: bool = True
+) -> DataBundleArchive:
+    """Opens a bundle directory.
+
+    `check`: raise unless the index has the configuration row of a bundle (forensic work on a damaged index turns it
+    off).
+    """
+    if not isinstance(source, Tree):
+        raise checks.NO_CONFIG.error("a bundle is a directory", span=source.span(0, 0))
+    archive = DataBundleArchive(source, limits=limits, sequence_rule=sequence_rule)
+    if check:
+        try:
+            _ = archive.config
+        except BaseException:
+            archive.close()
+            raise
+    return archive

@@ -1,0 +1,200 @@
+"""What can be rebuilt of a damaged bundle: a clean bundle, or plain files, of every file whose CRC-32C proves it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from exhume.archive import Progress, no_progress
+from exhume.errors import ExhumeError, Span
+from exhume.findings import Finding
+from exhume.formats.data_bundle.bundle import shard_name
+from exhume.formats.data_bundle.history import FileVersion, History
+from exhume.formats.data_bundle.reader import open_archive
+from exhume.formats.data_bundle.writer import DataBundleWriter
+from exhume.formats.leveldb.model import Status
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.output import AtomicFile, OutputTree, safe_parts
+from exhume.recovery import Fate, SalvageMode, SalvageReport
+from exhume.source import Source, Tree
+
+
+def salvage(
+    source: Source | Tree,
+    output: Path,
+    *,
+    mode: SalvageMode = SalvageMode.ARCHIVE,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Progress = no_progress,
+    deleted: bool = False,
+    **options: Any,
+) -> SalvageReport:
+    """Recovers every file whose bytes can be read and fit their CRC-32C.
+
+    `ARCHIVE` writes a new bundle (zlib), `FILES` a directory, `RECORDS` one JSON line per version of a file row with
+    the proof of its bytes.  Of each path the newest version that proves good is taken; with `deleted` also of paths
+    that were deleted on purpose.
+    """
+    report = SalvageReport("databundle", str(output))
+    with open_archive(source, limits=limits, check=False) as archive:
+        history = archive.history()
+        try:
+            found = list(history.files())
+            if mode is SalvageMode.RECORDS:
+                _write_lines(found, output, report)
+            else:
+                chosen = choose(found, report, deleted=deleted)
+                _write_members(history, chosen, output, mode, report, progress)
+            _account(archive.tree, history, found, report)
+        finally:
+            history.close()
+    return report
+
+
+def choose(found: list[FileVersion], report: SalvageReport, *, deleted: bool) -> dict[str, FileVersion]:
+    """Per path the newest version that can be read; counts and notes what is lost."""
+    best: dict[str, FileVersion] = {}
+    gone: set[str] = set()
+    wanted: set[str] = set()
+    for entry in sorted(found, key=lambda f: -f.version.sequence):
+        path = entry.path
+        if entry.proof is None:
+            if path not in best and entry.version.status is Status.TOMBSTONE and path not in wanted:
+                gone.add(path)
+            continue
+        if path in gone and not deleted:
+            continue
+        wanted.add(path)
+        if path in best or entry.proof != "good" or entry.row is None:
+            continue
+        best[path] = entry
+        if entry.version.status is not Status.LIVE:
+            report.notes.append(f"{path}: an older version (sequence {entry.version.sequence}) was taken")
+    for path in sorted(wanted - set(best)):
+        report.lose("files")
+        report.notes.append(f"{path}: no version can be read")
+    return best
+
+
+def _write_members(
+    history: History,
+    chosen: dict[str, FileVersion],
+    output: Path,
+    mode: SalvageMode,
+    report: SalvageReport,
+    progress: Progress,
+) -> None:
+    usable: list[tuple[str, FileVersion]] = []
+    for path, entry in sorted(chosen.items()):
+        try:
+            safe_parts(path)
+            usable.append((path, entry))
+        except ExhumeError as error:
+            report.lose("files")
+            report.notes.append(f"{path!r}: {error.message}")
+    if mode is SalvageMode.FILES:
+        with OutputTree(output) as tree:
+            for done, (path, entry) in enumerate(usable, 1):
+                _count(report, entry, lambda path=path, entry=entry: _write_file(history, tree, path, entry))
+                progress(done, len(usable), "files")
+        return
+    with DataBundleWriter(output, progress=progress) as writer:
+        for path, entry in usable:
+            _count(report, entry, lambda path=path, entry=entry: _add(history, writer, path, entry))
+
+
+def _count(report: SalvageReport, entry: FileVersion, work: Any) -> None:
+    kind = "directories" if entry.row is not None and entry.row.meta.is_directory else "files"
+    try:
+        work()
+    except ExhumeError as error:
+        if error.code.startswith("EX-6"):
+            raise
+        report.lose(kind)
+        report.notes.append(f"{entry.path}: {error}")
+        return
+    report.keep(kind)
+
+
+def _write_file(history: History, tree: OutputTree, path: str, entry: FileVersion) -> None:
+    assert entry.row is not None
+    if entry.row.meta.is_directory:
+        tree.make_directory(path)
+    else:
+        tree.write(path, history.view.chunks(entry.row))
+
+
+def _add(history: History, writer: DataBundleWriter, path: str, entry: FileVersion) -> None:
+    assert entry.row is not None
+    meta = entry.row.meta
+    if meta.is_directory:
+        writer.add_directory(path, user_data=meta.user_data)
+    else:
+        row, view = entry.row, history.view
+        writer.add_reader(path, meta.size, lambda start, stop: view.read(row, start, stop), user_data=meta.user_data)
+
+
+def _write_lines(found: list[FileVersion], output: Path, report: SalvageReport) -> None:
+    with AtomicFile(output) as file:
+        for entry in found:
+            file.file.write(json.dumps({"path": entry.path, **entry.to_dict()}).encode() + b"\n")
+            report.keep("versions")
+
+
+def _account(tree: Tree, history: History, found: list[FileVersion], report: SalvageReport) -> None:
+    """The fate of every file of the bundle: shards record by record, index files as wholes."""
+    needed: dict[tuple[int, int], bool] = {}
+    for number, name in sorted(_shards(tree).items()):
+        with tree.source(name) as source:
+            size = source.size
+        try:
+            shard = history.view.shard(number)
+        except ExhumeError as error:
+            report.account(Span(name, 0, size), Fate.LOST, "shard", error.message, error.code)
+            report.lose("shards")
+            continue
+        report.account(Span(name, 0, min(size, shard.header.data_offset)), Fate.REBUILT, "shard header")
+        if shard.is_flat:
+            report.account(Span(name, shard.header.data_offset, size), Fate.RECOVERED, "data")
+            continue
+        at = shard.header.data_offset
+        for index, place in enumerate(shard.places):
+            if place is None or place < at or place > size:
+                continue
+            report.account(Span(name, at, place), Fate.IGNORED, "no record")
+            bound = min(size, max(shard.bounds[index], place))
+            try:
+                shard.decode(index)
+                report.account(Span(name, place, bound), Fate.RECOVERED, "record")
+            except ExhumeError as error:
+                report.account(Span(name, place, bound), Fate.LOST, "record", error.message, error.code)
+                report.lose("records")
+                needed[number, index] = True
+            at = bound
+        report.account(Span(name, at, size), Fate.IGNORED, "no record")
+    for file in history.database.files:
+        if file.size:
+            name = history.database.source(file.name).name
+            report.account(Span(name, 0, file.size), Fate.REBUILT, "index")
+    report.findings.extend(_unique(history.problems))
+
+
+def _unique(findings: list[Finding]) -> Iterator[Finding]:
+    seen: set[str] = set()
+    for finding in findings:
+        if str(finding) not in seen:
+            seen.add(str(finding))
+            yield finding
+
+
+def _shards(tree: Tree) -> dict[int, str]:
+    from exhume.formats.data_bundle.bundle import shard_number
+
+    found = {}
+    for name in tree.names():
+        number = shard_number(name)
+        if number is not None:
+            found[number] = shard_name(number)
+    return found

@@ -1,0 +1,82 @@
+"""What every byte of a bundle is for: shards record by record, then the files of the index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from exhume.errors import ExhumeError
+from exhume.formats.data_bundle import layout
+from exhume.formats.data_bundle.messages import compression_name
+from exhume.formats.data_bundle.shard import Shard, read_header
+from exhume.formats.leveldb.sections import map_sections
+from exhume.sections import Section, SectionKind, SectionMap
+from exhume.source import Source
+
+if TYPE_CHECKING:
+    from exhume.formats.data_bundle.reader import DataBundleArchive
+
+
+def map_bundle(archive: DataBundleArchive) -> SectionMap:
+    """Headers, records and padding of each shard; logs, manifest and table blocks of the index."""
+    files: list[tuple[Source, Iterable[Section]]] = []
+    for number in archive.shard_files():
+        source = archive.view.source(number)
+        files.append((source, _shard_sections(archive, number, source)))
+    inner = map_sections(archive.database)
+    by_source: dict[str, list[Section]] = {name: [] for name in inner.sources}
+    for section in inner:
+        by_source[section.span.source].append(section)
+    files += [(inner.sources[name], sections) for name, sections in by_source.items()]
+    other = set(archive.tree.names()) - {source.name for source, _ in files}
+    for name in sorted(other):
+        source = archive.tree.source(name)
+        span = source.span(0, source.size)
+        files.append((source, [Section(name, span, SectionKind.DATA, note="not part of the bundle")]))
+    return SectionMap(files)
+
+
+def _shard_sections(archive: DataBundleArchive, number: int, source: Source) -> list[Section]:
+    whole = source.span(0, source.size)
+    try:
+        header = read_header(source, archive.limits)
+        shard = archive.view.shard(number)
+    except ExhumeError as error:
+        return [Section(source.name, whole, SectionKind.UNREAD, note=error.message)]
+    head = layout.shard_header_end(source.read_at(0, layout.FIXED_HEADER), whole)
+    start = header.data_offset
+    name = source.name
+    out = [
+        Section(f"{name}/header", source.span(0, head), SectionKind.STRUCTURE, schema="data_bundle_shard"),
+        Section(f"{name}/header-padding", source.span(head, start), SectionKind.PADDING),
+    ]
+    if shard.is_flat:
+        out.append(Section(f"{name}/data", source.span(start, source.size), SectionKind.DATA, codec="none"))
+        return [section for section in out if section.span.size]
+    codec = compression_name(header.compression)
+    for index, place in enumerate(shard.places):
+        if place is None or not start <= place <= source.size or place > shard.bounds[index]:
+            continue
+        bound = shard.bounds[index]
+        try:
+            data, end = shard.decode(index)
+            size: int | None = len(data)
+        except ExhumeError:
+            size, end = None, bound
+        out.append(
+            Section(
+                f"{name}/record@{shard.starts[index]}",
+                source.span(place, end),
+                SectionKind.DATA,
+                codec,
+                payload_size=size,
+                load=_loader(shard, index),
+                note="" if size is not None else "does not decompress",
+            )
+        )
+        out.append(Section(f"{name}/padding@{shard.starts[index]}", source.span(end, bound), SectionKind.PADDING))
+    return [section for section in out if section.span.size]
+
+
+def _loader(shard: Shard, index: int) -> Callable[[], bytes]:
+    return lambda: shard.record(index)

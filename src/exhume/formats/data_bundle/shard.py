@@ -1,0 +1,247 @@
+"""One shard: its header, where its records lie, and ranges of its uncompressed stream.
+
+Reading a range decodes only the records that cover it; decoded records are kept in a small cache shared by all shards.
+
+Spec: "Shard Files"; `docs/formats/data_bundle.md`, "Records".
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_right
+from collections import OrderedDict
+from collections.abc import Iterator
+
+from exhume.codecs import decompress_prefix
+from exhume.errors import CodecError, LimitExceededError, Span, UnsupportedFeatureError
+from exhume.formats.data_bundle import checks, layout
+from exhume.formats.data_bundle.index import RecordRow
+from exhume.formats.data_bundle.messages import Compression, ShardHeader, compression_name
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.source import Source
+
+CACHE_SIZE = 16 << 20
+"""Bytes of decoded records kept."""
+
+DEFAULT_RECORD_SIZE = 256 << 10
+LARGE_FILE = 1 << 20
+"""A file of at least this size starts its own record."""
+
+
+class RecordCache:
+    """Decoded records by `(shard, record)`, least recently used first out.  Thread-safe; a record is decoded once."""
+
+    def __init__(self, size: int = CACHE_SIZE) -> None:
+        self._limit = size
+        self._held = 0
+        self._items: OrderedDict[tuple[int, int], bytes] = OrderedDict()
+        self._lock = threading.Lock()
+        self._busy = [threading.Lock() for _ in range(32)]
+
+    def lock(self, key: tuple[int, int]) -> threading.Lock:
+        """A lock to hold while the record is decoded."""
+        return self._busy[hash(key) % len(self._busy)]
+
+    def get(self, key: tuple[int, int]) -> bytes | None:
+        """The record, None when it is not held."""
+        with self._lock:
+            found = self._items.get(key)
+            if found is not None:
+                self._items.move_to_end(key)
+            return found
+
+    def put(self, key: tuple[int, int], data: bytes) -> None:
+        """Keeps a record; one that is larger than the cache is not kept."""
+        if len(data) > self._limit:
+            return
+        with self._lock:
+            if key not in self._items:
+                self._items[key] = data
+                self._held += len(data)
+                while self._held > self._limit:
+                    self._held -= len(self._items.popitem(last=False)[1])
+
+
+def read_header(source: Source, limits: Limits = DEFAULT_LIMITS) -> ShardHeader:
+    """The header of a shard; raises the rules of its identity and header."""
+    head = source.read_up_to(0, layout.FIXED_HEADER)
+    end = layout.shard_header_end(head, source.span(0, len(head)))
+    limits.check("structure_size", end, source.span(0, source.size))
+    if end > source.size:
+        raise checks.SHARD_HEADER.error("it passes the end of the file", span=source.span(0, source.size), actual=end)
+    return layout.parse_shard_header(source.read_at(0, end), source.span(0, end))
+
+
+class Shard:
+    """A shard with its records.  Thread-safe."""
+
+    def __init__(
+        self, source: Source, number: int, rows: list[RecordRow], cache: RecordCache, limits: Limits = DEFAULT_LIMITS
+    ) -> None:
+        self.source = source
+        self.number = number
+        self.limits = limits
+        self.header = read_header(source, limits)
+        self.rows = rows
+        self._cache = cache
+        if self.header.shard_index != number:
+            raise checks.SHARD_NUMBER.error(span=source.span(0, 12), expected=number, actual=self.header.shard_index)
+        if self.header.data_offset > source.size:
+            raise checks.SHARD_HEADER.error(
+                "data start behind the end of the file", span=source.span(8, 12), actual=self.header.data_offset
+            )
+        self.starts = [row.offset for row in rows]
+        stored = [row.byte_offset for row in rows if row.byte_offset is not None]
+        self.is_relative = bool(stored) and min(stored) == 0
+        base = self.header.data_offset if self.is_relative else 0
+        self.places = [None if row.byte_offset is None else row.byte_offset + base for row in rows]
+        """Offset of each record in the shard file, None for a record of zeros."""
+        self.bounds = self._bounds()
+        """Where each record's stored bytes must have ended: at the next stored record, or at the end of the file."""
+
+    def _bounds(self) -> list[int]:
+        out, bound = [0] * len(self.places), self.source.size
+        for index in range(len(self.places) - 1, -1, -1):
+            out[index] = bound
+            place = self.places[index]
+            if place is not None:
+                bound = place
+        return out
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether the stream is stored as it is, without records."""
+        return not self.rows
+
+    def record_span(self, index: int) -> Span:
+        """The stored bytes of a record with their padding (empty for a record of zeros)."""
+        place = self.places[index]
+        if place is None:
+            return self.source.span(self.source.size, self.source.size)
+        return self.source.span(min(place, self.source.size), min(max(place, self.bounds[index]), self.source.size))
+
+    def known_length(self, index: int) -> int | None:
+        """Uncompressed bytes of a record as its neighbour says; None for the last one."""
+        return self.starts[index + 1] - self.starts[index] if index + 1 < len(self.starts) else None
+
+    def read(self, start: int, stop: int) -> bytes:
+        """Bytes `[start, stop)` of the uncompressed stream."""
+        self.limits.check("payload_size", stop - start, self.source.span(0, self.source.size))
+        parts = list(self.iter_range(start, stop))
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def iter_range(self, start: int, stop: int, chunk: int = 1 << 20) -> Iterator[bytes]:
+        """Bytes `[start, stop)` of the stream in pieces: whole records, or `chunk` bytes of a flat shard."""
+        if stop <= start:
+            return
+        if self.is_flat:
+            yield from self._read_flat(start, stop, chunk)
+            return
+        index = bisect_right(self.starts, start) - 1
+        if index < 0:
+            raise checks.FILE_PLACE.error("no record covers its start", span=self.source.span(0, 0), actual=start)
+        at = start
+        while at < stop:
+            if index >= len(self.rows):
+                raise checks.FILE_PLACE.error(
+                    "the records end before it does",
+                    span=self.source.span(0, self.source.size),
+                    expected=stop,
+                    actual=at,
+                )
+            first = self.starts[index]
+            length = self.known_length(index)
+            end = stop if length is None else min(stop, first + length)
+            if end > at:
+                yield self._slice(index, at - first, end - first)
+                at = end
+            index += 1
+
+    def _read_flat(self, start: int, stop: int, chunk: int) -> Iterator[bytes]:
+        base = self.header.data_offset
+        if base + stop > self.source.size:
+            span = self.source.span(min(base + start, self.source.size), self.source.size)
+            raise checks.FILE_PLACE.error(span=span, expected=base + stop, actual=self.source.size)
+        yield from self.source.chunks(base + start, base + stop, chunk)
+
+    def _slice(self, index: int, start: int, stop: int) -> bytes:
+        """Bytes `[start, stop)` of one record."""
+        if self.places[index] is None:
+            self._check_zeros(index, stop)
+            return bytes(stop - start)
+        data = self.record(index)
+        if len(data) < stop:
+            raise checks.RECORD_LENGTH.error(
+                "the last record is too short",
+                span=self.record_span(index),
+                expected=f"at least {stop}",
+                actual=len(data),
+            )
+        return data if start == 0 and stop == len(data) else data[start:stop]
+
+    def _check_zeros(self, index: int, stop: int) -> None:
+        """A record of zeros costs nothing to claim, so its length is held to what a record can be."""
+        length = self.known_length(index) or stop
+        most = max(self.header.record_size, self.limits.payload_size)
+        if length > most:
+            raise checks.ZERO_RECORD.error(span=Span(self.source.name, 0, 0), expected=f"at most {most}", actual=length)
+
+    def record(self, index: int) -> bytes:
+        """One stored record, decompressed; its length must fit its neighbour."""
+        key = (self.number, index)
+        found = self._cache.get(key)
+        if found is None:
+            with self._cache.lock(key):
+                found = self._cache.get(key)
+                if found is None:
+                    found, _ = self.decode(index)
+                    self._cache.put(key, found)
+        return found
+
+    def decode(self, index: int) -> tuple[bytes, int]:
+        """A stored record decompressed, and where its stored bytes end (before the padding), absolute in the shard."""
+        place, bound, length = self.places[index], self.bounds[index], self.known_length(index)
+        if place is None:
+            raise ValueError("a record of zeros stores nothing")
+        if place < self.header.data_offset or place > self.source.size:
+            raise checks.RECORD_PLACE.error(
+                span=self.source.span(min(place, self.source.size), self.source.size),
+                expected=f"{self.header.data_offset} to {self.source.size}", actual=place,
+            )  # fmt: skip
+        if place > bound:
+            raise checks.RECORD_ORDER.error(
+                span=self.source.span(place, place), expected=f"before {bound}", actual=place
+            )
+        span = self.source.span(place, bound)
+        method = self.header.compression
+        if length is not None:
+            self.limits.check("payload_size", length, span)
+            # Deflate and Snappy grow incompressible data by far less than this.
+            bound = min(bound, place + length + length // 6 + 64)
+        self.limits.check("payload_size", bound - place, span)
+        stored = self.source.read_at(place, bound - place)
+        budget = self.limits.payload_budget(len(stored)) if length is None else length
+        try:
+            if method == Compression.NONE:
+                size = min(len(stored), budget) if length is not None else len(stored)
+                decoded = decompress_prefix("none", stored, max_size=budget, size=size)
+            elif method in (Compression.SNAPPY, Compression.ZLIB):
+                decoded = decompress_prefix(compression_name(method), stored, max_size=budget)
+            else:
+                raise checks.COMPRESSION.error(span=self.source.span(0, 12), actual=method)
+        except CodecError as error:
+            raise checks.RECORD_CODEC.error(
+                error.message, span=span, expected=error.expected, actual=error.actual
+            ) from error
+        except LimitExceededError as error:
+            if length is None:
+                raise LimitExceededError(
+                    error.message, span=span, expected=error.expected, actual=error.actual
+                ) from error
+            raise checks.RECORD_LENGTH.error(span=span, expected=length, actual="more") from error
+        except UnsupportedFeatureError as error:
+            error.span = error.span or span
+            raise
+        if length is not None and len(decoded.data) != length:
+            raise checks.RECORD_LENGTH.error(span=span, expected=length, actual=len(decoded.data))
+        return decoded.data, place + decoded.consumed

@@ -1,0 +1,348 @@
+"""Every rule of a bundle; never stops at the first finding.
+
+Index database first, then its rows, then each shard against rows and configuration, then each file, then old rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from exhume.archive import Progress, no_progress
+from exhume.errors import ExhumeError, Span, UnsafePathError
+from exhume.findings import Finding, Severity
+from exhume.formats.data_bundle import checks, layout
+from exhume.formats.data_bundle.bundle import View, shard_name
+from exhume.formats.data_bundle.history import History
+from exhume.formats.data_bundle.index import (
+    FileRow,
+    RecordRow,
+    group_records,
+    parse_config,
+    parse_file_row,
+    parse_record_row,
+)
+from exhume.formats.data_bundle.keys import CONFIG_KEY, RecordKey, parse_table
+from exhume.formats.data_bundle.messages import BundleConfig, Compression, FileType
+from exhume.formats.data_bundle.shard import DEFAULT_RECORD_SIZE, Shard
+from exhume.formats.leveldb import checks as leveldb_checks
+from exhume.formats.leveldb.model import Status
+from exhume.formats.leveldb.verify import verify_database
+from exhume.formats.leveldb.wire import WireError
+from exhume.limits import Limits
+from exhume.output import safe_parts
+from exhume.parallel import map_ordered
+from exhume.source import Source, Tree
+
+if TYPE_CHECKING:
+    from exhume.formats.data_bundle.reader import DataBundleArchive
+
+
+def verify_source(
+    source: Source | Tree, *, limits: Limits, quick: bool = False, jobs: int = 1, progress: Progress = no_progress
+) -> Iterator[Finding]:
+    """Opens a bundle without demanding its configuration row, and verifies it."""
+    from exhume.formats.data_bundle.reader import open_archive
+
+    with open_archive(source, limits=limits, check=False) as archive:
+        yield from verify_bundle(archive, quick=quick, jobs=jobs, progress=progress)
+
+
+def verify_bundle(
+    archive: DataBundleArchive, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress
+) -> Iterator[Finding]:
+    """Findings on index, rows, shards and files; `quick` decompresses no record and reads no file."""
+    yield from verify_database(archive.database, quick=quick, jobs=jobs)
+    walk = _Walk(archive)
+    yield from walk.read_rows()
+    yield from walk.check_shards(quick, jobs)
+    yield from walk.check_stream()
+    if not quick:
+        yield from walk.check_files(jobs, progress)
+        yield from walk.check_old_rows()
+
+
+class _Walk:
+    """One run over a bundle."""
+
+    def __init__(self, archive: DataBundleArchive) -> None:
+        self.archive = archive
+        self.config: BundleConfig | None = None
+        self.files: list[FileRow] = []
+        self.records: dict[int, list[RecordRow]] = {}
+        self.shards: dict[int, Shard] = {}
+        self.view = View(archive.tree, lambda number: self.records.get(number, []), archive.limits)
+        self.old_rows = False
+
+    def read_rows(self) -> Iterator[Finding]:
+        """Every live row, parsed; damage of the index itself was reported before."""
+        records: list[tuple[RecordKey, RecordRow]] = []
+        for version in self.archive.database.versions(leveldb_checks.ignore):
+            if version.status is not Status.LIVE:
+                self.old_rows = self.old_rows or version.key[:1] == b"\x02"
+                continue
+            key, value, where = version.key, version.value, version.span
+            try:
+                table = parse_table(key)
+                if key == CONFIG_KEY:
+                    self.config = parse_config(value, where)
+                elif table == 2:
+                    self.files.append(parse_file_row(key, value, where))
+                    yield from self._check_file_row(self.files[-1], where)
+                elif table == 3:
+                    records.append(parse_record_row(key, value, where))
+                else:
+                    yield checks.UNKNOWN_ROW.finding(span=where, actual=key)
+            except WireError:
+                yield checks.UNKNOWN_ROW.finding(span=where, actual=key)
+            except ExhumeError as error:
+                yield Finding.from_error(error)
+        self.records = group_records(records)
+        if self.config is None:
+            yield checks.NO_CONFIG.finding(span=Span("index", 0, 0))
+        elif self.config.compression not in tuple(Compression) or self.config.compression == Compression.UNKNOWN:
+            severity = Severity.WARNING if self.config.compression == Compression.UNKNOWN else None
+            yield checks.COMPRESSION.finding(
+                "configuration", span=Span("index", 0, 0), actual=self.config.compression, severity=severity
+            )
+
+    def _check_file_row(self, row: FileRow, where: Span) -> Iterator[Finding]:
+        meta = row.meta
+        if meta.is_directory and (meta.size or meta.crc32c):
+            yield checks.DIRECTORY_SIZE.finding(row.path, span=where, actual=meta.size)
+        if meta.type not in (FileType.REGULAR, FileType.DIRECTORY):
+            yield checks.FILE_TYPE.finding(row.path, span=where, actual=meta.type)
+        directory = row.key.directory
+        try:
+            safe_parts(row.path)
+            (directory + row.key.name).decode("utf-8")
+            sound = directory.startswith(b"/") and directory.endswith(b"/") and b"/" not in row.key.name
+            reason = "" if sound else "directory without slashes around it"
+        except UnsafePathError as error:
+            reason = error.message
+        except UnicodeDecodeError:
+            reason = "not UTF-8"
+        if reason:
+            yield checks.NAME.finding(reason, span=where, actual=directory + row.key.name)
+
+    def check_shards(self, quick: bool, jobs: int) -> Iterator[Finding]:
+        """Shard files against rows, both ways; headers; records."""
+        there = self.archive.shard_files()
+        used = {row.meta.shard_index for row in self.files if row.meta.size} | set(self.records)
+        for number in sorted(used - set(there)):
+            yield checks.MISSING_SHARD.finding(span=Span(shard_name(number), 0, 0), actual=number)
+        for number, name in there.items():
+            if number not in used and any(row.meta.size for row in self.files):
+                yield checks.UNUSED_SHARD.finding(span=Span(name, 0, 0))
+            try:
+                shard = self.shards[number] = self.view.shard(number)
+            except ExhumeError as error:
+                if error.code.startswith("EX-6"):
+                    raise
+                yield Finding.from_error(error)
+                continue
+            yield from self._check_header(shard, len(there))
+            yield from _check_places(shard)
+            if not quick and not shard.is_flat:
+                stored = [index for index, place in enumerate(shard.places) if place is not None]
+                for findings in map_ordered(_record_checker(shard), stored, jobs):
+                    yield from findings
+        known = set(there.values())
+        for name in self.archive.tree.names():
+            if name not in known and not name.startswith("index/"):
+                yield checks.EXTRA_FILE.finding(span=Span(name, 0, 0))
+
+    def _check_header(self, shard: Shard, count: int) -> Iterator[Finding]:
+        header, source = shard.header, shard.source
+        where = source.span(0, min(source.size, header.data_offset))
+        if header.shard_count != count:
+            yield checks.SHARD_COUNT.finding(span=where, expected=header.shard_count, actual=count)
+        if header.metadata not in ("external", "unknown"):
+            yield checks.METADATA_PLACE.finding(span=where, actual=header.metadata)
+        if header.compression not in tuple(Compression):
+            yield checks.COMPRESSION.finding("shard", span=where, actual=header.compression)
+        config = self.config
+        if config is not None:
+            pairs = (
+                ("record size", config.record_size, header.record_size),
+                ("alignment", config.block_size, header.record_alignment),
+                ("compression", config.compression, header.compression),
+            )
+            for what, stated, found in pairs:
+                if stated and found and stated != found:
+                    yield checks.SETTINGS.finding(what, span=where, expected=stated, actual=found)
+            if config.raw_packed and not shard.is_flat:
+                yield checks.SETTINGS.finding("raw packed, but there are record rows", span=where)
+        if header.record_alignment > 1 and header.data_offset % header.record_alignment:
+            yield checks.RECORD_ALIGN.finding(
+                "data", span=where, expected=header.record_alignment, actual=header.data_offset
+            )
+        end = layout.shard_header_end(source.read_at(0, layout.FIXED_HEADER), where)
+        for at, chunk in _pieces(source, end, header.data_offset):
+            if chunk.count(0) != len(chunk):
+                yield checks.HEADER_FILL.finding(span=source.span(at, at + len(chunk)))
+                break
+        if shard.is_relative:
+            yield checks.RELATIVE.finding(span=where)
+
+    def check_stream(self) -> Iterator[Finding]:
+        """Files against the stream of their shard: coverage, overlap, unused bytes."""
+        by_shard: dict[int, list[FileRow]] = {}
+        for row in self.files:
+            if row.meta.size and not row.meta.is_directory:
+                by_shard.setdefault(row.meta.shard_index, []).append(row)
+        for number, rows in sorted(by_shard.items()):
+            shard = self.shards.get(number)
+            name = shard_name(number)
+            at = 0
+            for row in sorted(rows, key=lambda r: (r.meta.offset, r.meta.size)):
+                start, end = row.meta.offset, row.meta.offset + row.meta.size
+                if start < at:
+                    yield checks.FILE_OVERLAP.finding(
+                        row.path, span=Span(name, 0, 0), expected=f"from {at}", actual=start
+                    )
+                elif start > at:
+                    yield checks.STREAM_GAP.finding(span=Span(name, 0, 0), actual=f"stream bytes {at} to {start}")
+                at = max(at, end)
+                if shard is not None:
+                    yield from _check_cover(shard, row)
+            if shard is not None and not shard.is_flat and at < shard.starts[-1]:
+                yield checks.STREAM_GAP.finding(span=Span(name, 0, 0), actual=f"records from stream byte {at}")
+
+    def check_files(self, jobs: int, progress: Progress) -> Iterator[Finding]:
+        """The CRC-32C of every file."""
+        rows = sorted(
+            (r for r in self.files if not r.meta.is_directory), key=lambda r: (r.meta.shard_index, r.meta.offset)
+        )
+
+        def one(row: FileRow) -> Finding | None:
+            try:
+                for _ in self.view.chunks(row):
+                    pass
+            except ExhumeError as error:
+                if error.code.startswith("EX-6"):
+                    raise
+                return Finding.from_error(error)
+            return None
+
+        seen: set[tuple[Any, ...]] = set()
+        for done, finding in enumerate(map_ordered(one, rows, jobs), 1):
+            progress(done, len(rows), "files")
+            if finding is None:
+                continue
+            key = (finding.code, finding.span, finding.message)
+            if key not in seen and finding.code not in (
+                "DB-202",
+                "DB-313",
+                "DB-315",
+                "DB-316",
+            ):  # told per record or row
+                seen.add(key)
+                yield finding
+
+    def check_old_rows(self) -> Iterator[Finding]:
+        """Deleted and replaced files whose bytes are still there."""
+        if not self.old_rows:
+            return
+        history = History(self.archive.tree, self.archive.database, self.archive.limits)
+        try:
+            for found in history.files():
+                dead = found.version.status is not Status.LIVE
+                if dead and found.proof == "good" and found.row is not None and found.row.meta.size:
+                    detail = f"{found.path} ({found.version.status} at sequence {found.version.sequence})"
+                    yield checks.OLD_ROW.finding(detail, span=found.version.span)
+        finally:
+            history.close()
+
+
+def _pieces(source: Source, start: int, end: int) -> Iterator[tuple[int, bytes]]:
+    at = start
+    for chunk in source.chunks(start, min(end, source.size)):
+        yield at, chunk
+        at += len(chunk)
+
+
+def _check_places(shard: Shard) -> Iterator[Finding]:
+    """Offsets of records: inside the data, growing, aligned; zero records of a size that a record can have."""
+    header, source = shard.header, shard.source
+    alignment = max(1, header.record_alignment)
+    last = header.data_offset
+    for index, place in enumerate(shard.places):
+        if place is None:
+            length = shard.known_length(index)
+            most = max(header.record_size or DEFAULT_RECORD_SIZE, 1)
+            if length is not None and length > most:
+                yield checks.ZERO_RECORD.finding(
+                    span=Span(source.name, 0, 0), expected=f"at most {most}", actual=length
+                )
+            continue
+        where = source.span(min(place, source.size), min(place, source.size))
+        if not header.data_offset <= place <= source.size:
+            yield checks.RECORD_PLACE.finding(
+                span=where, expected=f"{header.data_offset} to {source.size}", actual=place
+            )
+            continue
+        if place < last or (place == last and index and shard.places[index - 1] is not None):
+            yield checks.RECORD_ORDER.finding(span=where, expected=f"after {last}", actual=place)
+        if place % alignment:
+            yield checks.RECORD_ALIGN.finding(span=where, expected=alignment, actual=place)
+        last = place
+    if shard.rows and shard.starts[0] != 0:
+        yield checks.STREAM_GAP.finding(
+            "the first record", span=Span(source.name, 0, 0), actual=f"starts at {shard.starts[0]}"
+        )
+
+
+def _record_checker(shard: Shard) -> Callable[[int], list[Finding]]:
+    def check(index: int) -> list[Finding]:
+        place = shard.places[index]
+        if place is None or not shard.header.data_offset <= place <= shard.bounds[index]:
+            return []  # told with its place
+        try:
+            _, end = shard.decode(index)
+        except ExhumeError as error:
+            if error.code.startswith("EX-6"):
+                raise
+            return [Finding.from_error(error)]
+        for at, chunk in _pieces(shard.source, end, shard.bounds[index]):
+            if chunk.count(0) != len(chunk):
+                return [checks.RECORD_FILL.finding(span=shard.source.span(at, at + len(chunk)))]
+        return []
+
+    return check
+
+
+def _check_cover(shard: Shard, row: FileRow) -> Iterator[Finding]:
+    """Whether records (or the flat data) cover a file; the last record is checked when it is read."""
+    end = row.meta.offset + row.meta.size
+    where = Span(shard.source.name, 0, 0)
+    if end >= 1 << 64:
+        yield checks.FILE_PLACE.finding(row.path, span=where, actual=end)
+    elif shard.is_flat:
+        room = shard.source.size - shard.header.data_offset
+        if end > room:
+            yield checks.FILE_PLACE.finding(row.path, span=where, expected=f"at most {room}", actual=end)
+    elif row.meta.offset < shard.starts[0]:
+        yield checks.FILE_PLACE.finding(
+            row.path, span=where, expected=f"at least {shard.starts[0]}", actual=row.meta.offset
+        )
+    elif end > shard.starts[-1]:
+        size = _last_size(shard)
+        if size is not None and end > shard.starts[-1] + size:
+            yield checks.FILE_PLACE.finding(
+                row.path, span=where, expected=f"at most {shard.starts[-1] + size}", actual=end
+            )
+
+
+def _last_size(shard: Shard) -> int | None:
+    """Bytes of the last record: decoded, or what a record of zeros can hold; None when it does not decode."""
+    index = len(shard.rows) - 1
+    if shard.places[index] is None:
+        return max(shard.header.record_size, DEFAULT_RECORD_SIZE)
+    try:
+        return len(shard.record(index))
+    except ExhumeError:
+        return None
+
+
+__all__ = ["verify_bundle", "verify_source"]
