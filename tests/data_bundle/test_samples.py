@@ -92,7 +92,7 @@ def test_damaged_record_is_refused_and_found(shared_samples: Path, exhume_cli: C
 def test_forensic_index(shared_samples: Path) -> None:
     path, expected = load(shared_samples, "ref_forensic_index")
     with DataBundleArchive(LocalTree(path)) as archive:
-        mine = [
+        mine: list[dict[str, Any]] = [
             {
                 "file": v.place.file.removeprefix("index/"),
                 "offset": v.place.offset,

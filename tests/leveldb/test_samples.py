@@ -52,7 +52,7 @@ def test_every_version(shared_samples: Path, case: str) -> None:
     assert {v.checksum for v in versions} <= {Verdict.GOOD}
     if "raw_entries" not in expected:
         return
-    mine = [
+    mine: list[dict[str, Any]] = [
         {
             "file": v.place.file,
             "offset": v.place.offset,
