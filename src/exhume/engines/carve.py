@@ -62,7 +62,7 @@ def _carve(
     patterns = [(described, signature) for described in wanted for signature in described.signatures]
     scanner = Scanner([signature.magic for _, signature in patterns])
     waiting: list[Carved] = []
-    seen: set[tuple[str, int]] = set()
+    seen: set[tuple[str, int, int]] = set()
     open_ones: list[tuple[int, Carved]] = []
     # A format without a leading magic is found from its end, after others that start behind it: results wait until
     # nothing that is still to come can start before them.
@@ -72,9 +72,9 @@ def _carve(
         if begin < 0:
             continue
         found = _locate(described, image, begin if signature.offset >= 0 else hit, limits)
-        if found is None or found.confidence < min_confidence or (found.format, found.offset) in seen:
+        if found is None or found.confidence < min_confidence or (found.format, found.offset, found.length) in seen:
             continue
-        seen.add((found.format, found.offset))
+        seen.add((found.format, found.offset, found.length))
         waiting.append(found)
     for number, found in enumerate(sorted(waiting, key=lambda c: (c.offset, -c.length, c.format))):
         open_ones = [(i, c) for i, c in open_ones if c.end > found.offset and c.verdict is not Verdict.DAMAGED]

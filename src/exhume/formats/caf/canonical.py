@@ -37,6 +37,7 @@ def parse_canonical(data: bytes) -> Index | None:
         return None
     index = Index(len(data), version=VERSION, has_version=True, has_files=True, canonical=True)
     index.version_span = VERSION_SPAN
+    index.end = len(data)
     if len(data) == len(PREFIX) + len(SUFFIX):
         return index
     rows = _ENTRY.findall(data, len(PREFIX))

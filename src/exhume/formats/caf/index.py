@@ -109,7 +109,8 @@ class _Parser:
             raise checks.NOT_AN_INDEX.error(
                 _encoding_hint(data), span=self.where.sub(pos, min(pos + 1, len(data))), expected="{", actual=data[pos:]
             )
-        pos = self._blank(self._top(pos))
+        self.index.end = self._top(pos)
+        pos = self._blank(self.index.end)
         if pos != len(data):
             raise self._bad(pos, "the end of the index")
         self.close()

@@ -68,6 +68,8 @@ class Index:
     has_version: bool = False
     has_files: bool = False
     canonical: bool = False
+    end: int = -1
+    """Where the JSON object ends in the text (-1: nowhere); the same as `size` unless something follows it."""
     broken: ExhumeError | None = None
     """Why reading stopped (only with `partial=True`); the entries before it are complete."""
 

@@ -5,18 +5,50 @@ from __future__ import annotations
 from collections.abc import Iterator
 from operator import le
 
-from exhume.archive import Progress
+from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, shorten
 from exhume.findings import Finding
 from exhume.formats.caf import checks
 from exhume.formats.caf.build import insertion_order, sort_key
 from exhume.formats.caf.layout import HARD_LIMIT
-from exhume.formats.caf.reader import CafArchive
+from exhume.formats.caf.reader import CafArchive, check_version, open_archive
 from exhume.formats.caf.table import Index
+from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.output import safe_parts
+from exhume.source import Source, Tree
 
 STEP = 4096
 """Entries between two calls of the progress callback."""
+
+
+def verify_source(
+    source: Source | Tree,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    quick: bool = False,
+    jobs: int = 1,
+    progress: Progress = no_progress,
+) -> Iterator[Finding]:
+    """Every broken rule of what may not even open: goes on after an unknown version or bytes behind the footer.
+
+    There are no checksums, so `quick` and `jobs` change nothing: no data are read.
+    """
+    try:
+        archive = open_archive(source, limits=limits)
+        _ = archive.index
+    except ExhumeError as error:
+        first = Finding.from_error(error)
+        yield first
+        if isinstance(source, Tree) or error.span is None:
+            return
+        if error.code == checks.TRAILING_BYTES.code:
+            source = source.window(0, error.span.start - source.origin)
+        elif error.code != checks.BAD_VERSION.code:
+            return
+        archive = open_archive(source, limits=limits, any_version=True)
+        yield from (finding for finding in verify(archive, progress) if finding.code != first.code)
+    else:
+        yield from verify(archive, progress)
 
 
 def verify(archive: CafArchive, progress: Progress) -> Iterator[Finding]:
@@ -26,7 +58,10 @@ def verify(archive: CafArchive, progress: Progress) -> Iterator[Finding]:
     for problem in sorted(index.problems, key=lambda p: p.start):
         yield problem.finding(where)
     if index.version != "1.0":
-        yield checks.BAD_VERSION.finding(span=where.sub(*index.version_span), expected="1.0", actual=index.version)
+        try:
+            check_version(index, where, any_version=False)
+        except ExhumeError as error:
+            yield Finding.from_error(error)
     if not index.canonical:
         yield checks.OTHER_FORM.finding(span=where)
     if source.size > HARD_LIMIT:

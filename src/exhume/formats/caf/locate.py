@@ -1,0 +1,77 @@
+"""Finding chunks inside raw bytes: from a piece of the index forward to the footer, then back over the data."""
+
+from __future__ import annotations
+
+import re
+
+from exhume.findings import Finding, Severity
+from exhume.formats.caf.index import parse_partial
+from exhume.formats.caf.layout import FOOTER_SIZE
+from exhume.formats.caf.reader import CafArchive
+from exhume.formats.caf.table import Index
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.recovery import Carved, Verdict
+from exhume.source import Source
+
+LOOK_BACK = 64
+"""White space allowed between the opening brace and its first key."""
+
+FIRST = 1 << 20
+"""Bytes of index read at first; doubled until its end shows."""
+
+_OPEN = re.compile(rb"\{[ \t\r\n]*\Z")
+
+
+def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
+    """The chunk whose index holds the key `"format_version"` at `hit`; None when no index is there.
+
+    The start of a chunk is nowhere written: it is where the data must have begun for the last file to end at the index,
+    which is so in everything that the reference writers make without a failed stream.
+    """
+    before = source.read_up_to(max(0, hit - LOOK_BACK), min(hit, LOOK_BACK))
+    brace = _OPEN.search(before)
+    if brace is None:
+        return None
+    ofs_index = hit - (len(before) - brace.start())
+    index, end = _read(source, ofs_index, limits)
+    if not index.has_files:
+        return None
+    starts, ends = index.starts, index.ends
+    data_size = max((b for i, (a, b) in enumerate(zip(starts, ends, strict=True)) if i not in index.flaws), default=0)
+    whole = index.end >= 0
+    footer = source.read_up_to(end, FOOTER_SIZE)
+    fits = whole and len(footer) == FOOTER_SIZE and int.from_bytes(footer, "little") == end - ofs_index
+    if not fits and not len(index):
+        return None
+    start = ofs_index - data_size
+    cut = start < 0
+    if cut:
+        start = 0
+    stop = end + FOOTER_SIZE if fits else end
+    if not fits or cut:
+        confidence = 0.7 if fits else 0.4 if whole else 0.3
+        return Carved("caf", source.origin + start, stop - start, Verdict.PARTIAL, confidence, _findings(index))
+    findings = tuple(CafArchive(source.window(start, stop), limits=limits, any_version=True).verify())
+    bad = any(finding.severity is Severity.ERROR for finding in findings)
+    verdict = Verdict.DAMAGED if bad else Verdict.WHOLE
+    return Carved("caf", source.origin + start, stop - start, verdict, 0.8 if bad else 0.99, findings)
+
+
+def _findings(index: Index) -> tuple[Finding, ...]:
+    return (Finding.from_error(index.broken),) if index.broken is not None and index.end < 0 else ()
+
+
+def _read(source: Source, ofs_index: int, limits: Limits) -> tuple[Index, int]:
+    """The index at an offset and where its text ends (or breaks)."""
+    room = min(source.size - ofs_index, limits.structure_size)
+    size = min(room, FIRST)
+    while True:
+        where = source.span(ofs_index, ofs_index + size)
+        index = parse_partial(source.read_at(ofs_index, size), where, limits)
+        if index.end >= 0:
+            return index, ofs_index + index.end
+        broken = index.broken.span.start - where.start if index.broken and index.broken.span else 0
+        if size == room or broken < size - limits.name_size:
+            # It breaks off here, not at the edge of what was read.
+            return index, ofs_index + min(size, max(broken, 1))
+        size = min(room, size * 2)

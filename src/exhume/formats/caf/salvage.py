@@ -1,0 +1,384 @@
+"""What can be rebuilt of a damaged chunk: the index is looked for where the footer does not lead to it.
+
+The data of a CAF are plain bytes, so every member whose range is known is safe; all damage that matters is damage of
+the index.  It is found by its text, read as far as it is whole, and single entries behind a break are picked up again.
+What no entry names can be kept as raw bytes, but has no name any more.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from exhume.archive import Progress, no_progress
+from exhume.errors import ExhumeError, SourceError, UnrecognizedFormatError, UnsupportedOperationError, shorten
+from exhume.formats.caf.canonical import OFFSET, TEXT
+from exhume.formats.caf.index import parse_partial
+from exhume.formats.caf.layout import FOOTER_SIZE, HARD_LIMIT, MIN_INDEX, parse_footer
+from exhume.formats.caf.table import Index
+from exhume.formats.caf.verify import ends_are_inclusive, index_order, live_ranges
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.output import OutputTree
+from exhume.recovery import Fate, SalvageMode, SalvageReport
+from exhume.source import Source, Tree
+
+WINDOW = 8 << 20
+"""Bytes of the file searched at a time, from its end towards its start."""
+
+CANDIDATES = 64
+"""Places that look like the start of an index and are tried, last one first."""
+
+_START = re.compile(rb'\{[ \t\r\n]*"(?:format_version|files)"[ \t\r\n]*:')
+_ENTRY = re.compile(
+    rb'"('
+    + TEXT
+    + rb')"\s*:\s*\{\s*"start_byte"\s*:\s*'
+    + OFFSET
+    + rb'\s*,\s*"end_byte"\s*:\s*'
+    + OFFSET
+    + rb"\s*,?\s*\}"
+)
+APART = 4096
+"""Entries further apart than this are not of one index."""
+
+
+@dataclass(slots=True)
+class Member:
+    """A member that can be read: `[start, end)` of the file, under a name that is free."""
+
+    name: str
+    start: int
+    end: int
+    note: str = ""
+
+
+@dataclass(slots=True)
+class Recovery:
+    """What was found out about a damaged chunk, before anything is written."""
+
+    members: list[Member] = field(default_factory=list)
+    lost: list[tuple[str, str, str]] = field(default_factory=list)
+    """Names that cannot be read: name, why, code."""
+    notes: list[str] = field(default_factory=list)
+    ofs_index: int = 0
+    index_end: int = 0
+    order: str = "sorted"
+    index_found: bool = True
+    index_whole: bool = True
+
+
+def salvage(
+    source: Source | Tree,
+    output: Path,
+    *,
+    mode: SalvageMode = SalvageMode.ARCHIVE,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Progress = no_progress,
+    raw: bool = False,
+) -> SalvageReport:
+    """Writes every member that can still be read as a new chunk, or as files; see `SalvageReport`.
+
+    `raw` also keeps bytes that no entry names, as members `unreferenced/START-END.bin`; without any entry left they are
+    kept in any case.  Raises `UnsupportedOperationError` for JSON lines, `UnrecognizedFormatError` for a directory.
+    """
+    if isinstance(source, Tree):
+        raise UnrecognizedFormatError("a CAF chunk is a file, not a directory", format="caf", actual=source.name)
+    if mode is SalvageMode.RECORDS:
+        raise UnsupportedOperationError("a CAF holds files, not records: salvage it as an archive or as files")
+    recovery = recover(source, limits)
+    report = SalvageReport("caf", str(output), notes=recovery.notes)
+    gaps = list(_gaps(recovery, source.size))
+    if raw or not (recovery.members or recovery.lost):
+        recovery.members += [Member(f"unreferenced/{a}-{b}.bin", a, b, "raw bytes") for a, b in gaps if b > a]
+        if gaps:
+            report.notes.append("bytes that no entry names were kept below unreferenced/")
+    done = _write(source, output, mode, recovery, report, progress)
+    for name, why, code in recovery.lost:
+        report.lose("files")
+        report.notes.append(f"lost {shorten(name)!r}: {why} ({code})")
+    _account(source, recovery, done, report)
+    return report
+
+
+def recover(source: Source, limits: Limits = DEFAULT_LIMITS) -> Recovery:
+    """Finds the index and says what can be read, without writing anything."""
+    found = Recovery()
+    index = _index_by_footer(source, limits, found) or _index_by_text(source, limits, found)
+    if index is None:
+        found.index_found = found.index_whole = False
+        found.notes.append("no index was found: names and boundaries of the files are lost")
+        return found
+    if index.version != "1.0":
+        found.notes.append(f"format_version is {shorten(repr(index.version))}: read as 1.0")
+    index.check_ranges(found.ofs_index, source.size)
+    found.order = "insertion" if index_order(index) == "insertion" else "sorted"
+    found.lost = [
+        (index.names[i], flaw.rule.title, flaw.rule.code) for i, flaw in sorted(index.flaws.items()) if i < len(index)
+    ]
+    ranges = {i: (start, end) for start, end, i in live_ranges(index)}
+    _repair_inclusive(index, found, ranges)
+    _repair_concurrent(index, found, ranges)
+    free = _free_names(index.names)
+    for ordinal in sorted(ranges, key=lambda i: (ranges[i], i)):
+        found.members.append(Member(index.names[ordinal], *ranges[ordinal]))
+    for ordinal in index.shadowed():
+        start, end = index.starts[ordinal], index.ends[ordinal]
+        if ordinal not in index.flaws:
+            name = free(index.names[ordinal])
+            found.members.append(Member(name, start, end, "hidden by a later entry of the same name"))
+            found.notes.append(
+                f"{shorten(index.names[ordinal])!r} was hidden by a later entry: kept as {shorten(name)!r}"
+            )
+    return found
+
+
+# --- finding the index --------------------------------------------------------------------------------------------
+
+
+def _index_by_footer(source: Source, limits: Limits, found: Recovery) -> Index | None:
+    """The index that the last four bytes lead to, when all of it is JSON."""
+    size = source.size
+    if size < FOOTER_SIZE + MIN_INDEX:
+        return None
+    index_size = parse_footer(source.read_at(size - FOOTER_SIZE, FOOTER_SIZE), source.span(size - FOOTER_SIZE, size))
+    if not MIN_INDEX <= index_size <= size - FOOTER_SIZE:
+        return None
+    limits.check("structure_size", index_size)
+    found.ofs_index, found.index_end = size - FOOTER_SIZE - index_size, size - FOOTER_SIZE
+    index = parse_partial(
+        source.read_at(found.ofs_index, index_size), source.span(found.ofs_index, found.index_end), limits
+    )
+    return index if index.broken is None and index.has_files else None
+
+
+def _index_by_text(source: Source, limits: Limits, found: Recovery) -> Index | None:
+    """The last piece of the file that reads as an index, whole or in part."""
+    best: tuple[int, int, Index] | None = None
+    found.ofs_index = found.index_end = source.size
+    for tries, at in enumerate(_starts(source)):
+        if tries >= CANDIDATES:
+            break
+        size = min(source.size - at, limits.structure_size)
+        data = source.read_at(at, size)
+        index = parse_partial(data, source.span(at, at + size), limits)
+        whole = index.end >= 0 and index.has_files
+        span = index.broken.span if index.broken is not None else None
+        if tries == 0 and not whole and not len(index) and span and span.end >= source.origin + source.size:
+            found.ofs_index = at  # the writer died inside its first entry
+        if index.broken is not None and not whole:
+            after = index.keys[-1] + index.key_sizes[-1] if len(index) else 0
+            _collect(index, data, after)  # single entries behind the break
+        if whole or (len(index) and (best is None or len(index) > len(best[2]))):
+            best = at, at + (index.end if whole else _last_end(index, data)), index
+        if whole:
+            break
+    # No entries stand behind an index; where some do, what was found is a member that is a chunk itself.
+    nearer = _entries_by_text(source, limits, found, best[1] if best else 0)
+    if nearer is not None or best is None:
+        return nearer
+    found.ofs_index, found.index_end, index = best
+    found.index_whole = index.end >= 0
+    if not found.index_whole:
+        found.notes.append(f"the index breaks off: {index.broken}")
+    else:
+        found.notes.append(f"the footer does not lead to the index; found it at offset {source.origin + best[0]}")
+    return index
+
+
+def _starts(source: Source) -> Iterator[int]:
+    """Offsets where an index may start, from the end of the file backwards."""
+    end = source.size
+    while end > 0:
+        start = max(0, end - WINDOW)
+        window = source.read_at(start, min(source.size, end + 64) - start)
+        hits = [start + match.start() for match in _START.finditer(window) if start + match.start() < end]
+        yield from reversed(hits)
+        end = start
+
+
+def _collect(index: Index, data: bytes, after: int) -> None:
+    """Adds every entry that stands in the text from `after` on."""
+    names, starts, ends = list(index.names), list(index.starts), list(index.ends)
+    keys, sizes = list(index.keys), list(index.key_sizes)
+    for match in _ENTRY.finditer(data, after):
+        text = match[1].decode("utf-8", "replace")
+        if "\\" in text:
+            text = json.loads(f'"{text}"')
+        names.append(text)
+        starts.append(int(match[2]))
+        ends.append(int(match[3]))
+        keys.append(match.start())
+        sizes.append(match.end(1) + 1 - match.start())
+    index.names, index.starts, index.ends, index.keys, index.key_sizes = names, starts, ends, keys, sizes
+    index.problems = []
+    index.finish()
+
+
+def _last_end(index: Index, data: bytes) -> int:
+    """Where the last entry that was read ends in the text."""
+    if not len(index):
+        return 0
+    close = data.find(b"}", index.keys[-1] + index.key_sizes[-1])
+    return close + 1 if close >= 0 else len(data)
+
+
+def _entries_by_text(source: Source, limits: Limits, found: Recovery, floor: int) -> Index | None:
+    """Entries without the start of the index: the run of them nearest to the end of the file, after `floor`."""
+    end = source.size
+    size = min(end - floor, limits.structure_size, 64 << 20)
+    data = source.read_at(end - size, size)
+    runs: list[list[int]] = []
+    for match in _ENTRY.finditer(data):
+        if runs and match.start() - runs[-1][1] <= APART:
+            runs[-1][1] = match.end()
+        else:
+            runs.append([match.start(), match.end()])
+    if not runs:
+        return None
+    start, stop = runs[-1]
+    index = Index(stop - start, has_files=True, version="1.0")
+    _collect(index, data[start:stop], 0)
+    found.ofs_index, found.index_end, found.index_whole = end - size + start, end - size + stop, False
+    found.notes.append(
+        f"the start of the index is gone; entries from offset {source.origin + found.ofs_index} were read"
+    )
+    return index
+
+
+# --- repairs ------------------------------------------------------------------------------------------------------
+
+
+def _repair_inclusive(index: Index, found: Recovery, ranges: dict[int, tuple[int, int]]) -> None:
+    """Gives every file its last byte back when the writer took ends as inclusive."""
+    ordered = sorted((start, end, i) for i, (start, end) in ranges.items())
+    if ends_are_inclusive(ordered, found.ofs_index):
+        for start, end, ordinal in ordered:
+            ranges[ordinal] = (start, end + 1)
+        found.notes.append("the writer took end_byte as inclusive: every file got its last byte back")
+
+
+def _repair_concurrent(index: Index, found: Recovery, ranges: dict[int, tuple[int, int]]) -> None:
+    """Cuts apart files of one start and growing ends: what concurrent adds of the TypeScript writer leave behind."""
+    groups: dict[int, list[int]] = {}
+    for ordinal, (start, end) in ranges.items():
+        if end > start:
+            groups.setdefault(start, []).append(ordinal)
+    for start, members in groups.items():
+        members.sort(key=lambda i: ranges[i][1])
+        ends = [ranges[i][1] for i in members]
+        if len(members) < 2 or len(set(ends)) != len(ends):
+            continue
+        at = start
+        for ordinal in members:
+            ranges[ordinal] = (at, ranges[ordinal][1])
+            at = ranges[ordinal][1]
+        found.notes.append(
+            f"{len(members)} files start at {start} and end one after the other, as concurrent writing leaves them: "
+            "each was cut at the end of the one before"
+        )
+
+
+def _free_names(names: list[str]) -> Callable[[str], str]:
+    """Makes names for hidden entries that nothing else has."""
+    taken = set(names)
+
+    def free(name: str) -> str:
+        number = 1
+        while True:
+            which = "first occurrence" if number == 1 else f"occurrence {number}"
+            candidate = f"{name} ({which})"
+            number += 1
+            if candidate not in taken:
+                taken.add(candidate)
+                return candidate
+
+    return free
+
+
+# --- writing ------------------------------------------------------------------------------------------------------
+
+
+def _write(
+    source: Source, output: Path, mode: SalvageMode, recovery: Recovery, report: SalvageReport, progress: Progress
+) -> list[Member]:
+    done: list[Member] = []
+    total = sum(member.end - member.start for member in recovery.members)
+    copied = 0
+
+    def attempt(member: Member, put: Callable[[Member], Any]) -> None:
+        try:
+            put(member)
+        except ExhumeError as error:
+            if isinstance(error, SourceError) and not _is_evidence(error, source):
+                raise
+            recovery.lost.append((member.name, error.message, error.code))
+            return
+        done.append(member)
+        report.keep("files")
+
+    if mode is SalvageMode.FILES:
+        with OutputTree(output) as tree:
+            for member in recovery.members:
+                attempt(member, lambda m: tree.copy(m.name, source, m.start, m.end))
+                progress(copied := copied + member.end - member.start, total, "bytes")
+        return done
+    from exhume.formats.caf.writer import create
+
+    order: Any = recovery.order
+    with create(output, order=order, chunk_size=HARD_LIMIT) as writer:
+        for member in recovery.members:
+            attempt(member, lambda m: writer.add_pieces(m.name, source.chunks(m.start, m.end), m.end - m.start))
+            progress(copied := copied + member.end - member.start, total, "bytes")
+    return done
+
+
+def _is_evidence(error: SourceError, source: Source) -> bool:
+    """Whether it was reading the damaged file that failed (a bad sector), not writing the new one."""
+    return error.span is not None and error.span.source == source.name
+
+
+def _gaps(recovery: Recovery, size: int) -> Iterator[tuple[int, int]]:
+    """Ranges before the index that no member covers."""
+    at = 0
+    for member in sorted(recovery.members, key=lambda m: m.start):
+        if member.start > at:
+            yield at, member.start
+        at = max(at, member.end)
+    end = min(recovery.ofs_index, size)
+    if at < end:
+        yield at, end
+
+
+def _account(source: Source, recovery: Recovery, done: list[Member], report: SalvageReport) -> None:
+    """Tells the fate of every byte, in file order."""
+    written = {id(member) for member in done}
+    at = 0
+
+    def until(end: int, fate: Fate, what: str, why: str = "") -> None:
+        nonlocal at
+        if end > at:
+            report.account(source.span(at, end), fate, what, why)
+            at = end
+
+    for member in sorted(recovery.members, key=lambda m: (m.start, m.end)):
+        until(member.start, Fate.IGNORED, "bytes that no entry names")
+        if id(member) in written:
+            until(member.end, Fate.RECOVERED, f"file {shorten(member.name)}")
+        else:
+            until(member.end, Fate.LOST, f"file {shorten(member.name)}", "could not be read or written")
+    if not recovery.index_found:
+        until(recovery.ofs_index, Fate.IGNORED, "bytes that no entry names")
+        until(source.size, Fate.LOST, "the start of an index", "it breaks off before its first entry is complete")
+        report.lose("indexes")
+        return
+    until(recovery.ofs_index, Fate.IGNORED, "bytes that no entry names")
+    until(recovery.index_end, Fate.REBUILT, "index")
+    if recovery.index_whole:
+        until(source.size, Fate.REBUILT, "footer and what is around it")
+    else:
+        report.lose("indexes")
+        until(source.size, Fate.LOST, "the rest of the index", "damaged")

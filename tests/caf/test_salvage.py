@@ -1,0 +1,213 @@
+"""Salvage: whatever happened to index and footer, what can be known comes back, and every byte is accounted for."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from exhume.engines.carve import carve
+from exhume.engines.salvage import salvage
+from exhume.errors import UnsupportedOperationError
+from exhume.formats.caf.build import build_index
+from exhume.formats.caf.locate import locate
+from exhume.formats.caf.salvage import recover
+from exhume.recovery import Carved, Fate, SalvageMode, SalvageReport, Verdict
+from exhume.source import BytesSource
+from exhume.testing.corrupt import every_truncation
+from exhume.testing.sources import LyingSource
+
+from .conftest import Corpus
+from .make_samples import BROKEN, DATA, TREE, WHOLE, chunk, index_of
+
+
+def run(data: bytes, tmp_path: Path, **options: Any) -> tuple[dict[str, bytes], SalvageReport]:
+    target = tmp_path / "out.caf"
+    target.unlink(missing_ok=True)
+    report = salvage(data, target, format="caf", **options)
+    assert report.verified, report.findings
+    assert sum(fate.span.size for fate in report.spans) == len(data)
+    with exhume.open(target) as archive:
+        return {name: archive.read_member(name) for name in archive.names()}, report  # type: ignore[attr-defined]
+
+
+@pytest.mark.conformance
+def test_crafted_chunks_come_back(malformed_corpus: Corpus, tmp_path: Path) -> None:
+    for name, expected in malformed_corpus.expected.items():
+        found, report = run(malformed_corpus.read(name), tmp_path)
+        hashes = {member: hashlib.sha256(data).hexdigest() for member, data in found.items()}
+        wanted = expected.get("salvage_files", {}) | expected.get("files", {})
+        for member, entry in wanted.items():
+            assert hashes[member] == entry["sha256"], (name, member)
+        assert report.lost["files"] == len(expected.get("bad_entries", ())), name
+        extra = set(hashes) - set(wanted)
+        assert all(member.startswith("unreferenced/") for member in extra), name
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [
+        b"",
+        b"\0\0\0\0",
+        b"\xff\xff\xff\xff",
+        (len(WHOLE) + 3).to_bytes(4, "little"),
+        (len(WHOLE) - 3).to_bytes(4, "little"),
+        len(WHOLE).to_bytes(4, "little")[:3],
+        len(WHOLE).to_bytes(4, "little") + b"\r\n",
+        len(WHOLE).to_bytes(4, "little") + b"x" * 500,
+    ],
+)
+def test_any_footer(tail: bytes, tmp_path: Path) -> None:
+    found, report = run(DATA + WHOLE + tail, tmp_path)
+    assert found == {"a.txt": DATA[:20], "dir/b.txt": DATA[20:]}
+    assert report.complete
+
+
+def test_every_cut_keeps_the_complete_entries(tmp_path: Path) -> None:
+    data = chunk(WHOLE)
+    for length, cut in every_truncation(data):
+        recovery = recover(BytesSource(cut))
+        names = [member.name for member in recovery.members]
+        first, second = len(DATA) + WHOLE.index(b"},") + 1, len(DATA) + WHOLE.index(b"}}") + 1
+        assert names == ["a.txt", "dir/b.txt"][: (length >= first) + (length >= second)], length
+
+
+def test_every_flip_in_the_index_loses_at_most_what_it_hits() -> None:
+    names = [f"file-{i}.bin" for i in range(12)]
+    files = {name: (i * 5, i * 5 + 5) for i, name in enumerate(names)}
+    data = bytes(range(60))
+    index = build_index(files)
+    whole = chunk(index, data)
+    for offset in range(len(data), len(whole)):
+        damaged = bytearray(whole)
+        damaged[offset] ^= 0x80
+        recovery = recover(BytesSource(bytes(damaged)))
+        right = {m.name: (m.start, m.end) for m in recovery.members}
+        lost = [name for name in names if right.get(name) != files[name]]
+        assert len(lost) <= 1, (offset, lost)
+
+
+def test_a_member_that_is_a_chunk_does_not_mislead(tmp_path: Path) -> None:
+    inner = chunk(index_of(("inner", 0, 64)))
+    files = {"nested.caf": (0, len(inner)), "after": (len(inner), len(inner) + 10)}
+    index = build_index(files)
+    data = inner + b"0123456789"
+    beheaded = data + b"#" * 40 + index[40:] + len(index).to_bytes(4, "little")
+    found, report = run(beheaded, tmp_path)
+    assert found == {"nested.caf": inner}
+    assert report.lost["indexes"] == 1
+    footless = data + index
+    found, _ = run(footless, tmp_path)
+    assert found == {"nested.caf": inner, "after": b"0123456789"}
+
+
+def test_concurrent_adds_are_cut_apart(tmp_path: Path) -> None:
+    data = b"firstsecnd" + b"third!" + b"alone"
+    broken = chunk(index_of(("c", 0, 16), ("a", 0, 5), ("b", 0, 10), ("d", 16, 21)), data)
+    found, report = run(broken, tmp_path)
+    assert found == {"a": b"first", "b": b"secnd", "c": b"third!", "d": b"alone"}
+    assert any("concurrent" in note for note in report.notes)
+
+
+def test_inclusive_ends_get_their_byte_back(tmp_path: Path) -> None:
+    found, report = run(BROKEN["inclusive-ends"][1], tmp_path)
+    assert found == {"a": DATA[:20], "b": DATA[20:40], "c": DATA[40:]}
+    assert report.complete
+
+
+def test_raw_bytes_on_request(tmp_path: Path) -> None:
+    data = BROKEN["gap"][1]
+    found, _ = run(data, tmp_path)
+    assert set(found) == {"a.txt", "b"}
+    found, report = run(data, tmp_path, raw=True)
+    assert found["unreferenced/20-30.bin"] == DATA[20:30]
+    assert not [fate for fate in report.spans if fate.fate is Fate.IGNORED]
+
+
+def test_order_of_the_index_is_kept(samples: Path, tmp_path: Path) -> None:
+    for name in ("sorted", "insertion"):
+        path = samples / "caf" / f"{name}.caf"
+        salvage(path, tmp_path / name)
+        assert (tmp_path / name).read_bytes() == path.read_bytes()
+
+
+def test_bad_sectors_lose_only_their_member(tmp_path: Path) -> None:
+    def lie(offset: int, size: int, data: bytes) -> bytes:
+        if offset <= 30 < offset + size and size < 60:
+            return data[: 30 - offset]
+        return data
+
+    source = LyingSource(BytesSource(chunk(index_of(("a", 0, 20), ("b", 20, 40), ("c", 40, 64)))), lie)
+    target = tmp_path / "out.caf"
+    report = salvage(source, target, format="caf")
+    assert report.recovered["files"] == 2
+    assert report.lost["files"] == 1
+    assert [fate.span.start for fate in report.spans if fate.fate is Fate.LOST] == [20]
+
+
+def test_as_files_refuses_unsafe_names(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+    source = tmp_path / "bad.caf"
+    source.write_bytes(BROKEN["unsafe-name"][1] + b"\n")
+    ran = exhume_cli("salvage", source, "-o", tmp_path / "out", "--as-files", "--json")
+    assert ran.code == 3
+    assert [p.name for p in (tmp_path / "out").rglob("*")] == ["ok"]
+    assert not (tmp_path / "a.txt").exists()
+    with pytest.raises(UnsupportedOperationError):
+        salvage(source, tmp_path / "x", mode=SalvageMode.RECORDS)
+
+
+# --- carving ------------------------------------------------------------------------------------------------------
+
+
+def carved(image: bytes) -> list[Carved]:
+    return list(carve(image, only=["caf"]))
+
+
+def test_chunks_are_found_in_an_image(samples: Path) -> None:
+    chunks = [(samples / "caf" / f"{name}.caf").read_bytes() for name in ("sorted", "empty", "insertion")]
+    noise = random.Random(5).randbytes(3000)
+    image, places = noise, []
+    for one in chunks:
+        places.append((len(image), len(one)))
+        image += one + noise[:777]
+    found = carved(image)
+    assert [(c.offset, c.length, c.verdict) for c in found] == [(a, n, Verdict.WHOLE) for a, n in places]
+    for (offset, length), one in zip(places, chunks, strict=True):
+        assert image[offset : offset + length] == one
+
+
+def test_pieces_of_chunks_are_partial() -> None:
+    whole = chunk(WHOLE)
+    [cut] = carved(b"\0" * 99 + whole[:-4])
+    assert (cut.offset, cut.length, cut.verdict) == (99, len(whole) - 4, Verdict.PARTIAL)
+    [headless] = carved(whole[30:])
+    assert (headless.offset, headless.length, headless.verdict) == (0, len(whole) - 30, Verdict.PARTIAL)
+    [torn] = carved(b"\0" * 99 + whole[:145])
+    assert torn.verdict is Verdict.PARTIAL
+    assert torn.findings
+    [damaged] = carved(BROKEN["overlap"][1])
+    assert damaged.verdict is Verdict.DAMAGED
+
+
+def test_nested_chunks_are_marked() -> None:
+    inner = chunk(WHOLE)
+    outer = chunk(build_index({"in.caf": (0, len(inner))}), inner)
+    found = carved(b"xx" + outer)
+    assert [(c.offset, c.length, c.nested_in) for c in found] == [(2, len(outer), None), (2, len(inner), 0)]
+
+
+def test_the_key_alone_is_no_chunk() -> None:
+    for text in (b'say "format_version": 3', b'{"format_version":"1.0"}', b'{"format_version":', b'"format_version"'):
+        image = b"." * 50 + text + b"." * 50
+        assert carved(image) == []
+        assert locate(BytesSource(image), image.index(b'"format_version"')) is None
+
+
+def test_all_members_of_the_sample_survive(samples: Path, tmp_path: Path) -> None:
+    found, _ = run((samples / "caf" / "sorted.caf").read_bytes()[:-5], tmp_path)
+    assert found == TREE
