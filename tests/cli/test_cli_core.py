@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from exhume.cli.jsonout import dumps
 from exhume.cli.params import BYTES
 from exhume.cli.render import human_size, key_values, printable, table
+from exhume.jsonout import dumps
 
 Cli = Callable[..., Any]
 

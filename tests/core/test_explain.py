@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import exhume
-from exhume.cli.jsonout import dumps
 from exhume.engines.explain import Selection, coverage, explain_archive, innermost
 from exhume.errors import ExhumeError
+from exhume.jsonout import dumps
 from exhume.source import Source
 from tests.archives import label, own_archives, real_archives
 

@@ -24,6 +24,8 @@ from exhume.errors import shorten
 @click.option("--depth", type=click.IntRange(0), help="Levels of fields to show.")
 @click.option("--all", "whole", is_flag=True, help="Every element and section, however many.")
 @click.option("--coverage", "coverage_", is_flag=True, help="Only totals: claimed, padding, gap, overlap, unexplained.")
+@click.option("--html", "html", metavar="FILE", help="Write one self-contained page: hex, fields, verdicts, map.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing page.")
 @click.option("--no-verify", is_flag=True, help="Leave out checksum verdicts and findings.")
 @common_options
 def command(
@@ -36,6 +38,8 @@ def command(
     depth: int | None,
     whole: bool,
     coverage_: bool,
+    html: str | None,
+    overwrite: bool,
     no_verify: bool,
 ) -> Outcome | None:
     """Explain every byte of the archive TARGET: offset, size, field, type, value, meaning, checksum verdict.
@@ -53,6 +57,9 @@ def command(
         if coverage_:
             return _coverage(run, target, coverage(archive))
         findings = [] if no_verify else list(archive.verify())
+        if html is not None:
+            _page(run, archive, findings, html, overwrite)
+            return None
         explained = explain_archive(archive, selection, findings)
         if at is not None:
             return _at(run, target, list(explained), at)
@@ -63,6 +70,20 @@ def command(
         for item in explained:
             _section(run, item, depth, selection)
     return None
+
+
+def _page(run: Run, archive: Any, findings: list[Any], path: str, overwrite: bool) -> None:
+    import io
+
+    from exhume.output import AtomicFile
+    from exhume.view.page import write_page
+
+    with AtomicFile(path, overwrite=overwrite) as file:
+        text = io.TextIOWrapper(file.file, encoding="utf-8", newline="\n")
+        write_page(archive, findings, text)
+        text.flush()
+        text.detach()
+    run.note(f"written to {path}")
 
 
 def _range(text: str) -> tuple[int, int]:

@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from exhume.cli.formatcli import FormatCommand, split_options
-from exhume.cli.jsonout import dumps
 from exhume.cli.outcome import Outcome
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
+from exhume.jsonout import dumps
 from exhume.recovery import SalvageReport
 
 

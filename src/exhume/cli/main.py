@@ -114,7 +114,7 @@ def _reader_left() -> Outcome:
 
 def _say_error(error: ExhumeError, argv: list[str]) -> None:
     if "--json" in argv or "--ndjson" in argv:
-        from exhume.cli.jsonout import dumps
+        from exhume.jsonout import dumps
 
         body = {
             "schema": "exhume.error/1",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from exhume.cli.jsonout import jsonable
+from exhume.jsonout import jsonable
 
 
 def printable(text: str) -> str:

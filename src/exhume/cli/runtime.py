@@ -12,8 +12,8 @@ from typing import Any, BinaryIO, TypeVar
 import click
 
 from exhume.archive import Archive, Progress, no_progress
-from exhume.cli.jsonout import dumps
 from exhume.cli.params import SIZE
+from exhume.jsonout import dumps
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -56,7 +56,7 @@ class ArchiveContract:
         assert list(exhume.verify(sample, jobs=2)) == list(exhume.verify(sample))
 
     def test_info_is_json(self, archive: Archive) -> None:
-        from exhume.cli.jsonout import dumps
+        from exhume.jsonout import dumps
 
         assert json.loads(dumps(archive.info()))
 

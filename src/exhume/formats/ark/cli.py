@@ -53,8 +53,8 @@ def message_query(names: tuple[str, ...], options: dict[str, Any]) -> dict[str, 
 
 def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:
     """Messages as JSON lines (`time_ns`, `channel`, `value`), or their bytes with `--raw`."""
-    from exhume.cli.jsonout import dumps
     from exhume.findings import Finding
+    from exhume.jsonout import dumps
 
     say_findings(run, archive)
     raw = bool(options.get("raw"))

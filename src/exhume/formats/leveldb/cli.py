@@ -63,8 +63,8 @@ def _tell(run: Run) -> Any:
 
 def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:
     """`exhume cat`: the raw values of keys, or every row as a JSON line."""
-    from exhume.cli.jsonout import dumps
     from exhume.errors import EntryNotFoundError, Span
+    from exhume.jsonout import dumps
 
     sequence = options.get("sequence")
     database = archive.database

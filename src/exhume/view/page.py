@@ -1,0 +1,168 @@
+"""The explain page: one self-contained HTML file with hex, fields, verdicts and a map of the whole archive.
+
+Bytes and field trees are embedded as small deflate chunks that the page inflates when they are looked at, so that it
+opens at once however large the archive is.  Nothing is loaded from anywhere else.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import importlib.resources
+import json
+import zlib
+from collections.abc import Iterable
+from typing import IO, Any
+
+from exhume import __version__
+from exhume.archive import Archive
+from exhume.engines.explain import Explained, Selection, explain_archive
+from exhume.errors import Span, shorten
+from exhume.findings import Finding, Severity
+from exhume.jsonout import jsonable
+from exhume.schema import Field
+
+CHUNK = 64 << 10
+"""Bytes of a file or payload per embedded chunk: one is inflated when it scrolls into view."""
+
+
+class PageWriter:
+    """Writes the page piece by piece: chunks first, the small table of contents last."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+        self._chunks = 0
+        self._spaces: list[dict[str, Any]] = []
+        self._by_name: dict[str, int] = {}
+
+    def write(self, archive: Archive, findings: list[Finding]) -> None:
+        """Writes the whole page for an archive."""
+        title = html.escape(shorten(archive.name, 200))
+        self._file.write(_PAGE_HEAD.format(title=title, css=_asset("page.css")))
+        found = archive.sections()
+        for name, source in found.sources.items():
+            self._space(name, "file", source.origin, source.size, source.chunks(size=CHUNK))
+        sections = [self._section(item) for item in explain_archive(archive, Selection(), findings)]
+        contents = {
+            "version": __version__,
+            "target": archive.name,
+            "format": archive.format,
+            "spaces": self._spaces,
+            "sections": sections,
+            "findings": [self._finding(finding) for finding in findings],
+        }
+        text = _script_safe(json.dumps(jsonable(contents), ensure_ascii=True, separators=(",", ":")))
+        self._file.write(f'<script type="application/json" id="contents">{text}</script>\n')
+        self._file.write(f"<script>\n{_asset('page.js')}</script>\n</body>\n</html>\n")
+
+    def _space(self, name: str, kind: str, base: int, size: int, pieces: Iterable[bytes]) -> int:
+        """Embeds an address space; offsets in it count from `base`."""
+        first = self._chunks
+        for piece in pieces:
+            self._chunk(piece)
+        self._by_name[name] = len(self._spaces)
+        self._spaces.append({"name": name, "kind": kind, "base": base, "size": size, "first": first})
+        return len(self._spaces) - 1
+
+    def _chunk(self, data: bytes) -> int:
+        text = base64.b64encode(zlib.compress(data, 6)).decode("ascii")
+        self._file.write(f'<script type="text/plain" id="c{self._chunks}">{text}</script>\n')
+        self._chunks += 1
+        return self._chunks - 1
+
+    def _section(self, item: Explained) -> dict[str, Any]:
+        section = item.section
+        out: dict[str, Any] = {
+            "name": section.name,
+            "kind": str(section.kind),
+            "space": self._by_name[section.span.source],
+            "start": section.span.start,
+            "end": section.span.end,
+            "codec": section.codec or "",
+            "note": item.note,
+            "skipped": item.skipped,
+            "nested": section.parent is not None,
+        }
+        if item.stored is not None:
+            out["tree"] = self._tree(item.stored, out["space"])
+            out["bad"] = _has_mismatch(item.stored)
+        if item.payload is not None and section.load is not None:
+            payload = section.load()
+            pieces = (payload[at : at + CHUNK] for at in range(0, len(payload), CHUNK))
+            space = self._space(f"payload of {section.name}", "payload", 0, len(payload), pieces)
+            out["payload"] = self._tree(item.payload, space)
+            out["payload_space"] = space
+            out["bad"] = out.get("bad", False) or _has_mismatch(item.payload)
+        return out
+
+    def _tree(self, tree: Field, space: int) -> int:
+        """Embeds a field tree; returns its chunk."""
+        text = json.dumps(jsonable(_node(tree, space)), ensure_ascii=True, separators=(",", ":"))
+        return self._chunk(text.encode("ascii"))
+
+    def _finding(self, finding: Finding) -> dict[str, Any]:
+        span = finding.span
+        return {
+            "code": finding.code,
+            "severity": str(finding.severity),
+            "text": str(finding),
+            "space": self._by_name.get(span.source) if span else None,
+            "start": span.start if span else None,
+            "end": span.end if span else None,
+        }
+
+
+def _node(node: Field, space: int) -> dict[str, Any]:
+    out: dict[str, Any] = {"n": node.name, "t": node.type}
+    if node.span is not None:
+        out["s"], out["e"] = _range(node.span)
+        out["p"] = space
+    if node.value is not None:
+        out["v"] = shorten(node.value, 160) if not isinstance(node.value, (bool, int, float)) else node.value
+    texts = {"d": node.meaning or node.doc, "r": node.doc_ref, "c": node.checksum, "o": node.note}
+    out |= {key: text for key, text in texts.items() if text}
+    children = [_node(child, space) for child in node.children]
+    if node.omitted:
+        children.append({"n": f"… {node.omitted} more", "t": ""})
+    if children:
+        out["k"] = children
+    return out
+
+
+def _range(span: Span) -> tuple[int, int]:
+    return span.payload if span.payload is not None else (span.start, span.end)
+
+
+def _has_mismatch(tree: Field) -> bool:
+    return any("MISMATCH" in node.checksum for _, node in tree.walk())
+
+
+def _script_safe(text: str) -> str:
+    """JSON that cannot end the script element it stands in, whatever names an archive holds."""
+    return text.replace("<", "\\u003c")
+
+
+def _asset(name: str) -> str:
+    return (importlib.resources.files("exhume.view") / name).read_text(encoding="utf-8")
+
+
+_PAGE_HEAD = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title} – exhume explain</title>
+<style>
+{css}</style>
+</head>
+<body>
+"""
+
+
+def write_page(archive: Archive, findings: Iterable[Finding], file: IO[str]) -> dict[str, int]:
+    """Writes the explain page of an archive to a text file; returns counts of findings by severity."""
+    kept = list(findings)
+    PageWriter(file).write(archive, kept)
+    return {str(severity): sum(f.severity is severity for f in kept) for severity in Severity}
