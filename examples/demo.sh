@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Shows what exhume does: runs examples/demo/<format>.sh for every format, printing each command above its output.
-# `make demo` runs it with the project's own `exhume` first on PATH.  Everything is written below build/demo/.
+# `make demo` runs it with the project's own `exhume` first on PATH.  Everything is written below build/demo/ (or DEMO_DIR).
 set -euo pipefail
 cd "$(dirname "$0")/.."
-demo=build/demo
+demo=${DEMO_DIR:-build/demo}
 rm -rf "$demo"
 mkdir -p "$demo"
 
@@ -37,4 +37,4 @@ for part in examples/demo/*.sh; do
   count=$((count + 1))
 done
 [ "$count" -gt 0 ] || { echo "demo: no formats in examples/demo/" >&2; exit 1; }
-printf '\n%sThat was the demo: %s formats; the archives are in %s/.%s\n' "$bold" "$count" "$demo" "$plain"
+printf '\n%sThat was the demo (formats: %s); the archives are in %s/.%s\n' "$bold" "$count" "$demo" "$plain"
