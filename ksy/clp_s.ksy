@@ -54,7 +54,10 @@ instances:
     pos: ofs_files
     type: file_section(_index)
     repeat: expr
-    repeat-expr: file_entries.size
+    repeat-expr: num_file_sections
+    if: metadata.is_stored
+  num_file_sections:
+    value: file_entries.size
     if: metadata.is_stored
   file_entries:
     value: metadata_payload.packets[1].body.content.as<clp_s_msgpack>.map_items[0].value.array_items
@@ -142,6 +145,7 @@ types:
             '"/array.dict"': clp_s_dictionary
             '"/0"': zstd_frame
             '"/tables"': zstd_frame
+        doc: Raw bytes when the section has a name that no version writes.
   schema_tree_section:
     doc: The schema tree; its content too when it is stored uncompressed.
     seq:

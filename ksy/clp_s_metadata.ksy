@@ -56,6 +56,7 @@ types:
             'packet_type::archive_file_info': clp_s_msgpack
             'packet_type::timestamp_dictionary': timestamp_dictionary
             'packet_type::range_index': clp_s_msgpack
+        doc: Raw bytes when the kind is unknown.
   timestamp_dictionary:
     doc: |
       Ranges of the timestamp columns, and the patterns that turn stored

@@ -107,7 +107,7 @@ instances:
     value: >-
       (tag == 0xd9 or tag == 0xc4 or tag == 0xc7) ? len_payload1 :
       (tag == 0xda or tag == 0xc5 or tag == 0xc8 or tag == 0xdc or tag == 0xde) ? len_payload2 : len_payload4
-    if: not (is_positive_fixint or is_negative_fixint)
+    if: (tag >= 0xc4 and tag <= 0xc9) or (tag >= 0xd9 and tag <= 0xdf)
     doc: Length or count that stands after the tag.
   len_text:
     value: 'tag < 0xc0 ? tag & 0x1f : len_any'

@@ -39,8 +39,8 @@ types:
           How many of the entries are plain leaves; the others describe
           structured arrays.
       - id: entries
-        type: entry
         size: 4
+        type: entry
         repeat: expr
         repeat-expr: num_entries
   entry:

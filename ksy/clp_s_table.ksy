@@ -39,7 +39,10 @@ seq:
         14: timestamp_column
         _: unknown_column
     repeat: expr
-    repeat-expr: node_types.size
+    repeat-expr: num_columns
+instances:
+  num_columns:
+    value: node_types.size
 types:
   integer_column:
     doc: |

@@ -102,9 +102,9 @@ types:
         value: 'blocks.size == 1 and blocks[0].kind == block_kind::raw'
         doc: The payload of this frame is exactly one raw block.
   frame_descriptor:
-    doc: Which header fields follow.
     meta:
       bit-endian: be
+    doc: Which header fields follow.
     seq:
       - id: content_size_flag
         type: b2
@@ -122,9 +122,9 @@ types:
         type: b2
         doc: Size of the dictionary id, 0, 1, 2 or 4 bytes.
   window_descriptor:
-    doc: Size of the window, that is of the memory a decoder needs.
     meta:
       bit-endian: be
+    doc: Size of the window, that is of the memory a decoder needs.
     seq:
       - id: exponent
         type: b5
@@ -160,10 +160,10 @@ types:
       kind:
         value: header.kind
   block_header:
-    doc: |
-      Little-endian 24 bits: last flag, two bits of type, 21 bits of size.
     meta:
       bit-endian: le
+    doc: |
+      Little-endian 24 bits: last flag, two bits of type, 21 bits of size.
     seq:
       - id: is_last
         type: b1

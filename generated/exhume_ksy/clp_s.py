@@ -115,6 +115,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def body(self):
+            """Raw bytes when the section has a name that no version writes."""
             if hasattr(self, '_m_body'):
                 return self._m_body
 
@@ -409,7 +410,7 @@ class ClpS(KaitaiStruct):
             _pos = self._io.pos()
             self._io.seek(self.ofs_files)
             self._m_file_sections = []
-            for i in range(len(self.file_entries)):
+            for i in range(self.num_file_sections):
                 self._m_file_sections.append(ClpS.FileSection(i, self._io, self, self._root))
 
             self._io.seek(_pos)
@@ -461,6 +462,17 @@ class ClpS(KaitaiStruct):
             io.seek(_pos)
 
         return getattr(self, '_m_metadata_payload', None)
+
+    @property
+    def num_file_sections(self):
+        if hasattr(self, '_m_num_file_sections'):
+            return self._m_num_file_sections
+
+        if self.metadata.is_stored:
+            pass
+            self._m_num_file_sections = len(self.file_entries)
+
+        return getattr(self, '_m_num_file_sections', None)
 
     @property
     def ofs_files(self):

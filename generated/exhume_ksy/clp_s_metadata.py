@@ -112,6 +112,7 @@ class ClpSMetadata(KaitaiStruct):
 
         @property
         def content(self):
+            """Raw bytes when the kind is unknown."""
             if hasattr(self, '_m_content'):
                 return self._m_content
 

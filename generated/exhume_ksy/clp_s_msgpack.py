@@ -283,7 +283,7 @@ class ClpSMsgpack(KaitaiStruct):
         if hasattr(self, '_m_len_any'):
             return self._m_len_any
 
-        if (not ( ((self.is_positive_fixint) or (self.is_negative_fixint)) )):
+        if  (( ((self.tag >= 196) and (self.tag <= 201)) ) or ( ((self.tag >= 217) and (self.tag <= 223)) )) :
             pass
             self._m_len_any = (self.len_payload1 if  ((self.tag == 217) or (self.tag == 196) or (self.tag == 199))  else (self.len_payload2 if  ((self.tag == 218) or (self.tag == 197) or (self.tag == 200) or (self.tag == 220) or (self.tag == 222))  else self.len_payload4))
 

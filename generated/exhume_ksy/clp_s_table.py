@@ -36,7 +36,7 @@ class ClpSTable(KaitaiStruct):
 
     def _read(self):
         self.columns = []
-        for i in range(len(self.node_types)):
+        for i in range(self.num_columns):
             _on = self.node_types[i]
             if _on == 0:
                 pass
@@ -451,5 +451,13 @@ class ClpSTable(KaitaiStruct):
         def _fetch_instances(self):
             pass
 
+
+    @property
+    def num_columns(self):
+        if hasattr(self, '_m_num_columns'):
+            return self._m_num_columns
+
+        self._m_num_columns = len(self.node_types)
+        return getattr(self, '_m_num_columns', None)
 
 

@@ -210,7 +210,7 @@ DEMO_TEXT = (
     b'"x":2.50,"big":1.2345678901234567890123,"raw":0.500000,"arr":[1, "b2"],"o":{"e":null},'
     b'"list":[7,{"k":"a1"},{},[true],[]]}\n'
     b'{"ts":1700000001,"msg":"no variables","name":"q\\"uote\\\\","n":6,"ok":false,"x":1e-07,"big":12e3,'
-    b'"raw":-1.000000,"arr":[],"o":{"e":null},"list":[8,{"k":"plain"},{},[false],[]]}\n'
+    b'"raw":-1.250000,"arr":[],"o":{"e":null},"list":[8,{"k":"plain"},{},[false],[]]}\n'
     b'{"name":"plain","o":{}}\n'
 )
 """What `clp-s x` prints for `demo()`: the first two records of one schema, then one of another."""
@@ -230,7 +230,7 @@ def demo(**changes: Any) -> Built:
             b"\1\0",
             f64(2.5, 1e-7) + u16(0x0040, 0x4000 | 2 << 12 | 1 << 10),
             u64(3, 4),
-            f64(0.5, -1.0),
+            f64(0.5, -1.25),
             clp([(0, 0), (1, 2)], [1, 5]),
             i64(7, 8),
             u64(0, 1),

@@ -121,6 +121,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def body(self):
+            """Raw bytes when the section has a name that no version writes."""
             if hasattr(self, '_m_body'):
                 return self._m_body
 
@@ -473,7 +474,7 @@ class ClpS(KaitaiStruct):
             self._debug['_m_file_sections']['start'] = self._io.pos()
             self._debug['_m_file_sections']['arr'] = []
             self._m_file_sections = []
-            for i in range(len(self.file_entries)):
+            for i in range(self.num_file_sections):
                 self._debug['_m_file_sections']['arr'].append({'start': self._io.pos()})
                 _t__m_file_sections = ClpS.FileSection(i, self._io, self, self._root)
                 try:
@@ -540,6 +541,17 @@ class ClpS(KaitaiStruct):
             io.seek(_pos)
 
         return getattr(self, '_m_metadata_payload', None)
+
+    @property
+    def num_file_sections(self):
+        if hasattr(self, '_m_num_file_sections'):
+            return self._m_num_file_sections
+
+        if self.metadata.is_stored:
+            pass
+            self._m_num_file_sections = len(self.file_entries)
+
+        return getattr(self, '_m_num_file_sections', None)
 
     @property
     def ofs_files(self):

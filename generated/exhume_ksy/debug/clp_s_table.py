@@ -40,7 +40,7 @@ class ClpSTable(KaitaiStruct):
         self._debug['columns']['start'] = self._io.pos()
         self._debug['columns']['arr'] = []
         self.columns = []
-        for i in range(len(self.node_types)):
+        for i in range(self.num_columns):
             self._debug['columns']['arr'].append({'start': self._io.pos()})
             _on = self.node_types[i]
             if _on == 0:
@@ -602,5 +602,13 @@ class ClpSTable(KaitaiStruct):
         def _fetch_instances(self):
             pass
 
+
+    @property
+    def num_columns(self):
+        if hasattr(self, '_m_num_columns'):
+            return self._m_num_columns
+
+        self._m_num_columns = len(self.node_types)
+        return getattr(self, '_m_num_columns', None)
 
 
