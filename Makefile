@@ -46,7 +46,7 @@ kernel: $(STAMP)  ## rebuild the optional compiled module in place
 	@$(MAKE) --no-print-directory $(KSTAMP)
 
 node: $(STAMP)  # Node.js (from PATH, else from PyPI) with the pinned npm packages
-	@$(BIN)/python -m tools.nodejs $(if $(WEBIDE_SITE),browser)
+	@$(BIN)/python -m tools.nodejs $(if $(or $(WEBIDE_SITE),$(CHROMIUM),$(shell command -v chromium google-chrome)),browser)
 
 generated:  ## compile ksy/ into generated/exhume_ksy/ if it changed (KSC=... names another compiler)
 	@$(ANYPY) tools/generate.py

@@ -95,6 +95,7 @@ class Selection:
     end: int | None = None
     source: str | None = None
     whole: bool = False
+    bulk: int = BULK_SECTIONS
 
     def wants(self, section: Section) -> bool:
         """Whether a section is to be explained."""
@@ -135,7 +136,7 @@ def explain_archive(archive: Archive, selection: Selection, findings: Iterable[F
             continue
         sort = re.sub(r"\d+", "#", section.name)
         shown[sort] += 1
-        if shown[sort] > BULK_SECTIONS and not selection.narrow:
+        if shown[sort] > selection.bulk and not selection.narrow:
             summed = left_out.setdefault(sort, Explained(section, note="and more sections of this sort"))
             summed.skipped += 1
             continue

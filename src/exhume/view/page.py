@@ -26,6 +26,10 @@ CHUNK = 64 << 10
 """Bytes of a file or payload per embedded chunk: one is inflated when it scrolls into view."""
 
 
+BULK = 1000
+"""Sections of one sort that the page lists before it sums up the rest."""
+
+
 class PageWriter:
     """Writes the page piece by piece: chunks first, the small table of contents last."""
 
@@ -42,7 +46,7 @@ class PageWriter:
         found = archive.sections()
         for name, source in found.sources.items():
             self._space(name, "file", source.origin, source.size, source.chunks(size=CHUNK))
-        sections = [self._section(item) for item in explain_archive(archive, Selection(), findings)]
+        sections = [self._section(item) for item in explain_archive(archive, Selection(bulk=BULK), findings)]
         contents = {
             "version": __version__,
             "target": archive.name,
