@@ -1,0 +1,252 @@
+"""Queries as trees: the nodes, and the literals and column paths they are made of."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Final
+
+EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL = ":", "<", "<=", ">", ">="
+
+NAMESPACES: Final = "@$!#"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One step of a column path: a key name (raw bytes as stored), or any number of levels."""
+
+    name: bytes
+    any: bool = False
+
+    def __str__(self) -> str:
+        if self.any:
+            return "*"
+        return re.sub(r'([\\.*():<>"{}@$!# ])', r"\\\1", self.name.decode("utf-8", "backslashreplace"))
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A path of keys in a namespace (`""` for the records themselves); `position` is its column in the query text."""
+
+    keys: tuple[Key, ...]
+    namespace: str = ""
+    position: int = field(default=0, compare=False)
+
+    @property
+    def everything(self) -> bool:
+        """Whether it is the single wildcard: any column of the record."""
+        return len(self.keys) == 1 and self.keys[0].any
+
+    @property
+    def open(self) -> bool:
+        """Whether any step is a wildcard."""
+        return any(key.any for key in self.keys)
+
+    def below(self, prefix: Column) -> Column:
+        """The same path inside `prefix`."""
+        return Column(_collapse(prefix.keys + self.keys), prefix.namespace, self.position)
+
+    def __str__(self) -> str:
+        return self.namespace + ".".join(map(str, self.keys))
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A literal that reads as a number; `text` is what string columns are compared with."""
+
+    text: bytes
+    value: int | float
+
+
+@dataclass(frozen=True, slots=True)
+class Boolean:
+    """`true` or `false`."""
+
+    value: bool
+
+    @property
+    def text(self) -> bytes:
+        return b"true" if self.value else b"false"
+
+
+@dataclass(frozen=True, slots=True)
+class Null:
+    """`null`."""
+
+    text: bytes = b"null"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """Any other literal: a pattern of bytes, `*` and `?`, with backslash before each literal `*`, `?` and backslash."""
+
+    text: bytes
+
+    @property
+    def anything(self) -> bool:
+        """Whether it is the lone `*`."""
+        return self.text == b"*"
+
+    @property
+    def wild(self) -> bool:
+        """Whether a wildcard is left in it."""
+        return has_wildcard(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """`timestamp("…"[, "pattern"])` or `date("…")`, not yet interpreted: the archive's version decides how."""
+
+    text: str
+    pattern: str | None = None
+    position: int = field(default=0, compare=False)
+
+
+Literal = Number | Boolean | Null | Text | Instant
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """`column op literal`."""
+
+    column: Column
+    op: str
+    literal: Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    child: Expression
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    children: tuple[Expression, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    children: tuple[Expression, ...]
+
+
+Expression = Filter | Not | And | Or
+
+
+# --- text of literals and columns -------------------------------------------------------------------------------------
+
+# libstdc++'s istream extraction, which decides what counts as a number: a sign, digits, a point, an exponent; no
+# hexadecimal, no infinities.
+_INTEGER = re.compile(rb"[+-]?[0-9]+\Z")
+_FLOAT = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
+_SIMPLE_ESCAPES = {"t": b"\t", "r": b"\r", "n": b"\n", "b": b"\b", "f": b"\f"}
+_LITERAL_ESCAPES = frozenset('"{}()<>@$!#:.')
+
+
+class EscapeError(ValueError):
+    """An escape that means nothing; `offset` counts from the start of the text."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        super().__init__(message)
+        self.offset = offset
+
+
+def unescape(text: str, *, value: bool) -> bytes:
+    """Resolves the escapes of a value or of one key, keeping a backslash before each literal wildcard and backslash.
+
+    Raises `EscapeError`.
+    """
+    out = bytearray()
+    at = 0
+    while True:
+        cut = text.find("\\", at)
+        if cut < 0:
+            out += text[at:].encode("utf-8", "surrogateescape")
+            return bytes(out)
+        out += text[at:cut].encode("utf-8", "surrogateescape")
+        escaped = text[cut + 1 : cut + 2]
+        at = cut + 2
+        if escaped in _SIMPLE_ESCAPES:
+            out += _SIMPLE_ESCAPES[escaped]
+        elif escaped == "u":
+            digits = text[at : at + 4]
+            if not re.fullmatch("[0-9a-fA-F]{4}", digits):
+                raise EscapeError("\\u needs four hexadecimal digits", cut)
+            character = chr(int(digits, 16))
+            if "\ud800" <= character <= "\udfff":
+                raise EscapeError("half of a surrogate pair is no character", cut)
+            at += 4
+            if character in "\\*" or (character == "?" and value):
+                out += b"\\"
+            out += character.encode()
+        elif escaped and (escaped in "\\*" or (escaped == "?" and value)):
+            out += b"\\" + escaped.encode()
+        elif escaped == "?":
+            out += b"?"
+        elif escaped in _LITERAL_ESCAPES:
+            out += escaped.encode()
+        else:
+            raise EscapeError(f"unknown escape \\{escaped}" if escaped else "nothing follows the backslash", cut)
+
+
+def clean_pattern(pattern: bytes) -> bytes:
+    """The same pattern without runs of `*` and without backslashes that escape nothing."""
+    if b"\\" not in pattern and b"**" not in pattern:
+        return pattern
+    pieces = re.findall(rb"\*+|\\(?s:.)|[^*\\]+", pattern)
+    return b"".join(
+        b"*" if piece[:1] == b"*" else piece[1:] if piece[:1] == b"\\" and piece[1:] not in b"*?\\" else piece
+        for piece in pieces
+    )
+
+
+def has_wildcard(pattern: bytes) -> bool:
+    """Whether an unescaped `*` or `?` is in the pattern."""
+    return re.search(rb"[*?]", re.sub(rb"\\(?s:.)", b"", pattern)) is not None
+
+
+def unescape_pattern(pattern: bytes) -> bytes:
+    """The literal bytes of a pattern without wildcards."""
+    return re.sub(rb"\\((?s:.))", rb"\1", pattern)
+
+
+def parse_literal(text: str) -> Literal:
+    """A value as the query writes it (quotes already off).  Raises `EscapeError`."""
+    token = unescape(text, value=True)
+    # int() and float() bound what they accept themselves only by length; a 64-bit value needs few digits.
+    if _INTEGER.match(token) and len(token) < 400:
+        number = int(token)
+        if -(1 << 63) <= number < 1 << 63:
+            return Number(token, number)
+    if _FLOAT.match(token) and len(token) < 400:
+        real = float(token)
+        if real not in (float("inf"), float("-inf")):
+            return Number(token, real)
+    if token in (b"true", b"false"):
+        return Boolean(token == b"true")
+    if token == b"null":
+        return Null()
+    return Text(clean_pattern(token))
+
+
+def parse_column(text: str, position: int = 0) -> Column:
+    """A column path: keys between unescaped dots, after an optional namespace sign.  Raises `EscapeError`."""
+    namespace = text[:1] if text[:1] and text[0] in NAMESPACES else ""
+    keys: list[Key] = []
+    start = len(namespace)
+    for part in re.finditer(r"((?:[^.\\]|\\(?s:.)|\\\Z)*)(\.|\Z)", text[start:]):
+        raw, end = part.group(1), part.group(2)
+        if not raw:
+            raise EscapeError("a key of the path is empty", start + part.start())
+        try:
+            token = unescape(raw.replace("\\.", "."), value=False)
+        except EscapeError as error:
+            raise EscapeError(str(error), start + part.start() + error.offset) from None
+        keys.append(Key(unescape_pattern(token), any=token == b"*"))
+        if not end:
+            break
+    return Column(_collapse(tuple(keys)), namespace, position)
+
+
+def _collapse(keys: tuple[Key, ...]) -> tuple[Key, ...]:
+    """Neighbouring wildcards are one wildcard."""
+    return tuple(key for i, key in enumerate(keys) if not (key.any and i and keys[i - 1].any))

@@ -1,0 +1,394 @@
+"""What a search has to read: a condition met with an archive's tree, record shapes, ranges and dictionaries.
+
+`make_plan` uses metadata only: the range index (`$` columns), the timestamp ranges, the schema tree and the schemas.
+`Plan.look_up` then asks the dictionaries.  Both drop tables whose records cannot match, and say why; tables themselves
+are not read here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any as AnyValue
+from typing import Protocol
+
+from exhume.errors import QueryError
+from exhume.formats.clp_s.condition import EXISTS, MISSING, NEVER, All, Condition, Test, compile_condition
+from exhume.formats.clp_s.dialect import Dialect, Version, dialect_of
+from exhume.formats.clp_s.kqltree import (
+    EQUAL,
+    GREATER_EQUAL,
+    LESS_EQUAL,
+    Column,
+    EscapeError,
+    Expression,
+    Key,
+    parse_column,
+)
+from exhume.formats.clp_s.layout import NodeType, RangeEntry, Schema, SchemaTree, TableEntry, TimestampRange, is_marker
+from exhume.formats.clp_s.operand import (
+    ALL,
+    ARRAYS,
+    STRINGS,
+    TEXTS,
+    instant_operand,
+    type_names,
+)
+from exhume.formats.clp_s.ranges import RangeFilters, outside
+from exhume.formats.clp_s.resolve import Resolver
+
+
+class Searched(Protocol):
+    """What planning needs of an archive (`reader.ClpSArchive` has it)."""
+
+    @property
+    def schema_tree(self) -> SchemaTree: ...
+    @property
+    def schemas(self) -> Mapping[int, Schema]: ...
+    @property
+    def timestamp_ranges(self) -> Sequence[TimestampRange]: ...
+    @property
+    def range_index(self) -> Sequence[RangeEntry]: ...
+    @property
+    def variables(self) -> AnyValue: ...
+    @property
+    def log_types(self) -> AnyValue: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a query is meant: `ignore_case` for values; only records between `begin_ms` and `end_ms` (inclusive)."""
+
+    ignore_case: bool = False
+    begin_ms: int | None = None
+    end_ms: int | None = None
+
+
+# --- what has to be evaluated on a table ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A filter on the columns of `node` (None: of all columns, by type) of one table.
+
+    `types` are the literal types at stake; `rest`: keys that are left for the elements of an unstructured array.
+    """
+
+    test: Test
+    node: int | None
+    types: int
+    rest: tuple[Key, ...] = ()
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal for checks with equal results."""
+        test = self.test
+        return (self.node, test.op, test.operand, self.types, self.rest, test.inverted)
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """All of the parts."""
+
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """One of the parts."""
+
+    parts: tuple[Part, ...]
+
+
+Part = bool | Check | Every | Some
+
+
+def simplify(kind: type[Every | Some], parts: Iterator[Part]) -> Part:
+    """Parts under one node, constants folded away."""
+    neutral = kind is Every
+    kept: list[Part] = []
+    for part in parts:
+        if isinstance(part, bool):
+            if part is not neutral:
+                return part
+        elif isinstance(part, kind):
+            kept += part.parts
+        else:
+            kept.append(part)
+    if not kept:
+        return neutral
+    return kept[0] if len(kept) == 1 else kind(tuple(kept))
+
+
+def checks_of(part: Part) -> Iterator[Check]:
+    """All checks below a part."""
+    stack = [part]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, Check):
+            yield part
+        elif not isinstance(part, bool):
+            stack += part.parts
+
+
+def fold(part: Part, decide: Callable[[Check], Part]) -> Part:
+    """The same part with each check replaced by what `decide` makes of it."""
+    if isinstance(part, bool):
+        return part
+    if isinstance(part, Check):
+        return decide(part)
+    folded = []
+    for inner in part.parts:
+        folded.append(fold(inner, decide))  # noqa: PERF401 - a frame less per level
+    return simplify(type(part), iter(folded))
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlan:
+    """A table to read: `index` in the archive's table list, and what its records have to fulfil."""
+
+    index: int
+    entry: TableEntry
+    part: Part
+
+
+@dataclass(slots=True)
+class Plan:
+    """Tables that may hold matches, in their order; `reason` says what left none, `dropped` counts tables by reason."""
+
+    dialect: Dialect
+    options: Options
+    condition: Condition
+    tables: list[TablePlan]
+    num_tables: int
+    reason: str = ""
+    dropped: dict[str, int] = field(default_factory=dict)
+    unknown: list[str] = field(default_factory=list)
+    """Columns of the query that the archive does not have."""
+    dictionaries: list[str] = field(default_factory=list)
+    """Dictionaries that were searched."""
+    strings: dict[bytes, frozenset[int]] = field(default_factory=dict)
+    """Ids of the variable dictionary by pattern."""
+    texts: dict[bytes, AnyValue] = field(default_factory=dict)
+    """`textsearch.TextQuery` (None: nothing can match) by pattern."""
+    log_event_ranges: list[tuple[int, int]] = field(default_factory=list)
+
+    def drop(self, tables: Collection[int], reason: str) -> None:
+        """Takes tables out of the plan."""
+        if tables:
+            self.tables = [table for table in self.tables if table.index not in tables]
+            self.dropped[reason] = self.dropped.get(reason, 0) + len(tables)
+            if not self.tables:
+                self.reason = reason
+
+    def look_up(self, archive: Searched) -> None:
+        """Finds the strings of the query in the dictionaries and drops tables that cannot match without them."""
+        from exhume.formats.clp_s.lookup import Dictionaries
+
+        wanted = 0
+        for table in self.tables:
+            for check in checks_of(table.part):
+                if check.test.operand is not None and check.test.operand.text is not None:
+                    wanted |= check.types & (STRINGS | TEXTS)
+        if not wanted:
+            return
+        self.dictionaries = ["variables", "log types"] if wanted & TEXTS else ["variables"]
+        dictionaries = Dictionaries(archive, self.dialect, ignore_case=self.options.ignore_case)
+
+        def decide(check: Check) -> Part:
+            test = check.test
+            if test.operand is None or test.operand.text is None or test.op != EQUAL:
+                return check
+            found, left = False, check.types
+            if check.types & STRINGS:
+                if test.operand.text not in self.strings:
+                    self.strings[test.operand.text] = dictionaries.strings(test.operand.text)
+                ids = self.strings[test.operand.text]
+                found |= bool(ids)
+                left &= ~(0 if ids else STRINGS)
+            if check.types & TEXTS:
+                if test.operand.text not in self.texts:
+                    self.texts[test.operand.text] = dictionaries.texts(test.operand.text)
+                query = self.texts[test.operand.text]
+                found |= query is not None
+                left &= ~(0 if query is not None else TEXTS)
+            if not found and not left:
+                return test.inverted
+            return check if left == check.types else replace(check, types=left)
+
+        gone: set[int] = set()
+        for position, table in enumerate(self.tables):
+            part = fold(table.part, decide)
+            self.tables[position] = replace(table, part=part)
+            if part is False:
+                gone.add(table.index)
+        self.drop(gone, "no dictionary holds the strings")
+
+    def explain(self) -> dict[str, AnyValue]:
+        """The plan as plain data (`exhume search --explain-plan`)."""
+        return {
+            "tables": [
+                {
+                    "table": table.index,
+                    "schema": table.entry.schema_id,
+                    "records": table.entry.num_messages,
+                    "checks": sorted({describe_check(check) for check in checks_of(table.part)}),
+                }
+                for table in self.tables
+            ],
+            "num_tables": self.num_tables,
+            "dropped": self.dropped,
+            "dictionaries": self.dictionaries,
+            "unknown_columns": self.unknown,
+            "reason": self.reason,
+        }
+
+
+def describe_check(check: Check) -> str:
+    """A check in words."""
+    where = "any column" if check.node is None else f"node {check.node}"
+    return f"{check.test} ({where}: {', '.join(type_names(check.types))})"
+
+
+# --- planning ---------------------------------------------------------------------------------------------------------
+
+
+def make_plan(
+    archive: Searched,
+    tables: Sequence[TableEntry],
+    version: Version,
+    expression: Expression,
+    options: Options,
+    *,
+    query: str = "",
+) -> Plan:
+    """The tables that may hold matches, by the archive's metadata.
+
+    Raises `QueryError` for time bounds on an archive without a timestamp column.
+    """
+    dialect = dialect_of(version)
+    bounds = time_bounds(archive, dialect, options)
+    condition = compile_condition(expression, dialect, query=query, bounds=bounds)
+    plan = Plan(dialect, options, condition, [], len(tables))
+
+    def nothing(reason: str) -> Plan:
+        plan.reason = reason
+        plan.dropped = {reason: len(tables)} if tables else {}
+        plan.condition = NEVER
+        return plan
+
+    if condition is NEVER:
+        return nothing("the query can never be true")
+    condition = RangeFilters(archive.range_index, ignore_case=options.ignore_case).run(condition)
+    if condition is NEVER:
+        return nothing("no ingestion unit matches")
+    ranges = [(r, keys) for r in archive.timestamp_ranges if (keys := range_key(r)) is not None]
+    if outside(condition, ranges, dialect) is False:
+        return nothing("outside the time range of the archive")
+    resolver = Resolver(archive.schema_tree)
+    condition = resolver.run(condition)
+    plan.unknown = sorted(set(resolver.unknown))
+    plan.condition = condition
+    if condition is NEVER:
+        return nothing("no record has such columns")
+    if outside(condition, ranges, dialect) is False:
+        return nothing("outside the time range of the archive")
+    shapes = _Shapes(resolver, archive.schemas, dialect)
+    gone = 0
+    for entry in tables:
+        part = shapes.part(condition, entry.schema_id) if entry.schema_id in archive.schemas else False
+        if part is False:
+            gone += 1
+        else:
+            plan.tables.append(TablePlan(entry.index, entry, part))
+    if gone:
+        plan.dropped["the shape of the records cannot match"] = gone
+    if not plan.tables:
+        plan.reason = "the shape of the records cannot match"
+    return plan
+
+
+def time_bounds(archive: Searched, dialect: Dialect, options: Options) -> list[Test]:
+    """The conditions on the archive's timestamp column that the options ask for."""
+    if options.begin_ms is None and options.end_ms is None:
+        return []
+    keys = range_key(archive.timestamp_ranges[0]) if archive.timestamp_ranges else None
+    if keys is None:
+        raise QueryError("time bounds were given, but the archive has no timestamp column", format="clp-s")
+    scale = 1 if dialect.legacy_instants else 1_000_000
+    return [
+        Test(keys, op, ALL, instant_operand(bound * scale, op, dialect))
+        for op, bound in ((GREATER_EQUAL, options.begin_ms), (LESS_EQUAL, options.end_ms))
+        if bound is not None
+    ]
+
+
+def range_key(found: TimestampRange) -> Column | None:
+    """The column of a timestamp range, None when its key is no column path."""
+    try:
+        return parse_column(found.key.decode("utf-8", "surrogateescape"))
+    except EscapeError:
+        return None
+
+
+# --- record shapes ----------------------------------------------------------------------------------------------------
+
+
+class _Shapes:
+    """What a resolved condition asks of the records of one schema."""
+
+    def __init__(self, resolver: Resolver, schemas: Mapping[int, Schema], dialect: Dialect) -> None:
+        self.resolver = resolver
+        self.schemas = schemas
+        self.last = dialect.last_column
+        self._leaves: dict[int, tuple[list[int], frozenset[int], int]] = {}
+        self._columns: dict[tuple[int, int], int | None] = {}
+
+    def part(self, condition: Condition, schema_id: int) -> Part:
+        if isinstance(condition, Test):
+            return self._test(condition, schema_id)
+        parts = []
+        for child in condition.children:
+            parts.append(self.part(child, schema_id))  # noqa: PERF401 - a frame less per level
+        return simplify(Every if isinstance(condition, All) else Some, iter(parts))
+
+    def _schema(self, schema_id: int) -> tuple[list[int], frozenset[int], int]:
+        """The nodes of a schema in its order, as a set, and the literal types of its columns."""
+        found = self._leaves.get(schema_id)
+        if found is None:
+            schema, size = self.schemas[schema_id], len(self.resolver.tree)
+            nodes = [n for n in schema.entries if not is_marker(n) and 0 <= n < size]
+            metadata = self.resolver.tree.roots.get((b"", NodeType.METADATA))
+            types = 0
+            for node in nodes:
+                if metadata is None or self.resolver.tree.parents[node] != metadata:
+                    types |= self.resolver.types[node]
+            found = self._leaves[schema_id] = (nodes, frozenset(nodes), types)
+        return found
+
+    def _column(self, nodes: frozenset[int], schema_id: int) -> int | None:
+        """The one node of the schema that is searched for a column."""
+        order, present, _ = self._schema(schema_id)
+        if nodes.isdisjoint(present):
+            return None
+        for node in reversed(order) if self.last else order:
+            if node in nodes:
+                return node
+        return None
+
+    def _test(self, test: Test, schema_id: int) -> Part:
+        if test.column.everything:
+            if test.op in (EXISTS, MISSING):
+                return True
+            types = test.types & self._schema(schema_id)[2]
+            return Check(test, None, types) if types else test.inverted
+        nodes, rest = self.resolver.nodes(test)
+        node = self._column(nodes, schema_id)
+        if test.op == MISSING:
+            return node is None
+        if node is None:
+            return False
+        types = self.resolver.types[node]
+        if test.op == EXISTS:
+            return Check(test, node, types, rest) if rest and types == ARRAYS else True
+        return Check(test, node, types, rest if types == ARRAYS else ())

@@ -1,0 +1,30 @@
+"""The hot loops of the search: from the compiled `exhume._kernel` when it was built, else from its twin `pysearch`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from exhume.formats.clp_s import pysearch
+from exhume.formats.clp_s.wildcard import Wildcard
+from exhume.kernel import COMPILED
+
+_implementation = pysearch
+if not TYPE_CHECKING and COMPILED:
+    from exhume import _kernel
+
+    if hasattr(_kernel, "clps_match_texts"):  # else a kernel built before the search was added
+        _implementation = _kernel
+
+clps_find = _implementation.clps_find
+clps_compare_int = _implementation.clps_compare_int
+clps_compare_float = _implementation.clps_compare_float
+clps_lookup = _implementation.clps_lookup
+clps_match_texts = _implementation.clps_match_texts
+
+
+def find(strings: Any, pattern: Wildcard, *, unescape: bool = False) -> list[int]:
+    """Positions of the dictionary entries that match."""
+    return clps_find(strings, pattern.codes, pattern.ignore_case, unescape)
+
+
+__all__ = ["clps_compare_float", "clps_compare_int", "clps_find", "clps_lookup", "clps_match_texts", "find"]
