@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from exhume._pykernel import OVERLONG, OVERRUN, TRUNCATED, MalformedRecordsError, Scan
 
-VERSION = 1
+VERSION = 2
 
 cdef extern from "Python.h":
     PyObject* PyBytes_FromStringAndSize(const char*, Py_ssize_t) except NULL
@@ -18,6 +18,7 @@ cdef extern from "Python.h":
     void Py_DECREF(PyObject*)
 
 include "_kernel_clps.pxi"
+include "_kernel_search.pxi"
 
 ctypedef const unsigned char* chars
 

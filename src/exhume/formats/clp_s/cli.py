@@ -7,11 +7,51 @@ from typing import Any
 
 import click
 
+from exhume.cli.outcome import Outcome
+
+
+class ColumnsOption(click.Option):
+    """An option that also takes all words behind its value, once the verb has its own arguments (as `clp-s` does)."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        super().add_to_parser(parser, ctx)
+        for name in self.opts:
+            known = parser._long_opt[name]  # noqa: SLF001 - click has no public way to take several values
+            process = known.process
+
+            def take(value: str, state: Any, process: Any = process) -> None:
+                process(value, state)
+                while len(state.largs) >= 2 and state.rargs and not state.rargs[0].startswith("-"):
+                    process(state.rargs.pop(0), state)
+
+            known.process = take
+
+
 OPTIONS = {
     "cat": [
         click.Option(["--ordered"], is_flag=True, help="Records in the order in which they were compressed."),
         click.Option(["--complete"], is_flag=True, help="Also what clp-s does not print: root arrays, auto keys."),
         click.Option(["--jobs", "-j"], type=click.IntRange(min=0), default=1, help="Threads (0: one per core)."),
+    ],
+    "search": [
+        click.Option(["--ignore-case", "-i"], is_flag=True, help="Values match in any case."),
+        click.Option(["--tge"], type=int, metavar="TS", help="Only records at or after TS (epoch milliseconds)."),
+        click.Option(["--tle"], type=int, metavar="TS", help="Only records at or before TS (epoch milliseconds)."),
+        ColumnsOption(
+            ["--projection"],
+            multiple=True,
+            metavar="COLUMN...",
+            help="Print only these columns; behind TARGET and QUERY, or once for each column.",
+        ),
+        click.Option(["--count"], is_flag=True, help="Print the number of matches."),
+        click.Option(
+            ["--count-by-time"],
+            type=click.IntRange(min=1),
+            metavar="MS",
+            help="Print the number of matches in each span of MS milliseconds.",
+        ),
+        click.Option(["--explain-plan"], is_flag=True, help="Print what would be read and why; read no table."),
+        click.Option(["--ordered"], is_flag=True, help="Matches of each archive in the order of its input."),
     ],
 }
 
@@ -27,3 +67,10 @@ def cat(run: Any, archive: Any, names: tuple[str, ...], options: dict[str, Any])
             run.note("made without log order: records come in table order")
         for chunk in Dataset(archives).json_chunks(**chosen):
             run.out.write(chunk)
+
+
+def search(run: Any, archives: list[Any], query: str, options: dict[str, Any]) -> Outcome | None:
+    """Prints what a KQL query matches, one JSON line each, archive after archive."""
+    from exhume.formats.clp_s import searchcli
+
+    return searchcli.search(run, archives, query, options)

@@ -266,24 +266,25 @@ class Column:
             raise self.failure(fault)
         return out
 
-    def objects(self) -> list[Any]:
-        """The value of each row as a Python object, as `events()` gives it.
+    def objects(self, rows: Sequence[int] | None = None) -> list[Any]:
+        """The value of each row (all rows by default) as a Python object, as `events()` gives it.
 
         Text that is not UTF-8 keeps its bytes as surrogates (`errors="surrogateescape"`); array text and numbers that
         JSON does not know stay text.
         """
         match self.spec.type:
             case NodeType.INTEGER | NodeType.DELTA_INTEGER | NodeType.FLOAT | NodeType.FORMATTED_FLOAT:
-                return list(self.values)
+                values = self.values
+                return list(values) if rows is None else [values[row] for row in rows]
             case NodeType.BOOLEAN:
-                return [flag != 0 for flag in self.data]
+                return [flag != 0 for flag in (self.data if rows is None else [self.data[row] for row in rows])]
             case NodeType.VAR_STRING | NodeType.CLP_STRING | NodeType.DATE_STRING:
-                return [text.decode("utf-8", "surrogateescape") for text in self.strings()]
+                return [text.decode("utf-8", "surrogateescape") for text in self.strings(rows)]
             case _:
                 cache: dict[bytes, Any] = {}
                 shared = self.spec.type != NodeType.UNSTRUCTURED_ARRAY  # lists must not be shared between records
                 out = []
-                for text in self.strings():
+                for text in self.strings(rows):
                     if shared and text in cache:
                         out.append(cache[text])
                     else:

@@ -46,7 +46,7 @@ _KEYWORDS = frozenset(("and", "or", "not"))
 END, WORD, QUOTED, FUNCTION, RANGE, KEYWORD = "the end of the query", "word", "quoted", "function", "range", "keyword"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Token:
     """`kind` is one of the names above, or the punctuation mark itself; `text` has no quotes."""
 
@@ -128,13 +128,15 @@ def tokens(query: str) -> Iterator[Token]:
 class _Frame:
     """What is known of one bracket level: the operands so far, the operator, and how the level was entered."""
 
-    __slots__ = ("column", "depth", "negated", "opener", "operands", "operator", "position", "scope")
+    __slots__ = ("depth", "level", "negated", "opener", "operands", "operator", "position", "scope")
 
-    def __init__(self, opener: str, position: int, scope: Column | None, column: Column | None) -> None:
+    def __init__(self, opener: str, position: int, scope: Column | None, parent: _Frame | None = None) -> None:
         self.opener = opener
         self.position = position
         self.scope = scope  # the column that surrounding `column: { … }` levels put before every path
-        self.column = column
+        self.level = parent.level + bool(parent.operands) if parent else 0
+        if self.level > MAX_DEPTH:
+            _fail(f"AND and OR are nested more than {MAX_DEPTH} levels deep", position)
         self.operands: list[Expression] = []
         self.operator = ""
         self.negated = False
@@ -159,7 +161,7 @@ class _Parser:
         return self.advance()
 
     def run(self) -> Expression:
-        stack = [_Frame("", 0, None, None)]
+        stack = [_Frame("", 0, None)]
         while True:
             self.operand(stack)
             while True:  # after an operand
@@ -223,14 +225,14 @@ class _Parser:
                 frame.negated = not frame.negated
             elif token.kind == "(":
                 self.advance()
-                stack.append(_Frame("(", token.position, frame.scope, None))
+                stack.append(_Frame("(", token.position, frame.scope, frame))
             elif token.kind in (WORD, QUOTED):
                 self.advance()
                 if self.token.kind == ":":
                     self.advance()
                     column = self.column(token, frame.scope)
                     if self.token.kind == "{":
-                        stack.append(_Frame("{", self.advance().position, column, column))
+                        stack.append(_Frame("{", self.advance().position, column, frame))
                         continue
                     self.push(frame, self.values(column))
                 elif self.token.kind == RANGE:
@@ -244,7 +246,7 @@ class _Parser:
 
     def bare_value(self, token: Token, scope: Column | None) -> Expression:
         """A value alone stands for any column (of the surrounding path, if there is one)."""
-        column = Column((Key(b"", any=True),), "", token.position)
+        column = Column((Key(b"*", any=True),), "", token.position)
         return Filter(column.below(scope) if scope else column, EQUAL, self.literal(token))
 
     def values(self, column: Column) -> Expression:

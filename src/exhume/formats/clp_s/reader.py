@@ -10,7 +10,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exhume import codecs
 from exhume.archive import Entry, Progress, RecordArchive, no_progress
@@ -40,6 +40,9 @@ from exhume.formats.clp_s.timestamps import PatternSet
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.sections import SectionMap
 from exhume.source import Source, Tree
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.search import Search
 
 STREAM_CACHE = 4
 """Decompressed streams kept: tables of one stream are read one after the other, `jobs` threads work on few streams."""
@@ -382,6 +385,16 @@ class ClpSArchive(RecordArchive):
 
     # -- records ------------------------------------------------------------------------------------------------
 
+    def search(self, query: str, **options: Any) -> Search:
+        """The records that a KQL query matches; options are those of `search.Options` (`ignore_case`, time bounds).
+
+        Raises `QueryError`.
+        """
+        from exhume.formats.clp_s.plan import Options
+        from exhume.formats.clp_s.search import Search
+
+        return Search(self, query, Options(**options))
+
     def json_chunks(self, *, ordered: bool = False, complete: bool = False, jobs: int = 1) -> Iterator[bytes]:
         """The exact text of `clp-s x` (`ordered`: of `clp-s x --ordered`) in pieces of whole records.
 
@@ -391,15 +404,34 @@ class ClpSArchive(RecordArchive):
         """
         return records.json_chunks(self, ordered=ordered, complete=complete, jobs=jobs)
 
-    def json_lines(self, *, ordered: bool = False, complete: bool = False, jobs: int = 1) -> Iterator[bytes]:
-        """One record at a time, each with its newline; see `json_chunks`."""
+    def json_lines(
+        self,
+        query: str | None = None,
+        *,
+        ordered: bool = False,
+        complete: bool = False,
+        jobs: int = 1,
+        **options: Any,
+    ) -> Iterator[bytes]:
+        """One record at a time, each with its newline; see `json_chunks`.
+
+        With a KQL query, the matching records as `clp-s s` prints them; further options are those of `search`.
+        """
+        if query is not None:
+            return self.search(query, **options).lines(ordered=ordered, complete=complete)
         return records.json_lines(self, ordered=ordered, complete=complete, jobs=jobs)
 
-    def events(self, *, ordered: bool = False, with_source: bool = False) -> Iterator[Any]:
+    def events(
+        self, query: str | None = None, *, ordered: bool = False, with_source: bool = False, **options: Any
+    ) -> Iterator[Any]:
         """Records as Python objects, with everything that the archive holds.
+
+        With a KQL query, the matching records; further options are those of `search`.
 
         Dicts, or lists for root arrays; auto-generated keys of KV-IR streams are below the key `@`.  `with_source`
         yields `Sourced` tuples `(event, log_event_idx, properties)` instead, with the range index properties of the
         ingestion unit that the record came from.
         """
+        if query is not None:
+            return self.search(query, **options).events(ordered=ordered, with_source=with_source)
         return records.events(self, ordered=ordered, with_source=with_source)

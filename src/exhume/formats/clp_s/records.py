@@ -173,14 +173,18 @@ def events(archive: ClpSArchive, *, ordered: bool = False, with_source: bool = F
             yield from event_stream(table.load(), finder)
 
 
-def event_stream(data: TableData, finder: SourceFinder | None) -> Iterator[Any]:
-    """The records of one table as Python objects, or as `Sourced` with a `finder`."""
-    objects = data.objects()
+def event_stream(
+    data: TableData, finder: SourceFinder | None, rows: Sequence[int] | None = None
+) -> Iterator[Any]:
+    """The records of a table, or those rows of it, with their ingestion units when there is a finder."""
+    objects = data.objects(rows)
     if finder is None:
         yield from objects
         return
     idx = data.log_event_idx
     positions: Any = repeat(None, len(objects)) if idx is None else idx.cast("B").cast("q")
+    if idx is not None and rows is not None:
+        positions = [positions[row] for row in rows]
     for event, position in zip(objects, positions, strict=True):
         yield Sourced(event, position, finder.find(position))
 

@@ -101,8 +101,12 @@ class TableRenderer:
         return self.data.columns[self._owners[fault[1]]].failure(fault)
 
 
-def build_objects(tokens: Sequence[Token], columns: Sequence[Column], rows: int) -> list[Any]:
+def build_objects(
+    tokens: Sequence[Token], columns: Sequence[Column], rows: int, chosen: Sequence[int] | None = None
+) -> list[Any]:
     """The records of a table as Python objects, built column by column from the inside out.
+
+    `rows` is how many there are, `chosen` which of the table's (all by default).
 
     Where an object has two members of the same name (equal keys with values of different types), the last one counts,
     as for `json.loads`.
@@ -133,7 +137,7 @@ def build_objects(tokens: Sequence[Token], columns: Sequence[Column], rows: int)
                     made = [{} for _ in range(rows)]
                 add(opener.key, made)
             case Kind.COLUMN:
-                add(token.key, columns[token.column].objects())
+                add(token.key, columns[token.column].objects(chosen))
             case Kind.NULL:
                 add(token.key, list(repeat(None, rows)))
             case Kind.EMPTY_OBJECT:

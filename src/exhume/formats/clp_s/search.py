@@ -6,19 +6,23 @@ column into a mask of its rows; only columns that the query names are touched.
 
 from __future__ import annotations
 
+import heapq
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from exhume.errors import QueryError
 from exhume.formats.clp_s import kql
+from exhume.formats.clp_s.columns import typed
 from exhume.formats.clp_s.condition import EXISTS
 from exhume.formats.clp_s.kqltree import EQUAL, EscapeError, Expression, Key, parse_column
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.operand import ARRAYS, BOOLEANS, FLOATS, INTEGERS, STRINGS, TEXTS, TIMES, Operand
 from exhume.formats.clp_s.plan import Check, Every, Options, Part, Plan, make_plan
+from exhume.formats.clp_s.records import SourceFinder, event_stream
 from exhume.formats.clp_s.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.searchkernel import clps_compare_float, clps_compare_int, clps_lookup, clps_match_texts
 from exhume.formats.clp_s.wildcard import Wildcard
@@ -48,6 +52,14 @@ class Hits:
     def count(self) -> int:
         """How many rows match."""
         return self.data.num_messages if self.rows is None else len(self.rows)
+
+    def positions(self) -> Sequence[int]:
+        """The `log_event_idx` of each row; 0 where the table has none, as the native search counts it."""
+        idx = self.data.log_event_idx
+        if idx is None:
+            return [0] * self.count
+        values = typed(idx.cast("B"), "q")
+        return values if self.rows is None else [values[row] for row in self.rows]
 
 
 class Search:
@@ -95,6 +107,35 @@ class Search:
                 total += Evaluator(data, self.plan).run(planned.part).count(1)
         return total
 
+    def lines(
+        self, *, ordered: bool = False, complete: bool = False, nodes: Collection[int] | None = None
+    ) -> Iterator[bytes]:
+        """The text of the matching records one by one; `ordered` and `complete` as for `ClpSArchive.json_chunks`."""
+
+        def stream(hits: Hits) -> Iterator[bytes]:
+            renderer = hits.data.renderer(nodes=nodes, complete=complete)
+            rows = range(hits.data.num_messages) if hits.rows is None else hits.rows
+            for start in range(0, len(rows), 1024):
+                yield from renderer.lines(rows[start : start + 1024])
+
+        return self._in_order(stream, ordered)
+
+    def events(self, *, ordered: bool = False, with_source: bool = False) -> Iterator[Any]:
+        """The matching records as Python objects; see `ClpSArchive.events`."""
+        finder = SourceFinder(self.archive.range_index) if with_source else None
+        return self._in_order(lambda hits: event_stream(hits.data, finder, hits.rows), ordered)
+
+    def _in_order(self, stream: Callable[[Hits], Iterator[Any]], ordered: bool) -> Iterator[Any]:
+        """The streams one after the other, or merged by the position of the records in the input."""
+        if not ordered or self.archive.schema_tree.log_event_idx is None:
+            for hits in self.hits():
+                yield from stream(hits)
+            return
+        loaded = list(self.hits())
+        keyed = [zip(hits.positions(), stream(hits), strict=True) for hits in loaded]
+        for _, item in heapq.merge(*keyed, key=itemgetter(0)):
+            yield item
+
     def chunks(self, nodes: Collection[int] | None = None) -> Iterator[bytes]:
         """The text of the matching records, one JSON line each, in pieces of whole lines."""
         for hits in self.hits():
@@ -104,6 +145,17 @@ class Search:
                 continue
             for start in range(0, len(hits.rows), 4096):
                 yield b"".join(renderer.lines(hits.rows[start : start + 4096]))
+
+    def ordered_chunks(self, nodes: Collection[int] | None = None) -> Iterator[bytes]:
+        """The same in the order of the input, as far as the archive recorded it."""
+        pending: list[bytes] = []
+        for line in self.lines(ordered=True, nodes=nodes):
+            pending.append(line)
+            if len(pending) == 1024:
+                yield b"".join(pending)
+                pending.clear()
+        if pending:
+            yield b"".join(pending)
 
 
 def resolve_projection(archive: ClpSArchive, columns: Sequence[str]) -> frozenset[int]:

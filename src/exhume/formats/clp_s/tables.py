@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -145,9 +145,10 @@ class TableData:
         """A printer for this table's records; see `TableRenderer`."""
         return TableRenderer(self, nodes=nodes, complete=complete)
 
-    def objects(self) -> list[Any]:
-        """All records as Python objects, with everything that the archive holds (see `ClpSArchive.events`)."""
-        return build_objects(self.layout.tokens(complete=True), self.columns, self.num_messages)
+    def objects(self, rows: Sequence[int] | None = None) -> list[Any]:
+        """Records (all by default) as Python objects, complete (see `ClpSArchive.events`)."""
+        count = self.num_messages if rows is None else len(rows)
+        return build_objects(self.layout.tokens(complete=True), self.columns, count, rows)
 
     def iter_faults(self) -> Iterator[ExhumeError]:
         """The first undecodable row of each column."""

@@ -1,0 +1,131 @@
+"""`exhume search` on clp-s archives: matches, counts, counts by time, plans."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+from exhume.cli.outcome import Outcome
+from exhume.errors import QueryError
+from exhume.formats.clp_s import kql
+from exhume.formats.clp_s.columns import typed
+from exhume.formats.clp_s.layout import NodeType
+from exhume.formats.clp_s.plan import Options
+from exhume.formats.clp_s.search import Hits, Search, resolve_projection
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.reader import ClpSArchive
+
+
+def search(run: Any, archives: Sequence[ClpSArchive], query: str, options: dict[str, Any]) -> Outcome:
+    """Runs the query on each archive in turn; `Outcome.NO` when nothing matches anywhere."""
+    kql.parse(query)  # before any archive is read
+    how = Options(ignore_case=options["ignore_case"], begin_ms=options["tge"], end_ms=options["tle"])
+    searches = _Searches(run, archives, query, how)
+    if options["explain_plan"]:
+        return _explain(run, searches)
+    if options["count_by_time"]:
+        return _count_by_time(run, query, searches, options["count_by_time"])
+    if options["count"]:
+        total = sum(one.count() for one in searches)
+        if run.machine:
+            run.document("search", {"format": "clp-s", "query": query, "count": total})
+        else:
+            run.say(str(total))
+        return Outcome.DONE if total else Outcome.NO
+    columns = options["projection"]
+    found = False
+    for one in searches:
+        nodes = resolve_projection(one.archive, columns) if columns else None
+        for chunk in one.ordered_chunks(nodes) if options["ordered"] else one.chunks(nodes):
+            found = True
+            run.out.write(chunk)
+    return Outcome.DONE if found else Outcome.NO
+
+
+class _Searches:
+    """The searches of a run, made one by one; says on standard error what is worth a note."""
+
+    def __init__(self, run: Any, archives: Sequence[ClpSArchive], query: str, how: Options) -> None:
+        self.run, self.archives, self.query, self.how = run, archives, query, how
+
+    def __iter__(self) -> Iterator[Search]:
+        for archive in self.archives:
+            one = Search(archive, self.query, self.how)
+            name = f"{archive.name}: " if len(self.archives) > 1 else ""
+            for column in one.plan.unknown:
+                self.run.note(f"{name}no record has a column {column} that this value could match")
+            if one.plan.reason:
+                self.run.note(f"{name}nothing to read: {one.plan.reason}")
+            yield one
+
+
+def _explain(run: Any, searches: _Searches) -> Outcome:
+    plans = [{"target": one.archive.name, **one.plan.explain()} for one in searches]
+    if run.machine:
+        run.document("search", {"format": "clp-s", "query": searches.query, "plans": plans})
+        return Outcome.DONE
+    for one, archive in zip(plans, searches.archives, strict=True):
+        for line in plan_lines(one, archive):
+            run.say(line)
+    return Outcome.DONE
+
+
+def plan_lines(explained: dict[str, Any], archive: ClpSArchive) -> Iterator[str]:
+    """An explained plan for people."""
+    tables = explained["tables"]
+    records = sum(table["records"] for table in tables)
+    yield f"{explained['target']}: {len(tables)} of {explained['num_tables']} tables to read, {records} records"
+    for reason, count in explained["dropped"].items():
+        yield f"  {count} tables dropped: {reason}"
+    if explained["dictionaries"]:
+        yield f"  dictionaries searched: {', '.join(explained['dictionaries'])}"
+    for column in explained["unknown_columns"]:
+        yield f"  no column: {column}"
+    for table in tables:
+        stored = archive.tables[table["table"]].size
+        yield f"  table {table['table']}: schema {table['schema']}, {table['records']} records, {stored} bytes"
+        for check in table["checks"] or ["every record matches"]:
+            yield f"    {check}"
+
+
+def _count_by_time(run: Any, query: str, searches: _Searches, width: int) -> Outcome:
+    """Counts matches in spans of `width` milliseconds by the timestamp column (records without one count as 0)."""
+    spans: Counter[int] = Counter()
+    for one in searches:
+        for hits in one.hits():
+            spans.update(value // width * width for value in times(one, hits))
+    rows = [{"timestamp": start, "count": spans[start]} for start in sorted(spans)]
+    if run.machine:
+        run.document("search", {"format": "clp-s", "query": query, "span_ms": width, "counts": rows})
+    else:
+        for row in rows:
+            run.say(f"{row['timestamp']}\t{row['count']}")
+    return Outcome.DONE if rows else Outcome.NO
+
+
+def times(one: Search, hits: Hits) -> Iterator[int]:
+    """The time of each matching row in milliseconds.  Raises `QueryError` when the archive has no timestamp column."""
+    ranges = one.archive.timestamp_ranges
+    if not ranges:
+        raise QueryError("the archive has no timestamp column to count by", format="clp-s")
+    wanted = set(ranges[0].column_ids)
+    column = next((column for column in hits.data.columns if column.node in wanted), None)
+    rows = range(hits.data.num_messages) if hits.rows is None else hits.rows
+    if column is None:
+        yield from repeat(0, len(rows))
+        return
+    if column.type == NodeType.DICTIONARY_FLOAT:
+        yield from (int(float(text)) for text in column.strings(rows))
+        return
+    values = typed(column.int64_bytes, "q") if column.type in _WHOLE else column.values
+    scale = 1_000_000 if column.type == NodeType.TIMESTAMP else 1
+    for row in rows:
+        yield int(values[row] // scale)
+
+
+_WHOLE = (NodeType.TIMESTAMP, NodeType.DATE_STRING, NodeType.INTEGER, NodeType.DELTA_INTEGER)
+
+__all__ = ["plan_lines", "search", "times"]

@@ -1,0 +1,321 @@
+"""KQL text to syntax tree: against the grammar in `kql.lark`, and errors that point at the right column."""
+
+from __future__ import annotations
+
+import time
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from exhume.errors import QueryError
+from exhume.formats.clp_s import kql
+from exhume.formats.clp_s.kqltree import (
+    And,
+    Boolean,
+    Column,
+    EscapeError,
+    Expression,
+    Filter,
+    Instant,
+    Key,
+    Literal,
+    Not,
+    Null,
+    Number,
+    Or,
+    Text,
+    clean_pattern,
+    parse_column,
+    parse_literal,
+)
+
+
+def column(*keys: str, namespace: str = "") -> Column:
+    return Column(tuple(Key(b"*", any=True) if key == "*" else Key(key.encode()) for key in keys), namespace)
+
+
+def equal(name: str, literal: Literal) -> Filter:
+    return Filter(column(*name.split(".")), ":", literal)
+
+
+A, B, C = (equal(name, Number(b"1", 1)) for name in "abc")
+
+
+@pytest.mark.parametrize(
+    ("query", "tree"),
+    [
+        ("a: 1", A),
+        ("a : 1", A),
+        ('"a": "1"', A),
+        ("a: 1 AND b: 1 OR c: 1", Or((And((A, B)), C))),
+        ("a: 1 OR b: 1 AND c: 1", And((Or((A, B)), C))),
+        ("a: 1 OR (b: 1 and c: 1)", Or((A, And((B, C))))),
+        ("NOT a: 1 AND b: 1", And((Not(A), B))),
+        ("not (a: 1 AND b: 1)", Not(And((A, B)))),
+        ("NOT NOT a: 1", A),
+        ("((a: 1))", A),
+        ("a > 1.5", Filter(column("a"), ">", Number(b"1.5", 1.5))),
+        ("a<=-2", Filter(column("a"), "<=", Number(b"-2", -2))),
+        ("x", equal("*", Text(b"x"))),
+        ("*: x", equal("*", Text(b"x"))),
+        ("a.b.*: x", equal("a.b.*", Text(b"x"))),
+        ("a.*.*.b: x", equal("a.*.b", Text(b"x"))),
+        (r"a\.b: x", Filter(column("a.b"), ":", Text(b"x"))),
+        (r"\@a: x", Filter(column("@a"), ":", Text(b"x"))),
+        (r"\*: x", Filter(Column((Key(b"*"),)), ":", Text(b"x"))),
+        ("@a: x", Filter(column("a", namespace="@"), ":", Text(b"x"))),
+        ("$_filename: x", Filter(column("_filename", namespace="$"), ":", Text(b"x"))),
+        ("a: {b: 1 OR c: {*.d: x}}", Or((equal("a.b", Number(b"1", 1)), equal("a.c.*.d", Text(b"x"))))),
+        ("@a: {b: x}", Filter(column("a", "b", namespace="@"), ":", Text(b"x"))),
+        ("a: {x}", equal("a.*", Text(b"x"))),
+        ("a: (x y)", Or((equal("a", Text(b"x")), equal("a", Text(b"y"))))),
+        ("a: (AND x y)", And((equal("a", Text(b"x")), equal("a", Text(b"y"))))),
+        ("a: (NOT x y)", And((Not(equal("a", Text(b"x"))), Not(equal("a", Text(b"y")))))),
+        ("a: ()", Or(())),
+        ("a: true", equal("a", Boolean(True))),
+        ("a: TRUE", equal("a", Text(b"TRUE"))),
+        ("a: null", equal("a", Null())),
+        ("a: 007", equal("a", Number(b"007", 7))),
+        ("a: +5", equal("a", Number(b"+5", 5))),
+        ("a: 1e3", equal("a", Number(b"1e3", 1000.0))),
+        ("a: .5", equal("a", Number(b".5", 0.5))),
+        ("a: 1e", equal("a", Text(b"1e"))),
+        ("a: 0x10", equal("a", Text(b"0x10"))),
+        ("a: inf", equal("a", Text(b"inf"))),
+        ("a: 1e999", equal("a", Text(b"1e999"))),
+        ("a: 9223372036854775808", equal("a", Number(b"9223372036854775808", 2.0**63))),
+        ("a: *x**y*", equal("a", Text(b"*x*y*"))),
+        (r'a: "x\*\\y\"z"', equal("a", Text(rb"x\*\\y" + b'"z'))),
+        (r'a: "\u00e9\u002a\u005c"', equal("a", Text("é".encode() + rb"\*\\"))),
+        (r"a: x\(y\:z\.w", equal("a", Text(b"x(y:z.w"))),
+        ('a: "AND"', equal("a", Text(b"AND"))),
+        ("a: android", equal("a", Text(b"android"))),
+        ("ключ: знач", equal("ключ", Text("знач".encode()))),
+        ('t > timestamp("2024")', Filter(column("t"), ">", Instant("2024"))),
+        ('t: timestamp("x" , "\\Y")', Filter(column("t"), ":", Instant("x", "\\Y"))),
+        ('t: date("a b")', Filter(column("t"), ":", Instant("a b"))),
+        ("t: date(2024-01-02T03:04:05) OR a: 1", Or((Filter(column("t"), ":", Instant("2024-01-02T03:04:05")), A))),
+        ("a: timestamp", equal("a", Text(b"timestamp"))),
+        (r'a: "C:\\" OR b: "y"x', None),
+        ('a: "x\\"', EscapeError),
+    ],
+)
+def test_trees(query: str, tree: Any) -> None:
+    if tree is None or tree is EscapeError:
+        with pytest.raises(QueryError):
+            kql.parse(query)
+    else:
+        assert kql.parse(query) == tree
+
+
+@pytest.mark.parametrize(
+    ("query", "position"),
+    [
+        ("", 0),
+        ("   ", 3),
+        ("a: ", 3),
+        ("a: x AND", 8),
+        ("a: x y", 5),
+        ("b: 1 c: 2", 5),
+        ("AND a", 0),
+        ("(a: 1", 0),
+        ("a: 1)", 4),
+        ("a: {b: 1)", 8),
+        ("a: {b: 1", 3),
+        ("()", 1),
+        ("a: (1 OR 2)", 6),
+        ("a: (1", 3),
+        ("a > (1)", 4),
+        ("a: > 1", 3),
+        ('a: "x', 3),
+        (r"a: x\q", 4),
+        (r'a: "x\q"', 5),
+        (r'a: "\ud800"', 4),
+        (r'a: "\u12"', 4),
+        ("a..b: 1", 2),
+        (".a: 1", 0),
+        ("a.: 1", 2),
+        ("@: 1", 1),
+        ('"a..b": 1', 3),
+        ("a: {@b: 1}", 4),
+        ('timestamp("x")', 0),
+        ("t: timestamp(x)", 13),
+        ('t: timestamp("x",)', 17),
+        ("t: date()", 3),
+    ],
+)
+def test_errors_point_at_the_column(query: str, position: int) -> None:
+    with pytest.raises(QueryError) as caught:
+        kql.parse(query)
+    assert caught.value.column == position
+    assert caught.value.query == query
+    lines = kql.caret(caught.value).split("\n")
+    assert lines[1].index("^") == position
+    assert f"(column {position + 1})" in str(caught.value)
+
+
+def test_the_caret_stays_on_a_narrow_line() -> None:
+    with pytest.raises(QueryError) as caught:
+        kql.parse("a: 1 OR " * 100 + ")" + " OR b: 1" * 100)
+    shown, mark = kql.caret(caught.value, 60).split("\n")
+    assert len(shown) == 60
+    assert shown[mark.index("^")] == ")"
+
+
+# --- the grammar as a second opinion ----------------------------------------------------------------------------------
+
+
+@cache
+def grammar() -> Any:
+    lark = pytest.importorskip("lark")
+    text = (files("exhume.formats.clp_s") / "kql.lark").read_text("utf-8")
+    return lark.Lark(text, parser="lalr", lexer="basic")
+
+
+def by_grammar(query: str) -> Expression | None:
+    """The tree that `kql.lark` gives, None when it gives none."""
+    import lark
+
+    try:
+        tree = grammar().parse(query)
+    except lark.exceptions.LarkError:
+        return None
+    try:
+        return build(tree, None)
+    except EscapeError:
+        return None
+
+
+def token_text(token: str) -> str:
+    return token[1:-1] if token.startswith('"') else token
+
+
+def build(tree: Any, scope: Column | None) -> Expression:
+    kind, parts = tree.data, tree.children
+    if kind == "start":
+        return build(parts[0], scope)
+    if kind in ("and_query", "or_query"):
+        node = And if kind == "and_query" else Or
+        children: list[Expression] = []
+        left = parts[0]
+        first = build(left, scope)
+        # A chain of one operator is one node; what stands in parentheses is a node of its own.
+        if left.data == kind:
+            assert isinstance(first, node)
+            children += first.children
+        else:
+            children.append(first)
+        children.append(build(parts[1], scope))
+        return node(tuple(children))
+    if kind == "group":
+        return build(parts[0], scope)
+    if kind == "not_query":
+        inner = build(parts[0], scope)
+        return inner.child if isinstance(inner, Not) else Not(inner)
+    if kind == "any_column":
+        return Filter(below(column("*"), scope), ":", literal_of(parts[0]))
+    target = parse_column(token_text(parts[0].children[0]))
+    if scope is not None and target.namespace:
+        raise EscapeError("a namespace inside", 0)
+    target = below(target, scope)
+    if kind == "nested_query":
+        return build(parts[1], target)
+    if kind == "equal":
+        return Filter(target, ":", literal_of(parts[1]))
+    if kind == "range":
+        return Filter(target, str(parts[1]), literal_of(parts[2]))
+    assert kind == "among"
+    mode, values = parts[1].data, [Filter(target, ":", literal_of(part)) for part in parts[1].children]
+    made: list[Expression] = [Not(value) for value in values] if mode == "not_list" else [*values]
+    if len(made) == 1:
+        return made[0]
+    return Or(tuple(made)) if mode == "or_list" else And(tuple(made))
+
+
+def below(target: Column, scope: Column | None) -> Column:
+    return target.below(scope) if scope else target
+
+
+def literal_of(tree: Any) -> Literal:
+    if tree.data == "literal":
+        return parse_literal(token_text(tree.children[0]))
+    texts = [str(token) for token in tree.children if token != ","]
+    if texts[0].startswith("date("):
+        inside = texts[0][5:-1]
+        return Instant(token_text(inside))
+    return Instant(token_text(texts[0]), token_text(texts[1]) if len(texts) > 1 else None)
+
+
+PIECES = st.sampled_from(
+    [
+        *("a", "b.c", "*", "x*", "1", "-2.5", "true", "null", "and1", "@k", "$f", "\\@k", "\\*", "a\\.b", "timestamp"),
+        *('"q r"', '"a\\"b"', '""', '"x', '"\\\\"', "\\u0041", "\\q", "\\u12", ",", "é"),
+        *(":", ":", ":", "<", ">=", "(", ")", "{", "}", "AND", "or", "Not", " ", " ", "  "),
+        *('timestamp("2024")', 'timestamp("x", "\\Y")', 'date("2024")', "date(2024:1)", "timestamp("),
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=12).map(" ".join) | st.lists(PIECES, max_size=8).map("".join))
+@example('a: "x\\" OR b: "y"')
+@example("a: {b: 1 AND c: 2} OR d: (NOT x y)")
+def test_parser_and_grammar_agree(query: str) -> None:
+    expected = by_grammar(query)
+    try:
+        found: Expression | None = kql.parse(query)
+    except QueryError:
+        found = None
+    assert found == expected
+
+
+# --- hostile queries --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        " OR ".join(f"a: {i}" for i in range(10_000)),
+        " AND ".join(f"NOT a: x{i}" for i in range(10_000)),
+        "(" * 50_000 + "a: 1" + ")" * 50_000,
+        "NOT " * 50_000 + "a: 1",
+        "a: (" + "x " * 50_000 + ")",
+        "a: " + "*?" * 50_000,
+        "a: " + "\\*" * 50_000,
+        "." .join(["a"] * 20_000) + ": 1",
+    ],
+    ids=["or", "and", "parentheses", "not", "list", "wildcards", "escapes", "path"],
+)
+def test_long_queries_parse_in_no_time(query: str) -> None:
+    start = time.process_time()
+    assert kql.parse(query)
+    assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "(a OR b AND " * 50_000 + "c" + ")" * 50_000,
+        "a: {" * 50_000 + "b: 1" + "}" * 50_000,
+        "(" * 100_000,
+        '"' + "\\" * 100_001,
+        '"\\"' * 50_000,
+        "a: {b: " * 50_000,
+    ],
+    ids=["alternating", "nested", "open", "backslashes", "quotes", "nested open"],
+)
+def test_deep_or_broken_queries_are_refused_in_no_time(query: str) -> None:
+    start = time.process_time()
+    with pytest.raises(QueryError):
+        kql.parse(query)
+    assert time.process_time() - start < 5
+
+
+@given(st.binary(max_size=30))
+def test_clean_patterns_stay_clean(raw: bytes) -> None:
+    cleaned = clean_pattern(raw)
+    assert clean_pattern(cleaned) == cleaned
+    assert b"**" not in cleaned.replace(b"\\*", b"")

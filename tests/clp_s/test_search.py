@@ -1,0 +1,282 @@
+"""Search: the native search's answers on real archives, what is read for them, and bounds on hostile queries."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exhume.errors import QueryError
+from exhume.formats.clp_s.plan import Options
+from exhume.formats.clp_s.reader import ClpSArchive, open_archive
+from exhume.formats.clp_s.search import Search, resolve_projection
+from exhume.source import FileSource
+from exhume.testing.sources import CountingSource
+
+
+def queries(root: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Archive and query of each sample query that the native search ran."""
+    for path in sorted(root.glob("clp_s/*/*/queries.json")):
+        for query in json.loads(path.read_text("utf-8")):
+            if query["rc"] == 0:
+                yield path.parent / query["archive"], query
+
+
+def options_of(args: list[str]) -> tuple[Options, list[str]]:
+    columns: list[str] = []
+    if "--projection" in args:
+        at = args.index("--projection")
+        args, columns = args[:at], args[at + 1 :]
+    bounds = [int(args[args.index(flag) + 1]) if flag in args else None for flag in ("--tge", "--tle")]
+    return Options("-i" in args, *bounds), columns
+
+
+def open_sample(path: Path) -> ClpSArchive:
+    return open_archive(FileSource(path))
+
+
+def test_the_same_lines_in_the_same_order(shared_samples: Path) -> None:
+    seen = 0
+    for path, query in queries(shared_samples):
+        options, columns = options_of(query["args"])
+        with open_sample(path) as archive:
+            search = Search(archive, query["query"], options)
+            nodes = resolve_projection(archive, columns) if columns else None
+            lines = b"".join(search.chunks(nodes)).decode("utf-8", "surrogateescape").split("\n")
+            expected = [*query["stdout"], ""]
+            assert lines == expected, (path, query["query"], query["args"])
+            assert search.count() == len(expected) - 1
+        seen += 1
+    assert seen > 250
+
+
+def test_the_command_line_prints_the_same(shared_samples: Path, exhume_cli: Callable[..., Any]) -> None:
+    for path, query in queries(shared_samples):
+        if path.parent.name in ("mixed", "ts-iso-z", "multi-input"):
+            ran = exhume_cli("search", path, query["query"], *query["args"])
+            assert ran.code == 0, ran.err
+            assert ran.text.split("\n")[:-1] == query["stdout"], query
+
+
+def test_refused_queries_are_refused(shared_samples: Path) -> None:
+    """What the native search refuses and we do not: time literals of the other versions only."""
+    refused = 0
+    for path in sorted(shared_samples.glob("clp_s/*/*/queries.json")):
+        for query in json.loads(path.read_text("utf-8")):
+            if query["rc"] > 0 and "mismatched input '('" not in "".join(query["stderr"]):
+                options, _ = options_of(query["args"])
+                with open_sample(path.parent / query["archive"]) as archive, pytest.raises(QueryError):
+                    Search(archive, query["query"], options)
+                refused += 1
+    assert refused
+
+
+# --- the API ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mixed(shared_samples: Path) -> Iterator[ClpSArchive]:
+    with open_sample(shared_samples / "clp_s" / "0.5.1" / "mixed" / "archive.clps") as archive:
+        yield archive
+
+
+def test_events_and_lines_of_a_query(mixed: ClpSArchive) -> None:
+    query = "level: ERROR AND err.code: E0002"
+    lines = list(mixed.json_lines(query))
+    assert [json.loads(line) for line in lines] == list(mixed.events(query))
+    assert len(lines) == 6
+    assert all(line.endswith(b"\n") for line in lines)
+    assert list(mixed.events(query="level: error", ignore_case=True)) == list(mixed.events("level: ERROR"))
+    everything = list(mixed.events())
+    assert list(mixed.events("*: *")) == everything
+    assert [e for e in everything if e["level"] == "ERROR"] == list(mixed.events("level: ERROR"))
+
+
+def test_ordered_answers(mixed: ClpSArchive) -> None:
+    ordered = [json.loads(line) for line in mixed.json_lines("level: ERROR", ordered=True)]
+    assert ordered == [e for e in mixed.events(ordered=True) if e["level"] == "ERROR"]
+    assert ordered == list(mixed.events("level: ERROR", ordered=True))
+    assert [e["ts"] for e in ordered] == sorted(e["ts"] for e in ordered)
+
+
+def test_ingestion_units_of_hits(shared_samples: Path) -> None:
+    with open_sample(shared_samples / "clp_s" / "0.5.1" / "multi-input" / "archive.clps") as archive:
+        hits = list(archive.events("$_filename: b.jsonl AND level: ERROR", with_source=True))
+        assert hits
+        assert {hit.properties["_filename"] for hit in hits} == {"b.jsonl"}
+        assert list(archive.events("$_filename: b.jsonl AND level: ERROR")) == [hit.event for hit in hits]
+
+
+def test_time_bounds(mixed: ClpSArchive) -> None:
+    times = [e["ts"] for e in mixed.events()]
+    begin, end = sorted(times)[100], sorted(times)[200]
+    found = [e["ts"] for e in mixed.events("*: *", begin_ms=begin, end_ms=end)]
+    assert sorted(found) == sorted(t for t in times if begin <= t <= end)
+    assert not list(mixed.events("*: *", begin_ms=10**13))
+
+
+# --- what is read -----------------------------------------------------------------------------------------------------
+
+
+def reads_tables(path: Path, query: str, **options: Any) -> tuple[bool, int]:
+    """Whether a search touches the section of the tables, and how many lines it finds."""
+    source = CountingSource(FileSource(path))
+    with open_archive(source) as archive:
+        found = sum(1 for _ in archive.json_lines(query, **options))
+        start, end = archive.file_entry("/0").start, archive.file_entry("/0").end
+        return any(a < end and b > start for a, b in source.requests), found
+
+
+@pytest.mark.parametrize("version", ["0.3.1", "0.5.1"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "level: NOSUCHLEVEL",
+        "level: nosuch*",
+        "level: ERROR AND level: NOSUCHLEVEL",
+        "msg: *worker-77*",
+        'msg: "no such text"',
+        "nosuch: 1",
+        "nosuch.column: *",
+        "level > 5",
+        "NOT nosuch: *",
+        "$_filename: nosuch.jsonl",
+        "err.code: * AND http.status: 200",
+    ],
+)
+def test_what_cannot_match_reads_no_table(shared_samples: Path, version: str, query: str) -> None:
+    path = shared_samples / "clp_s" / version / "mixed" / "archive.clps"
+    assert reads_tables(path, query) == (False, 0)
+
+
+def test_time_outside_the_archive_reads_no_table(shared_samples: Path) -> None:
+    path = shared_samples / "clp_s" / "0.5.1" / "mixed" / "archive.clps"
+    assert reads_tables(path, "level: ERROR", begin_ms=1_900_000_000_000) == (False, 0)
+    assert reads_tables(path, 'ts < timestamp("2001-02-03T04:05:06Z")') == (False, 0)
+    assert reads_tables(path, "level: ERROR")[0]
+
+
+def test_existence_is_counted_without_reading_tables(shared_samples: Path) -> None:
+    source = CountingSource(FileSource(shared_samples / "clp_s" / "0.5.1" / "mixed" / "archive.clps"))
+    with open_archive(source) as archive:
+        assert Search(archive, "err.code: *").count() == 120
+        start = archive.file_entry("/0").start
+        assert not any(b > start and a < archive.file_entry("/0").end for a, b in source.requests)
+
+
+def test_only_tables_that_can_match_are_loaded(mixed: ClpSArchive) -> None:
+    plan = Search(mixed, "http.status: 404").plan
+    assert [table.entry.num_messages for table in plan.tables] == [120]
+    assert plan.num_tables == 5
+    explained = plan.explain()
+    assert explained["dropped"] == {"the shape of the records cannot match": 4}
+    assert "http.status" in explained["tables"][0]["checks"][0]
+
+
+# --- hostile queries --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        " OR ".join(f"level: L{i}" for i in range(10_000)),
+        " AND ".join(f"NOT level: L{i}" for i in range(10_000)),
+        " OR ".join(f"msg: *{i}*" for i in range(2_000)),
+        " AND ".join(f"(level: L{i} OR ts > {i})" for i in range(2_000)),
+        "(" * 20_000 + "level: ERROR" + ")" * 20_000,
+        " OR (level: ERROR AND ".join(["ts > 0"] * 200) + ")" * 199,
+        "msg: " + "*?" * 2_000,
+        "*: " + "*?" * 200,
+        "msg: " + "*a?" * 2_000,
+        "msg: " + "*e*" * 30,
+        "msg: " + " ".join(["*e*"] * 30).replace(" ", "\\u0020"),
+        'msg: "' + "* *" * 40 + '"',
+        'msg: "' + "a* *b " * 40 + '"',
+        "tags: " + "*?" * 500,
+        ".*.".join(["*"] * 60) + ": x",
+        ".".join(["*", "a"] * 40) + ": x",
+    ],
+    ids=lambda query: query[:24],
+)
+def test_hostile_queries_end_soon(mixed: ClpSArchive, query: str) -> None:
+    start = time.process_time()
+    Search(mixed, query).count()
+    assert time.process_time() - start < 10
+
+
+# --- the command line -------------------------------------------------------------------------------------------------
+
+
+def test_counts_on_the_command_line(shared_samples: Path, exhume_cli: Callable[..., Any]) -> None:
+    path = shared_samples / "clp_s" / "0.5.1" / "mixed" / "archive.clps"
+    assert exhume_cli("search", path, "level: ERROR", "--count").text == "150\n"
+    body = json.loads(exhume_cli("search", path, path, "level: ERROR", "--count", "--json").text)
+    assert body["schema"] == "exhume.search/1"
+    assert body["count"] == 300
+    ran = exhume_cli("search", path, "level: ERROR", "--count-by-time", "20000")
+    rows = [tuple(map(int, line.split("\t"))) for line in ran.text.splitlines()]
+    assert sum(count for _, count in rows) == 150
+    assert all(start % 20000 == 0 for start, _ in rows)
+    assert rows == sorted(rows)
+
+
+def test_counts_by_time_without_a_time(shared_samples: Path, exhume_cli: Callable[..., Any]) -> None:
+    path = shared_samples / "clp_s" / "0.5.1" / "ints" / "archive.clps"
+    ran = exhume_cli("search", path, "n: *", "--count-by-time", 5)
+    assert ran.code == 1
+    assert "no timestamp column" in ran.err
+
+
+def test_projection_takes_several_columns(shared_samples: Path, exhume_cli: Callable[..., Any]) -> None:
+    path = shared_samples / "clp_s" / "0.5.1" / "mixed" / "archive.clps"
+    behind = exhume_cli("search", path, "http.status: 500", "--projection", "level", "http.path", "--tge", 0)
+    before = exhume_cli("search", "--projection", "level", "--projection", "http.path", path, "http.status: 500")
+    assert behind.code == before.code == 0
+    assert behind.text == before.text
+    assert json.loads(behind.text.splitlines()[0]).keys() == {"level", "http"}
+    for columns in (["level", "level"], ["http.*"], ["a..b"]):
+        assert exhume_cli("search", path, "*: *", "--projection", *columns).code == 1
+
+
+def test_notes_and_errors(shared_samples: Path, exhume_cli: Callable[..., Any]) -> None:
+    path = shared_samples / "clp_s" / "0.5.1" / "mixed" / "archive.clps"
+    ran = exhume_cli("search", path, "nosuch: 1 OR level: ERROR", "--exit-status")
+    assert (ran.code, ran.text.count("\n")) == (0, 150)
+    assert "nosuch" in ran.err
+    ran = exhume_cli("search", path, "nosuch: 1", "--exit-status")
+    assert (ran.code, ran.out) == (4, b"")
+    assert "nosuch" in ran.err
+    ran = exhume_cli("search", path, "level: (ERROR OR INFO)")
+    assert ran.code == 1
+    assert ran.out == b""
+    assert ran.err.splitlines()[-1].index("^") == ran.err.splitlines()[-2].index(" OR ") + 1
+    ran = exhume_cli("search", shared_samples / "clp_s" / "0.5.1" / "ts-absent" / "archive.clps", "x: 1", "--tge", "0")
+    assert ran.code == 1
+    assert "no timestamp column" in ran.err
+
+
+def test_the_plan_is_explained(shared_samples: Path, exhume_cli: Callable[..., Any]) -> None:
+    path = shared_samples / "clp_s" / "0.5.1" / "mixed" / "archive.clps"
+    ran = exhume_cli("search", path, "level: ERROR AND http.status: 404", "--explain-plan")
+    assert ran.code == 0
+    assert "1 of 5 tables to read" in ran.text
+    assert "4 tables dropped: the shape of the records cannot match" in ran.text
+    body = json.loads(exhume_cli("search", path, "level: NOSUCH", "--explain-plan", "--json").text)
+    assert body["plans"][0]["reason"] == "no dictionary holds the strings"
+    assert body["plans"][0]["tables"] == []
+
+
+def test_several_archives(shared_samples: Path, exhume_cli: Callable[..., Any]) -> None:
+    folder = shared_samples / "clp_s" / "0.5.1" / "multi-input-split"
+    archives = sorted(folder.glob("archive*.clps"))
+    expected = [
+        line
+        for query in json.loads((folder / "queries.json").read_text())
+        if query["query"] == "level: ERROR"
+        for line in query["stdout"]
+    ]
+    assert exhume_cli("search", *archives, "level: ERROR").text.splitlines() == expected
