@@ -17,7 +17,10 @@ from typing import Final
 
 from exhume.formats.clp_s.encode import I64_MAX, I64_MIN
 
-MONTHS: Final = tuple("January February March April May June July August September October November December".split())
+MONTHS: Final = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 MONTHS_SHORT: Final = tuple(name[:3] for name in MONTHS)
 WEEKDAYS_SHORT: Final = ("Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat")
 
@@ -65,10 +68,11 @@ _a = rf"(?P<a>{'|'.join(WEEKDAYS_SHORT)})"
 _d = r"(?P<d>\d\d)"
 _Y = r"(?P<Y>\d{4})"
 _SHAPES: Final = tuple(
-    re.compile(shape)
+    re.compile(shape, re.ASCII)
     for shape in (
         # 2024-01-02T03:04:05.678Z and its relatives, bracketed or not
-        rf"(?P<x0>\[|<<<|){_Y}(?P<x1>[-/])(?P<m>\d\d)(?P<x2>(?P=x1)){_d}(?P<x3>T|  ?){_TIME}{_FRACTION}{_ZONE}(?P<x4>\]?)",
+        rf"(?P<x0>\[|<<<|){_Y}(?P<x1>[-/])(?P<m>\d\d)(?P<x2>(?P=x1)){_d}(?P<x3>T|  ?)"
+        rf"{_TIME}{_FRACTION}{_ZONE}(?P<x4>\]?)",
         # 20240102-03:04:05
         rf"(?P<x0>\[?){_Y}(?P<m>\d\d){_d}(?P<x1>[-T ]){_TIME}{_FRACTION}{_ZONE}(?P<x2>\]?)",
         # 24/01/02 03:04:05
@@ -81,7 +85,8 @@ _SHAPES: Final = tuple(
         rf"(?P<x0>\[?){_d}(?P<x1>/){_b}(?P<x2>/){_Y}(?P<x3>:){_TIME}{_ZONE}(?P<x4>\]?)",
         rf"(?P<x0>\[?){_d}(?P<x1>/)(?P<m>\d\d)(?P<x2>/){_Y}(?P<x3>:){_TIME}{_ZONE}(?P<x4>\]?)",
         # Jan 02, 2024  3:04:05 PM
-        rf"{_b}(?P<x0> ){_d}(?P<x1>, ){_Y}(?P<x2> )(?P<l> \d|1\d)(?P<x3>:)(?P<M>\d\d)(?P<x4>:)(?P<S>\d\d)(?P<x5> )(?P<p>[AP]M)",
+        rf"{_b}(?P<x0> ){_d}(?P<x1>, ){_Y}(?P<x2> )(?P<l> \d|1\d)"
+        r"(?P<x3>:)(?P<M>\d\d)(?P<x4>:)(?P<S>\d\d)(?P<x5> )(?P<p>[AP]M)",
         # January 02, 2024 03:04
         rf"{_B}(?P<x0> ){_d}(?P<x1>, ){_Y}(?P<x2> )(?P<H>\d\d)(?P<x3>:)(?P<M>\d\d)",
         # Tue Jan  2 03:04:05 2024
@@ -94,8 +99,8 @@ _SHAPES: Final = tuple(
         rf"{_Y}(?P<x0>-)(?P<m>\d\d)(?P<x1>-){_d}",
     )
 )
-_INTEGER: Final = re.compile(r"0|-?[1-9]\d{0,18}")
-_DECIMAL: Final = re.compile(r"(-?)(0|[1-9]\d{0,18})\.(\d{1,9})")
+_INTEGER: Final = re.compile(r"0|-?[1-9][0-9]{0,18}")
+_DECIMAL: Final = re.compile(r"(-?)(0|[1-9][0-9]{0,18})\.([0-9]{1,9})")
 
 _BACKSLASH_NAMES: Final = {
     "b": "\\B{" + ",".join(MONTHS_SHORT) + "}",
@@ -327,7 +332,9 @@ _LOSSY_SHAPES: Final = tuple(
     (
         words,
         pattern,
-        re.compile(re.sub(r"%(.)|([^%]+)", lambda m: _LOSSY_PARTS[m[1]] if m[1] else re.escape(m[2]), pattern)),
+        re.compile(
+            re.sub(r"%(.)|([^%]+)", lambda m: _LOSSY_PARTS[m[1]] if m[1] else re.escape(m[2]), pattern), re.ASCII
+        ),
     )
     for words, pattern in _LOSSY
 )
