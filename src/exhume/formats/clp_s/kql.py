@@ -134,7 +134,7 @@ class _Frame:
         self.opener = opener
         self.position = position
         self.scope = scope  # the column that surrounding `column: { … }` levels put before every path
-        self.level = parent.level + bool(parent.operands) if parent else 0
+        self.level: int = parent.level + bool(parent.operands) if parent else 0
         if self.level > MAX_DEPTH:
             _fail(f"AND and OR are nested more than {MAX_DEPTH} levels deep", position)
         self.operands: list[Expression] = []
