@@ -44,7 +44,7 @@ types:
           header of zeros the whole rest of the block is zero (a preallocated
           file).
   fragment:
-    doc: A record, or a piece of one, behind a header of seven bytes (eleven if recyclable).
+    doc: A record, or a piece of one, behind a header of 7 bytes (or 11).
     seq:
       - id: checksum
         type: u4

@@ -52,6 +52,16 @@ instances:
     doc: |
       One entry per data block, a key not below its last and its handle. From
       RocksDB version 4 in the form of `leveldb_index_delta.ksy`.
+  num_meta_blocks:
+    value: metaindex.content.entries.entries.size
+    if: footer.is_leveldb and metaindex.is_stored
+  meta_blocks:
+    pos: 0
+    type: meta_block(_index)
+    repeat: expr
+    repeat-expr: num_meta_blocks
+    if: footer.is_leveldb and metaindex.is_stored
+    doc: Every block that the metaindex names, if it is not compressed.
   num_data_blocks:
     value: index.content.entries.entries.size
     if: footer.is_leveldb and index.is_stored
@@ -92,6 +102,31 @@ types:
         type: leveldb_block
         if: is_stored
         doc: The entries, if they are not compressed.
+  meta_block:
+    doc: A meta block by way of its entry in the metaindex; its key is the name.
+    params:
+      - id: idx
+        type: u4
+    instances:
+      entry:
+        value: _parent.metaindex.content.entries.entries[idx]
+      handle:
+        io: entry._io
+        pos: entry.ofs_value
+        type: leveldb_block_handle
+      contents:
+        io: _root._io
+        pos: handle.ofs_block.value
+        size: handle.len_block.value
+      compression:
+        io: _root._io
+        pos: handle.ofs_block.value + handle.len_block.value
+        type: u1
+        enum: compressions
+      checksum:
+        io: _root._io
+        pos: handle.ofs_block.value + handle.len_block.value + 1
+        type: u4
   data_block:
     doc: A data block by way of its entry in the index.
     params:

@@ -96,7 +96,7 @@ class LeveldbLog(KaitaiStruct):
 
 
     class Fragment(KaitaiStruct):
-        """A record, or a piece of one, behind a header of seven bytes (eleven if recyclable)."""
+        """A record, or a piece of one, behind a header of 7 bytes (or 11)."""
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbLog.Fragment, self).__init__(_io)
             self._parent = _parent

@@ -63,6 +63,14 @@ class LeveldbTable(KaitaiStruct):
             pass
             self._m_index._fetch_instances()
 
+        _ = self.meta_blocks
+        if hasattr(self, '_m_meta_blocks'):
+            pass
+            for i in range(len(self._m_meta_blocks)):
+                pass
+                self._m_meta_blocks[i]._fetch_instances()
+
+
         _ = self.metaindex
         if hasattr(self, '_m_metaindex'):
             pass
@@ -229,6 +237,96 @@ class LeveldbTable(KaitaiStruct):
             return getattr(self, '_m_handle', None)
 
 
+    class MetaBlock(KaitaiStruct):
+        """A meta block by way of its entry in the metaindex; its key is the name."""
+        def __init__(self, idx, _io, _parent=None, _root=None):
+            super(LeveldbTable.MetaBlock, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self.idx = idx
+            self._read()
+
+        def _read(self):
+            pass
+
+
+        def _fetch_instances(self):
+            pass
+            _ = self.checksum
+            if hasattr(self, '_m_checksum'):
+                pass
+
+            _ = self.compression
+            if hasattr(self, '_m_compression'):
+                pass
+
+            _ = self.contents
+            if hasattr(self, '_m_contents'):
+                pass
+
+            _ = self.handle
+            if hasattr(self, '_m_handle'):
+                pass
+                self._m_handle._fetch_instances()
+
+
+        @property
+        def checksum(self):
+            if hasattr(self, '_m_checksum'):
+                return self._m_checksum
+
+            io = self._root._io
+            _pos = io.pos()
+            io.seek((self.handle.ofs_block.value + self.handle.len_block.value) + 1)
+            self._m_checksum = io.read_u4le()
+            io.seek(_pos)
+            return getattr(self, '_m_checksum', None)
+
+        @property
+        def compression(self):
+            if hasattr(self, '_m_compression'):
+                return self._m_compression
+
+            io = self._root._io
+            _pos = io.pos()
+            io.seek(self.handle.ofs_block.value + self.handle.len_block.value)
+            self._m_compression = KaitaiStream.resolve_enum(LeveldbTable.Compressions, io.read_u1())
+            io.seek(_pos)
+            return getattr(self, '_m_compression', None)
+
+        @property
+        def contents(self):
+            if hasattr(self, '_m_contents'):
+                return self._m_contents
+
+            io = self._root._io
+            _pos = io.pos()
+            io.seek(self.handle.ofs_block.value)
+            self._m_contents = io.read_bytes(self.handle.len_block.value)
+            io.seek(_pos)
+            return getattr(self, '_m_contents', None)
+
+        @property
+        def entry(self):
+            if hasattr(self, '_m_entry'):
+                return self._m_entry
+
+            self._m_entry = self._parent.metaindex.content.entries.entries[self.idx]
+            return getattr(self, '_m_entry', None)
+
+        @property
+        def handle(self):
+            if hasattr(self, '_m_handle'):
+                return self._m_handle
+
+            io = self.entry._io
+            _pos = io.pos()
+            io.seek(self.entry.ofs_value)
+            self._m_handle = leveldb_block_handle.LeveldbBlockHandle(io)
+            io.seek(_pos)
+            return getattr(self, '_m_handle', None)
+
+
     @property
     def data_blocks(self):
         """Every block that the index names, if the index itself is not compressed."""
@@ -298,6 +396,24 @@ class LeveldbTable(KaitaiStruct):
         return getattr(self, '_m_index', None)
 
     @property
+    def meta_blocks(self):
+        """Every block that the metaindex names, if it is not compressed."""
+        if hasattr(self, '_m_meta_blocks'):
+            return self._m_meta_blocks
+
+        if  ((self.footer.is_leveldb) and (self.metaindex.is_stored)) :
+            pass
+            _pos = self._io.pos()
+            self._io.seek(0)
+            self._m_meta_blocks = []
+            for i in range(self.num_meta_blocks):
+                self._m_meta_blocks.append(LeveldbTable.MetaBlock(i, self._io, self, self._root))
+
+            self._io.seek(_pos)
+
+        return getattr(self, '_m_meta_blocks', None)
+
+    @property
     def metaindex(self):
         """Names of meta blocks (filter, properties) and their handles."""
         if hasattr(self, '_m_metaindex'):
@@ -337,5 +453,16 @@ class LeveldbTable(KaitaiStruct):
             self._m_num_data_blocks = len(self.index.content.entries.entries)
 
         return getattr(self, '_m_num_data_blocks', None)
+
+    @property
+    def num_meta_blocks(self):
+        if hasattr(self, '_m_num_meta_blocks'):
+            return self._m_num_meta_blocks
+
+        if  ((self.footer.is_leveldb) and (self.metaindex.is_stored)) :
+            pass
+            self._m_num_meta_blocks = len(self.metaindex.content.entries.entries)
+
+        return getattr(self, '_m_num_meta_blocks', None)
 
 

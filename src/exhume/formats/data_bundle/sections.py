@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from exhume.errors import ExhumeError
-from exhume.formats.data_bundle import layout
 from exhume.formats.data_bundle.messages import compression_name
 from exhume.formats.data_bundle.shard import Shard, read_header
 from exhume.formats.leveldb.sections import map_sections
@@ -43,12 +42,10 @@ def _shard_sections(archive: DataBundleArchive, number: int, source: Source) -> 
         shard = archive.view.shard(number)
     except ExhumeError as error:
         return [Section(source.name, whole, SectionKind.UNREAD, note=error.message)]
-    head = layout.shard_header_end(source.read_at(0, layout.FIXED_HEADER), whole)
     start = header.data_offset
     name = source.name
     out = [
-        Section(f"{name}/header", source.span(0, head), SectionKind.STRUCTURE, schema="data_bundle_shard"),
-        Section(f"{name}/header-padding", source.span(head, start), SectionKind.PADDING),
+        Section(f"{name}/header", source.span(0, start), SectionKind.STRUCTURE, schema="data_bundle_shard"),
     ]
     if shard.is_flat:
         out.append(Section(f"{name}/data", source.span(start, source.size), SectionKind.DATA, codec="none"))

@@ -1,0 +1,57 @@
+"""The project's own bundles, and one file per specification."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from exhume.formats.data_bundle.keys import RecordKey, file_key
+from exhume.formats.data_bundle.messages import BundleConfig, FileMetadata, RecordMetadata, ShardHeader, UserData
+from exhume.formats.data_bundle.writer import DataBundleWriter
+
+MEMBERS = {
+    "readme.txt": b"a bundle of small files\n" * 20,
+    "data/zeros.bin": bytes(3000),
+    "data/mixed.bin": bytes(range(256)) * 9,
+    "data/empty": b"",
+    "docs/ünï/日本語.txt": "さくら\n".encode() * 40,
+}
+USER = UserData("type.googleapis.com/google.protobuf.StringValue", b"\x0a\x05hello")
+
+
+def write_bundle(path: Path, **options: object) -> None:
+    """A bundle of `MEMBERS` and an empty directory, records of 1000 bytes."""
+    shutil.rmtree(path, ignore_errors=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    settings: dict[str, object] = {"record_size": 1000, "alignment": 64, **options}
+    with DataBundleWriter(path, **settings) as writer:  # type: ignore[arg-type]
+        writer.add_directory("nothing here")
+        for name, data in MEMBERS.items():
+            writer.add(name, data, user_data=USER if name == "readme.txt" else None)
+
+
+def _specifications() -> dict[str, bytes]:
+    header = ShardHeader(1, 2, 262144, 64, 3)
+    return {
+        "data_bundle_field": b"\x22\x05hello",
+        "data_bundle_config": BundleConfig(block_size=4096, record_size=262144, compression=3).build(),
+        "data_bundle_file_metadata": FileMetadata(1, 2, 300, 4000, 0x8A9136AA, USER).build(),
+        "data_bundle_record_metadata": RecordMetadata(2, 262144, 4096).build(),
+        "data_bundle_record_metadata-zeros": RecordMetadata(2, 262144, all_zeros=True).build(),
+        "data_bundle_shard_header": header.build(),
+        "data_bundle_shard": header.build_file_start() + b"stored bytes",
+        "data_bundle_key": file_key("docs/a\0b.txt").build(),
+        "data_bundle_key-record": RecordKey(3, 1 << 40).build(),
+        "data_bundle_key-config": b"\x01",
+    }
+
+
+def make(root: Path) -> None:
+    """Writes bundles with each compression and the samples of the specifications."""
+    for name, data in _specifications().items():
+        (root / "ksy" / f"{name}.bin").write_bytes(data)
+    folder = root / "data_bundle"
+    write_bundle(folder / "zlib", shards=2)
+    write_bundle(folder / "snappy", compression="snappy")
+    write_bundle(folder / "flat", compression="none", alignment=1)
+    write_bundle(folder / "none_records", compression="none", raw_packed=False)
