@@ -1,0 +1,258 @@
+"""A picture of an archive: each file as a strip of its sections, with sizes, compression ratio and damage.
+
+The drawing is a list of rectangles and texts, rendered as SVG (no dependency) or PNG (extra `picture`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from xml.sax.saxutils import escape, quoteattr
+
+from exhume.archive import Archive
+from exhume.errors import MissingDependencyError, Span
+from exhume.findings import Finding, Severity
+from exhume.sections import Section, SectionKind
+from exhume.source import Source
+
+WIDTH = 1200
+MARGIN = 20
+STRIP = 64
+ROW = 18
+TABLE_ROWS = 14
+
+COLOURS = {
+    SectionKind.STRUCTURE: "#5b8fd9",
+    SectionKind.DATA: "#9fb0c2",
+    SectionKind.CHECKSUM: "#6dbb82",
+    SectionKind.PADDING: "#dddddd",
+    SectionKind.GAP: "#e8b25c",
+    SectionKind.UNREAD: "#d9776f",
+}
+DAMAGE = "#c62828"
+INK, DIM, PAPER = "#1c1e21", "#6b7178", "#ffffff"
+
+
+@dataclass(frozen=True, slots=True)
+class Rect:
+    """A filled rectangle; `title` is what a pointer over it says (SVG only)."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    fill: str
+    title: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One line of text, `y` at its baseline."""
+
+    x: float
+    y: float
+    text: str
+    colour: str = INK
+    size: int = 13
+    bold: bool = False
+
+
+@dataclass(slots=True)
+class Drawing:
+    """Shapes in drawing order on a white page of `width` x `height`."""
+
+    width: int = WIDTH
+    height: int = 0
+    shapes: list[Rect | Text] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Sort:
+    """Sections of one sort (their names alike but for numbers), added up."""
+
+    name: str
+    kind: SectionKind
+    count: int = 0
+    stored: int = 0
+    payload: int = 0
+    known: bool = True
+
+    @property
+    def ratio(self) -> str:
+        """Decompressed over stored size, where it is known for all of them."""
+        return f"{self.payload / self.stored:.2f}x" if self.known and self.stored and self.payload else "-"
+
+
+def draw_map(archive: Archive, findings: Iterable[Finding]) -> Drawing:
+    """The picture of an archive; errors among `findings` are drawn where they lie."""
+    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+    found = archive.sections()
+    drawing = Drawing()
+    total = found.coverage()
+    y: float = MARGIN + 14
+    verdict = f"{len(errors)} error{'s' if len(errors) != 1 else ''}" if errors else "verified"
+    title = f"{PurePosixPath(archive.name).name or archive.name}   {archive.format}   {total.total:,} bytes"
+    drawing.shapes.append(Text(MARGIN, y, title, size=16, bold=True))
+    drawing.shapes.append(Text(WIDTH - MARGIN - 120, y, verdict, DAMAGE if errors else "#1a7f37", bold=True))
+    y += 16
+    for name, source in found.sources.items():
+        y = _strip(drawing, y, name, source, [s for s in found.tiles() if s.span.source == name], errors)
+    y = _legend(drawing, y + 8)
+    y = _table(drawing, y + 8, _sorts(found.tiles()), total.total)
+    drawing.height = int(y + MARGIN)
+    return drawing
+
+
+def _strip(
+    drawing: Drawing, y: float, name: str, source: Source, sections: Sequence[Section], errors: Sequence[Finding]
+) -> float:
+    drawing.shapes.append(Text(MARGIN, y + 14, f"{name}  {source.size:,} bytes", DIM))
+    y += 20
+    inner = WIDTH - 2 * MARGIN
+    scale = inner / source.size if source.size else 0.0
+    drawing.shapes.append(Rect(MARGIN, y, inner, STRIP, "#f1f2f4"))
+    waiting: tuple[float, float, Section, int] | None = None
+    for section in sections:
+        x = MARGIN + (section.span.start - source.origin) * scale
+        width = section.span.size * scale
+        if waiting is not None and waiting[2].kind is section.kind and width < 1 and x - waiting[0] < 1:
+            waiting = (waiting[0], x + width - waiting[0], waiting[2], waiting[3] + 1)
+            continue
+        _flush(drawing, y, waiting)
+        waiting = (x, width, section, 1)
+    _flush(drawing, y, waiting)
+    for finding in errors:
+        if finding.span is not None and finding.span.source == name:
+            x = MARGIN + (finding.span.start - source.origin) * scale
+            width = max(2.0, finding.span.size * scale)
+            drawing.shapes.append(Rect(x, y - 3, min(width, MARGIN + inner - x), STRIP + 6, DAMAGE, str(finding)))
+    return y + STRIP + 14
+
+
+def _flush(drawing: Drawing, y: float, waiting: tuple[float, float, Section, int] | None) -> None:
+    if waiting is None or waiting[1] <= 0:
+        return
+    x, width, section, count = waiting
+    more = f" and {count - 1} more" if count > 1 else ""
+    ratio = ""
+    if section.payload_size and section.span.size:
+        ratio = f", {section.payload_size / section.span.size:.2f}x"
+    codec = f", {section.codec}" if section.codec else ""
+    title = f"{section.name}{more}: {section.span.start}..{section.span.end}{codec}{ratio}"
+    drawing.shapes.append(Rect(x, y, max(width - (0.6 if width > 3 else 0), 0.4), STRIP, COLOURS[section.kind], title))
+    if width > 60 and count == 1:
+        room = int(width / 7.2)
+        drawing.shapes.append(Text(x + 5, y + 22, _fit(section.name, room), PAPER if _dark(section.kind) else INK, 12))
+        drawing.shapes.append(Text(x + 5, y + 40, _fit(f"{section.span.size:,} B{ratio}", room), INK, 11))
+
+
+def _dark(kind: SectionKind) -> bool:
+    return kind in (SectionKind.STRUCTURE, SectionKind.UNREAD)
+
+
+def _fit(text: str, room: int) -> str:
+    shown = "".join(c if c.isprintable() else "·" for c in text)
+    return shown if len(shown) <= room else shown[: max(0, room - 1)] + "…"
+
+
+def _legend(drawing: Drawing, y: float) -> float:
+    x: float = MARGIN
+    for label, colour in [*((str(kind), colour) for kind, colour in COLOURS.items()), ("error", DAMAGE)]:
+        drawing.shapes.append(Rect(x, y, 12, 12, colour))
+        drawing.shapes.append(Text(x + 17, y + 11, label, DIM, 12))
+        x += 34 + 8 * len(label)
+    return y + 20
+
+
+def _sorts(tiles: Iterable[Section]) -> list[_Sort]:
+    """Sections added up by sort, largest first."""
+    found: dict[str, _Sort] = {}
+    for section in tiles:
+        name = re.sub(r"\d+", "#", section.name)
+        sort = found.setdefault(f"{section.kind} {name}", _Sort(name, section.kind))
+        sort.count += 1
+        sort.stored += section.span.size
+        sort.payload += section.payload_size or 0
+        sort.known = sort.known and section.payload_size is not None
+    return sorted(found.values(), key=lambda s: (-s.stored, s.name))
+
+
+def _table(drawing: Drawing, y: float, sorts: Sequence[_Sort], total: int) -> float:
+    columns = (
+        (MARGIN, "sections"),
+        (520, "count"),
+        (610, "stored bytes"),
+        (760, "share"),
+        (850, "decompressed"),
+        (1010, "ratio"),
+    )
+    for x, label in columns:
+        drawing.shapes.append(Text(x, y + 13, label, DIM, 12, bold=True))
+    y += ROW + 4
+    for sort in sorts[:TABLE_ROWS]:
+        drawing.shapes.append(Rect(MARGIN, y + 2, 10, 10, COLOURS[sort.kind]))
+        share = f"{sort.stored / total:.1%}" if total else "-"
+        payload = f"{sort.payload:,}" if sort.known and sort.payload else "-"
+        cells = (_fit(sort.name, 62), f"{sort.count:,}", f"{sort.stored:,}", share, payload, sort.ratio)
+        for (x, _), text in zip(columns, cells, strict=True):
+            drawing.shapes.append(Text(x + (16 if x == MARGIN else 0), y + 12, text, INK, 12))
+        y += ROW
+    if len(sorts) > TABLE_ROWS:
+        rest = sum(sort.stored for sort in sorts[TABLE_ROWS:])
+        drawing.shapes.append(
+            Text(MARGIN + 16, y + 12, f"{len(sorts) - TABLE_ROWS} more sorts, {rest:,} bytes", DIM, 12)
+        )
+        y += ROW
+    return y
+
+
+def to_svg(drawing: Drawing) -> str:
+    """The drawing as one SVG document; it needs no fonts or files."""
+    out = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{drawing.width}" height="{drawing.height}" '
+        f'viewBox="0 0 {drawing.width} {drawing.height}" font-family="system-ui, sans-serif">',
+        f'<rect width="100%" height="100%" fill="{PAPER}"/>',
+    ]
+    for shape in drawing.shapes:
+        if isinstance(shape, Rect):
+            title = f"<title>{_xml(shape.title)}</title>" if shape.title else ""
+            box = f'x="{shape.x:.2f}" y="{shape.y:.2f}" width="{shape.width:.2f}" height="{shape.height:.2f}"'
+            out.append(f"<rect {box} fill={quoteattr(shape.fill)}>{title}</rect>")
+        else:
+            weight = ' font-weight="600"' if shape.bold else ""
+            place = f'x="{shape.x:.2f}" y="{shape.y:.2f}" font-size="{shape.size}"'
+            out.append(f'<text {place} fill="{shape.colour}"{weight}>{_xml(shape.text)}</text>')
+    return "\n".join([*out, "</svg>", ""])
+
+
+def _xml(text: str) -> str:
+    """Text that XML can hold: control characters and lone surrogates become dots."""
+    return escape("".join(c if c.isprintable() else "·" for c in text))
+
+
+def to_png(drawing: Drawing, scale: int = 2) -> bytes:
+    """The drawing as a PNG at `scale` times its size; raises `MissingDependencyError` without Pillow."""
+    import io
+
+    try:
+        from PIL import Image, ImageDraw, ImageFont
+    except ImportError as error:
+        raise MissingDependencyError(
+            "PNG pictures need the extra: pip install 'exhume[picture]'", span=Span("", 0, 0)
+        ) from error
+    image = Image.new("RGB", (drawing.width * scale, drawing.height * scale), PAPER)
+    pen = ImageDraw.Draw(image)
+    for shape in drawing.shapes:
+        if isinstance(shape, Rect):
+            right = max(shape.x, shape.x + shape.width - 1 / scale) * scale
+            pen.rectangle(
+                (shape.x * scale, shape.y * scale, right, (shape.y + shape.height) * scale - 1), fill=shape.fill
+            )
+        else:
+            font = ImageFont.load_default(shape.size * scale)
+            pen.text((shape.x * scale, shape.y * scale), shape.text, fill=shape.colour, font=font, anchor="ls")
+    out = io.BytesIO()
+    image.save(out, "PNG", optimize=True)
+    return out.getvalue()

@@ -1,0 +1,71 @@
+"""The section map: valid SVG and PNG, every tile drawn, damage in its place, hostile names harmless."""
+
+from __future__ import annotations
+
+import io
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from exhume.testing.corrupt import flip
+from exhume.view.map import DAMAGE, MARGIN, WIDTH, Rect, Text, draw_map, to_png, to_svg
+
+Cli = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("map") / "sample.caf"
+    with exhume.create(path, "caf") as writer:
+        members: Any = writer
+        members.add_bytes("<a&b>\x01\ud800.txt", b"hello" * 100)
+        for number in range(3000):
+            members.add_bytes(f"small/{number}", b"x")
+        members.add_bytes("large", bytes(100_000))
+    return path.read_bytes()
+
+
+def test_tiles_lie_inside_the_strip(data: bytes) -> None:
+    with exhume.open(data) as archive:
+        drawing = draw_map(archive, archive.verify())
+    rects = [shape for shape in drawing.shapes if isinstance(shape, Rect)]
+    assert all(r.x >= MARGIN - 0.01 and r.x + r.width <= WIDTH - MARGIN + 0.5 for r in rects)
+    assert len(rects) < 200, "slivers of one kind are drawn as one"
+    assert any("verified" in shape.text for shape in drawing.shapes if isinstance(shape, Text))
+
+
+def test_svg_is_well_formed_whatever_the_names(data: bytes) -> None:
+    with exhume.open(data) as archive:
+        text = to_svg(draw_map(archive, []))
+    root = ET.fromstring(text)
+    assert root.tag.endswith("svg")
+    assert text == text.encode("utf-8").decode("utf-8")
+
+
+def test_damage_is_drawn_where_it_lies(data: bytes) -> None:
+    at = data.index(b'"start_byte":500') + len(b'"start_byte":')
+    with exhume.open(flip(data, at, 1)) as archive:
+        drawing = draw_map(archive, archive.verify())
+    assert any(isinstance(shape, Rect) and shape.fill == DAMAGE and "CAF-" in shape.title for shape in drawing.shapes)
+
+
+def test_png(data: bytes) -> None:
+    image = pytest.importorskip("PIL.Image", reason="Pillow (extra picture) is not installed")
+    with exhume.open(data) as archive:
+        drawing = draw_map(archive, [])
+    opened = image.open(io.BytesIO(to_png(drawing)))
+    assert opened.size == (drawing.width * 2, drawing.height * 2)
+    assert len(opened.getcolors(1 << 20)) > 5
+
+
+def test_the_verb(data: bytes, tmp_path: Path, exhume_cli: Cli) -> None:
+    target = tmp_path / "a.caf"
+    target.write_bytes(data)
+    assert exhume_cli("map", target).code == 2
+    assert exhume_cli("map", target, "--svg", tmp_path / "a.svg").code == 0
+    assert exhume_cli("map", target, "--svg", tmp_path / "a.svg").code == 1
+    assert (tmp_path / "a.svg").read_text().startswith("<svg")
