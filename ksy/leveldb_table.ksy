@@ -25,9 +25,15 @@ doc: |
   here; the others are parsed by `leveldb_block.ksy` once decompressed.
 doc-ref: https://github.com/google/leveldb/blob/main/doc/table_format.md
 instances:
+  magic:
+    pos: _io.size - 8
+    size: 8
+  len_footer:
+    value: 'magic == [0x57, 0xfb, 0x80, 0x8b, 0x24, 0x75, 0x47, 0xdb] ? 48 : 53'
+    doc: RocksDB's own footer is five bytes longer than LevelDB's.
   footer:
-    pos: '_io.size < 53 ? 0 : _io.size - 53'
-    size-eos: true
+    pos: _io.size - len_footer
+    size: len_footer
     type: leveldb_footer
   has_handles:
     value: footer.is_leveldb or (footer.is_rocksdb and footer.version < 6)

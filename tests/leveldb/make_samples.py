@@ -82,7 +82,7 @@ def _footers() -> dict[str, bytes]:
     rocks = b"\x01" + handles.ljust(40, b"\0") + (2).to_bytes(4, "little") + bytes.fromhex("f7cff485b741e288")
     sealed = b"\x3e\0\x7a\0" + bytes(4) + (0x12345678).to_bytes(4, "little") + (40).to_bytes(4, "little")
     rocks6 = b"\x04" + sealed.ljust(40, b"\0") + (6).to_bytes(4, "little") + bytes.fromhex("f7cff485b741e288")
-    return {"leveldb_footer": bytes(5) + legacy, "leveldb_footer-rocksdb": rocks, "leveldb_footer-rocksdb6": rocks6}
+    return {"leveldb_footer": legacy, "leveldb_footer-rocksdb": rocks, "leveldb_footer-rocksdb6": rocks6}
 
 
 def _specifications() -> dict[str, bytes]:

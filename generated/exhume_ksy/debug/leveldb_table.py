@@ -65,6 +65,10 @@ class LeveldbTable(KaitaiStruct):
             pass
             self._m_index._fetch_instances()
 
+        _ = self.magic
+        if hasattr(self, '_m_magic'):
+            pass
+
         _ = self.meta_blocks
         if hasattr(self, '_m_meta_blocks'):
             pass
@@ -389,9 +393,9 @@ class LeveldbTable(KaitaiStruct):
             return self._m_footer
 
         _pos = self._io.pos()
-        self._io.seek((0 if self._io.size() < 53 else self._io.size() - 53))
+        self._io.seek(self._io.size() - self.len_footer)
         self._debug['_m_footer']['start'] = self._io.pos()
-        self._raw__m_footer = self._io.read_bytes_full()
+        self._raw__m_footer = self._io.read_bytes(self.len_footer)
         _io__raw__m_footer = KaitaiStream(BytesIO(self._raw__m_footer))
         self._m_footer = leveldb_footer.LeveldbFooter(_io__raw__m_footer)
         self._m_footer._read()
@@ -438,6 +442,28 @@ class LeveldbTable(KaitaiStruct):
             self._io.seek(_pos)
 
         return getattr(self, '_m_index', None)
+
+    @property
+    def len_footer(self):
+        """RocksDB's own footer is five bytes longer than LevelDB's."""
+        if hasattr(self, '_m_len_footer'):
+            return self._m_len_footer
+
+        self._m_len_footer = (48 if self.magic == b"\x57\xFB\x80\x8B\x24\x75\x47\xDB" else 53)
+        return getattr(self, '_m_len_footer', None)
+
+    @property
+    def magic(self):
+        if hasattr(self, '_m_magic'):
+            return self._m_magic
+
+        _pos = self._io.pos()
+        self._io.seek(self._io.size() - 8)
+        self._debug['_m_magic']['start'] = self._io.pos()
+        self._m_magic = self._io.read_bytes(8)
+        self._debug['_m_magic']['end'] = self._io.pos()
+        self._io.seek(_pos)
+        return getattr(self, '_m_magic', None)
 
     @property
     def meta_blocks(self):
