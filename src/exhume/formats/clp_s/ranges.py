@@ -16,9 +16,7 @@ from exhume.formats.clp_s.wildcard import Wildcard
 LOG_EVENT_IDX: Final = Column((Key(b"log_event_idx"),))
 
 
-def outside(
-    condition: Condition, ranges: Sequence[tuple[TimestampRange, Column]], dialect: Dialect
-) -> bool | None:
+def outside(condition: Condition, ranges: Sequence[tuple[TimestampRange, Column]], dialect: Dialect) -> bool | None:
     """Whether the time ranges alone settle the condition: True, False, or None when they do not."""
     if isinstance(condition, Test):
         verdict = _test_range(condition, ranges, dialect)

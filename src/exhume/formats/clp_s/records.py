@@ -173,9 +173,7 @@ def events(archive: ClpSArchive, *, ordered: bool = False, with_source: bool = F
             yield from event_stream(table.load(), finder)
 
 
-def event_stream(
-    data: TableData, finder: SourceFinder | None, rows: Sequence[int] | None = None
-) -> Iterator[Any]:
+def event_stream(data: TableData, finder: SourceFinder | None, rows: Sequence[int] | None = None) -> Iterator[Any]:
     """The records of a table, or those rows of it, with their ingestion units when there is a finder."""
     objects = data.objects(rows)
     if finder is None:

@@ -73,9 +73,7 @@ class Search:
         self.query = query if isinstance(query, str) else ""
         expression = compile_query(query)
         entries = archive.table_metadata.tables
-        self.plan: Plan = make_plan(
-            archive, entries, archive.header.version, expression, options, query=self.query
-        )
+        self.plan: Plan = make_plan(archive, entries, archive.header.version, expression, options, query=self.query)
         if self.plan.tables:
             self.plan.look_up(archive)
 

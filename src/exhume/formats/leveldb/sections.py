@@ -14,6 +14,9 @@ from exhume.formats.leveldb.wire import Handle
 from exhume.sections import Section, SectionKind, SectionMap
 from exhume.source import Source
 
+_MANY = frozenset({"data", "index-part", "filter-part"})
+"""Kinds of blocks that a table has several of, told apart by their offsets."""
+
 
 def map_sections(database: Database) -> SectionMap:
     """One tile per log, manifest and small file (their records nested in it); tables block by block."""
@@ -80,6 +83,8 @@ def table_sections(table: Table) -> list[Section]:
         handles.append(("index", footer.index, _index_schema(table)))
     elif (index := table.metaindex(checks.ignore).get("rocksdb.index")) is not None:
         handles.append(("index", index, _index_schema(table)))
+    for name, handle in table.partitions():
+        handles.append((name, handle, _index_schema(table) if name == "index-part" else ""))
     handles += [("data", handle, "leveldb_block") for _, handle in table.index(checks.ignore)]
     out: list[Section] = []
     seen: set[Handle] = set()
@@ -104,7 +109,7 @@ def _block_sections(table: Table, name: str, handle: Handle, schema: str) -> lis
     source = table.source
     end = handle.offset + handle.size
     codec = codec_name(source.read_at(end, 1)[0])
-    label = f"{source.name}/{name}@{handle.offset}" if name == "data" else f"{source.name}/{name}"
+    label = f"{source.name}/{name}@{handle.offset}" if name in _MANY else f"{source.name}/{name}"
     stored = codec == "none"
 
     def load() -> bytes:

@@ -196,28 +196,41 @@ class Table:
 
     def index(self, report: Report = checks.strict) -> list[tuple[bytes, Handle]]:
         """`(user key not below the block's last, handle)` per data block, in order; two-level indexes are flattened."""
+        top, delta, bare, nested = self._index_shape(report)
+        if top is None:
+            return []
+        out = self._index_entries(top, delta, bare, report)
+        if nested:
+            return [entry for _, part in out for entry in self._index_entries(part, delta, bare, report)]
+        return out
+
+    def _index_shape(self, report: Report) -> tuple[Handle | None, bool, bool, bool]:
+        """`(handle of the top index, handles are delta-encoded, keys are user keys, two levels)`."""
         footer = self.footer
         if footer is None:
-            return []
-        top, facts = footer.index, dict[str, bytes]()
-        if footer.family == "rocksdb" and (footer.version >= 3 or footer.index is None):
-            facts = self.properties(report)
-        elif footer.family == "rocksdb":
-            facts = self.properties(checks.ignore)
+            return None, False, False, False
+        if footer.family == "leveldb":
+            return footer.index, False, False, False
+        facts = self.properties(report if footer.version >= 3 or footer.index is None else checks.ignore)
+        top = footer.index
         if top is None:
             top = self.metaindex(report).get("rocksdb.index")
             if top is None:
-                report(
-                    checks.HANDLE,
-                    "the metaindex names no index",
-                    span=self.source.span(footer.metaindex.offset, self.source.size),
-                )
-                return []
+                span = self.source.span(footer.metaindex.offset, self.source.size)
+                report(checks.HANDLE, "the metaindex names no index", span=span)
         delta = facts.get("rocksdb.index.value.is.delta.encoded", b"") == b"\1"
         bare = facts.get("rocksdb.index.key.is.user.key", b"") == b"\1"
-        out = self._index_entries(top, delta, bare, report)
-        if facts.get("rocksdb.block.based.table.index.type", b"")[:1] == b"\2":
-            return [entry for _, part in out for entry in self._index_entries(part, delta, bare, report)]
+        return top, delta, bare, facts.get("rocksdb.block.based.table.index.type", b"")[:1] == b"\2"
+
+    def partitions(self, report: Report = checks.ignore) -> list[tuple[str, Handle]]:
+        """Blocks that only other index blocks name: parts of a two-level index and of a partitioned filter."""
+        top, delta, bare, nested = self._index_shape(report)
+        out: list[tuple[str, Handle]] = []
+        if top is not None and nested:
+            out += [("index-part", handle) for _, handle in self._index_entries(top, delta, bare, report)]
+        for name, handle in self.metaindex(report).items():
+            if name.startswith("partitionedfilter."):
+                out += [("filter-part", part) for _, part in self._index_entries(handle, delta, bare, report)]
         return out
 
     def _index_entries(self, handle: Handle, delta: bool, bare: bool, report: Report) -> list[tuple[bytes, Handle]]:

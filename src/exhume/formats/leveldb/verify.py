@@ -137,6 +137,9 @@ class TableVerifier:
                 self._claim(handle, name)
                 self._check_meta_block(name, handle)
         facts = self._properties()
+        for name, handle in table.partitions(report):
+            self._claim(handle, name)
+            table.read_block(handle, report)
         blocks = table.index(report)
         previous: Item | None = None
         for number, (separator, handle) in enumerate(blocks):

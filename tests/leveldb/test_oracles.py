@@ -1,0 +1,242 @@
+"""Databases that LevelDB and RocksDB write, read by us and by them; dfindexeddb on raw entries.
+
+The oracles work on copies and are skipped, visibly, when they are not installed (dependency group `oracle-leveldb`).
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import random
+import shutil
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exhume.codecs import decompress
+from exhume.findings import Severity
+from exhume.formats.leveldb.database import Database
+from exhume.formats.leveldb.model import Role, Status, Verdict
+from exhume.formats.leveldb.reader import LevelDbArchive
+from exhume.source import LocalTree
+
+pytestmark = pytest.mark.conformance
+
+Rows = dict[bytes, bytes]
+
+
+def random_writes(seed: int, count: int) -> Iterator[tuple[bytes, bytes | None]]:
+    """Puts, overwrites and deletes (None) over a small key space, with values that compress and values that do not."""
+    rng = random.Random(seed)
+    for _ in range(count):
+        key = b"key-%05d" % rng.randrange(count // 3) if rng.random() < 0.9 else rng.randbytes(rng.randrange(1, 30))
+        if rng.random() < 0.2:
+            yield key, None
+        else:
+            size = rng.choice((0, 1, 20, 100, 1000))
+            yield key, (b"value %d " % size * size)[:size] if rng.random() < 0.7 else rng.randbytes(size)
+
+
+def check(path: Path, rows: Rows) -> None:
+    """Our reader sees exactly these rows, both ways, everything intact."""
+    with LevelDbArchive(LocalTree(path)) as archive:
+        database = archive.database
+        assert dict(database.scan()) == rows
+        versions = list(database.versions())
+        assert {v.key: v.value for v in versions if v.status is Status.LIVE} == rows
+        assert {v.checksum for v in versions} <= {Verdict.GOOD}
+        for key in list(rows)[::17]:
+            assert database.get(key) == rows[key]
+        live = {f.name for f in database.files if f.role is not Role.ORPHAN}  # a compaction may have been cut short
+        found = [f for f in archive.verify() if f.severity is not Severity.NOTE]
+        assert [str(f) for f in found if f.span is None or f.span.source in live] == []
+        assert archive.sections().gaps() == []
+
+
+def leveldb_rows(path: Path, scratch: Path) -> Rows:
+    plyvel = pytest.importorskip("plyvel")
+    copy = scratch / "copy"
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(path, copy)
+    with plyvel.DB(str(copy), paranoid_checks=True) as database:
+        return dict(database)
+
+
+@pytest.mark.parametrize(
+    ("seed", "options"),
+    [
+        (1, {"compression": None}),
+        (2, {"compression": "snappy", "write_buffer_size": 60_000, "max_file_size": 1 << 20}),
+        (3, {"write_buffer_size": 65_536, "block_size": 512, "bloom_filter_bits": 10}),
+        (4, {"block_restart_interval": 1}),
+    ],
+)
+def test_leveldb(tmp_path: Path, seed: int, options: dict[str, Any]) -> None:
+    plyvel = pytest.importorskip("plyvel")
+    path = tmp_path / "db"
+    rows: Rows = {}
+    for session in range(2):
+        with plyvel.DB(str(path), create_if_missing=True, **options) as database:
+            batch = database.write_batch()
+            for number, (key, value) in enumerate(random_writes(seed * 10 + session, 4000)):
+                target = batch if number % 3 else database
+                if value is None:
+                    target.delete(key)
+                else:
+                    target.put(key, value)
+                if target is batch:
+                    batch.write()
+                    batch.clear()
+            if session == 0 and seed != 1:
+                database.compact_range()
+    rows = leveldb_rows(path, tmp_path)
+    assert len(rows) > 500
+    check(path, rows)
+
+
+def test_leveldb_batches_with_many_operations(tmp_path: Path) -> None:
+    plyvel = pytest.importorskip("plyvel")
+    path = tmp_path / "db"
+    with plyvel.DB(str(path), create_if_missing=True) as database:
+        for group in range(30):
+            with database.write_batch() as batch:
+                for key, value in random_writes(group, 50):
+                    if value is None:
+                        batch.delete(key)
+                    else:
+                        batch.put(key, value)
+    check(path, leveldb_rows(path, tmp_path))
+
+
+COMPRESSIONS = ["none", "snappy", "zlib", "bz2", "lz4", "lz4hc", "zstd"]
+
+
+def rocksdb_options(compression: str, format_version: int, **more: Any) -> Any:
+    rocksdict = pytest.importorskip("rocksdict")
+    options = rocksdict.Options(raw_mode=True)
+    options.create_if_missing(True)
+    options.set_compression_type(getattr(rocksdict.DBCompressionType, compression)())
+    options.set_write_buffer_size(200_000)
+    table = rocksdict.BlockBasedOptions()
+    table.set_format_version(format_version)
+    if "checksum" in more:
+        table.set_checksum_type(getattr(rocksdict.ChecksumType, more["checksum"])())
+    if more.get("two_level"):
+        table.set_index_type(rocksdict.BlockBasedIndexType.two_level_index_search())
+        table.set_partition_filters(True)
+        table.set_metadata_block_size(256)
+    if more.get("hash_index"):
+        table.set_data_block_index_type(rocksdict.DataBlockIndexType.binary_and_hash())
+    options.set_block_based_table_factory(table)
+    return options
+
+
+def write_rocksdb(path: Path, options: Any, seed: int, count: int = 3000) -> Rows:
+    rocksdict = pytest.importorskip("rocksdict")
+    database = rocksdict.Rdict(str(path), options)
+    for number, (key, value) in enumerate(random_writes(seed, count)):
+        if value is None:
+            database.delete(key)
+        else:
+            database[key] = value
+        if number == count // 2:
+            database.flush()
+            database.compact_range(None, None)
+        elif number == count * 3 // 4:
+            database.flush()
+    rows = dict(database.items())
+    database.close()
+    return rows
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_rocksdb_compressions(tmp_path: Path, compression: str) -> None:
+    rows = write_rocksdb(tmp_path / "db", rocksdb_options(compression, 5), COMPRESSIONS.index(compression))
+    assert len(rows) > 300
+    check(tmp_path / "db", rows)
+
+
+@pytest.mark.parametrize("format_version", [2, 3, 4, 5, 6])
+@pytest.mark.parametrize("compression", ["zlib", "lz4"])
+def test_rocksdb_versions(tmp_path: Path, format_version: int, compression: str) -> None:
+    rows = write_rocksdb(tmp_path / "db", rocksdb_options(compression, format_version), format_version, 1500)
+    check(tmp_path / "db", rows)
+
+
+@pytest.mark.parametrize("checksum", ["no_checksum", "crc32c", "xxhash", "xxhash64", "xxh3"])
+@pytest.mark.parametrize("format_version", [5, 6])
+def test_rocksdb_checksums(tmp_path: Path, checksum: str, format_version: int) -> None:
+    rocksdict = pytest.importorskip("rocksdict")
+    if not hasattr(rocksdict, "ChecksumType") or not hasattr(rocksdict.ChecksumType, checksum):
+        pytest.skip("this rocksdict cannot choose the checksum")
+    options = rocksdb_options("snappy", format_version, checksum=checksum)
+    rows = write_rocksdb(tmp_path / "db", options, 5, 1500)
+    with LevelDbArchive(LocalTree(tmp_path / "db")) as archive:
+        assert dict(archive.database.scan()) == rows
+        kinds = {archive.database.table(f).footer.checksum for f in archive.database.files if f.kind == "table"}  # type: ignore[union-attr]
+        wanted = {"no_checksum": "none", "xxhash": "xxhash32"}.get(checksum, checksum)
+        assert kinds == {wanted}
+        assert [str(f) for f in archive.verify() if f.severity is not Severity.NOTE] == []
+
+
+@pytest.mark.parametrize("shape", ["two_level", "hash_index"])
+def test_rocksdb_index_shapes(tmp_path: Path, shape: str) -> None:
+    rows = write_rocksdb(tmp_path / "db", rocksdb_options("snappy", 5, **{shape: True}), 9, 3000)
+    check(tmp_path / "db", rows)
+
+
+def test_rocksdb_column_families_and_range_deletions(tmp_path: Path) -> None:
+    rocksdict = pytest.importorskip("rocksdict")
+    options = rocksdb_options("snappy", 5)
+    database = rocksdict.Rdict(str(tmp_path / "db"), options)
+    other = database.create_column_family("other", rocksdb_options("none", 5))
+    for number in range(300):
+        database[b"k%03d" % number] = b"default %d" % number
+        other[b"k%03d" % number] = b"other %d" % number
+    database.flush()
+    database.delete_range(b"k100", b"k150")
+    database[b"k120"] = b"again"
+    database.flush()
+    database.delete_range(b"k200", b"k210")
+    rows, others = dict(database.items()), dict(other.items())
+    other.close()
+    database.close()
+    with LevelDbArchive(LocalTree(tmp_path / "db")) as archive:
+        assert archive.database.manifest is not None
+        ids = {family.name: number for number, family in archive.database.manifest.families.items()}
+        assert dict(archive.database.scan()) == rows
+        assert dict(archive.database.scan(column_family=ids["other"])) == others
+        live = [v for v in archive.database.versions() if v.status is Status.LIVE]
+        assert {v.key: v.value for v in live if v.column_family == 0} == rows
+        assert {v.key: v.value for v in live if v.column_family == ids["other"]} == others
+        wiped = archive.database.history(b"k110")[-1]
+        assert str(wiped.status) in ("deleted", "live")
+        assert [str(f) for f in archive.verify() if f.severity is Severity.ERROR] == []
+
+
+def test_dfindexeddb_agrees_on_raw_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plyvel = pytest.importorskip("plyvel")
+    for name, codec in (("snappy", "snappy"), ("zstd", "zstd")):
+        if importlib.util.find_spec(name) is None:  # they build on few machines; the reader needs no more of them
+            shim = types.ModuleType(name)
+            shim.decompress = functools.partial(decompress, codec, max_size=1 << 30)  # type: ignore[attr-defined]
+            monkeypatch.setitem(sys.modules, name, shim)
+    record = pytest.importorskip("dfindexeddb.leveldb.record", exc_type=ImportError)
+    path = tmp_path / "db"
+    for session in range(3):  # each one turns the log of the one before into a table
+        with plyvel.DB(str(path), create_if_missing=True, compression=None) as database:
+            for key, value in random_writes(77 + session, 1000):
+                if value is None:
+                    database.delete(key)
+                else:
+                    database.put(key, value)
+    mine = sorted((v.place.file, v.sequence, v.key, v.value) for v in Database(LocalTree(path)).versions())
+    theirs = []
+    for found in record.FolderReader(path).GetRecords():
+        entry = found.record
+        theirs.append((Path(found.path).name, entry.sequence_number, bytes(entry.key), bytes(entry.value or b"")))
+    assert sorted(theirs) == mine
