@@ -30,6 +30,11 @@ class Table:
         return f"<Table {self.index}: {self.num_messages} records of schema {self.schema_id}>"
 
     @property
+    def archive(self) -> ClpSArchive:
+        """The archive that it belongs to."""
+        return self._archive
+
+    @property
     def index(self) -> int:
         """Position in the table metadata, which is the order of `clp-s x`."""
         return self.entry.index
@@ -99,7 +104,7 @@ class TableData:
         self.table = table
         self.layout = layout
         self.data = data
-        texts = table._archive.texts  # noqa: SLF001 - a table is part of its archive
+        texts = table.archive.texts
         span = table.span
         self.columns = [
             Column(spec, data[start:end], table.num_messages, texts, span.sub(start, end))
@@ -119,7 +124,7 @@ class TableData:
     @property
     def texts(self) -> Texts:
         """The archive's dictionaries and patterns."""
-        return self.table._archive.texts  # noqa: SLF001 - a table is part of its archive
+        return self.table.archive.texts
 
     def column(self, key: int | str) -> Column:
         """The (first) column of a schema tree node, or of a key path as in `a.b` (dots in keys are escaped: `a\\.b`).

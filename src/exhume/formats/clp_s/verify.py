@@ -16,7 +16,7 @@ from exhume.parallel import map_ordered
 if TYPE_CHECKING:
     from exhume.formats.clp_s.kernel import ClpsStrings
     from exhume.formats.clp_s.reader import ClpSArchive
-    from exhume.formats.clp_s.tables import Table
+    from exhume.formats.clp_s.tables import Table, TableData
 
 
 def verify(archive: ClpSArchive, quick: bool, jobs: int, progress: Progress) -> Iterator[Finding]:
@@ -270,6 +270,7 @@ def _table(table: Table, quick: bool) -> list[Finding]:
             return findings
         data = table.load()
         findings += [Finding.from_error(error) for error in data.iter_faults()]
+        findings += _bounds(data)
         idx = data.log_event_idx
         if idx is not None:
             values = idx.cast("B").cast("q")
@@ -280,6 +281,35 @@ def _table(table: Table, quick: bool) -> list[Finding]:
     except ExhumeError as error:
         findings.append(Finding.from_error(error))
     return findings
+
+
+def _bounds(data: TableData) -> Iterator[Finding]:
+    """Whether the timestamps of a table lie within the range that the timestamp dictionary records for their node.
+
+    The unit of the bounds is milliseconds from 0.5.0 on and that of the values before.
+    """
+    archive = data.table.archive
+    for found in archive.timestamp_ranges:
+        for column in data.columns:
+            if column.node not in found.column_ids or not column.rows or column.spec.unordered:
+                continue
+            low: float
+            high: float
+            if column.type == NodeType.TIMESTAMP and found.encoding == 1:
+                low, high = min(column.values) // 1_000_000, -(-max(column.values) // 1_000_000)
+            elif (column.type in (NodeType.INTEGER, NodeType.DATE_STRING) and found.encoding == 1) or (
+                column.type in (NodeType.FLOAT, NodeType.FORMATTED_FLOAT) and found.encoding == 2
+            ):
+                low, high = min(column.values), max(column.values)
+            else:
+                continue
+            if found.begin is None or found.end is None or low < found.begin or high > found.end:
+                yield checks.TIMESTAMP_BOUNDS.finding(
+                    f"table {data.table.index}",
+                    span=column.span,
+                    expected=f"{found.begin} to {found.end}",
+                    actual=f"{low} to {high}",
+                )
 
 
 def _ranges(archive: ClpSArchive) -> Iterator[Finding]:

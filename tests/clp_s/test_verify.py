@@ -1,0 +1,222 @@
+"""Every rule has an archive that breaks it: verify reports the code with an offset, and reading says the same."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import exhume
+from exhume.errors import ExhumeError, LimitExceededError, UnrecognizedFormatError
+from exhume.findings import Severity
+from exhume.formats.clp_s.checks import RULES
+from exhume.formats.clp_s.reader import open_archive
+from exhume.limits import Limits
+from exhume.source import BytesSource
+from tests.clp_s import build
+from tests.clp_s.build import Built, clp, demo, i64, marker, old, tiny, u64
+
+
+def reading(data: bytes) -> bytes:
+    """What `cat` prints."""
+    with open_archive(BytesSource(data)) as archive:
+        return b"".join(archive.json_chunks(ordered=False))
+
+
+def patched(built: Built, offset: int, new: bytes) -> bytes:
+    data = bytearray(built.build())
+    data[offset : offset + len(new)] = new
+    return bytes(data)
+
+
+def payload(built: Built, name: str, offset: int, new: bytes) -> bytes:
+    """The archive with some bytes of a decompressed section replaced."""
+    raw = bytearray(built.payloads()[name])
+    raw[offset : offset + len(new)] = new
+    return built.replace(raw={name: bytes(raw)}).build()
+
+
+def table_of(data: bytes, **changes: Any) -> bytes:
+    """`tiny` with other bytes for its one table."""
+    return tiny(streams=[[(0, 2, data)]], **changes).build()
+
+
+def text_table(node_type: int, column: bytes, **changes: Any) -> bytes:
+    return tiny(nodes=[(-1, b"", 5), (0, b"a", node_type)], streams=[[(0, 1, column)]], **changes).build()
+
+
+def times(epoch: int, ident: int, pattern: bytes, **changes: Any) -> bytes:
+    return text_table(14, i64(epoch) + u64(ident), patterns=[(0, pattern)], **changes)
+
+
+def swapped(files: list[dict[str, Any]]) -> dict[str, Any]:
+    return {"files": [files[1], files[0], *files[2:]]}
+
+
+def stream_order() -> bytes:
+    """The table metadata of `demo` with its two tables the other way round."""
+    data = demo().payloads()["/table_metadata"]
+    return data[:-56] + data[-28:] + data[-56:-28]
+
+
+UNIT = {"_filename": "x"}
+EPOCH = rb"\N"
+ARCHIVES: dict[str, Callable[[], bytes]] = {
+    "CLPS-101": lambda: b"\0" + tiny().build()[1:],
+    "CLPS-102": lambda: tiny(header={"compression": 1}).build(),
+    "CLPS-103": lambda: tiny(version=(9, 9, 9)).build(),
+    "CLPS-104": lambda: tiny(extra_packets=[(0, b"\x81\xacnum_segments\x02")]).build(),
+    "CLPS-301": lambda: tiny().build()[:40],
+    "CLPS-302": lambda: tiny().build()[:-1],
+    "CLPS-303": lambda: tiny().build() + b"after",
+    "CLPS-304": lambda: tiny(header={"metadata_size": 10_000}).build(),
+    "CLPS-305": lambda: tiny(raw={"metadata": b"\x02\x00\xff\0\0\0"}).build(),
+    "CLPS-306": lambda: tiny(file_info=lambda files: {"files": [{"n": "/schema_tree"}]}).build(),
+    "CLPS-307": lambda: tiny(file_info=lambda files: {"files": files[:1] + files[2:]}).build(),
+    "CLPS-308": lambda: tiny(file_info=swapped).build(),
+    "CLPS-309": lambda: tiny(stored_sections={"/schema_ids": b"\x28\xb5\x2f\xfd\0\x58\xff\xff\xff"}).build(),
+    "CLPS-310": lambda: tiny(raw={"/schema_ids": tiny().payloads()["/schema_ids"] + b"\0"}).build(),
+    "CLPS-311": lambda: tiny(header={"reserved": 1}).build(),
+    "CLPS-320": lambda: payload(tiny(), "/schema_tree", 0, u64(1 << 40)),
+    "CLPS-321": lambda: payload(tiny(), "/schema_tree", 8, struct.pack("<i", 1)),
+    "CLPS-322": lambda: tiny(nodes=[*tiny().nodes, tiny().nodes[1]]).build(),
+    "CLPS-323": lambda: tiny(nodes=[*tiny().nodes, (0, b"b", 77)]).build(),
+    "CLPS-324": lambda: tiny(nodes=[(-1, b"@", 5), (0, b"a", 0)]).build(),
+    "CLPS-330": lambda: payload(tiny(), "/schema_ids", 16, struct.pack("<I", 9)),
+    "CLPS-331": lambda: tiny(schemas=[(0, [1], []), (1, [99], [])]).build(),
+    "CLPS-332": lambda: tiny(schemas=[(0, [1], []), (1, [], [marker(9, 5), 1])]).build(),
+    "CLPS-333": lambda: tiny(schemas=[(0, [1], []), (0, [1], [])]).build(),
+    "CLPS-334": lambda: demo(
+        schemas=[*demo().schemas, (9, [], [marker(9, 1), 20])], nodes=[*build.DEMO_NODES, (14, b"", 6)]
+    ).build(),
+    "CLPS-340": lambda: payload(tiny(), "/table_metadata", 32, u64(1 << 60)),
+    "CLPS-341": lambda: payload(tiny(), "/table_metadata", 24, u64(1)),
+    "CLPS-342": lambda: payload(tiny(), "/table_metadata", 40, u64(3)),
+    "CLPS-343": lambda: payload(tiny(), "/table_metadata", 8, u64(1 << 30)),
+    "CLPS-344": lambda: payload(tiny(), "/table_metadata", 48, u64(17)),
+    "CLPS-345": lambda: demo(raw={"/table_metadata": stream_order()}).build(),
+    "CLPS-346": lambda: tiny(streams=[[(5, 2, i64(1, 2))]]).build(),
+    "CLPS-347": lambda: payload(tiny(), "/table_metadata", 16, u64(24)),
+    "CLPS-348": lambda: table_of(i64(1, 2, 3)),
+    "CLPS-350": lambda: demo(stored_sections={"/var.dict": u64(2) + build.zstd(u64(1) + b"a" + u64(99))}).build(),
+    "CLPS-351": lambda: tiny(variables=[b"a", b"a"]).build(),
+    "CLPS-401": lambda: text_table(2, clp([(7, 0)], []), log_types=[b"x y"]),
+    "CLPS-402": lambda: text_table(3, u64(1), variables=[b"only"]),
+    "CLPS-403": lambda: text_table(2, clp([(0, 1)], [1]), log_types=[b"x \x11"]),
+    "CLPS-404": lambda: text_table(2, clp([(0, 0)], [build.float_core(2, 1, 9999)]), log_types=[b"x \x13"]),
+    "CLPS-405": lambda: times(0, 7, EPOCH),
+    "CLPS-406": lambda: times(0, 0, rb"\Q"),
+    "CLPS-407": lambda: times(0, 0, rb"\E.\T"),
+    "CLPS-408": lambda: tiny(extra_packets=[(2, b"\xff" * 16)]).build(),
+    "CLPS-409": lambda: tiny(range_index=[{"s": 3, "e": 2, "f": {}}]).build(),
+    "CLPS-410": lambda: demo(range_index=[{"s": 0, "e": 3, "f": UNIT}, {"s": 1, "e": 3, "f": UNIT}]).build(),
+    "CLPS-411": lambda: demo(range_index=[{"s": 0, "e": 2, "f": UNIT}]).build(),
+    "CLPS-412": lambda: demo(ranges=[(b"ts", [3], 1, 0, 5)]).build(),
+    "CLPS-413": lambda: old(streams=[[(0, 2, i64(1, 1) + old().streams[0][0][2][16:])]]).build(),
+    "CLPS-414": lambda: tiny(variables=[b"\xff"]).build(),
+    "CLPS-415": lambda: tiny(schemas=[], streams=[]).build(),
+    "CLPS-416": lambda: tiny(nodes=[*tiny().nodes, (-1, b"@", 5), (2, b"auto", 0)]).build(),
+    "CLPS-417": lambda: tiny(ranges=[(b"a", [44], 1, 1, 2)]).build(),
+}
+CRAFTED_ELSEWHERE = {"CLPS-501", "CLPS-502"}
+READS_ANYWAY = {"CLPS-103", "CLPS-303", "CLPS-310", "CLPS-311", "CLPS-322", "CLPS-323", "CLPS-324", "CLPS-333", "CLPS-345",
+                "CLPS-351", "CLPS-410", "CLPS-411", "CLPS-412", "CLPS-413", "CLPS-414", "CLPS-415", "CLPS-416", "CLPS-417",
+                # damage that no table of the archive touches
+                "CLPS-331", "CLPS-332", "CLPS-334", "CLPS-408", "CLPS-409"}  # fmt: skip
+
+
+def test_every_rule_has_its_archive() -> None:
+    assert set(ARCHIVES) | CRAFTED_ELSEWHERE == {rule.code for rule in RULES}
+
+
+@pytest.mark.parametrize("code", ARCHIVES)
+def test_verify_reports_the_rule(code: str) -> None:
+    data = ARCHIVES[code]()
+    findings = list(exhume.verify(data, format="clp-s"))
+    found = [finding for finding in findings if finding.code == code]
+    assert found, [str(finding) for finding in findings]
+    assert all(f.span is not None and 0 <= f.span.start <= f.span.end <= max(len(data), f.span.end) for f in found)
+    assert found[0].spec_ref
+    rule = RULES[code]
+    assert found[0].severity == rule.severity
+    if rule.severity is not Severity.ERROR:
+        assert [f for f in findings if f.severity is Severity.ERROR] == []
+
+
+@pytest.mark.parametrize("code", ARCHIVES)
+def test_reading_fails_with_the_same_rule_or_not_at_all(code: str) -> None:
+    data = ARCHIVES[code]()
+    if code in READS_ANYWAY:
+        reading(data)
+        return
+    with pytest.raises(ExhumeError) as caught:
+        reading(data)
+    assert caught.value.code == code, str(caught.value)
+    assert caught.value.span is not None
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "built", [demo(), old(), tiny(), demo(compress=build.stored)], ids=["demo", "old", "tiny", "raw"]
+)
+def test_sound_archives_have_no_findings(built: Built) -> None:
+    assert list(exhume.verify(built.build(), format="clp-s")) == []
+
+
+def test_a_bomb_is_refused() -> None:
+    bomb = tiny(raw={"/schema_tree": u64(2) + bytes(1 << 20)}).build()
+    with pytest.raises(LimitExceededError) as caught:
+        open_archive(BytesSource(bomb), limits=Limits(structure_size=1 << 16)).schema_tree  # noqa: B018
+    assert caught.value.code == "CLPS-501"
+
+
+def test_a_schema_that_takes_forever_is_refused() -> None:
+    depth = 4000
+    nodes = [(-1, b"", 5), *((i, b"k", 5) for i in range(depth)), *((depth, b"%d" % i, 9) for i in range(4000))]
+    runs = [entry for i in range(4000) for entry in (marker(9, 1), depth + 1 + i)]
+    data = tiny(nodes=nodes, schemas=[(0, [], runs)], streams=[[(0, 1, b"")]]).build()
+    with pytest.raises(LimitExceededError) as caught:
+        reading(data)
+    assert caught.value.code == "CLPS-502"
+
+
+def test_a_table_without_columns_cannot_claim_endless_rows() -> None:
+    data = tiny(schemas=[(0, [0], [])], streams=[[(0, 1 << 60, b"")]]).build()
+    with pytest.raises(LimitExceededError):
+        reading(data)
+
+
+def test_what_comes_before_the_damage_is_printed() -> None:
+    good = demo()
+    first, second = good.streams
+    bad = good.replace(streams=[first, [(7, 1, i64(1) + u64(99))]]).build()
+    out = []
+    with open_archive(BytesSource(bad)) as archive, pytest.raises(ExhumeError) as caught:
+        for chunk in archive.json_chunks():
+            out.append(chunk)
+    assert caught.value.code == "CLPS-402"
+    assert b"".join(out) == b"".join(build.DEMO_TEXT.splitlines(keepends=True)[:2])
+    assert second
+
+
+def test_a_cut_archive_still_gives_its_first_tables() -> None:
+    whole = demo(compress=build.stored).build()
+    for cut in range(1, 24):
+        out = []
+        with open_archive(BytesSource(whole[:-cut])) as archive, pytest.raises(ExhumeError) as caught:
+            for chunk in archive.json_chunks():
+                out.append(chunk)
+        assert caught.value.code == "CLPS-302"
+        assert b"".join(out) == b"".join(build.DEMO_TEXT.splitlines(keepends=True)[:2])
+
+
+def test_a_damaged_dictionary_costs_only_the_columns_that_use_it() -> None:
+    data = tiny(stored_sections={"/var.dict": b"\1", "/log.dict": u64(5)}).build()
+    assert reading(data) == build.TINY_TEXT
+
+
+def test_directories_are_refused(tmp_path: Any) -> None:
+    with pytest.raises(UnrecognizedFormatError):
+        exhume.open(tmp_path, format="clp-s")
