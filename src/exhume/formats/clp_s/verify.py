@@ -295,11 +295,10 @@ def _bounds(data: TableData) -> Iterator[Finding]:
                 continue
             low: float
             high: float
+            raw_types = {1: (NodeType.INTEGER, NodeType.DATE_STRING), 2: (NodeType.FLOAT, NodeType.FORMATTED_FLOAT)}
             if column.type == NodeType.TIMESTAMP and found.encoding == 1:
                 low, high = min(column.values) // 1_000_000, -(-max(column.values) // 1_000_000)
-            elif (column.type in (NodeType.INTEGER, NodeType.DATE_STRING) and found.encoding == 1) or (
-                column.type in (NodeType.FLOAT, NodeType.FORMATTED_FLOAT) and found.encoding == 2
-            ):
+            elif column.type in raw_types.get(found.encoding, ()):
                 low, high = min(column.values), max(column.values)
             else:
                 continue

@@ -1,0 +1,64 @@
+"""Run as a script: damages every byte of an archive in several ways and reads what is left.
+
+Prints one JSON object: the slowest case in seconds, peak memory in MiB, and what was not an `ExhumeError`.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import exhume
+from exhume.errors import ExhumeError
+from exhume.formats.clp_s.reader import open_archive
+from exhume.source import BytesSource
+
+
+def use(data: bytes) -> None:
+    """Everything that looks at an archive."""
+    for _ in exhume.verify(data, format="clp-s"):
+        pass
+    with open_archive(BytesSource(data)) as archive:
+        archive.info().to_dict()
+        archive.sections()
+        for ordered in (False, True):
+            try:
+                for _ in archive.json_chunks(ordered=ordered):
+                    pass
+            except ExhumeError:
+                pass
+        try:
+            for _ in archive.events(with_source=True):
+                pass
+        except ExhumeError:
+            pass
+        list(archive.entries())
+
+
+def main(path: Path, thorough: bool) -> None:
+    data = path.read_bytes()
+    masks = (0x01, 0x10, 0x80, 0xFF) if thorough else (0x01, 0xFF)
+    slowest = 0.0
+    failures = []
+    for offset in range(len(data)):
+        for value in sorted({data[offset] ^ mask for mask in masks}):
+            damaged = data[:offset] + bytes([value]) + data[offset + 1 :]
+            start = time.perf_counter()
+            try:
+                use(damaged)
+            except ExhumeError as error:
+                if "\n" in str(error):
+                    failures.append(f"{offset}: {error!r}")
+            except BaseException:
+                failures.append(f"{offset}={value:#x}: {traceback.format_exc()[-600:]}")
+            slowest = max(slowest, time.perf_counter() - start)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+    json.dump({"slowest": slowest, "peak": peak, "failures": failures[:5]}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:] == ["thorough"])

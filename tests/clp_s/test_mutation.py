@@ -1,0 +1,33 @@
+"""Any damaged byte of three small archives: no traceback, no hang, no memory that the input does not warrant."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.clp_s import build
+from tests.conftest import ROOT
+
+ARCHIVES = {
+    "compressed": build.tiny(variables=[b"one"], log_types=[b"a \x12"], range_index=[{"s": 0, "e": 2, "f": {}}]),
+    "stored": build.demo(compress=build.stored),
+    "old": build.old(compress=build.stored),
+}
+
+
+@pytest.mark.parametrize("name", ARCHIVES)
+def test_every_byte(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "archive.clps"
+    path.write_bytes(ARCHIVES[name].build())
+    command = [sys.executable, str(ROOT / "tests" / "clp_s" / "mutate.py"), str(path)]
+    command += [os.environ.get("HYPOTHESIS_PROFILE", "ci")]
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=600, check=True)
+    result = json.loads(ran.stdout)
+    assert result["failures"] == []
+    assert result["slowest"] < 5
+    assert result["peak"] < 256
