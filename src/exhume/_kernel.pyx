@@ -19,6 +19,7 @@ cdef extern from "Python.h":
 
 include "_kernel_clps.pxi"
 include "_kernel_search.pxi"
+include "_kernel_clps_writer.pxi"
 
 ctypedef const unsigned char* chars
 
