@@ -1571,9 +1571,14 @@ cdef class ClpsEncoder:
             out.p[out.n] = c
             out.n += 1
             enc_buf_u64(&column.b, <uint64_t>value)
+        length = types.count
         id = enc_dictionary_id(types, out.p, out.n)
         enc_buf_u64(&column.a, <uint64_t>id | <uint64_t>first << 24)
-        return 8 + <int64_t>(self.variables.data.n + types.data.n + column.b.n - before)
+        value = 8 + <int64_t>(self.variables.data.n + types.data.n + column.b.n - before)
+        # Upstream counts the positions of placeholders into the size of a new log type.
+        if types.count > length:
+            value += column.b.n - (<size_t>first << 3)
+        return value
 
     cdef int put_value(self, EncColumn* column, EncToken* token) except -1 nogil:
         cdef uint8_t flag
@@ -1672,7 +1677,7 @@ cdef class ClpsEncoder:
                 self.losses += 1
         return 0
 
-    cdef int run(self, const unsigned char** document, bint final, int64_t target, int64_t most) except -1 nogil:
+    cdef int run(self, const unsigned char** document, bint final, int64_t target, bint single) except -1 nogil:
         cdef int fault
         cdef size_t num_names, num_nodes
         while True:
@@ -1681,8 +1686,6 @@ cdef class ClpsEncoder:
             document[0] = self.at
             if self.at >= self.end:
                 return E_DONE
-            if self.records >= most:
-                return E_SPLIT
             fault = self.scan()
             if fault == E_MORE:
                 if not final:
@@ -1693,6 +1696,11 @@ cdef class ClpsEncoder:
                 return E_BAD_UTF8 if self.at[0] >= 0x80 else E_BAD_JSON
             if fault:
                 return fault
+            if single:
+                while enc_is_space(self.at[0]):
+                    self.at += 1
+                if self.at < self.end:
+                    return E_BAD_JSON
             num_names, num_nodes = self.num_names, self.num_nodes
             if self.num_nodes + self.num_tokens >= ENC_MAX_NODES \
                     or self.log_types.count + self.num_tokens >= ENC_MAX_LOG_TYPES \
@@ -1710,7 +1718,7 @@ cdef class ClpsEncoder:
             if self.size >= target:
                 return E_SPLIT
 
-    def feed(self, bytes data, Py_ssize_t start, bint final, int64_t target, int64_t most):
+    def feed(self, bytes data, Py_ssize_t start, bint final, int64_t target, bint single):
         cdef const unsigned char* base = <const unsigned char*>bytes_text(data)
         cdef const unsigned char* document = base + start
         cdef int status
@@ -1720,7 +1728,7 @@ cdef class ClpsEncoder:
         enc_buf_room(&self.scratch, (self.end - self.at) + 16)
         self.bad_token = False
         with nogil:
-            status = self.run(&document, final, target, most)
+            status = self.run(&document, final, target, single)
         # A document that was refused only after it had been read as a whole can be stepped over exactly.
         return status, document - base, self.at - base, self.bad_token
 

@@ -42,7 +42,7 @@ class Encoder(Protocol):
     losses: int
     """Values of accepted records that do not come back the same."""
     size: int
-    """Bytes of columns and dictionaries, uncompressed."""
+    """Bytes of columns and dictionaries, uncompressed, as upstream counts them for its target size."""
     saw_integer_time: bool
     saw_float_time: bool
     time_min: int
@@ -50,7 +50,7 @@ class Encoder(Protocol):
     float_time_min: float
     float_time_max: float
 
-    def feed(self, data: bytes, start: int, final: bool, target: int, most: int) -> tuple[int, int, int, bool]:
+    def feed(self, data: bytes, start: int, final: bool, target: int, single: bool) -> tuple[int, int, int, bool]:
         """Encodes documents from `start` on until something stops it.
 
         Args:
@@ -58,7 +58,7 @@ class Encoder(Protocol):
             start: Where to begin.
             final: Whether nothing follows `data`.
             target: Stop with SPLIT once `size` has reached this.
-            most: Stop with SPLIT before the record of this number.
+            single: Whether `data` must hold exactly one document (and is refused as a whole if it does not).
 
         Returns:
             The status, where the document that was not encoded starts (or where all ends), where in it scanning
@@ -166,7 +166,7 @@ class PureEncoder:
 
     # --- records ---
 
-    def feed(self, data: bytes, start: int, final: bool, target: int, most: int) -> tuple[int, int, int, bool]:
+    def feed(self, data: bytes, start: int, final: bool, target: int, single: bool) -> tuple[int, int, int, bool]:
         """See `Encoder.feed`."""
         scanner = Scanner(data, structurize=self._structurize, arrays=self._lossy)
         at = start
@@ -174,8 +174,6 @@ class PureEncoder:
             at = scanner.skip_space(at)
             if at >= len(data):
                 return Status.DONE, at, at, False
-            if self.records >= most:
-                return Status.SPLIT, at, at, False
             try:
                 end = scanner.document(at)
             except ScanError as error:
@@ -185,6 +183,8 @@ class PureEncoder:
                     if error.position < len(data):
                         status = Status.BAD_UTF8 if data[error.position] >= 0x80 else Status.BAD_JSON
                 return status, at, error.position, False
+            if single and scanner.skip_space(end) < len(data):
+                return Status.BAD_JSON, at, scanner.skip_space(end), False
             count = len(scanner.tokens)
             if len(self._nodes) + count >= MAX_IDS or any(len(d) + count >= MAX_IDS for d in self._dictionaries[1:]):
                 return Status.FULL, at, at, False
@@ -401,7 +401,11 @@ class PureEncoder:
             if variable.kind is VariableKind.DICTIONARY or word is None:
                 word = encode_dictionary_id(self._entry(0, variable.text), self._dialect)
             column.b.append(word & MASK64)
-        log_type = self._entry(1 if column.type == NodeType.CLP_STRING else 2, encoded.log_type)
+        which = 1 if column.type == NodeType.CLP_STRING else 2
+        known = len(self._dictionaries[which])
+        log_type = self._entry(which, encoded.log_type)
+        if log_type == known:  # upstream counts the positions of placeholders into the size of a new log type
+            self.size += 8 * len(encoded.variables)
         column.a.append(log_type | first << 24)
         self.size += 8 + 8 * len(encoded.variables)
 

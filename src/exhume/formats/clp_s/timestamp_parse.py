@@ -365,6 +365,43 @@ def parse_timestamp_lossily(text: str) -> ParsedTimestamp | None:
     return None
 
 
+class TimestampPatterns:
+    """The patterns of one archive, and what its encoder asks about values of the timestamp key.
+
+    Args:
+        dialect: Which patterns to write.
+        lossy: Whether to store, as upstream does, what does not come back exactly; what has no known shape is then
+            stored as an ordinary value (which upstream never does: it gives up).
+    """
+
+    def __init__(self, dialect: TimeDialect, *, lossy: bool) -> None:
+        self._dialect, self._lossy = dialect, lossy
+        self.ids: dict[bytes, int] = {}
+
+    def resolve(self, text: bytes, quoted: bool) -> tuple[int, int, tuple[bytes, int] | None, bool] | None:
+        """See `encoder.ResolveTimestamp`."""
+        value = text.decode("utf-8")
+        parsed = parse_timestamp(value, self._dialect, quoted=quoted)
+        if parsed is None or not parsed.exact:
+            if not self._lossy:
+                return None
+            if self._dialect is TimeDialect.PERCENT and quoted:
+                parsed = parse_timestamp_lossily(value) or parsed
+            if parsed is None:
+                return 0, -1, None, True
+        epoch, lost = parsed.epoch, not parsed.exact
+        if not I64_MIN <= epoch <= I64_MAX:
+            if not self._lossy:
+                return None
+            epoch, lost = (epoch - I64_MIN) % (1 << 64) + I64_MIN, True
+        known = len(self.ids)
+        number = self.ids.setdefault(parsed.pattern, known)
+        program = None
+        if quoted and not lost:
+            program = compile_pattern(parsed.pattern, self._dialect)
+        return epoch, number, program, lost
+
+
 # --- patterns as programs for the compiled kernel --------------------------------------------------------------------
 
 _PROGRAM_SPECIFIERS: Final = frozenset("YmdHMS369T")

@@ -1,0 +1,102 @@
+"""The inputs of a writer: files and standard input as decompressed pieces, read ahead in threads when asked."""
+
+from __future__ import annotations
+
+import collections
+import io
+import os
+import queue
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO, Final
+
+from exhume.codecs import inflate_file
+from exhume.errors import SourceError, Span
+from exhume.parallel import cpu_count
+
+STDIN: Final = "-"
+"""Names standard input among inputs, and in the range index what did not come from a file."""
+
+PIECE: Final = 4 << 20
+"""Bytes that are read, decompressed and encoded at a time."""
+
+Input = str | os.PathLike[str] | BinaryIO
+
+
+def name_of(source: Input) -> str:
+    """What the range index calls an input."""
+    if isinstance(source, str | os.PathLike):
+        return os.fsdecode(os.fspath(source))
+    name = getattr(source, "name", None)
+    return name if isinstance(name, str) else STDIN
+
+
+def read_pieces(source: Input) -> Iterator[bytes]:
+    """The content of one input, decompressed.  Raises `SourceError` and `CodecError`."""
+    name = name_of(source)
+    if not isinstance(source, str | os.PathLike):
+        yield from inflate_file(source, name, PIECE)
+        return
+    try:
+        if name == STDIN:
+            yield from inflate_file(sys.stdin.buffer, name, PIECE)
+        else:
+            with io.FileIO(source) as file:
+                yield from inflate_file(file, name, PIECE)
+    except OSError as error:
+        if isinstance(error, SourceError):
+            raise
+        raise SourceError(f"cannot read: {error.strerror or error}", span=Span(name, 0, 0)) from error
+
+
+def read_ahead(sources: Iterable[Input], jobs: int) -> Iterator[bytes | None]:
+    """The pieces of several inputs in order, read and decompressed in other threads with bounded look-ahead."""
+    stop = threading.Event()
+    end = object()
+
+    def fill(source: Input, out: queue.Queue[Any]) -> None:
+        try:
+            for piece in read_pieces(source):
+                while not stop.is_set():
+                    try:
+                        out.put(piece, timeout=0.1)
+                        break
+                    except queue.Full:
+                        continue
+                if stop.is_set():
+                    return
+            last: Any = end
+        except BaseException as error:
+            last = error
+        while not stop.is_set():
+            try:
+                out.put(last, timeout=0.1)
+                return
+            except queue.Full:
+                continue
+
+    ahead: collections.deque[queue.Queue[Any]] = collections.deque()
+    threads = max(1, (jobs or cpu_count()) - 1)
+    waiting = iter(sources)
+
+    def start_one() -> None:
+        for source in waiting:
+            out: queue.Queue[Any] = queue.Queue(maxsize=4)
+            threading.Thread(target=fill, args=(source, out), name="exhume-input", daemon=True).start()
+            ahead.append(out)
+            return
+
+    try:
+        for _ in range(threads):
+            start_one()
+        while ahead:
+            current = ahead.popleft()
+            while (piece := current.get()) is not end:
+                if isinstance(piece, BaseException):
+                    raise piece
+                yield piece
+            start_one()
+            yield None
+    finally:
+        stop.set()
