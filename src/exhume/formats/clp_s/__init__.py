@@ -13,8 +13,7 @@ FORMAT = Format(
     extensions=(".clps",),
     signatures=(Signature(b"\xfd\x2f\xc5\x30", 0, "magic number"),),
     codecs=("zstd",),
-    create=None,
     locate="carve:locate",
-    verbs=("cat", "list", "info", "verify", "payload", "explain", "carve"),
+    verbs=("create", "cat", "list", "info", "verify", "payload", "explain", "carve"),
     limitations=("the directory form (one file per section) is not read",),
 )

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from exhume.cli.outcome import Outcome
+from exhume.formats.clp_s.cli_create import create
 
 
 class ColumnsOption(click.Option):
@@ -26,6 +27,8 @@ class ColumnsOption(click.Option):
 
             known.process = take
 
+
+__all__ = ["OPTIONS", "cat", "create", "search"]
 
 OPTIONS = {
     "cat": [

@@ -1,0 +1,123 @@
+"""`exhume create clp-s`: JSON lines into an archive."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from exhume.cli.outcome import Outcome
+from exhume.cli.params import SIZE
+from exhume.cli.render import human_size, printable
+from exhume.cli.runtime import Run, common_options
+
+SHOWN = 10
+"""Bad records that are named one by one; all are counted."""
+
+
+@click.command("clp-s")
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option("-o", "--output", required=True, metavar="TARGET", help="The archive; further ones get .1, .2, ...")
+@click.option(
+    "--format-version",
+    "version",
+    type=click.Choice(["0.3.1", "0.4.1", "0.5.0", "0.5.1"]),
+    default="0.5.1",
+    show_default=True,
+    help="Format version to write.",
+)
+@click.option("--timestamp-key", metavar="PATH", help="The timestamp field, such as t.x (dots in keys as \\.).")
+@click.option("--structurize-arrays", is_flag=True, help="Open arrays up into columns instead of keeping their text.")
+@click.option("--disable-log-order", is_flag=True, help="Do not record the order of records (nor a range index).")
+@click.option("--no-retain-float-format", is_flag=True, help="Keep the value of floats, not their spelling.")
+@click.option(
+    "--compression-level", type=click.IntRange(1, 19), default=3, show_default=True, help="zstd level (1 to 19)."
+)
+@click.option(
+    "--target-encoded-size",
+    type=SIZE,
+    default=8 << 30,
+    help="Begin a new archive at this size of columns and dictionaries, uncompressed.  [default: 8G]",
+)
+@click.option("--min-table-size", type=SIZE, default=1 << 20, help="Tables compressed together.  [default: 1M]")
+@click.option("--max-document-size", type=SIZE, default=512 << 20, help="Largest record.  [default: 512M]")
+@click.option("--property", "properties", multiple=True, metavar="NAME=VALUE", help="Say this about every input.")
+@click.option("--creator-id", metavar="TEXT", help="Use this creator id: the same input then gives the same bytes.")
+@click.option(
+    "--on-error",
+    type=click.Choice(["fail", "skip"]),
+    default="fail",
+    show_default=True,
+    help="What to do with records that cannot be stored.",
+)
+@click.option("--allow-loss", is_flag=True, help="Store, as clp-s does, values that do not come back the same.")
+@click.option("--jobs", "-j", type=click.IntRange(min=0), default=1, help="Threads (0: one per core).")
+@click.option("--overwrite", is_flag=True, help="Replace existing archives.")
+@common_options
+def create(
+    run: Run,
+    inputs: tuple[str, ...],
+    output: str,
+    disable_log_order: bool,
+    no_retain_float_format: bool,
+    compression_level: int,
+    properties: tuple[str, ...],
+    **options: Any,
+) -> Outcome:
+    """Compress JSON records (one per line, or otherwise separated; gzip and zstd are recognised; - is standard input).
+
+    Exit code 3 when records were skipped or values changed (--on-error skip, --allow-loss).
+    """
+    from exhume.formats.clp_s.writer import BadRecordError
+    from exhume.formats.clp_s.writer import create as open_writer
+
+    writer = open_writer(
+        output,
+        log_order=not disable_log_order,
+        retain_float_format=not no_retain_float_format,
+        level=compression_level,
+        properties=dict(_property(text) for text in properties),
+        **options,
+    )
+
+    def report(error: BadRecordError) -> None:
+        if writer.skipped <= SHOWN:
+            run.note(f"skipped: {printable(error.name)}: line {error.line}: {error.reason}")
+
+    writer.on_bad_record = report
+    with run.progress("create") as progress, writer:
+        writer.add_files(inputs, progress=progress)
+    body = {
+        "format": "clp-s",
+        "version": writer.options.version,
+        "archives": [{"path": str(path), "size": path.stat().st_size} for path in writer.paths],
+        "records": writer.records,
+        "skipped": writer.skipped,
+        "reasons": dict(writer.reasons),
+        "changed_values": writer.losses,
+    }
+    if run.machine:
+        run.document("create", body)
+    else:
+        total = human_size(sum(path.stat().st_size for path in writer.paths))
+        count = len(writer.paths)
+        run.note(f"{writer.records} records in {count} archive{'s' * (count > 1)} ({total})")
+    if not writer.records:
+        run.note("there are no records: clp-s itself cannot open such an archive")
+    if writer.skipped:
+        run.note(f"{writer.skipped} records were skipped")
+    if writer.losses:
+        run.note(f"{writer.losses} values do not come back the same")
+    return Outcome.LOSS if writer.skipped or writer.losses else Outcome.DONE
+
+
+def _property(text: str) -> tuple[str, Any]:
+    """`NAME=VALUE`; a value that is JSON is stored as such, anything else as text."""
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise click.UsageError(f"--property takes NAME=VALUE, not {text!r}")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
