@@ -15,6 +15,8 @@ FORMAT = Format(
         Signature(bytes.fromhex("b648f0e8fce9eb531fea4c6b29ab81bc"), 0, "magic at the end of a manifest's trailer"),
     ),
     codecs=("none", "lz4", "zstd", "bz2", "lzma"),
+    salvage="salvage:salvage",
+    locate="locate:locate",
     verbs=("snippet", "repair"),
     limitations=(
         "No log written by Ark itself is public: layouts that rest on assumptions are listed in docs/formats/ark.md.",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import SIZE
+from exhume.cli.runtime import common_options
 
 if TYPE_CHECKING:
     from exhume.cli.runtime import Run
@@ -17,6 +19,17 @@ _TOPIC = click.Option(
 )
 _FROM = click.Option(["--from-ns", "from_ns"], type=SIZE, help="First time, nanoseconds of the log's clock.")
 _TO = click.Option(["--to-ns", "to_ns"], type=SIZE, help="Time to stop before, nanoseconds.")
+
+_NO_LATCHED = click.Option(["--no-latched", "no_latched"], is_flag=True, help="Do not replay latched messages first.")
+_SKIP = click.Option(["--skip-damaged", "skip_damaged"], is_flag=True, help="Go on after damaged messages (exit 3).")
+
+EXPORTS = {
+    "jsonl": "export:export_jsonl",
+    "csv": "export:export_csv",
+    "arrow": "arrow:export_arrow",
+    "parquet": "arrow:export_parquet",
+    "mcap": "mcap:export",
+}
 
 OPTIONS = {
     "open": [
@@ -32,9 +45,23 @@ OPTIONS = {
         _FROM,
         _TO,
         click.Option(["--raw", "raw"], is_flag=True, help="The messages' bytes, one after another."),
-        click.Option(["--no-latched", "no_latched"], is_flag=True, help="Do not replay latched messages first."),
+        _NO_LATCHED,
         click.Option(["--reverse", "reverse"], is_flag=True, help="Latest message first."),
-        click.Option(["--skip-damaged", "skip_damaged"], is_flag=True, help="Go on after damaged messages (exit 3)."),
+        _SKIP,
+    ],
+    "salvage": [click.Option(["--log", "log"], metavar="GUID", help="Which log of a directory that holds several.")],
+    "search": [_FROM, _TO, click.Option(["--count"], is_flag=True, help="Print how many messages match.")],
+    "export": [
+        _TOPIC,
+        _FROM,
+        _TO,
+        _NO_LATCHED,
+        _SKIP,
+        click.Option(
+            ["--payload", "payload"],
+            type=click.Choice(["rbuf", "json"]),
+            help="MCAP: messages as they are, or as JSON (default: rbuf).",
+        ),
     ],
 }
 
@@ -54,6 +81,7 @@ def message_query(names: tuple[str, ...], options: dict[str, Any]) -> dict[str, 
 def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:
     """Messages as JSON lines (`time_ns`, `channel`, `value`), or their bytes with `--raw`."""
     from exhume.findings import Finding
+    from exhume.formats.ark.export import message_json
     from exhume.jsonout import dumps
 
     say_findings(run, archive)
@@ -78,18 +106,6 @@ def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any])
     return missing_outcome(run, archive)
 
 
-def message_json(message: Any) -> dict[str, Any]:
-    """The JSON line of one message; `data` stands in for the value of a channel without a schema."""
-    out: dict[str, Any] = {"time_ns": message.time_ns, "channel": message.channel}
-    if message.latched:
-        out["latched"] = True
-    if message.value is not None:
-        out["value"] = message.value
-    else:
-        out["data"] = message.data
-    return out
-
-
 def say_findings(run: Run, archive: Any) -> None:
     """What opening the manifest already showed goes to standard error."""
     for finding in getattr(getattr(archive, "loaded", None), "findings", ()):
@@ -104,3 +120,111 @@ def missing_outcome(run: Run, archive: Any) -> Outcome | None:
         return None
     run.note(f"without {len(missing)} missing split(s): {', '.join(missing[:8])}")
     return Outcome.LOSS
+
+
+def search(run: Run, archives: list[Any], query: str, options: dict[str, Any]) -> Outcome | None:
+    """Messages of the channels that the query names (name, glob or regular expression), as JSON lines."""
+    from exhume.formats.ark.export import message_json
+    from exhume.jsonout import dumps
+
+    found = 0
+    for archive in archives:
+        say_findings(run, archive)
+        wanted = message_query((query,), options)
+        count = 0
+        for message in archive.messages(**wanted, decode=not options.get("count")):
+            count += 1
+            if not options.get("count"):
+                run.out.text(dumps(message_json(message)) + "\n")
+        if options.get("count"):
+            run.say(str(count))
+        found += count
+    return Outcome.DONE if found else Outcome.NO
+
+
+@click.command("ark")
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", required=True, metavar="ROOT", help="Directory of the log: new, empty, or holding logs."
+)
+@click.option("--name", default="", help="Name of the log.")
+@click.option("--metadata", multiple=True, metavar="KEY=JSON", help="A metadata entry (repeatable).")
+@click.option(
+    "--compression",
+    type=click.Choice(["none", "lz4", "zstd", "bz2", "lzma"]),
+    help="Codec of the columns (default: none).",
+)
+@click.option("--level", type=int, help="Level of the codec, on its own scale.")
+@click.option("--split-items", type=click.IntRange(1), default=65_536, show_default=True, help="Messages per split.")
+@click.option("--split-bytes", type=SIZE, default=1 << 30, help="Bytes of messages per split (default 1G).")
+@click.option("--schema", type=click.Path(path_type=Path), help="JSON lines: registry JSON or IDL text of the types.")
+@click.option(
+    "--type", "types", multiple=True, metavar="CHANNEL=TYPE", help="JSON lines: type of a channel (repeatable)."
+)
+@common_options
+def create(
+    run: Run,
+    inputs: tuple[Path, ...],
+    output: str,
+    name: str,
+    metadata: tuple[str, ...],
+    compression: str | None,
+    level: int | None,
+    split_items: int,
+    split_bytes: int,
+    schema: Path | None,
+    types: tuple[str, ...],
+) -> None:
+    """A new Ark log from MCAP files (.mcap) or JSON lines (as `exhume cat` prints them).
+
+    Channels of JSON lines take their types from --schema and --type; others keep their values as JSON text.
+    """
+    import json
+
+    from exhume.formats.ark.jsonform import import_jsonl
+    from exhume.formats.ark.mcap import import_mcap
+    from exhume.formats.ark.rbuf.registry import load_registry
+    from exhume.formats.ark.writer import ArkWriter
+
+    ctx = click.get_current_context()
+    entries: dict[str, Any] = {}
+    for text in metadata:
+        key, eq, value = text.partition("=")
+        try:
+            entries[key] = json.loads(value) if eq else json.loads("")
+        except ValueError:
+            raise click.UsageError(f"--metadata takes KEY=JSON, not {text!r}", ctx) from None
+    chosen = dict(_pair(ctx, text) for text in types)
+    registry = load_registry(schema.read_text(encoding="utf-8")) if schema is not None else None
+    if chosen and registry is None:
+        raise click.UsageError("--type needs --schema", ctx)
+    count = 0
+    with (
+        ArkWriter(
+            output,
+            name=name,
+            metadata=entries,
+            compression=compression,
+            level=level,
+            split_items=split_items,
+            split_bytes=split_bytes,
+        ) as log,
+        run.progress("create ark") as progress,
+    ):
+        for path in inputs:
+            if path.suffix.lower() == ".mcap":
+                count += import_mcap(path, log, progress=progress)
+            else:
+                count += import_jsonl(path, log, registry=registry, types=chosen, progress=progress)
+    manifest = f"{output}/manifests/{log.identifier}"
+    if run.machine:
+        run.document("create", {"format": "ark", "target": output, "manifest": manifest, "messages": count})
+    else:
+        run.note(f"{count} messages: {manifest}")
+
+
+def _pair(ctx: click.Context, text: str) -> tuple[str, str]:
+    name, eq, type_name = text.partition("=")
+    if not eq:
+        raise click.UsageError(f"--type takes CHANNEL=TYPE, not {text!r}", ctx)
+    return name, type_name

@@ -216,17 +216,22 @@ class ArkReader(RecordArchive):
 
         Raises the errors of rules ARK-340 (missing), ARK-320, ARK-102, ARK-103 (not that split).
         """
-        if self.single_split is not None:
-            return Split(self.single_split, identifier, self._facts.get(identifier))
-        name = self.split_name(identifier)
-        if name is None or self.root is None:
-            raise MISSING_SPLIT.error(span=Span(f"splits/{identifier}", 0, 0), actual=identifier)
-        source = self.root.source(name)
+        source = self.split_source(identifier)
         try:
             return Split(source, identifier, self._facts.get(identifier))
         except BaseException:
-            source.close()
+            if source is not self.single_split:
+                source.close()
             raise
+
+    def split_source(self, identifier: str) -> Source:
+        """The file of a split; the caller closes it.  Raises the error of rule ARK-340 when it is missing."""
+        if self.single_split is not None:
+            return self.single_split
+        name = self.split_name(identifier)
+        if name is None or self.root is None:
+            raise MISSING_SPLIT.error(span=Span(f"splits/{identifier}", 0, 0), actual=identifier)
+        return self.root.source(name)
 
     def release(self, split: Split) -> None:
         """Closes what `open_split` opened."""
@@ -355,6 +360,12 @@ class ArkReader(RecordArchive):
         from exhume.formats.ark.verify import verify_log
 
         return verify_log(self, quick=quick, jobs=jobs, progress=progress)
+
+    def to_arrow(self, **options: Any) -> Any:
+        """A `pyarrow.RecordBatchReader` over one channel (`topic=`, `start_ns=`, `stop_ns=`), fields nested."""
+        from exhume.formats.ark.arrow import to_arrow
+
+        return to_arrow(self, **options)
 
     def close(self) -> None:
         if self._section_map is not None:

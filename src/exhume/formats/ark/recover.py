@@ -1,26 +1,247 @@
-"""What lies past the indexed count of a split whose writer was stopped.
+"""What a damaged or unclosed split still holds: lenient headers, indexes that are not where the header says, slots past
+the indexed count, messages checked one by one.
 
-Writers that pre-allocate the index leave entries there that the header does not count yet.  Each is believed only if
-everything about it fits.
+Nothing is guessed about a message: its time, channel and bytes come from one index entry, and its bytes have to be what
+the column and the schema promise.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from exhume.errors import ExhumeError
+from exhume.findings import Finding
 from exhume.formats.ark.assumptions import UNUSED_INDEX_SLOTS_ARE_ZERO
-from exhume.formats.ark.layout import ENTRY_SIZE, INDEX_DTYPE, MESSAGE_FOOTER_MAGIC
+from exhume.formats.ark.layout import (
+    ENTRY_SIZE,
+    HEADER_SIZE,
+    HEADER_WINDOW,
+    INDEX_DTYPE,
+    MAPPING_SIZE,
+    MESSAGE_FOOTER_MAGIC,
+    SplitHeader,
+    TypeMapping,
+)
 from exhume.formats.ark.messages import Decompressor, column_codec, decode_value
+from exhume.formats.ark.query import message_span
+from exhume.formats.ark.rbuf.guid import guid_text
 from exhume.formats.ark.splits import Array, Split
+from exhume.source import Source
 
 if TYPE_CHECKING:
     from exhume.formats.ark.reader import ArkReader, SplitReference
 
 MAX_SLOTS: Final = 1 << 24
 """Slots past the count that are looked at (300 MB of index)."""
+
+BATCH: Final = 4096
+_HEADER = struct.Struct("<BH16sIIII")
+
+
+@dataclass(slots=True)
+class Survey:
+    """What was found in a split file: a header to go by, usable entries in time order, and what is lost."""
+
+    split: Split
+    entries: Array
+    more: int = 0
+    """How many of them no index counted."""
+    lost: list[tuple[Any, Finding]] = field(default_factory=list)
+    """Entries that stand for nothing usable, and why."""
+    uncounted_loss: int = 0
+    """Messages that the header counts and whose entries are not there."""
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the file can be used as it is."""
+        return not (self.more or self.lost or self.uncounted_loss or self.notes)
+
+
+def survey_split(reader: ArkReader, reference: SplitReference, source: Source, *, deep: bool) -> Survey:
+    """Everything usable in a split file; `deep` also decompresses and decodes every message.
+
+    Raises the error of the broken rule when the file has no usable header at all.
+    """
+    notes: list[str] = []
+    try:
+        split = Split(source, reference.identifier)
+    except ExhumeError as error:
+        header = lenient_header(source, reference)
+        if header is None:
+            raise
+        notes.append(error.message)
+        split = Split(source, facts=None, header=header)
+    listed, uncounted = _listed(split, reference, notes)
+    good, lost = _sift(reader, reference, split, listed, deep=deep)
+    # Only behind a count that can be true do uncounted slots follow.
+    more = unindexed_entries(reader, reference, split) if not uncounted else listed[:0]
+    entries = np.concatenate([good, more])
+    entries = entries[np.argsort(entries["time"], kind="stable")]
+    return Survey(split, entries, len(more), lost, uncounted, notes)
+
+
+def lenient_header(source: Source, reference: SplitReference) -> SplitHeader | None:
+    """A header read by position alone: marks and versions are not looked at.
+
+    Mappings are taken while they name objects that the column declares (a damaged count does not matter).  None when no
+    mapping fits: then this is not a split of that column.
+    """
+    head = source.read_up_to(0, HEADER_WINDOW)
+    if len(head) < HEADER_SIZE + MAPPING_SIZE:
+        return None
+    _, version, raw, index_offset, count, capacity, _ = _HEADER.unpack_from(head)
+    mappings = []
+    shorts: set[int] = set()
+    at = HEADER_SIZE
+    while at + MAPPING_SIZE <= len(head):
+        identifier, short = guid_text(head[at + 1 : at + 17]), head[at + 17]
+        if identifier not in reference.channels or short in shorts:
+            break
+        shorts.add(short)
+        mappings.append(TypeMapping(short, identifier, at))
+        at += MAPPING_SIZE
+    if not mappings:
+        return None
+    return SplitHeader(guid_text(raw), index_offset, count, capacity, tuple(mappings), at, version)
+
+
+def _listed(split: Split, reference: SplitReference, notes: list[str]) -> tuple[Array, int]:
+    """The entries that the header counts, from where they are; and how many of them are not in the file."""
+    header, size = split.header, split.source.size
+    found = _index_at(split, header.index_offset, header.item_count)
+    if header.item_count and not _plausible(split, reference, found):
+        tail = size - header.item_count * ENTRY_SIZE
+        for candidate in [*range(1024, HEADER_WINDOW + 1, 1024), tail]:
+            if candidate >= header.size and candidate != header.index_offset:
+                other = _index_at(split, candidate, min(header.item_count, MAX_SLOTS))
+                if _plausible(split, reference, other):
+                    notes.append(f"the index is at {candidate}, not at {header.index_offset}")
+                    split.header = replace(header, index_offset=candidate)
+                    found = other
+                    break
+    missing = header.item_count - len(found)
+    if not missing:
+        return found, 0
+    # A count that reaches outside the file, or over messages, is wrong: entries are those that fit, up to the first
+    # that does not.
+    fits = _fits(split, reference, found)
+    wrong = np.flatnonzero(~fits)
+    kept = found[: int(wrong[0])] if len(wrong) else found
+    notes.append(f"the header counts {header.item_count} messages, {len(kept)} entries are there")
+    split.header = replace(split.header, item_count=len(kept))
+    return kept, 0 if len(kept) < len(found) else missing
+
+
+def _index_at(split: Split, offset: int, count: int) -> Array:
+    """Up to `count` entries at an offset, as many as the file has."""
+    header, size = split.header, split.source.size
+    if offset < header.size or offset >= size:
+        return np.zeros(0, INDEX_DTYPE)
+    count = min(count, (size - offset) // ENTRY_SIZE)
+    return np.frombuffer(split.source.read_at(offset, count * ENTRY_SIZE), INDEX_DTYPE)
+
+
+def _plausible(split: Split, reference: SplitReference, entries: Array) -> bool:
+    """Whether entries look like an index: nearly all of them fit."""
+    return bool(len(entries)) and int(_fits(split, reference, entries).sum()) * 2 > len(entries)
+
+
+def _fits(split: Split, reference: SplitReference, entries: Array) -> Array:
+    """Entries that name a declared object and bytes behind the header and inside the file."""
+    known = np.zeros(256, np.bool_)
+    for mapping in split.header.mappings:
+        known[mapping.short] = mapping.identifier in reference.channels
+    offset, size = entries["offset"].astype(np.int64), entries["size"].astype(np.int64)
+    fits: Array = (
+        known[entries["object"]] & (size > 0) & (offset >= split.header.size) & (offset + size <= split.source.size)
+    )
+    return fits
+
+
+def _sift(
+    reader: ArkReader, reference: SplitReference, split: Split, entries: Array, *, deep: bool
+) -> tuple[Array, list[tuple[Any, Finding]]]:
+    """Entries that stand for messages, and the others with the reason."""
+    fits = _fits(split, reference, entries)
+    lost = [
+        (entries[position], Finding.from_error(split.entry_error(entries[position], position)))
+        for position in np.flatnonzero(~fits).tolist()
+    ]
+    if deep:
+        for position, error in _damaged(reader, reference, split, entries, np.flatnonzero(fits)):
+            fits[position] = False
+            lost.append((entries[position], Finding.from_error(error)))
+    return entries[fits], lost
+
+
+def _damaged(
+    reader: ArkReader, reference: SplitReference, split: Split, entries: Array, positions: Array
+) -> Iterator[tuple[int, ExhumeError]]:
+    """Positions of messages that do not decompress or decode."""
+    check = MessageCheck(reader, reference, split)
+    for start in range(0, len(positions), BATCH):
+        chosen = positions[start : start + BATCH]
+        while len(chosen):
+            sizes = entries["size"][chosen].astype(np.int64)
+            count = max(1, int(np.searchsorted(np.cumsum(sizes), 32 << 20, side="right")))
+            part, chosen = chosen[:count], chosen[count:]
+            stored = split.read_messages(entries["offset"][part].astype(np.int64), sizes[:count])
+            for position, data in zip(part.tolist(), stored, strict=True):
+                error = check.error(entries[position], data)
+                if error is not None:
+                    yield position, error
+
+
+class MessageCheck:
+    """Whether stored bytes are a message of their channel, as far as that can be told."""
+
+    def __init__(self, reader: ArkReader, reference: SplitReference, split: Split) -> None:
+        self._split = split
+        self._channels = {
+            mapping.short: reference.channels[mapping.identifier]
+            for mapping in split.header.mappings
+            if mapping.identifier in reference.channels
+        }
+        try:
+            self._codec = column_codec(reference.column.compression)
+        except ExhumeError:
+            self._codec = ""
+        self._unpack = Decompressor(self._codec, reader.limits) if self._codec not in ("", "none") else None
+        self._decoders: dict[int, Any] = {}
+        for short, channel in self._channels.items():
+            try:
+                registry = channel.declaration.registry
+                self._decoders[short] = registry.decoder(channel.type) if registry is not None else None
+            except ExhumeError:
+                self._decoders[short] = None  # a registry that is damaged says nothing about the message
+
+    def error(self, entry: Any, data: bytes) -> ExhumeError | None:
+        """What is wrong with the stored bytes of an entry; None when nothing is."""
+        offset, size, short = int(entry["offset"]), int(entry["size"]), int(entry["object"])
+        span = self._split.source.span(offset, offset + size)
+        try:
+            message = self._unpack.decode(data, lambda: span) if self._unpack is not None else data
+            decoder = self._decoders.get(short)
+            if decoder is not None:
+                decode_value(decoder, message, lambda: message_span(self._split, offset, size, message, self._codec))
+        except ExhumeError as error:
+            return error
+        return None
+
+    def looks_whole(self, entry: Any, data: bytes) -> bool:
+        """The same for entries that no index counts, where a schema may be missing: at least the framing must fit."""
+        if self.error(entry, data) is not None:
+            return False
+        short = int(entry["object"])
+        if self._unpack is not None:
+            return data[-1] == MESSAGE_FOOTER_MAGIC
+        return self._decoders.get(short) is not None or data[0] in (0xD1, 0xD5)
 
 
 def unindexed_entries(reader: ArkReader, reference: SplitReference, split: Split) -> Array:
@@ -36,54 +257,51 @@ def unindexed_entries(reader: ArkReader, reference: SplitReference, split: Split
     count = min(max(0, header.maximum_count - header.item_count), room, MAX_SLOTS)
     if count <= 0 or header.index_offset < header.size:
         return np.zeros(0, INDEX_DTYPE)
-    area_end = header.index_offset + header.maximum_count * ENTRY_SIZE
-    known = np.zeros(256, np.bool_)
-    for mapping in header.mappings:
-        known[mapping.short] = mapping.identifier in reference.channels
     slots = split.read_index(header.item_count, header.item_count + count)
-    offset, stored = slots["offset"].astype(np.int64), slots["size"].astype(np.int64)
-    fits = (
-        known[slots["object"]]
-        & (stored > 0)
-        & (offset >= header.size)
-        & (offset + stored <= size)
-        & ((offset >= min(area_end, size)) | (offset + stored <= header.index_offset))
-    )
+    fits = _fits(split, reference, slots)
     if UNUSED_INDEX_SLOTS_ARE_ZERO:
         fits &= slots["time"] > 0
     wrong = np.flatnonzero(~fits)
     limit = int(wrong[0]) if len(wrong) else count
+    check = MessageCheck(reader, reference, split)
     taken = 0
-    while taken < limit and _is_message(reader, reference, split, slots[taken]):
+    while taken < limit:
+        entry = slots[taken]
+        offset, stored = int(entry["offset"]), int(entry["size"])
+        if start > offset >= header.index_offset or not check.looks_whole(entry, split.source.read_at(offset, stored)):
+            break
         taken += 1
     return slots[:taken]
 
 
-def _is_message(reader: ArkReader, reference: SplitReference, split: Split, entry: Array) -> bool:
-    offset, size = int(entry["offset"]), int(entry["size"])
-    data = split.source.read_at(offset, size)
-    short = int(entry["object"])
-    identifier = next(each.identifier for each in split.header.mappings if each.short == short)
-    channel = reference.channels[identifier]
+def untimed_messages(
+    reader: ArkReader, reference: SplitReference, source: Source, start: int
+) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Messages of an uncompressed split without a usable index: `(offset, end, value)`, one after another.
+
+    Only where the column has one type: objects delimit themselves, but nothing says when they were logged or which of
+    several types they are.  Ends at the first bytes that do not decode.
+    """
+    types = {(channel.type, channel.declaration.schema_registry) for channel in reference.channels.values()}
     try:
-        codec = column_codec(reference.column.compression)
-        if codec != "none":
-            if data[-1] != MESSAGE_FOOTER_MAGIC:
-                return False
-            data = Decompressor(codec, reader.limits).decode(data, lambda: split.source.span(offset, offset + size))
+        if len(types) != 1 or column_codec(reference.column.compression) != "none":
+            return
+        channel = next(iter(reference.channels.values()))
         registry = channel.declaration.registry
-        if registry is not None:
-            decode_value(registry.decoder(channel.type), data, lambda: split.source.span(offset, offset + size))
+        if registry is None:
+            return
+        decoder = registry.decoder(channel.type)
     except ExhumeError:
-        return False
-    return True
-
-
-def usable_entries(split: Split, entries: Array, reference: SplitReference) -> Array:
-    """The entries of an index that name a declared object and bytes inside the file."""
-    known = np.zeros(256, np.bool_)
-    for mapping in split.header.mappings:
-        known[mapping.short] = mapping.identifier in reference.channels
-    offset, size = entries["offset"].astype(np.int64), entries["size"].astype(np.int64)
-    good: Array = entries[known[entries["object"]] & (size > 0) & (offset + size <= split.source.size)]
-    return good
+        return
+    reader.limits.check("structure_size", source.size - start, source.span(start, source.size))
+    data = source.read_at(start, source.size - start)
+    at = 0
+    while at < len(data):
+        try:
+            value, end = decoder.decode_prefix(data, at)
+        except ExhumeError:
+            return
+        if end == at:
+            return
+        yield start + at, start + end, value
+        at = end

@@ -21,7 +21,7 @@ from exhume.formats.ark.layout import ENTRY_SIZE, SplitHeader, build_split_heade
 from exhume.formats.ark.manifest import Manifest, SplitDeclaration, Statistics
 from exhume.formats.ark.rbuf.guid import new_guid
 from exhume.formats.ark.reader import ArkReader, SplitReference
-from exhume.formats.ark.recover import unindexed_entries, usable_entries
+from exhume.formats.ark.recover import survey_split
 from exhume.formats.ark.snippet import manifest_folder
 from exhume.formats.ark.splits import Array, Split
 from exhume.output import AtomicFile
@@ -128,43 +128,28 @@ def _mend(
 ) -> SplitDeclaration | None:
     """The declaration to use for a split from now on; None to leave it out."""
     try:
-        split = log.open_split(reference.identifier)
+        source = log.split_source(reference.identifier)
     except ExhumeError as error:
         _drop(reference, error, report)
         return None
-    try:
+    with source:
         try:
-            split.check_index()
-            listed = split.read_index(0, split.header.item_count)
+            found = survey_split(log, reference, source, deep=False)
         except ExhumeError as error:
-            report.findings.append(Finding.from_error(error))
-            listed = split.read_index(0, _whole_slots(split))
-        good = usable_entries(split, listed, reference)
-        more = unindexed_entries(log, reference, split) if len(listed) == split.header.item_count else listed[:0]
-        if len(good) == len(listed) == split.header.item_count and not len(more):
+            _drop(reference, error, report)
+            return None
+        if found.is_whole:
             report.kept.append(reference.identifier)
             return _UNCHANGED
-        if not len(good) and not len(more):
+        report.findings += [finding for _, finding in found.lost]
+        if not len(found.entries):
             _drop(reference, None, report)
             return None
-        report.recovered_messages += len(more)
-        report.lost_messages += split.header.item_count - len(good)
-        declared = _rebuild(split, np.concatenate([good, more]), folder, guids())
+        report.recovered_messages += found.more
+        report.lost_messages += len(found.lost) + found.uncounted_loss
+        declared = _rebuild(found.split, found.entries, folder, guids())
         report.rebuilt[reference.identifier] = declared.identifier
         return declared
-    except ExhumeError as error:
-        _drop(reference, error, report)
-        return None
-    finally:
-        log.release(split)
-
-
-def _whole_slots(split: Split) -> int:
-    """Entries of an index that reaches outside the file that are inside it."""
-    if split.header.index_offset < split.header.size:
-        return 0
-    room = max(0, split.source.size - split.header.index_offset) // ENTRY_SIZE
-    return min(split.header.item_count, room)
 
 
 def _drop(reference: SplitReference, error: ExhumeError | None, report: RepairReport) -> None:
@@ -176,7 +161,6 @@ def _drop(reference: SplitReference, error: ExhumeError | None, report: RepairRe
 
 def _rebuild(split: Split, entries: Array, folder: Path, identifier: str) -> SplitDeclaration:
     """A copy of a split under a new GUID: the same bytes, with an index of `entries` in time order at its end."""
-    entries = entries[np.argsort(entries["time"], kind="stable")]
     source = split.source
     old = split.header
     in_place = old.index_offset >= old.size and len(entries) <= _capacity(split, entries)

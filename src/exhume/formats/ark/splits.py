@@ -101,15 +101,22 @@ class SplitFacts:
 class Split:
     """An open split file."""
 
-    def __init__(self, source: Source, identifier: str | None = None, facts: SplitFacts | None = None) -> None:
-        """Reads the header (unless `facts` are known).
+    def __init__(
+        self,
+        source: Source,
+        identifier: str | None = None,
+        facts: SplitFacts | None = None,
+        header: SplitHeader | None = None,
+    ) -> None:
+        """Reads the header (unless `facts` or a `header` are known).
 
         `identifier` is the GUID that the file must hold.  Raises the errors of rules ARK-320, ARK-102, ARK-103 and
         ARK-322.
         """
         self.source = source
-        if facts is not None:
-            self.header = facts.header
+        known = facts.header if facts is not None else header
+        if known is not None:
+            self.header = known
             return
         head = source.read_up_to(0, HEADER_WINDOW)
         self.header = parse_split_header(head, source.span(0, len(head)))

@@ -173,7 +173,7 @@ class ArkWriter(Writer):
         common_identifier: str | None = None,
         split_items: int = DEFAULT_MAXIMUM_ITEMS,
         split_bytes: int = DEFAULT_SPLIT_BYTES,
-        compression: str = "none",
+        compression: str | None = None,
         level: int | None = None,
         amends: LoadedManifest | None = None,
         hide: Filter = ACCEPT_ALL,
@@ -181,7 +181,8 @@ class ArkWriter(Writer):
     ) -> None:
         """A log in the directory `target`, which is made when the first split is.
 
-        `split_items` and `split_bytes` say when a split rolls over; `compression` is that of columns that do not say.
+        `split_items` and `split_bytes` say when a split rolls over; `compression` is that of columns that do not say
+        (default: none).
         `amends` makes the log an amendment: its columns come in front of that manifest's sections, which the filter
         `hide` then applies to.  `guids` makes identifiers (tests give their own).  Raises `WriterError` for options
         that make no sense, `OutputExistsError` when `target` is a file or a directory of something else.
@@ -214,6 +215,16 @@ class ArkWriter(Writer):
 
     # What the log consists of
 
+    @property
+    def columns(self) -> dict[str, ColumnWriter]:
+        """The columns so far, by name."""
+        return dict(self._columns)
+
+    @property
+    def compression(self) -> str | None:
+        """The compression that was asked for, for columns that do not say; None when none was."""
+        return self._compression
+
     def set_metadata(self, key: str, value: Any) -> None:
         """A metadata entry; the value is stored as JSON text.  Raises `WriterError` when it is not JSON-able."""
         try:
@@ -237,7 +248,7 @@ class ArkWriter(Writer):
         """A new column; `compression` is `none`, `lz4`, `zstd`, `bz2` or `lzma`, `level` the codec's own scale."""
         if name in self._columns:
             raise WriterError("a column of that name exists", actual=name)
-        codec = self._compression if compression is None else compression
+        codec = (self._compression or "none") if compression is None else compression
         if codec not in CODEC_NUMBERS and codec != "":
             raise WriterError("unknown compression", expected=f"one of {', '.join(CODEC_NUMBERS)}", actual=codec)
         column = ColumnWriter(

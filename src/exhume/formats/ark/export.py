@@ -1,0 +1,193 @@
+"""Messages as JSON lines and CSV.
+
+Spec: none; the JSON of a message is documented in `docs/formats/ark.md`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+from exhume.archive import Progress, no_progress
+from exhume.errors import QueryError
+from exhume.export import ExportReport
+from exhume.findings import Finding
+from exhume.formats.ark.messages import ArkMessage
+from exhume.formats.ark.rbuf.registry import Field, Registry
+from exhume.formats.ark.reader import ArkReader, Channel
+from exhume.jsonout import dumps
+from exhume.output import AtomicFile
+
+PROGRESS_STEP = 4096
+
+
+def message_json(message: ArkMessage) -> dict[str, Any]:
+    """The JSON object of one message; `data` stands in for the value of a channel without a schema."""
+    out: dict[str, Any] = {"time_ns": message.time_ns, "channel": message.channel}
+    if message.latched:
+        out["latched"] = True
+    if message.value is not None:
+        out["value"] = message.value
+    else:
+        out["data"] = message.data
+    return out
+
+
+@contextmanager
+def opened(output: str, overwrite: bool) -> Iterator[BinaryIO]:
+    """A binary file that appears when complete, or standard output for `-`."""
+    if output == "-":
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with AtomicFile(output, overwrite=overwrite) as file:
+        yield file.file
+
+
+class Selection:
+    """The messages that an export was asked for, counted and with what was skipped."""
+
+    def __init__(self, log: ArkReader, options: Mapping[str, Any], report: ExportReport, progress: Progress) -> None:
+        self.log = log
+        self.report = report
+        self._progress = progress
+        self._skip = bool(options.get("skip_damaged"))
+        topics = options.get("topic") or None
+        self.query: dict[str, Any] = {
+            "topics": topics,
+            "start_ns": options.get("from_ns"),
+            "stop_ns": options.get("to_ns"),
+            "latched": not options.get("no_latched"),
+        }
+
+    def messages(self, *, decode: bool = True, topics: Any = None) -> Iterator[ArkMessage]:
+        """The messages; what damage took away is counted in the report."""
+        findings: list[Finding] = []
+        query = {**self.query, "topics": topics} if topics is not None else self.query
+        found = self.log.messages(**query, decode=decode, on_error="skip" if self._skip else "raise", findings=findings)
+        count = 0
+        for message in found:
+            yield message
+            count += 1
+            if not count % PROGRESS_STEP:
+                self._progress(count, None, "messages")
+        self.report.written["messages"] += count
+        self.report.lost["damaged messages"] += len(findings)
+        self.report.notes += [str(finding) for finding in findings[:20]]
+
+    def channels(self) -> list[Channel]:
+        """Channels that are asked for, one per name and type, in the manifest's order."""
+        from exhume.formats.ark.filters import topic_matcher
+
+        wanted = topic_matcher(self.query["topics"])
+        found: dict[str, Channel] = {}
+        for channel in self.log.channels():
+            if wanted(channel.name) and self.log.acceptance(channel.section).accepts_name(channel.name):
+                found.setdefault(channel.name, channel)
+        return list(found.values())
+
+    def finish(self) -> ExportReport:
+        """The report, with splits that were skipped because they are missing."""
+        missing = [each for each in self.log.missing_splits() if not each.is_hidden]
+        self.report.lost["missing splits"] += len(missing)
+        return self.report
+
+
+def export_jsonl(
+    log: ArkReader, output: str, *, overwrite: bool = False, progress: Progress = no_progress, **options: Any
+) -> ExportReport:
+    """One JSON object per message and line, in time order."""
+    selection = Selection(log, options, ExportReport(), progress)
+    with opened(output, overwrite) as file:
+        for message in selection.messages():
+            file.write((dumps(message_json(message)) + "\n").encode("ascii"))
+    return selection.finish()
+
+
+def export_csv(
+    log: ArkReader, output: str, *, overwrite: bool = False, progress: Progress = no_progress, **options: Any
+) -> ExportReport:
+    """One row per message: time, channel, and the fields of all chosen channels.
+
+    Fields of objects in objects get columns of their own (`left.rpm`); lists, dictionaries and variants are JSON text
+    in one cell; bytes are hexadecimal.
+    """
+    selection = Selection(log, options, ExportReport(), progress)
+    columns: dict[str, None] = {}
+    leaves: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+    for channel in selection.channels():
+        registry = channel.declaration.registry
+        paths = list(leaf_paths(registry, channel.type)) if registry is not None else [("data",)]
+        leaves[channel.name] = [(".".join(path), path) for path in paths]
+        columns.update(dict.fromkeys(name for name, _ in leaves[channel.name]))
+    with opened(output, overwrite) as file:
+        text = io.TextIOWrapper(file, "utf-8", newline="")
+        writer = csv.writer(text)
+        writer.writerow(["time_ns", "channel", *columns])
+        for message in selection.messages():
+            row = dict.fromkeys(columns, "")
+            if message.value is None:
+                row["data"] = message.data.hex()
+            else:
+                for name, path in leaves[message.channel]:
+                    row[name] = cell(pick(message.value, path))
+            writer.writerow([message.time_ns, message.channel, *row.values()])
+        text.flush()
+        text.detach()
+    return selection.finish()
+
+
+def leaf_paths(registry: Registry, type_name: str) -> Iterator[tuple[str, ...]]:
+    """Paths of the fields that get a CSV column; types that contain themselves end in one cell."""
+    yield from _leaves(registry, type_name, (), (type_name,))
+
+
+def _leaves(
+    registry: Registry, type_name: str, path: tuple[str, ...], inside: tuple[str, ...]
+) -> Iterator[tuple[str, ...]]:
+    for each in registry.schema(type_name).visible_fields():
+        here = (*path, each.name)
+        inner = each.object_type if _is_plain_object(each) else None
+        if inner is not None and inner not in inside and list(registry.schema(inner).visible_fields()):
+            yield from _leaves(registry, inner, here, (*inside, inner))
+        else:
+            yield here
+
+
+def _is_plain_object(each: Field) -> bool:
+    return each.type == "object" and each.object_type is not None
+
+
+def pick(value: Any, path: Sequence[str]) -> Any:
+    """The value at a path; None where an optional object is absent."""
+    for name in path:
+        if not isinstance(value, Mapping):
+            return None
+        value = value.get(name)
+    return value
+
+
+def cell(value: Any) -> Any:
+    """A value as one CSV cell."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value).hex()
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, (Mapping, list, tuple)):
+        return dumps(value)
+    return value
+
+
+def need_channels(channels: list[Channel]) -> None:
+    """Raises `QueryError` when nothing was chosen."""
+    if not channels:
+        raise QueryError("no channel of that name")

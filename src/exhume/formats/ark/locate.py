@@ -1,0 +1,109 @@
+"""Finding manifests and splits inside raw bytes.
+
+A split is found by its header and ends with its last message or index slot; a manifest is found by the magic at its end
+and begins where its footer says.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from exhume.errors import ExhumeError
+from exhume.findings import Finding
+from exhume.formats.ark.assumptions import MANIFEST_TYPE
+from exhume.formats.ark.layout import (
+    ENTRY_SIZE,
+    HEADER_WINDOW,
+    TRAILER_FOOTER,
+    TRAILER_FOOTER_SIZE,
+    TRAILER_MAGIC_BYTES,
+    SplitHeader,
+    parse_split_header,
+)
+from exhume.formats.ark.manifest import load_manifest
+from exhume.formats.ark.splits import Split
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.recovery import Carved, Verdict
+from exhume.source import Source
+
+MAX_CAPACITY: Final = 1 << 24
+"""Index slots that a header may claim before it is taken for an accident."""
+
+
+def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
+    """The manifest whose trailer magic, or the split whose header, is at `hit`; None when it is neither."""
+    if source.read_up_to(hit, len(TRAILER_MAGIC_BYTES)) == TRAILER_MAGIC_BYTES:
+        return _locate_manifest(source, hit, limits)
+    return _locate_split(source, hit)
+
+
+def _locate_manifest(source: Source, hit: int, limits: Limits) -> Carved | None:
+    end = hit + len(TRAILER_MAGIC_BYTES)
+    if end < TRAILER_FOOTER_SIZE:
+        return None
+    footer = source.read_at(end - TRAILER_FOOTER_SIZE, TRAILER_FOOTER_SIZE)
+    trailer_size, content_size, version, _ = TRAILER_FOOTER.unpack(footer)
+    length = content_size + trailer_size + TRAILER_FOOTER_SIZE
+    if version != 1 or length > end or length > limits.structure_size:
+        return None
+    start = end - length
+    data = source.read_at(start, length)
+    name = MANIFEST_TYPE.encode()
+    if data[0] & 0xF0 != 0xD0 or (trailer_size and data[content_size + 4 : content_size + 4 + len(name)] != name):
+        return None
+    try:
+        loaded = load_manifest(data, source.span(start, end))
+    except ExhumeError as error:
+        finding = Finding.from_error(error)
+        return Carved("ark", source.origin + start, length, Verdict.DAMAGED, 0.6, (finding,))
+    bad = tuple(finding for finding in loaded.findings if finding.severity == "error")
+    verdict = Verdict.DAMAGED if bad else Verdict.WHOLE
+    return Carved("ark", source.origin + start, length, verdict, 0.8 if bad else 0.99, bad)
+
+
+def _locate_split(source: Source, hit: int) -> Carved | None:
+    head = source.read_up_to(hit, HEADER_WINDOW)
+    try:
+        header = parse_split_header(head, source.span(hit, hit + len(head)))
+    except ExhumeError:
+        return None
+    room = source.size - hit
+    if not _plausible(header):
+        return None
+    window = source.window(hit, source.size)
+    split = Split(window, header=header)
+    present = max(0, min(header.item_count, (room - header.index_offset) // ENTRY_SIZE))
+    entries = split.read_index(0, present) if present else split.read_index(0, 0)
+    end = entries["offset"].astype(np.int64) + entries["size"].astype(np.int64)
+    known = split.known_objects()[entries["object"]]
+    if present and int(known.sum()) * 2 < present:
+        return None
+    usable = known & (entries["size"] > 0)
+    length = max(
+        header.size,
+        header.index_offset + header.item_count * ENTRY_SIZE,
+        int(end[usable].max()) if bool(usable.any()) else 0,
+    )
+    if not header.item_count:
+        length = max(length, min(room, header.index_offset + header.maximum_count * ENTRY_SIZE))
+    if length > room or present < header.item_count:
+        return Carved("ark", source.origin + hit, room, Verdict.PARTIAL, 0.6)
+    damaged = not bool(usable.all())
+    verdict = Verdict.DAMAGED if damaged else Verdict.WHOLE if header.item_count else Verdict.PARTIAL
+    return Carved("ark", source.origin + hit, length, verdict, 0.6 if damaged else 0.9)
+
+
+def _plausible(header: SplitHeader) -> bool:
+    """Whether a header is one, and not three bytes that happen to look so."""
+    shorts = {mapping.short for mapping in header.mappings}
+    versions = [mapping.identifier[14] for mapping in header.mappings] + [header.identifier[14]]
+    return (
+        bool(header.mappings)
+        and len(shorts) == len(header.mappings)
+        and header.size <= header.index_offset
+        and header.maximum_count <= MAX_CAPACITY
+        and header.item_count <= max(header.maximum_count, 1)
+        and all(version in "12345678" for version in versions)
+    )

@@ -1,0 +1,287 @@
+"""Salvage: a clean log of everything that is whole in a damaged one, every message unaltered.
+
+Splits without damage are copied; of the others, the messages that their entries and bytes vouch for are written into
+new splits.  Sections and filters stay as they are where the manifest can be read.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+
+from exhume.archive import Progress, no_progress
+from exhume.errors import ExhumeError, UnsupportedOperationError
+from exhume.findings import Finding
+from exhume.formats.ark.attach import column_of_split
+from exhume.formats.ark.collection import ArkDirectory
+from exhume.formats.ark.export import message_json
+from exhume.formats.ark.filters import Filter
+from exhume.formats.ark.manifest import (
+    Column,
+    LoadedManifest,
+    Manifest,
+    ManifestSection,
+    Rung,
+    SplitDeclaration,
+    build_manifest,
+)
+from exhume.formats.ark.opening import open_archive
+from exhume.formats.ark.rbuf.guid import NIL, is_guid, new_guid
+from exhume.formats.ark.reader import ArkReader, SplitReference
+from exhume.formats.ark.recover import Survey, survey_split, untimed_messages
+from exhume.formats.ark.splitwriter import SplitWriter
+from exhume.jsonout import dumps
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.output import AtomicDirectory, AtomicFile
+from exhume.recovery import Fate, SalvageMode, SalvageReport
+from exhume.source import STREAM_CHUNK, Source, Tree
+
+BATCH = 4096
+
+
+def salvage(
+    source: Source | Tree,
+    output: Path,
+    *,
+    mode: SalvageMode = SalvageMode.ARCHIVE,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Progress = no_progress,
+    log: str | None = None,
+) -> SalvageReport:
+    """Writes what survives of a log as a new log in the directory `output` (or as JSON lines); see `SalvageReport`.
+
+    The manifest is read by the last rung of its ladder if need be; without any manifest, each split becomes a column
+    whose channels are called by their GUIDs.  `log` chooses one of several.  Raises `UnsupportedOperationError` for
+    member files, and the manifest's error when no split can be attached to it.
+    """
+    if mode is SalvageMode.FILES:
+        raise UnsupportedOperationError("an Ark log holds messages, not files: salvage an archive or JSON lines")
+    reader = _open(source, limits, log)
+    report = SalvageReport("ark", str(output))
+    if mode is SalvageMode.ARCHIVE:
+        with AtomicDirectory(output) as folder:
+            _Salvage(reader, folder.temporary, report, progress).run()
+    else:
+        with tempfile.TemporaryDirectory(dir=output.parent, prefix=".exhume-") as folder:
+            root = Path(folder) / "log"
+            root.mkdir()
+            made = _Salvage(reader, root, report, progress).run()
+            _write_lines(root, made, output, limits)
+    return report
+
+
+def _write_lines(root: Path, identifier: str, output: Path, limits: Limits) -> None:
+    from exhume.source import LocalTree
+
+    with open_archive(LocalTree(root), limits=limits, log=identifier) as clean, AtomicFile(output) as file:
+        assert isinstance(clean, ArkReader)
+        for message in clean.messages():
+            file.file.write((dumps(message_json(message)) + "\n").encode("ascii"))
+
+
+def _open(source: Source | Tree, limits: Limits, log: str | None) -> ArkReader:
+    """The log as far as it can be opened; the splits alone where there is no manifest."""
+    try:
+        opened = open_archive(source, limits=limits, log=log, salvage=True, unfinished=True)
+    except ExhumeError:
+        if not isinstance(source, Tree):
+            raise
+        loaded = _without_manifest(source)
+        if loaded is None:
+            raise
+        return ArkReader(source, None, source, loaded, limits=limits)
+    if isinstance(opened, ArkDirectory):
+        next(opened.messages())
+    assert isinstance(opened, ArkReader)
+    return opened
+
+
+def _without_manifest(tree: Tree) -> LoadedManifest | None:
+    """A manifest that names every split of a root, for a root whose own manifests are lost."""
+    columns: list[Column] = []
+    for name in tree.names("splits"):
+        last = PurePosixPath(name).name
+        if is_guid(last):
+            with tree.source(name) as source:
+                column = column_of_split(source, last.lower(), b"")
+            if column is not None:
+                columns.append(column)
+    if not columns:
+        return None
+    manifest = Manifest(NIL, NIL, "", (ManifestSection(tuple(columns)),))
+    return LoadedManifest(manifest, Rung.SALVAGE, detail="no manifest")
+
+
+class _Salvage:
+    """One run over a log."""
+
+    def __init__(self, reader: ArkReader, root: Path, report: SalvageReport, progress: Progress) -> None:
+        self.reader, self.root, self.report, self.progress = reader, root, report, progress
+
+    def run(self) -> str:
+        """Writes the clean log; returns its GUID."""
+        reader, report = self.reader, self.report
+        (self.root / "manifests").mkdir()
+        (self.root / "splits").mkdir()
+        report.notes.append(f"manifest read with: {reader.rung}")
+        report.notes += [str(finding) for finding in reader.loaded.findings]
+        references = {each.identifier: each for each in reversed(reader.all_references())}
+        new: dict[str, SplitDeclaration | None] = {}
+        for done, each in enumerate(reversed(list(references.values()))):
+            new[each.identifier] = self._split(each)
+            self.progress(done + 1, len(references), "splits")
+        manifest = self._manifest(new)
+        with AtomicFile(self.root / "manifests" / manifest.identifier) as file:
+            file.file.write(build_manifest(manifest))
+        if reader.manifest_source is not None:
+            span = reader.manifest_source.span(0, reader.manifest_source.size)
+            report.account(span, Fate.REBUILT, "manifest")
+        return manifest.identifier
+
+    def _manifest(self, new: dict[str, SplitDeclaration | None]) -> Manifest:
+        old = self.reader.manifest
+        sections = []
+        for section in old.sections:
+            columns = []
+            for column in section.columns:
+                splits = {split.identifier: new[split.identifier] for split in column.splits}
+                objects = {each.identifier: self._declaration(each) for each in reversed(column.objects)}
+                columns.append(
+                    replace(
+                        column,
+                        objects=tuple(reversed(objects.values())),
+                        splits=tuple(split for split in splits.values() if split is not None),
+                    )
+                )
+            chosen = section.filter
+            if not chosen.is_understood:
+                self.report.notes.append("a filter that is not understood was left out: more may be shown than before")
+                chosen = Filter(chosen.minimum_ns, chosen.maximum_ns, chosen.allow, chosen.deny)
+            sections.append(replace(section, columns=tuple(columns), filter=chosen))
+        fresh = new_guid()
+        common = old.common_identifier if old.common_identifier != NIL else fresh
+        return replace(old, identifier=fresh, common_identifier=common, sections=tuple(sections))
+
+    def _declaration(self, each: Any) -> Any:
+        """A declaration without a registry that cannot be used (its messages stay bytes)."""
+        try:
+            if each.registry is not None:
+                each.registry.decoder(each.type)
+        except ExhumeError as error:
+            self.report.notes.append(f"channel {each.name}: its schema registry is damaged ({error.message})")
+            return replace(each, schema_registry="")
+        return each
+
+    def _split(self, reference: SplitReference) -> SplitDeclaration | None:
+        """Copies or rewrites one split; None when nothing of it is left."""
+        report = self.report
+        try:
+            source = self.reader.split_source(reference.identifier)
+        except ExhumeError as error:
+            self._lose(reference, error)
+            return None
+        try:
+            try:
+                found = survey_split(self.reader, reference, source, deep=True)
+            except ExhumeError as error:
+                report.account(source.span(0, source.size), Fate.LOST, "split", error.message, error.code)
+                self._lose(reference, error)
+                self._untimed(reference, source, None)
+                return None
+            if found.is_whole:
+                self._copy(source, reference.identifier)
+                report.keep("messages", len(found.entries))
+                report.account(source.span(0, source.size), Fate.RECOVERED, "split without damage")
+                return reference.declaration
+            return self._rewrite(reference, found)
+        finally:
+            if source is not self.reader.single_split:
+                source.close()
+
+    def _copy(self, source: Source, identifier: str) -> None:
+        with AtomicFile(self.root / "splits" / identifier) as file:
+            for chunk in source.chunks(size=STREAM_CHUNK):
+                file.file.write(chunk)
+
+    def _rewrite(self, reference: SplitReference, found: Survey) -> SplitDeclaration | None:
+        report, split = self.report, found.split
+        report.notes += [f"split {reference.identifier}: {note}" for note in found.notes]
+        report.lose("messages", len(found.lost) + found.uncounted_loss)
+        self._account(found)
+        if not len(found.entries):
+            self._untimed(reference, split.source, found)
+            return None
+        names = {mapping.short: mapping.identifier for mapping in split.header.mappings}
+        identifier = new_guid()
+        total = int(found.entries["size"].sum(dtype=np.int64))
+        path = self.root / "splits" / identifier
+        writer = SplitWriter(path, identifier, len(names), len(found.entries), max(1, total))
+        for start in range(0, len(found.entries), BATCH):
+            part = found.entries[start : start + BATCH]
+            stored = split.read_messages(part["offset"].astype(np.int64), part["size"].astype(np.int64))
+            for time, short, data in zip(part["time"].tolist(), part["object"].tolist(), stored, strict=True):
+                writer.add(names[short], time, data, len(data))
+        writer.close()
+        report.keep("messages", len(found.entries))
+        return SplitDeclaration(identifier, writer.statistics())
+
+    def _account(self, found: Survey) -> None:
+        """The fate of every byte of a split that was rewritten."""
+        source, entries = found.split.source, found.entries
+        rows: list[tuple[int, int, Fate, str, str, str | None]] = [
+            (int(entry["offset"]), int(entry["offset"]) + int(entry["size"]), Fate.RECOVERED, "messages", "", None)
+            for entry in entries
+        ]
+        for entry, finding in found.lost:
+            start, end = int(entry["offset"]), int(entry["offset"]) + int(entry["size"])
+            start, end = min(start, source.size), min(end, source.size)
+            rows.append((start, end, Fate.LOST, "message", finding.message, finding.code))
+        at = 0
+        for start, end, fate, what, why, code in sorted(rows, key=lambda row: row[:2]):
+            if start > at:
+                self.report.account(source.span(at, start), Fate.REBUILT, "header, index and unused bytes")
+            begin = max(start, at)
+            if end > begin:
+                self.report.account(source.span(begin, end), fate, what, why, code)
+                at = end
+        if at < source.size:
+            self.report.account(source.span(at, source.size), Fate.REBUILT, "header, index and unused bytes")
+
+    def _lose(self, reference: SplitReference, error: ExhumeError) -> None:
+        count = sum(each.count or 0 for each in reference.declaration.statistics)
+        self.report.lose("splits")
+        self.report.lose("messages", count)
+        self.report.notes.append(f"split {reference.identifier}: {Finding.from_error(error)}")
+
+    def _untimed(self, reference: SplitReference, source: Source, found: Survey | None) -> None:
+        """Keeps messages that have no usable index entry, without times, beside the log."""
+        start = min(self._data_starts(source, found), default=0)
+        rows = list(untimed_messages(self.reader, reference, source, start)) if start else []
+        if not rows:
+            return
+        folder = self.root / "untimed"
+        folder.mkdir(exist_ok=True)
+        with AtomicFile(folder / f"{reference.identifier}.jsonl") as file:
+            for offset, end, value in rows:
+                line = {"split": reference.identifier, "offset": offset, "size": end - offset, "value": value}
+                file.file.write((dumps(line) + "\n").encode("ascii"))
+        self.report.keep("messages without time", len(rows))
+        self.report.notes.append(
+            f"split {reference.identifier}: no index, {len(rows)} messages without times are in untimed/"
+        )
+
+    def _data_starts(self, source: Source, found: Survey | None) -> Iterable[int]:
+        """Where the messages of a split without index begin: the first object behind the index area or the header."""
+        capacity = found.split.header.maximum_count if found is not None else 0
+        places = [1024 + capacity * 18] if capacity else []
+        head = source.read_up_to(0, 1 << 20)
+        for at in [*places, 1024]:
+            while at < len(head) and not head[at]:
+                at += 1
+            if at < len(head) and head[at] in (0xD1, 0xD5):
+                yield at
