@@ -285,7 +285,7 @@ def test_parser_and_grammar_agree(query: str) -> None:
         "a: (" + "x " * 50_000 + ")",
         "a: " + "*?" * 50_000,
         "a: " + "\\*" * 50_000,
-        "." .join(["a"] * 20_000) + ": 1",
+        ".".join(["a"] * 20_000) + ": 1",
     ],
     ids=["or", "and", "parentheses", "not", "list", "wildcards", "escapes", "path"],
 )

@@ -1,0 +1,78 @@
+"""The command line on clp-s archives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.clp_s import build
+
+Cli = Callable[..., Any]
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> Path:
+    path = tmp_path / "demo.clps"
+    path.write_bytes(build.demo().build())
+    return path
+
+
+def test_cat(exhume_cli: Cli, demo: Path) -> None:
+    ran = exhume_cli("cat", demo)
+    assert (ran.code, ran.out) == (0, build.DEMO_TEXT)
+    lines = build.DEMO_TEXT.splitlines(keepends=True)
+    assert exhume_cli("cat", "--ordered", "--jobs", "2", demo).out == lines[0] + lines[2] + lines[1]
+    assert exhume_cli("cat", demo, demo).out == 2 * build.DEMO_TEXT
+
+
+def test_cat_complete(exhume_cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "a.clps"
+    path.write_bytes(build.tiny(nodes=[(-1, b"@", 5), (0, b"k", 0)], streams=[[(0, 1, build.i64(3))]]).build())
+    assert exhume_cli("cat", path).out == b"{}\n"
+    assert exhume_cli("cat", "--complete", path).out == b'{"@":{"k":3}}\n'
+
+
+def test_cat_without_log_order_says_so(exhume_cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "a.clps"
+    path.write_bytes(build.tiny().build())
+    ran = exhume_cli("cat", "--ordered", path)
+    assert ran.out == build.TINY_TEXT
+    assert "table order" in ran.err
+
+
+def test_cat_of_a_damaged_archive_prints_what_is_before(exhume_cli: Cli, tmp_path: Path) -> None:
+    path = tmp_path / "cut.clps"
+    path.write_bytes(build.demo(compress=build.stored).build()[:-5])
+    ran = exhume_cli("cat", path)
+    assert ran.code == 1
+    assert ran.out == b"".join(build.DEMO_TEXT.splitlines(keepends=True)[:2])
+    assert "CLPS-302" in ran.err
+
+
+def test_list_info_payload(exhume_cli: Cli, demo: Path) -> None:
+    entries = json.loads(exhume_cli("list", "--json", demo).out)["entries"]
+    assert [(e["kind"], e["ordinal"], e["records"], e["schema"]) for e in entries] == [
+        ("table", 0, 2, 0),
+        ("table", 1, 1, 7),
+    ]
+    assert entries[1]["columns"] == ["log_event_idx", "name"]
+    info = json.loads(exhume_cli("info", "--json", demo).out)
+    assert (info["version"], info["records"], info["tables"]) == ("0.5.1", 3, 2)
+    assert exhume_cli("payload", demo, "/schema_ids").out == build.demo().payloads()["/schema_ids"]
+    assert exhume_cli("payload", demo, "metadata").out == build.demo().metadata()
+
+
+def test_verify_and_identify(exhume_cli: Cli, demo: Path) -> None:
+    assert exhume_cli("verify", demo).code == 0
+    data = bytearray(demo.read_bytes())
+    data[300] ^= 0xFF
+    demo.write_bytes(data)
+    assert exhume_cli("verify", demo).code == 4
+    found = json.loads(exhume_cli("identify", "--json", demo).out)
+    text = json.dumps(found)
+    assert '"clp-s"' in text
+    assert "0.5.1" in text
