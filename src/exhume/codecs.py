@@ -88,7 +88,7 @@ def _zlib_family(name: str, wbits: int) -> Callable[[Buffer, int, int | None], D
         try:
             out = engine.decompress(data, max_size + 1)  # one byte past the budget tells "full" from "too much"
         except zlib.error as error:
-            raise CodecError(f"{name}: corrupt stream", actual=error) from error
+            raise CodecError(f"{name}: corrupt stream", actual=str(error)) from error
         if len(out) > max_size:
             raise _over_budget(name, max_size)
         if not engine.eof:
@@ -119,7 +119,7 @@ def _deflate(data: Buffer, max_size: int, size: int | None) -> Decoded:
     try:
         out = engine.decompress(data, max_size + 1)
     except igzip.error as error:
-        raise CodecError("deflate: corrupt stream", actual=error) from error
+        raise CodecError("deflate: corrupt stream", actual=str(error)) from error
     if len(out) > max_size:
         raise _over_budget("deflate", max_size)
     if not engine.eof:
@@ -135,7 +135,7 @@ def _lzma_family(name: str, make: Callable[[], Any]) -> Callable[[Buffer, int, i
         try:
             out = engine.decompress(bytes(data) if isinstance(data, memoryview) else data, max_size + 1)
         except (lzma.LZMAError, OSError, EOFError, ValueError) as error:
-            raise CodecError(f"{name}: corrupt stream", actual=error) from error
+            raise CodecError(f"{name}: corrupt stream", actual=str(error)) from error
         if len(out) > max_size:
             raise _over_budget(name, max_size)
         if not engine.eof:
@@ -198,7 +198,7 @@ def zstd_frame_size(data: Buffer, max_size: int) -> int | None:
     try:
         header = zstandard.get_frame_parameters(data)
     except zstandard.ZstdError as error:
-        raise CodecError("zstd: not a frame", actual=error) from error
+        raise CodecError("zstd: not a frame", actual=str(error)) from error
     if header.dict_id:
         raise UnsupportedFeatureError("zstd: the frame needs a dictionary", actual=f"dictionary {header.dict_id}")
     stated = header.content_size
@@ -228,7 +228,7 @@ def _zstd_one(data: Buffer, max_size: int, size: int | None) -> Decoded:
         try:
             out = engine.decompress(piece)
         except zstandard.ZstdError as error:
-            raise CodecError("zstd: corrupt frame", actual=error) from error
+            raise CodecError("zstd: corrupt frame", actual=str(error)) from error
         total += len(out)
         if total > max_size:
             raise _over_budget("zstd", max_size)
@@ -324,7 +324,7 @@ def _snappy(data: Buffer, max_size: int, size: int | None) -> Decoded:
     try:
         out = bytes(cramjam.snappy.decompress_raw(bytes(data[:used])))
     except Exception as error:  # cramjam.DecompressionError is not a stable name
-        raise CodecError("snappy: corrupt block", actual=error) from error
+        raise CodecError("snappy: corrupt block", actual=str(error)) from error
     return Decoded(out, used)
 
 
@@ -340,7 +340,7 @@ def _lz4_block(data: Buffer, max_size: int, size: int | None) -> Decoded:
     try:
         out = bytes(cramjam.lz4.decompress_block(bytes(data), output_len=size))
     except Exception as error:  # cramjam.DecompressionError is not a stable name
-        raise CodecError("lz4: corrupt block", actual=error) from error
+        raise CodecError("lz4: corrupt block", actual=str(error)) from error
     return Decoded(out, len(data))
 
 

@@ -416,14 +416,19 @@ class ZsReader(RecordArchive):
             yield from self._stream(self.header.blocks_offset)
             return
         plan = self.index.plan(bounds)
-        entries = plan.entries
-        at = entries[-1].offset + entries[-1].size if entries else 0
-        if bounds.high is not None and sum(entry.size for entry in entries) <= LOOKUP_SIZE:
-            yield from self._look_up(entries)
-        elif entries:
-            yield from self._stream(entries[0].offset, at if bounds.high is not None else None)
-        if entries and not plan.complete and bounds.high is not None:
-            yield from self._stream(at, read_ahead=FIRST_READ_AHEAD)
+        if not plan.entries:
+            return
+        for entry in plan.entries:
+            self.index.check_reference(entry)
+        bounded = plan.complete and bounds.high is not None
+        if bounded and sum(entry.size for entry in plan.entries) <= LOOKUP_SIZE:
+            yield from self._look_up(plan.entries)
+            return
+        # Blocks of equal records may stand in another order than their entries: the outermost ones count.
+        start = min(entry.offset for entry in plan.entries)
+        end = max(entry.offset + entry.size for entry in plan.entries)
+        ahead = 0 if bounds.high is None else max(FIRST_READ_AHEAD, end - start)
+        yield from self._stream(start, end if bounded else None, read_ahead=ahead)
 
     def _stream(self, start: int, end: int | None = None, *, read_ahead: int = 0) -> Iterator[_Found]:
         """Data blocks in file order; the checksums of the others are looked at as well."""
@@ -442,12 +447,8 @@ class ZsReader(RecordArchive):
             if cached is not None and cached[0].size == entry.size:
                 found[entry.offset] = _Found(cached[0], cached[1])
             else:
-                self.index.check_reference(entry)
                 missing.append(entry)
         ranges = [(entry.offset, entry.offset + entry.size) for entry in missing]
-        for entry, (start, end) in zip(missing, ranges, strict=True):
-            if end > self.source.size:
-                self.file.read_range(start, entry.size)  # raises, naming what is missing
         held = [self._from_head(*span) for span in ranges]
         wanted = [span for span, data in zip(ranges, held, strict=True) if data is None]
         fresh = iter(self.source.read_many(wanted) if wanted else ())

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from exhume.errors import ExhumeError
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockCache, BlockFile
-from exhume.formats.zs.layout import MAX_INDEX_LEVEL, IndexEntry, RawBlock, parse_index
+from exhume.formats.zs.layout import MAX_INDEX_LEVEL, IndexEntry, RawBlock, ShortBlockError, parse_block, parse_index
 from exhume.kernel import MalformedRecordsError
 
 INDEX_CACHE = 16 << 20
@@ -83,18 +83,15 @@ class Index:
         cached = self._cache.get(offset)
         if cached is not None:
             return cached
-        where = self._file.source.span(16, 32)
-        if not header.blocks_offset <= offset < self._file.source.size:
-            raise checks.ROOT_OFFSET.error(span=where, actual=offset)
-        if size > self._file.source.size - offset or size < 1:
-            raise checks.ROOT_LENGTH.error(span=where, actual=size)
-        data = self._read_head(offset, offset + size) or self._file.read_range(offset, size)
-        try:
-            block = self._file.parse_exact(data, offset, size)
-        except ExhumeError as error:
-            rule = checks.ROOT_LENGTH if error.code == checks.REF_LENGTH.code else checks.ROOT_OFFSET
-            raise rule.error(span=where, expected=error.expected, actual=size) from error
-        # The checksum first: a wrong offset mostly shows as nonsense, and should be called by its name.
+        source = self._file.source
+        if not header.blocks_offset <= offset < source.size:
+            raise checks.ROOT_OFFSET.error(span=source.span(16, 24), actual=offset)
+        size = min(size, source.size - offset)
+        block = self._frame_root(offset, size)
+        if block is None:
+            raise checks.ROOT_OFFSET.error(span=source.span(16, 24), actual=offset)
+        if block.size != header.root_size:
+            raise checks.ROOT_LENGTH.error(span=source.span(24, 32), expected=block.size, actual=header.root_size)
         payload = self._file.payload(block)
         if not block.is_index:
             raise checks.ROOT_LEVEL.error(
@@ -102,21 +99,50 @@ class Index:
             )
         return self._decode(block, payload)
 
+    def _frame_root(self, offset: int, size: int) -> RawBlock | None:
+        """What stands at the root offset; None when it is no block.
+
+        Only where the stated length is wrong does the checksum decide, here, whether there is a block at all.
+        """
+        data = self._read_head(offset, offset + size) or self._file.source.read_at(offset, size)
+        try:
+            block = parse_block(memoryview(data), 0, offset)
+        except ShortBlockError as error:
+            if not size < error.needed <= self._file.source.size - offset:
+                return None
+            block = parse_block(memoryview(self._file.source.read_at(offset, error.needed)), 0, offset)
+        except ValueError:
+            return None
+        if block.size != self._file.header.root_size:
+            try:
+                self._file.check(block)
+            except ExhumeError:
+                return None
+        return block
+
     def node(self, entry: IndexEntry, level: int) -> IndexNode:
         """The index block of `level` that an entry refers to.  Raises ZS-330, ZS-331, ZS-333."""
         cached = self._cache.get(entry.offset)
         if cached is not None and cached.level == level:
             return cached
         self.check_reference(entry)
-        block = self._file.read(entry.offset, entry.size)
+        data = self._read_head(entry.offset, entry.offset + entry.size)
+        block = self._file.parse_exact(
+            data or self._file.read_range(entry.offset, entry.size), entry.offset, entry.size
+        )
         self.check_level(block, level)
         return self._decode(block, self._file.payload(block))
 
     def check_reference(self, entry: IndexEntry) -> None:
-        """Raises ZS-330 for an entry that leads outside the blocks."""
+        """Raises ZS-330 and ZS-333 for an entry that leads outside the file."""
         source, header = self._file.source, self._file.header
-        if not header.blocks_offset <= entry.offset < source.size or entry.size < 1:
+        if not header.blocks_offset <= entry.offset < source.size:
             raise checks.REF_DANGLING.error(span=source.span(0, source.size), actual=entry.offset)
+        left = source.size - entry.offset
+        if not 0 < entry.size <= left:
+            raise checks.REF_LENGTH.error(
+                span=source.span(entry.offset, source.size), expected=f"1 to {left}", actual=entry.size
+            )
 
     def check_level(self, block: RawBlock, level: int) -> None:
         """Raises ZS-331 for a block of another level than the one above it needs."""

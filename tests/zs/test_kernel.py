@@ -1,0 +1,165 @@
+"""The kernel: compiled and pure twins do the same, on good and on malformed payloads, and as the schema says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from exhume_ksy.uleb128 import Uleb128
+from exhume_ksy.zs_data_block import ZsDataBlock
+from hypothesis import example, given
+from hypothesis import strategies as st
+from kaitaistruct import BytesIO, KaitaiStream
+
+from exhume import _pykernel, kernel
+from exhume._pykernel import MalformedRecordsError
+
+TWINS = [pytest.param(_pykernel, id="pure")]
+if kernel.COMPILED:
+    from exhume import _kernel
+
+    TWINS.append(pytest.param(_kernel, id="compiled"))
+TWIN = pytest.mark.parametrize("twin", TWINS)
+
+RECORDS = st.lists(st.one_of(st.binary(max_size=6), st.binary(min_size=120, max_size=140)), max_size=12)
+PAYLOADS = st.one_of(
+    st.binary(max_size=40),
+    RECORDS.map(_pykernel.frame_records),
+    st.tuples(RECORDS.map(_pykernel.frame_records), st.binary(max_size=12)).map(b"".join),
+)
+
+
+def outcome(function: Any, *args: Any) -> Any:
+    """What a call returns, or the reason and place of its failure."""
+    try:
+        return function(*args)
+    except MalformedRecordsError as error:
+        return ("malformed", error.reason, error.offset, error.length)
+
+
+@pytest.mark.skipif(not kernel.COMPILED, reason="exhume._kernel is not compiled here")
+@given(PAYLOADS, st.binary(max_size=3), st.binary(max_size=3), st.integers(0, 60))
+@example(b"\x80\x00", b"", b"", 0)
+@example(b"\x81\x80\x80\x80\x80\x80\x80\x80\x80\x02", b"", b"", 0)
+@example(b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", b"", b"", 0)
+@example(b"\x80" * 30, b"", b"", 0)
+def test_twins_agree(payload: bytes, low: bytes, high: bytes, budget: int) -> None:
+    for name, args in (
+        ("split_records", ()),
+        ("scan_records", ()),
+        ("find_range", (low, high)),
+        ("find_range", (None, high)),
+        ("find_range", (low, None)),
+        ("terminate_records", (b"\n",)),
+        ("terminate_records", (b"",)),
+        ("terminate_records", (b"\r\n",)),
+        ("take_records", (budget,)),
+    ):
+        pure, fast = getattr(_pykernel, name), getattr(_kernel, name)
+        assert outcome(fast, payload, *args) == outcome(pure, payload, *args), name
+    assert outcome(_kernel.frame_terminated, payload, b"\0") == outcome(_pykernel.frame_terminated, payload, b"\0")
+    assert outcome(_kernel.frame_terminated, payload, b"aa") == outcome(_pykernel.frame_terminated, payload, b"aa")
+
+
+@given(PAYLOADS)
+def test_splitter_agrees_with_the_generated_class(payload: bytes) -> None:
+    try:
+        found = ZsDataBlock(KaitaiStream(BytesIO(payload)))
+        expected: list[bytes] | None = [record.data for record in found.records]
+    except Exception:  # whatever generated code raises on malformed input
+        expected = None
+    for twin in (_pykernel, kernel):
+        got = outcome(twin.split_records, payload)
+        assert got == expected if expected is not None else got[0] == "malformed"
+
+
+@given(st.one_of(st.binary(max_size=12), st.integers(0, 2**64 - 1).map(_pykernel.build_uleb128)))
+def test_integers_agree_with_the_generated_class(data: bytes) -> None:
+    try:
+        parsed = Uleb128(KaitaiStream(BytesIO(data)))
+        expected: tuple[int, int] | None = (parsed.value, parsed.len)
+    except Exception:  # as above
+        expected = None
+    got = outcome(_pykernel.read_uleb128, data, 0)
+    assert got == expected if expected is not None else got[0] == "malformed"
+
+
+@TWIN
+@given(records=RECORDS)
+def test_framing_round_trips(twin: Any, records: list[bytes]) -> None:
+    payload = twin.frame_records(records)
+    assert twin.split_records(payload) == records
+    text = b"".join(record.replace(b"\n", b" ") + b"\n" for record in records)
+    framed, taken = twin.frame_terminated(text + b"rest", b"\n")
+    assert taken == len(text)
+    assert twin.terminate_records(framed, b"\n") == text
+
+
+@TWIN
+@given(records=RECORDS)
+def test_scan_finds_the_first_descent(twin: Any, records: list[bytes]) -> None:
+    payload = twin.frame_records(records)
+    scan = twin.scan_records(payload)
+    assert scan.records == len(records)
+    wrong = next((i for i in range(1, len(records)) if records[i] < records[i - 1]), -1)
+    assert scan.unsorted == wrong
+    if records:
+        assert (payload[slice(*scan.first)], payload[slice(*scan.last)]) == (records[0], records[-1])
+    if wrong >= 0:
+        assert (payload[slice(*scan.previous)], payload[slice(*scan.current)]) == (records[wrong - 1], records[wrong])
+
+
+@TWIN
+@given(records=RECORDS.map(sorted), low=st.binary(max_size=2), high=st.one_of(st.none(), st.binary(max_size=2)))
+def test_range_is_a_filter(twin: Any, records: list[bytes], low: bytes, high: bytes | None) -> None:
+    payload = twin.frame_records(records)
+    start, stop = twin.find_range(payload, low, high)
+    expected = [r for r in records if r >= low and (high is None or r < high)]
+    assert twin.split_records(payload[start:stop]) == expected
+
+
+@TWIN
+def test_reasons_and_places(twin: Any) -> None:
+    for payload, reason, offset in (
+        (b"\x01a\x05b", "overrun", 2),
+        (b"\x01a\x85", "truncated", 2),
+        (b"\x01a\x81\x00b", "overlong", 2),
+        (b"\xff" * 9 + b"\x02", "overlong", 0),
+        (b"\xff" * 9 + b"\x01", "overrun", 0),
+    ):
+        with pytest.raises(MalformedRecordsError) as caught:
+            twin.split_records(payload)
+        assert (caught.value.reason, caught.value.offset) == (reason, offset)
+
+
+@TWIN
+def test_empty_terminator_is_refused(twin: Any) -> None:
+    with pytest.raises(ValueError):
+        twin.frame_terminated(b"a", b"")
+
+
+@TWIN
+def test_take_stops_at_the_budget_and_before_a_cut_record(twin: Any) -> None:
+    payload = twin.frame_records([b"aa", b"bb", b"cc"])
+    assert twin.take_records(payload, 4) == 6
+    assert twin.take_records(payload, 3) == 3
+    assert twin.take_records(payload[:-1], 100) == 6
+    assert twin.take_records(payload[:2], 100) == 0
+    assert twin.take_records(b"", 100) == 0
+
+
+def test_the_twin_can_be_forced() -> None:
+    code = "from exhume import kernel; print(kernel.COMPILED, kernel.split_records.__module__)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "EXHUME_PURE": "1"}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["False", "exhume._pykernel"]
+
+
+def test_uleb128_refuses_what_does_not_fit() -> None:
+    for value in (-1, 1 << 64):
+        with pytest.raises(ValueError):
+            kernel.build_uleb128(value)

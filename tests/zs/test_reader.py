@@ -1,0 +1,278 @@
+"""Reading: ranges and prefixes against a plain filter, requests, caches, damage on the way."""
+
+from __future__ import annotations
+
+import io
+import random
+from bisect import bisect_left
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exhume.errors import ExhumeError, SourceError, WriterError
+from exhume.formats.zs.reader import ZsReader
+from exhume.formats.zs.search import after_prefix
+from exhume.formats.zs.writer import ZsWriter
+from exhume.source import BytesSource, FileSource
+from exhume.testing.sources import CountingSource, LyingSource, failing
+
+from .build import File, entries, reader, records
+from .make_samples import METADATA, WORDS
+
+SMALL = st.text(alphabet="ab\xff", max_size=3).map(lambda text: text.encode("latin-1"))
+
+
+def write(path: Path, items: list[bytes], **options: Any) -> Path:
+    """A file of sorted records."""
+    with ZsWriter(path, default_metadata=False, overwrite=True, **options) as writer:
+        writer.add_records(items)
+    return path
+
+
+def expected(items: list[bytes], start: bytes | None, stop: bytes | None, prefix: bytes | None) -> list[bytes]:
+    """The same by plain filter."""
+    return [
+        item
+        for item in items
+        if (start is None or item >= start) and (stop is None or item < stop) and item.startswith(prefix or b"")
+    ]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("zs")
+
+
+@given(
+    items=st.lists(SMALL, min_size=1, max_size=40).map(sorted),
+    start=st.one_of(st.none(), SMALL),
+    stop=st.one_of(st.none(), SMALL),
+    prefix=st.one_of(st.none(), SMALL),
+    block_size=st.integers(1, 12),
+    branching=st.integers(2, 4),
+    jobs=st.sampled_from([1, 1, 1, 2]),
+    short=st.booleans(),
+)
+def test_ranges_equal_a_filter(
+    folder: Path,
+    items: list[bytes],
+    start: bytes | None,
+    stop: bytes | None,
+    prefix: bytes | None,
+    block_size: int,
+    branching: int,
+    jobs: int,
+    short: bool,
+) -> None:
+    path = write(
+        folder / "r.zs", items, codec="none", block_size=block_size, branching_factor=branching, short_keys=short
+    )
+    with reader(path) as archive:
+        wanted = expected(items, start, stop, prefix)
+        for _ in range(2):  # cold and from the caches
+            assert list(archive.records(start, stop, prefix, jobs=jobs)) == wanted
+        assert archive.count(start, stop, prefix) == len(wanted)
+        found = list(archive.records_with_origin(start, stop, prefix))
+        assert [record.data for record in found] == wanted
+        for record in found:
+            payload = archive.file.payload(archive.file.read(record.block.start, record.block.size))
+            assert record.span.payload is not None
+            assert payload[slice(*record.span.payload)] == record.data
+        parts = archive.map_blocks(lambda part: part, start, stop, prefix, jobs=jobs)
+        assert [record for part in parts for record in part] == wanted
+
+
+@pytest.mark.parametrize("codec", ["none", "deflate", "lzma"])
+def test_samples_hold_the_words(samples: Path, codec: str) -> None:
+    with reader(samples / "zs" / f"words-{codec}.zs") as archive:
+        assert list(archive) == WORDS
+        assert archive.metadata == METADATA
+        info = archive.info().to_dict()
+        assert info["codec"].startswith(codec)
+        assert info["statistics"]["root_index_level"] >= 2
+        assert info["data_sha256"] == archive.header.data_sha256.hex()
+        stats = archive.stats()
+        assert stats["records"] == len(WORDS)
+        assert (
+            sum(row["stored_bytes"] for row in stats["levels"]) + archive.header.blocks_offset
+            == info["total_file_length"]
+        )
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_dump_framings(samples: Path, jobs: int) -> None:
+    with reader(samples / "zs" / "words-deflate.zs") as archive:
+        for options, wanted in (
+            ({}, b"".join(word + b"\n" for word in WORDS)),
+            ({"terminator": b"\r\n"}, b"".join(word + b"\r\n" for word in WORDS)),
+            ({"length_prefixed": "uleb128"}, b"".join(bytes([len(word)]) + word for word in WORDS)),
+            ({"length_prefixed": "u64le"}, b"".join(len(word).to_bytes(8, "little") + word for word in WORDS)),
+        ):
+            out = io.BytesIO()
+            assert archive.dump(out, jobs=jobs, **options) == len(wanted)
+            assert out.getvalue() == wanted
+        out = io.BytesIO()
+        archive.dump(out, prefix=b"deep ", length_prefixed="u64le")
+        assert out.getvalue().count(b"deep ") == 5
+        with pytest.raises(WriterError):
+            archive.dump(out, length_prefixed="u32le")
+        with pytest.raises(WriterError):
+            archive.dump(out, terminator=b"")
+
+
+def test_broken_index_still_dumps() -> None:
+    file = File()
+    file.data(b"a", b"b")
+    data = file.finish(file.block(1, b"\xff\xff"))
+    with reader(data) as archive:
+        assert list(archive) == [b"a", b"b"]
+        assert archive.info().to_dict()["statistics"] == {"root_index_level": None}
+        with pytest.raises(ExhumeError):
+            list(archive.records(prefix=b"a"))
+
+
+def test_records_before_the_damage_come_out() -> None:
+    file = File()
+    first = file.data(b"a", b"b")
+    second = file.block(0, records(b"c"), crc=1)
+    data = file.finish(file.index(1, (b"a", first), (b"c", second)))
+    for jobs in (1, 2):
+        with reader(data) as archive:
+            got: list[bytes] = []
+            with pytest.raises(ExhumeError) as caught:
+                got.extend(iter(archive.records(jobs=jobs)))
+            assert caught.value.code == "ZS-202"
+            assert caught.value.span is not None
+            assert caught.value.span.start == second[0]
+            rows = archive.records(jobs=jobs)
+            assert [next(rows), next(rows)] == [b"a", b"b"]
+
+
+def test_damaged_extension_block_is_not_passed_over() -> None:
+    file = File()
+    place = file.data(b"a")
+    file.block(70, b"x", crc=3)
+    data = file.finish(file.index(1, (b"", place)))
+    with reader(data) as archive, pytest.raises(ExhumeError) as caught:
+        list(archive)
+    assert caught.value.code == "ZS-202"
+
+
+def test_large_record_is_split_in_bounded_parts() -> None:
+    items = [b"", b"", b"x" * (3 << 20), b"y"]
+    file = File()
+    place = file.data(*items)
+    data = file.finish(file.index(1, (b"", place)))
+    with reader(data) as archive:
+        assert list(archive) == items
+        assert list(archive.records(start=b"x")) == items[2:]
+
+
+# Requests
+
+
+def tree(path: Path, count: int = 4000, **options: Any) -> list[bytes]:
+    """A file with a deep index and blocks of differing size, its records."""
+    random.seed(5)
+    items = sorted(f"{random.randrange(10**7):07d}".encode() * random.choice((1, 1, 9)) for _ in range(count))
+    write(path, items, codec="none", block_size=300, branching_factor=4, **options)
+    return items
+
+
+def cold(path: Path) -> tuple[CountingSource, ZsReader]:
+    """A remote source that has just been opened."""
+    source = CountingSource(FileSource(path))
+    return source, ZsReader(source)
+
+
+def test_cold_remote_search_costs_few_requests(folder: Path) -> None:
+    path = folder / "tree.zs"
+    items = tree(path)
+    random.seed(6)
+    for _ in range(60):
+        prefix = random.choice(items)[: random.choice((1, 2, 3, 4, 5, 7))]
+        source, archive = cold(path)
+        depth = archive.info().root_level
+        assert depth is not None
+        source, archive = cold(path)
+        wanted = [item for item in items if item.startswith(prefix)]
+        assert list(archive.records(prefix=prefix)) == wanted
+        needed = _needed(archive, prefix)
+        assert len(source.requests) <= 2 + depth + needed
+        before = len(source.requests)
+        assert list(archive.records(prefix=prefix)) == wanted
+        assert len(source.requests) - before <= 1 + needed
+
+
+def _needed(archive: ZsReader, prefix: bytes) -> int:
+    """Data blocks that can hold records with a prefix, as far as first records tell."""
+    with reader(archive.source.read_at(0, archive.source.size)) as copy:
+        firsts = list(copy.map_blocks(lambda part: part[0]))
+    high = after_prefix(prefix) or b"\xff" * 99
+    return bisect_left(firsts, high) - max(0, bisect_left(firsts, prefix) - 1)
+
+
+def test_typical_lookup_is_three_requests(folder: Path) -> None:
+    path = folder / "flat.zs"
+    items = [f"{n:08d}".encode() * 4 for n in range(20_000)]
+    write(path, items, codec="deflate", block_size=20_000)
+    source, archive = cold(path)
+    assert list(archive.records(prefix=b"00012345")) == [b"00012345" * 4]
+    assert len(source.requests) == 3  # head, root, data
+    list(archive.records(prefix=b"00012345"))
+    assert len(source.requests) == 3  # all of it from the caches
+    list(archive.records(prefix=b"00015"))
+    assert len(source.requests) == 4
+
+
+def test_small_file_is_one_request(samples: Path) -> None:
+    source, archive = cold(samples / "zs" / "words-lzma.zs")
+    assert list(archive.records(prefix=WORDS[7])) == [WORDS[7]]
+    assert len(source.requests) == 1
+
+
+def test_remote_scan_reads_everything_once(folder: Path) -> None:
+    path = folder / "tree.zs"
+    items = tree(path)
+    source, archive = cold(path)
+    assert list(archive) == items
+    assert source.bytes_read <= archive.source.size + 2 * 8192
+    assert len(source.requests) <= 3
+
+
+def test_failing_reads_are_told() -> None:
+    file = File()
+    places = [(bytes([65 + n]), file.data(bytes([65 + n]) * 5000)) for n in range(4)]
+    data = file.finish(file.index(1, *places))
+    archive = ZsReader(LyingSource(BytesSource(data), failing(1)))
+    with pytest.raises(SourceError):
+        list(archive)
+
+
+def test_window_keeps_absolute_offsets(samples: Path) -> None:
+    data = (samples / "zs" / "words-none.zs").read_bytes()
+    padded = bytes(1000) + data
+    with reader(padded, offset=1000) as archive:
+        record = next(iter(archive.records_with_origin(prefix=WORDS[3])))
+        entry = next(iter(archive.entries()))
+        assert entry.offset == 1000 + archive.header.blocks_offset
+        assert padded[record.block.start + 2 :].startswith(archive.read_section("data-0")[:1]) or record.ordinal >= 0
+        assert record.block.start >= 1000
+
+
+def test_entries_of_a_hostile_index_cannot_reach_outside() -> None:
+    for offset, size, code in (
+        ((1 << 64) - 1, 14, "ZS-330"),
+        (3, 20, "ZS-330"),
+        (106, 1 << 62, "ZS-333"),
+        (106, 0, "ZS-333"),
+    ):
+        file = File()
+        file.data(b"a", b"b")
+        data = file.finish(file.block(1, entries((b"", offset, size))))
+        with reader(data) as archive, pytest.raises(ExhumeError) as caught:
+            list(archive.records(prefix=b"a"))
+        assert caught.value.code == code

@@ -1,0 +1,92 @@
+"""Files of the reference implementation's own test suite behave as its project says they do."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from exhume.errors import ExhumeError
+from tests.conftest import SHARED, Ran
+
+from .build import reader
+
+LISTED = SHARED / "zs" / "expected.json"
+EXPECTED: dict[str, dict[str, Any]] = json.loads(LISTED.read_text()) if LISTED.exists() else {}
+
+# What each broken file must be called, and where its fault lies.
+FAULTS = {
+    "bad-codec.zs": ("ZS-103", 72),
+    "bad-data-order.zs": ("ZS-320", 106),
+    "bad-index-key-1.zs": ("ZS-324", 120),
+    "bad-index-key-2.zs": ("ZS-323", 134),
+    "bad-level-index-1.zs": ("ZS-331", 120),
+    "bad-level-root.zs": ("ZS-337", 1063),
+    "bad-magic.zs": ("ZS-101", 0),
+    "bad-ref-length.zs": ("ZS-333", 134),
+    "bad-sha256.zs": ("ZS-203", 40),
+    "bad-total-length.zs": ("ZS-303", 32),
+    "empty-data.zs": ("ZS-312", 106),
+    "header-checksum.zs": ("ZS-201", 8),
+    "partial-data-1.zs": ("ZS-309", 106),
+    "partial-index-1.zs": ("ZS-310", 120),
+    "partial-index-3.zs": ("ZS-310", 120),
+    "partial-index-4.zs": ("ZS-310", 120),
+    "post-header-junk.zs": ("ZS-306", 106),
+    "repeated-index.zs": ("ZS-332", 152),
+    "root-is-data.zs": ("ZS-337", 106),
+    "short-root.zs": ("ZS-336", 24),
+    "truncated-data-1.zs": ("ZS-304", 134),
+    "truncated-data-3.zs": ("ZS-304", 134),
+    "unref-data.zs": ("ZS-334", 120),
+    "wrong-root-level-1.zs": ("ZS-331", 134),
+    "wrong-root-offset.zs": ("ZS-335", 16),
+}
+
+
+def test_every_broken_file_is_listed_here(shared_samples: Path) -> None:
+    assert {name for name, entry in EXPECTED.items() if not entry["valid"]} == set(FAULTS)
+
+
+@pytest.mark.parametrize("name", [name for name, entry in EXPECTED.items() if entry["valid"]])
+def test_valid_file(shared_samples: Path, name: str) -> None:
+    entry = EXPECTED[name]
+    path = shared_samples / "zs" / name
+    assert list(exhume.verify(path)) == []
+    with reader(path) as archive:
+        records = list(archive)
+        assert len(records) == entry["records"]
+        out = io.BytesIO()
+        archive.dump(out, length_prefixed="uleb128")
+        assert hashlib.sha256(out.getvalue()).hexdigest() == entry["sha256_of_payload"]
+        for record in records:
+            assert list(archive.records(prefix=record)) == [r for r in records if r.startswith(record)]
+            assert list(archive.records(start=record)) == [r for r in records if r >= record]
+        assert archive.sections().gaps() == []
+
+
+@pytest.mark.parametrize("name", [name for name, entry in EXPECTED.items() if not entry["valid"]])
+def test_broken_file(shared_samples: Path, name: str, exhume_cli: Any) -> None:
+    code, offset = FAULTS[name]
+    path = shared_samples / "zs" / name
+    findings = [f for f in exhume.verify(path, format="zs") if f.code == code]
+    assert findings
+    assert findings[0].span is not None
+    assert findings[0].span.start == offset
+    ran: Ran = exhume_cli("verify", path)
+    assert ran.code == 4
+    if "read" in EXPECTED[name]["reference_fails_in"]:
+        with pytest.raises(ExhumeError), reader(path) as archive:
+            list(archive)
+
+
+def test_text_of_the_demo_comes_back(shared_samples: Path) -> None:
+    with reader(shared_samples / "zs" / "tiny-4grams.zs") as archive:
+        out = io.BytesIO()
+        archive.dump(out)
+    assert out.getvalue() == (shared_samples / "zs" / "tiny-4grams.txt").read_bytes()
