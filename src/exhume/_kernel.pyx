@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from exhume._pykernel import OVERLONG, OVERRUN, TRUNCATED, MalformedRecordsError, Scan
 
-VERSION = 3
+VERSION = 4
 
 cdef extern from "Python.h":
     PyObject* PyBytes_FromStringAndSize(const char*, Py_ssize_t) except NULL
@@ -20,6 +20,8 @@ cdef extern from "Python.h":
 include "_kernel_clps.pxi"
 include "_kernel_search.pxi"
 include "_kernel_clps_writer.pxi"
+include "_kernel_files.pxi"
+include "_kernel_caf.pxi"
 
 ctypedef const unsigned char* chars
 

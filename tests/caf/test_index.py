@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exhume.errors import ExhumeError, Span
+from exhume.formats.caf import kernel, pykernel
 from exhume.formats.caf.build import build_index, insertion_order, is_array_index
 from exhume.formats.caf.canonical import parse_canonical
 from exhume.formats.caf.index import parse_index, parse_partial, parse_strict
-from exhume.formats.caf.lookup import find_member
+from exhume.formats.caf.lookup import Lookup, find_member
 from exhume.formats.caf.table import Index
 from exhume.limits import Limits
 from exhume.source import BytesSource
@@ -28,7 +29,7 @@ NAMES = st.text(
 ) | st.sampled_from(["__proto__", "0", "10", "4294967294", "4294967295", "01", "-1", "files", "format_version", ""])
 RANGES = st.tuples(st.integers(0, 10**18 - 1), st.integers(0, 10**18 - 1))
 FILES = st.dictionaries(NAMES, RANGES, max_size=8)
-ORDERS = st.sampled_from(["sorted", "insertion"])
+ORDERS: st.SearchStrategy[Any] = st.sampled_from(["sorted", "insertion"])
 
 
 def where(data: bytes) -> Span:
@@ -242,18 +243,22 @@ def test_partial_index_keeps_what_is_complete() -> None:
     assert parse_partial(relaxed, where(relaxed)).broken is None
 
 
-@given(FILES, NAMES, st.booleans())
-def test_lookup_finds_what_parsing_finds(files: dict[str, tuple[int, int]], other: str, spaced: bool) -> None:
-    data = build_index(files)
-    if spaced:
-        data = data.replace(b",", b", ")
-    source = BytesSource(b"1234567" + data + b"xxxx")
-    index = strict(data)
-    for name in [*files, other]:
-        found = find_member(source, 7, len(data), name)
-        if found is not None:
-            ordinal = index.table[name]
-            assert found == (index.starts[ordinal], index.ends[ordinal])
+@given(FILES, NAMES, st.sampled_from([b"", b" ", b"\n"]), st.integers(20, 300), st.data())
+def test_lookup_finds_what_parsing_finds(
+    files: dict[str, tuple[int, int]], other: str, blank: bytes, window: int, data: st.DataObject
+) -> None:
+    text = build_index(files, data.draw(ORDERS)).replace(b',"end_byte"', b"," + blank + b'"end_byte"')
+    source = BytesSource(b"1234567" + text + b"xxxx")
+    index = strict(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("exhume.formats.caf.lookup.WINDOW", window)
+        for name in [*files, other]:
+            known = find_member(source, 7, len(text), name)
+            if known is None:
+                continue
+            ordinal = index.table.get(name)
+            assert known.found == (None if ordinal is None else (index.starts[ordinal], index.ends[ordinal]))
+            assert known.below == any(n.startswith(f"{name}/") for n in index.names)
 
 
 def test_lookup_takes_the_fast_path(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,14 +268,69 @@ def test_lookup_takes_the_fast_path(monkeypatch: pytest.MonkeyPatch) -> None:
     for window in (256, 1000, 1 << 20):
         monkeypatch.setattr("exhume.formats.caf.lookup.WINDOW", window)
         for name in ("dir/000000.bin", "dir/001499.bin", "dir/002999.bin"):
-            assert find_member(source, 0, len(data), name) == files[name]
-        assert find_member(source, 0, len(data), "dir/3000.bin") is None
+            assert find_member(source, 0, len(data), name) == Lookup(files[name], False)
+        assert find_member(source, 0, len(data), "dir/3000.bin") == Lookup(None, False)
+        assert find_member(source, 0, len(data), "dir") == Lookup(None, True)
     twice = data.replace(b'"dir/000007.bin"', b'"dir/002000.bin"')
-    assert find_member(BytesSource(twice), 0, len(twice), "dir/002000.bin") == files["dir/002000.bin"]
-    for broken in (data.replace(b'":{"start_byte":70,', b'" :{"start_byte":70,'), data[:-2] + b"}]", data[:-1]):
+    assert find_member(BytesSource(twice), 0, len(twice), "dir/002000.bin") == Lookup(files["dir/002000.bin"], False)
+    for broken in (
+        data.replace(b'":{"start_byte":70,', b'" :{"start_byte":70,'),
+        data[:-2] + b"}]",
+        data[:-1],
+        data.replace(b"dir/000007", b"dir/00\xff007"),
+        data.replace(b"dir/000007", b"dir/00\n0007"),
+        data.replace(b"},", b"},,", 1),
+        data[:-3] + b"},}}",
+    ):
         assert find_member(BytesSource(broken), 0, len(broken), "dir/000001.bin") is None
     escaped = data.replace(b"dir/000007.bin", b"dir\\/000001.bin")
-    assert find_member(BytesSource(escaped), 0, len(escaped), "dir/000001.bin") in (None, (70, 77))
+    assert find_member(BytesSource(escaped), 0, len(escaped), "dir/000001.bin") == Lookup((70, 77), False)
+
+
+CANONICAL_BITS = st.lists(
+    st.sampled_from(
+        [
+            b'"a":{"start_byte":0,"end_byte":1}',
+            b'"\\u0061":{"start_byte":2,"end_byte":3}',
+            b'"a/b":{"start_byte":4,"end_byte":5}',
+            b'"\\n":{"start_byte":10,"end_byte":11}',
+            b'"":{"start_byte":6,"end_byte":7}',
+            b'"\xc3\xa9":{"start_byte":8,"end_byte":9}',
+            b",",
+            b"}}",
+            b'"',
+            b"\\",
+            b"\xc3\xa9",
+            b"\xff",
+            b"0",
+            b"00",
+            b"1" * 18,
+            b"1" * 19,
+            b'":{"start_byte":',
+            b',"end_byte":',
+            b"}",
+        ]
+    ),
+    max_size=12,
+).map(b"".join)
+
+
+@given(CANONICAL_BITS, st.sampled_from([b"a", b"", b"\xc3\xa9", b"b"]), st.sampled_from([b"", b"}}"]))
+def test_compiled_walk_agrees_with_its_twin(text: bytes, name: bytes, tail: bytes) -> None:
+    text += tail
+    walked = kernel.walk(text, 0, name)
+    twin = pykernel.caf_walk(text, 0, name)
+    assert walked._replace(ascii=True) == twin._replace(ascii=True)
+    assert walked.ascii == text[: walked.stop].isascii()
+    assert twin.ascii == walked.ascii
+
+    def outcome(function: Any) -> Any:
+        try:
+            return function(text, 0)
+        except UnicodeDecodeError:
+            return "not UTF-8"
+
+    assert outcome(kernel.entries) == outcome(pykernel.caf_entries)
 
 
 @given(st.lists(NAMES, unique=True, max_size=10))

@@ -7,64 +7,62 @@ answer is the one that parsing gives; anything else makes it give up, and the ca
 from __future__ import annotations
 
 import json
-import re
+from dataclasses import dataclass
 
-from exhume.formats.caf.canonical import OFFSET, PREFIX, SUFFIX, TEXT
+from exhume.formats.caf.canonical import PREFIX, SUFFIX
+from exhume.formats.caf.kernel import walk
 from exhume.source import Source
 
 WINDOW = 4 << 20
 """Bytes of index text held at a time."""
 
-_RUN = re.compile(rb'(?:"' + TEXT + rb'":\{"start_byte":(?:0|[1-9][0-9]{0,17}),"end_byte":(?:0|[1-9][0-9]{0,17})\},)*+')
-_LAST = re.compile(rb'"' + TEXT + rb'":\{"start_byte":(?:0|[1-9][0-9]{0,17}),"end_byte":(?:0|[1-9][0-9]{0,17})\}\}\}')
 
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """What the walk knows of a name: its range (unchecked against the data section), or None when it is not there.
 
-def find_member(source: Source, ofs_index: int, index_size: int, name: str) -> tuple[int, int] | None:
-    """The range that the last entry called `name` gives, unchecked against the data section.
-
-    None when there is no such entry or the index has another form: the caller then parses it, and knows.
+    `below` says that other names continue it as a directory.
     """
-    try:
-        spelled = name.encode("utf-8")
-    except UnicodeEncodeError:
-        return None
-    escaped = json.dumps(name, ensure_ascii=False).encode("utf-8")[1:-1]
-    if escaped != spelled:
-        return None  # several spellings: not worth guessing
+
+    found: tuple[int, int] | None
+    below: bool
+
+
+def find_member(source: Source, ofs_index: int, index_size: int, name: str) -> Lookup | None:
+    """Looks a name up in the index text; None when it is in another form than the reference writers', or broken."""
     end = ofs_index + index_size
-    if source.read_at(ofs_index, min(index_size, len(PREFIX))) != PREFIX:
+    if index_size < len(PREFIX) + len(SUFFIX) or source.read_at(ofs_index, len(PREFIX)) != PREFIX:
         return None
-    needle = b'"' + spelled + b'":{"start_byte":'
-    entry = re.compile(re.escape(needle) + OFFSET + rb',"end_byte":' + OFFSET + rb"\}")
+    needle = name.encode("utf-8", "surrogatepass")
     found: tuple[int, int] | None = None
+    below = False
     rest = b""
     at = ofs_index + len(PREFIX)
+    if end - at == len(SUFFIX):
+        return Lookup(None, False) if source.read_at(at, len(SUFFIX)) == SUFFIX else None
     while at < end:
         size = min(WINDOW, end - at)
-        window = rest + source.read_at(at, size)
+        text = source.read_at(at, size)
+        if rest:
+            text = rest + text
         at += size
-        if b"\\" in window:
-            return None  # the name may be spelled with escapes too
-        run = _RUN.match(window)
-        stop = run.end() if run else 0
-        if at == end:
-            last = _LAST.match(window, stop)
-            if last is None or last.end() != len(window):
+        seen = walk(text, 0, needle)
+        if seen.ended != (at == end):
+            return None
+        if not seen.ascii:
+            try:
+                text[: seen.stop].decode("utf-8")
+            except UnicodeDecodeError:
                 return None
-            stop = len(window) - len(SUFFIX)
-        elif stop == 0:
-            return None
-        try:
-            window[:stop].decode("utf-8")
-        except UnicodeDecodeError:
-            return None
-        hit = window.find(needle, 0, stop)
-        while hit >= 0:
-            match = entry.match(window, hit)
-            if match and (hit == 0 or window[hit - 1] == 0x2C):
-                found = int(match[1]), int(match[2])
-            hit = window.find(needle, hit + 1, stop)
-        rest = window[stop:] if at < end else b""
+        found = seen.found or found
+        below = below or seen.below
+        for start, stop, first, last in seen.escaped:
+            spelled = json.loads(b'"%b"' % text[start:stop])
+            if spelled == name:
+                found = first, last
+            elif spelled.startswith(f"{name}/"):
+                below = True
+        rest = text[seen.stop :]
         if len(rest) > WINDOW:
             return None
-    return found
+    return Lookup(found, below)

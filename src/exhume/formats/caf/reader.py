@@ -18,7 +18,7 @@ from exhume.findings import Finding
 from exhume.formats.caf import checks
 from exhume.formats.caf.index import parse_index
 from exhume.formats.caf.layout import FOOTER_SIZE, MIN_INDEX, parse_footer
-from exhume.formats.caf.lookup import find_member
+from exhume.formats.caf.lookup import Lookup, find_member
 from exhume.formats.caf.table import Index
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.sections import SectionMap
@@ -91,6 +91,7 @@ class CafArchive(MemberArchive):
         self._lock = threading.Lock()
         self._index: Index | None = None
         self._scans = 0
+        self._known: dict[str, Lookup] = {}
         size = source.size
         if size < FOOTER_SIZE + MIN_INDEX:
             raise checks.TOO_SMALL.error(
@@ -209,17 +210,41 @@ class CafArchive(MemberArchive):
         """The checked half-open range of a member in the chunk.  Raises like `stat`."""
         index = self._index
         if index is None:
-            self._scans += 1
-            found = find_member(self.source, self.data_size, self.index_size, name) if self._scans <= SCANS else None
-            if found is not None and found[0] <= found[1] <= self.data_size:
-                return found
+            known = self._look_up(name)
+            if known is not None:
+                if known.found is None:
+                    raise self._no_such_member(name)
+                start, end = known.found
+                if start <= end <= self.data_size:
+                    return start, end
             index = self.index
         ordinal = index.table.get(name)
         if ordinal is None:
-            raise EntryNotFoundError("no such member", format="caf", span=self.source.span(0, 0), actual=shorten(name))
+            raise self._no_such_member(name)
         if index.flaws and ordinal in index.flaws:
             raise index.flaws[ordinal].error(self._index_span)
         return index.starts[ordinal], index.ends[ordinal]
+
+    def _look_up(self, name: str) -> Lookup | None:
+        """The name in the text of an index that is not parsed; None when it should be parsed now."""
+        known = self._known.get(name)
+        if known is None and self._scans < SCANS:
+            self._scans += 1
+            known = find_member(self.source, self.data_size, self.index_size, name)
+            if known is not None:
+                self._known[name] = known
+        return known
+
+    def _no_such_member(self, name: str) -> EntryNotFoundError:
+        return EntryNotFoundError("no such member", format="caf", span=self.source.span(0, 0), actual=shorten(name))
+
+    def match(self, patterns: Sequence[str]) -> list[str]:
+        """See `MemberArchive.match`; one name given exactly is looked up without parsing a large index."""
+        if self._index is None and len(patterns) == 1 and not patterns[0].endswith("/"):
+            known = self._look_up(patterns[0])
+            if known is not None and known.found is not None and not known.below:
+                return [patterns[0]]
+        return super().match(patterns)
 
     # -- bytes
 

@@ -1,0 +1,101 @@
+"""Pure-Python twin of the CAF part of `exhume._kernel`: the walk over an index in the reference writers' form.
+
+Both accept exactly the same text, which is what `canonical.py` describes; a property test holds them together.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from itertools import accumulate
+from typing import NamedTuple
+
+TEXT = rb'[^"\\\x00-\x1f]*+(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*+)*+'
+"""The inside of a JSON string, as a pattern on UTF-8 bytes."""
+
+OFFSET = rb"(0|[1-9][0-9]{0,17})"
+"""An offset as the writers spell it: below 10^18, so that it fits 63 bits whatever its digits."""
+
+PUNCTUATION = 31
+"""JSON bytes per entry besides name and digits, the comma between entries included."""
+
+_ENTRY = re.compile(
+    rb'"(' + TEXT + rb')":\{"start_byte":' + OFFSET + rb',"end_byte":' + OFFSET + rb"\}(?:,|(?=\}\}\Z))"
+)
+_OFFSET = rb"(?:0|[1-9][0-9]{0,17})"
+_RUN = re.compile(
+    rb'(?:"' + TEXT + rb'":\{"start_byte":' + _OFFSET + rb',"end_byte":' + _OFFSET + rb"\}(?:,|(?=\}\}\Z)))*+"
+)
+
+Range = tuple[int, int]
+
+
+class Walk(NamedTuple):
+    """What `caf_walk` saw.
+
+    Entries were whole up to `stop` (the end of the text, if `ended`); `ascii` says whether their names are.  `found` is
+    the range of the last entry of the wanted name, `below` whether an entry's name continues it with `/`.  `escaped`
+    has `(name start, name end, start, end)` of every entry whose name holds a backslash, and of those of the wanted
+    name behind the first of them: what they spell is for the caller to see.
+    """
+
+    stop: int
+    ended: bool
+    ascii: bool
+    found: Range | None
+    below: bool
+    escaped: list[tuple[int, int, int, int]]
+
+
+def caf_walk(text: bytes | memoryview, at: int, name: bytes) -> Walk:
+    """Walks over the entries in `text[at:]`, each with the comma behind it, the last one with the final `}}`."""
+    data = bytes(text)
+    run = _RUN.match(data, at)
+    stop = run.end() if run else at
+    ended = stop > at and data[stop:] == b"}}" and data[stop - 1 : stop] == b"}"
+    found, below = None, False
+    escaped: list[tuple[int, int, int, int]] = []
+    first_escape = data.find(b"\\", at, stop)
+    lead = b'"' + name
+    hit = data.find(lead, at, stop)
+    if first_escape >= 0:
+        for match in _ENTRY.finditer(data, at, len(data)):
+            if match.start() >= stop:
+                break
+            if b"\\" in match[1] or (escaped and match[1] == name):
+                escaped.append((match.start(1), match.end(1), int(match[2]), int(match[3])))
+    while hit >= 0:
+        if hit == at or data[hit - 2 : hit] == b"},":
+            entry = _ENTRY.match(data, hit)
+            if entry and entry[1] == name:
+                found = int(entry[2]), int(entry[3])
+            elif entry and b"\\" not in entry[1] and entry[1].startswith(name + b"/"):
+                below = True
+        hit = data.find(lead, hit + 1, stop)
+    if ended:
+        names = data[at:stop]
+        return Walk(len(data), True, names.isascii(), found, below, escaped)
+    return Walk(stop, False, data[at:stop].isascii(), found, below, escaped)
+
+
+Entries = tuple[list[str], "array[int]", "array[int]", "array[int]", "array[int]", list[int]]
+
+
+def caf_entries(text: bytes, at: int) -> Entries | None:
+    """All entries in `text[at:]`, which ends with `}}`: names as spelled, starts, ends, offsets and sizes of the quoted
+    names, and which names hold a backslash.  None when any is in another form.  Raises `UnicodeDecodeError`.
+    """
+    rows = _ENTRY.findall(text, at)
+    if not rows:
+        return None
+    raw, starts, ends = zip(*rows, strict=True)
+    del rows
+    sizes = list(map(len, raw))
+    lengths = [a + b + c + PUNCTUATION for a, b, c in zip(sizes, map(len, starts), map(len, ends), strict=True)]
+    if at + sum(lengths) - 1 + 2 != len(text):
+        return None  # something else stands between the entries
+    names = b"\n".join(raw).decode("utf-8").split("\n")  # no JSON string holds a raw newline
+    keys = array("q", accumulate(lengths, initial=at))[:-1]
+    key_sizes = array("q", [size + 2 for size in sizes])
+    escaped = [i for i, name in enumerate(raw) if b"\\" in name] if b"\\" in text else []
+    return names, array("q", map(int, starts)), array("q", map(int, ends)), keys, key_sizes, escaped
