@@ -579,6 +579,7 @@ cdef class ClpsLogTypes:
             self.pieces[used].size = self.arena.size - start
             self.pieces[used].kind = 0
             used += 1
+        self.first[entries.count] = used
         self.count = entries.count
 
     def __dealloc__(self):
@@ -836,15 +837,16 @@ cdef int add_text(Out* out, const Op* op, uint64_t word, int64_t* detail) noexce
         detail[0] = <int64_t>ident
         return F_LOG_TYPE
     hole = &op.holes[op.first_hole[ident]]
+    string = <uint64_t>(op.first_hole[ident + 1] - op.first_hole[ident] - 1)  # how many variables
+    if string and at + string > <uint64_t>op.num_more:
+        detail[0] = <int64_t>at
+        return F_OFFSET
     while True:
         if not reserve(out, hole.size + 24):
             return F_MEMORY
         put(out, op.arena + hole.start, hole.size)
         if hole.kind == 0:
             return F_NONE
-        if at >= <uint64_t>op.num_more:
-            detail[0] = <int64_t>(word >> 24)
-            return F_OFFSET
         value = load64(op.more, <Py_ssize_t>at)
         at += 1
         if hole.kind == 0x11:

@@ -18,7 +18,7 @@ from tests.clp_s import build
 from tests.clp_s.oracle import ORACLES, Oracle
 from tests.clp_s.strategies import dumps, records
 
-OPTIONS = (
+OPTIONS: tuple[list[str], ...] = (
     [],
     ["--structurize-arrays"],
     ["--disable-log-order"],
