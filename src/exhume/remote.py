@@ -1,19 +1,23 @@
 """Sources over fsspec URLs: exact ranges, coalesced and concurrent, with everything a server may get wrong checked.
 
-fsspec is imported here only, so that local use never pays for it.
+fsspec is imported here only, so that local use never pays for it.  HTTP(S) and S3 objects go through fsspec's own
+sessions (proxies, credentials, keep-alive), but every answer's status, range, length and identity is looked at here.
 """
 
 from __future__ import annotations
 
+import asyncio
+import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
-import fsspec
+from fsspec.asyn import sync
 from fsspec.core import url_to_fs
 
 from exhume.errors import (
     EntryNotFoundError,
+    ExhumeError,
     MissingDependencyError,
     RangeNotSupportedError,
     ShortReadError,
@@ -24,31 +28,39 @@ from exhume.errors import (
 from exhume.source import COALESCE_GAP, COALESCE_SIZE, Source, Tree, check_relative, plan_reads
 
 RETRIES = 3
-"""Attempts after the first for errors that may pass (time-outs, connection resets, 5xx)."""
+"""Attempts after the first for errors that may pass (time-outs, dropped connections, 429 and 5xx answers)."""
 
 RETRY_DELAY = 0.2
 """Seconds before the first retry; doubled each time."""
 
-_IDENTITY_KEYS = (
-    "ETag",
-    "etag",
-    "e_tag",
-    "LastModified",
-    "last_modified",
-    "mtime",
-    "updated",
-    "created",
-    "md5Hash",
-    "generation",
-)
+CONCURRENCY = 8
+"""Requests to one object under way at a time."""
+
+FREE_BYTES = 16 << 20
+"""Of any remote object this much may be read without asking; see `RemoteSource`."""
+
+EDGE = 64 << 10
+"""The first and last bytes of an object are fetched in one piece each and kept: formats are recognised and opened there."""
+
+_BLOCK = 1 << 20
+
+_IDENTITY_KEYS = ("ETag", "etag", "LastModified", "last_modified", "mtime", "updated", "created", "md5Hash", "generation")
 
 T = TypeVar("T")
 
 
-def open_url(url: str, storage_options: Mapping[str, Any] | None = None) -> Source | Tree:
-    """The source or tree behind an fsspec URL (chained URLs included); raises `SourceError`."""
+def open_url(
+    url: str, storage_options: Mapping[str, Any] | None = None
+) -> Source | Tree:
+    """The source or tree behind an fsspec URL (chained URLs included).
+
+    `storage_options` go to fsspec, but for `allow_full_download` (see `RemoteSource`).  `file://` URLs become plain local
+    sources.  Raises `SourceError`, or `MissingDependencyError` when the package for this kind of URL is not installed.
+    """
+    options = dict(storage_options or {})
+    allow_full_download = bool(options.pop("allow_full_download", False))
     try:
-        fs, path = url_to_fs(url, **dict(storage_options or {}))
+        fs, path = url_to_fs(url, **options)
     except ImportError as error:
         raise MissingDependencyError(
             f"no support for this kind of URL is installed ({error}); try: pip install 'exhume[cloud]'",
@@ -56,28 +68,52 @@ def open_url(url: str, storage_options: Mapping[str, Any] | None = None) -> Sour
         ) from error
     except (ValueError, OSError) as error:
         raise SourceError("cannot open the URL", span=Span(url, 0, 0), actual=error) from error
+    protocols = (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
+    if "file" in protocols or "local" in protocols:
+        from exhume.source import open_target
+
+        return open_target(path)
     info = _attempt(lambda: fs.info(path), url, 0, 0)
     if info.get("type") == "directory":
-        return FsspecTree(fs, path, url)
-    return FsspecSource(fs, path, url, info)
+        return FsspecTree(fs, path, url, allow_full_download=allow_full_download)
+    return remote_source(fs, path, url, info, allow_full_download=allow_full_download)
+
+
+def remote_source(
+    fs: Any, path: str, name: str, info: Mapping[str, Any] | None = None, *, allow_full_download: bool = False
+) -> RemoteSource:
+    """The most careful source there is for an fsspec file system."""
+    protocols = (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
+    kind: type[RemoteSource] = FsspecSource
+    if "https" in protocols:
+        kind = HttpSource
+    elif "s3" in protocols:
+        kind = S3Source
+    info = info if info is not None else _attempt(lambda: fs.info(path), name, 0, 0)
+    return kind(fs, path, name, info, allow_full_download=allow_full_download)
+
+
+class TransientError(Exception):
+    """An answer that another try may better."""
 
 
 def _attempt(call: Callable[[], T], name: str, start: int, end: int) -> T:
+    """Calls with retries; whatever a backend raises becomes a `SourceError`."""
     delay = RETRY_DELAY
+    span = Span(name, start, end)
     for attempt in range(RETRIES + 1):
         try:
             return call()
+        except ExhumeError:
+            raise
         except FileNotFoundError as error:
-            raise SourceError("no such file or object", span=Span(name, start, end)) from error
+            raise SourceError("no such file or object", span=span) from error
         except (PermissionError, IsADirectoryError, NotADirectoryError) as error:
-            raise SourceError(str(error) or type(error).__name__, span=Span(name, start, end)) from error
+            raise SourceError(str(error) or type(error).__name__, span=span) from error
         except Exception as error:  # backends raise their own types; all of them mean "the read failed"
             if attempt == RETRIES or not is_transient(error):
-                raise SourceError(
-                    f"reading failed after {attempt + 1} attempt{'s' if attempt else ''}",
-                    span=Span(name, start, end),
-                    actual=f"{type(error).__name__}: {error}",
-                ) from error
+                times = f" after {attempt + 1} attempts" if attempt else ""
+                raise SourceError(f"reading failed{times}", span=span, actual=f"{type(error).__name__}: {error}") from error
             time.sleep(delay)
             delay *= 2
     raise AssertionError("unreachable")
@@ -88,10 +124,11 @@ def is_transient(error: BaseException) -> bool:
     status = getattr(error, "status", None) or getattr(error, "code", None)
     if isinstance(status, int):
         return status == 429 or status >= 500
-    if isinstance(error, (TimeoutError, ConnectionError)):
+    if isinstance(error, (TransientError, TimeoutError, ConnectionError)):
         return True
     return type(error).__name__ in {
         "ClientConnectionError",
+        "ClientConnectorError",
         "ClientOSError",
         "ClientPayloadError",
         "ServerDisconnectedError",
@@ -104,18 +141,27 @@ def is_transient(error: BaseException) -> bool:
     }
 
 
-class FsspecSource(Source):
-    """One object behind fsspec.  Every answer's length is checked; the object's identity is remembered."""
+class RemoteSource(Source):
+    """One remote object.  Every answer's length is checked; the object's identity is remembered.
 
-    def __init__(self, fs: Any, path: str, name: str, info: Mapping[str, Any] | None = None) -> None:
+    Reading most of it (more than `FREE_BYTES` and more than half, counted in distinct megabytes) needs
+    `allow_full_download`: a selective tool should not become a download by surprise.
+    """
+
+    def __init__(
+        self, fs: Any, path: str, name: str, info: Mapping[str, Any], *, allow_full_download: bool = False
+    ) -> None:
         self.name = name
+        self.allow_full_download = allow_full_download
         self._fs, self._path = fs, path
-        info = info if info is not None else _attempt(lambda: fs.info(path), name, 0, 0)
         size = info.get("size")
         if size is None:
             raise RangeNotSupportedError("the server does not tell the object's size", span=Span(name, 0, 0))
         self._size = int(size)
-        self._identity = {key: str(info[key]) for key in _IDENTITY_KEYS if info.get(key) is not None}
+        self._identity = _identity(info)
+        self._edges: list[tuple[int, bytes]] = []  # (offset, bytes) of the head and tail once they were fetched
+        self._touched = bytearray(-(-self._size // _BLOCK))
+        self._lock = threading.Lock()
 
     @property
     def size(self) -> int:
@@ -130,15 +176,70 @@ class FsspecSource(Source):
         return True
 
     def _read(self, offset: int, size: int) -> bytes:
-        data = _attempt(
-            lambda: bytes(self._fs.cat_file(self._path, start=offset, end=offset + size)),
-            self.name,
-            offset,
-            offset + size,
-        )
-        if len(data) != size:
-            self._explain_length(offset, size, len(data))
-        return data
+        end = offset + size
+        for start, data in self._edges:
+            if start <= offset and end <= start + len(data):
+                return data[offset - start : end - start]
+        start, stop = self._edge(offset, end)
+        data = self._fetch_checked([(start, stop)])[0]
+        if (start, stop) != (offset, end):
+            self._edges.append((start, data))
+        return data[offset - start : end - start]
+
+    def _edge(self, start: int, end: int) -> tuple[int, int]:
+        """The range to fetch for a read: widened to the whole head or tail when it lies in one."""
+        if self._size <= 2 * EDGE:
+            return 0, self._size
+        if end <= EDGE:
+            return 0, EDGE
+        if start >= self._size - EDGE:
+            return self._size - EDGE, self._size
+        return start, end
+
+    def read_many(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        for start, end in ranges:
+            if not 0 <= start <= end <= self._size:
+                self.read_at(start, end - start)  # raises, in the usual words
+        wanted = [i for i, (start, end) in enumerate(ranges) if end > start]
+        plan = plan_reads([ranges[i] for i in wanted], max_gap=COALESCE_GAP, max_size=COALESCE_SIZE)
+        answers = self._fetch_checked([(start, end) for start, end, _ in plan])
+        out = [b""] * len(ranges)
+        for (start, _, members), data in zip(plan, answers, strict=True):
+            for member in members:
+                first, last = ranges[wanted[member]]
+                out[wanted[member]] = data[first - start : last - start]
+        return out
+
+    def _fetch_checked(self, ranges: list[tuple[int, int]]) -> list[bytes]:
+        if not ranges:
+            return []
+        self._account(ranges)
+        answers = _attempt(lambda: self._fetch(ranges), self.name, ranges[0][0], ranges[-1][1])
+        for (start, end), data in zip(ranges, answers, strict=True):
+            if len(data) != end - start:
+                self._explain_length(start, end - start, len(data))
+        return answers
+
+    def _fetch(self, ranges: list[tuple[int, int]]) -> list[bytes]:
+        """The bytes of non-empty ranges; any exception may be raised, any length returned."""
+        raise AssertionError("a subclass reads")
+
+    def _account(self, ranges: list[tuple[int, int]]) -> None:
+        if self.allow_full_download:
+            return
+        with self._lock:
+            for start, end in ranges:
+                first, last = start // _BLOCK, -(-end // _BLOCK)
+                self._touched[first:last] = b"\1" * (last - first)
+            most = max(FREE_BYTES, self._size // 2)
+            if self._touched.count(1) * _BLOCK > most and self._size > FREE_BYTES:
+                raise SourceError(
+                    "this reads most of a remote object: add --allow-full-download (allow_full_download=True) to go on",
+                    code="EX-607",
+                    span=Span(self.name, 0, 0),
+                    expected=f"at most {most} bytes",
+                    actual=f"an object of {self._size} bytes",
+                )
 
     def _explain_length(self, offset: int, size: int, got: int) -> None:
         span = self.span(offset, offset + size)
@@ -153,50 +254,133 @@ class FsspecSource(Source):
         """Asks for the object's identity again; raises `SourceChangedError` when it is another one now."""
         self._fs.invalidate_cache()
         info = _attempt(lambda: self._fs.info(self._path), self.name, 0, 0)
-        now = {key: str(info[key]) for key in _IDENTITY_KEYS if info.get(key) is not None}
-        if info.get("size") != self._size or now != self._identity:
-            raise SourceChangedError(
-                "the object changed while it was being read",
-                span=Span(self.name, 0, self._size),
-                expected=f"{self._size} bytes {self._identity}",
-                actual=f"{info.get('size')} bytes {now}",
-            )
+        if info.get("size") != self._size or _identity(info) != self._identity:
+            raise self._changed(f"{info.get('size')} bytes {_identity(info)}")
 
-    def read_many(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
-        for start, end in ranges:
-            if not 0 <= start <= end <= self._size:
-                self.read_at(start, end - start)
-        plan = plan_reads(ranges, max_gap=COALESCE_GAP, max_size=COALESCE_SIZE)
-        answers = _attempt(
-            lambda: self._fs.cat_ranges(
-                [self._path] * len(plan), [p[0] for p in plan], [p[1] for p in plan], on_error="raise"
-            ),
-            self.name,
-            0,
-            self._size,
+    def _changed(self, now: str) -> SourceChangedError:
+        return SourceChangedError(
+            "the object changed while it was being read",
+            span=Span(self.name, 0, 0),
+            expected=f"{self._size} bytes {self._identity}",
+            actual=now,
         )
-        out = [b""] * len(ranges)
-        for (start, end, members), data in zip(plan, answers, strict=True):
-            if len(data) != end - start:
-                self._explain_length(start, end - start, len(data))
-            for index in members:
-                first, last = ranges[index]
-                out[index] = bytes(data[first - start : last - start])
-        return out
 
     def parent(self, levels: int = 1) -> Tree | None:
         path = self._path
         for _ in range(levels):
             path = self._fs._parent(path)  # noqa: SLF001 - fsspec's own way up, overridden per file system
-        return FsspecTree(self._fs, path, self._fs.unstrip_protocol(path))
+        name = self._fs.unstrip_protocol(path)
+        return FsspecTree(self._fs, path, name, allow_full_download=self.allow_full_download)
+
+
+def _identity(info: Mapping[str, Any]) -> dict[str, str]:
+    return {key: str(info[key]) for key in _IDENTITY_KEYS if info.get(key) is not None}
+
+
+class FsspecSource(RemoteSource):
+    """An object of any fsspec file system; concurrency is the file system's own."""
+
+    def _fetch(self, ranges: list[tuple[int, int]]) -> list[bytes]:
+        if len(ranges) == 1:
+            (start, end) = ranges[0]
+            return [bytes(self._fs.cat_file(self._path, start=start, end=end))]
+        starts, ends = [start for start, _ in ranges], [end for _, end in ranges]
+        return [bytes(data) for data in self._fs.cat_ranges([self._path] * len(ranges), starts, ends, on_error="raise")]
+
+
+class _AsyncSource(RemoteSource):
+    """An object of an asynchronous file system, read with our own requests on its event loop."""
+
+    def _fetch(self, ranges: list[tuple[int, int]]) -> list[bytes]:
+        async def gather() -> list[bytes]:
+            gate = asyncio.Semaphore(CONCURRENCY)
+
+            async def one(start: int, end: int) -> bytes:
+                async with gate:
+                    return await self._get(start, end)
+
+            return await asyncio.gather(*(one(start, end) for start, end in ranges))
+
+        made: list[bytes] = sync(self._fs.loop, gather)
+        return made
+
+    def _get(self, start: int, end: int) -> Awaitable[bytes]:
+        raise AssertionError("a subclass reads")
+
+
+class HttpSource(_AsyncSource):
+    """An HTTP(S) object: status, Content-Range and ETag of every answer are checked before its body is read."""
+
+    async def _get(self, start: int, end: int) -> bytes:
+        session = await self._fs.set_session()
+        options = {**self._fs.kwargs}
+        headers = {**options.pop("headers", {}), "Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "identity"}
+        async with session.get(self._fs.encode_url(self._path), headers=headers, **options) as answer:
+            if answer.status == 429 or answer.status >= 500:
+                raise TransientError(f"HTTP status {answer.status}")
+            if answer.status == 404:
+                raise FileNotFoundError(self.name)
+            if answer.status == 416:
+                raise self._changed("shorter: the range is outside the object")
+            if answer.status >= 400:
+                raise SourceError(f"HTTP status {answer.status}", span=self.span(start, end))
+            self._check_identity(answer.headers)
+            if answer.status != 206 and (start, end) != (0, self._size):
+                raise RangeNotSupportedError(
+                    "the server ignored the byte range", span=self.span(start, end), expected="status 206",
+                    actual=f"status {answer.status}",
+                )  # fmt: skip
+            if answer.status == 206:
+                self._check_range(answer.headers.get("Content-Range", ""), start, end)
+            body: bytes = await answer.read()
+            return body
+
+    def _check_identity(self, headers: Mapping[str, str]) -> None:
+        known, now = self._identity.get("ETag"), headers.get("ETag")
+        if now is not None:
+            if known is None:
+                self._identity["ETag"] = now  # the first answer that names it sets it
+            elif known.strip('"') != now.strip('"'):
+                raise self._changed(f"ETag {now}")
+
+    def _check_range(self, text: str, start: int, end: int) -> None:
+        span, _, total = text.removeprefix("bytes ").partition("/")
+        if total.isdigit() and int(total) != self._size:
+            raise self._changed(f"{total} bytes")
+        if span and span != f"{start}-{end - 1}":
+            raise RangeNotSupportedError(
+                "the server sent another range", span=self.span(start, end), expected=f"{start}-{end - 1}", actual=span
+            )
+
+
+class S3Source(_AsyncSource):
+    """An S3 object: each request is made only if the object is still the one that was opened (If-Match)."""
+
+    async def _get(self, start: int, end: int) -> bytes:
+        bucket, key, version = self._fs.split_path(self._path)
+        more = {"VersionId": version} if version else {}
+        if "ETag" in self._identity:
+            more["IfMatch"] = self._identity["ETag"]
+        try:
+            answer = await self._fs._call_s3(  # noqa: SLF001 - the one door to credentials, retries and IfMatch
+                "get_object", Bucket=bucket, Key=key, Range=f"bytes={start}-{end - 1}", **more
+            )
+        except Exception as error:
+            if "PreconditionFailed" in repr(error) or "412" in str(error) or "InvalidRange" in repr(error):
+                raise self._changed(f"{type(error).__name__}: {error}") from error
+            raise
+        async with answer["Body"] as stream:
+            body: bytes = await stream.read()
+            return body
 
 
 class FsspecTree(Tree):
     """A directory or key prefix behind fsspec."""
 
-    def __init__(self, fs: Any, path: str, name: str, prefix: str = "") -> None:
+    def __init__(self, fs: Any, path: str, name: str, prefix: str = "", *, allow_full_download: bool = False) -> None:
         self.name = name
         self._fs, self._path, self._prefix = fs, path.rstrip("/"), prefix
+        self._allow = allow_full_download
 
     @property
     def location(self) -> str | None:
@@ -220,7 +404,7 @@ class FsspecTree(Tree):
     def source(self, name: str) -> Source:
         path = f"{self._path}/{check_relative(name, self.name)}"
         try:
-            return FsspecSource(self._fs, path, self._prefix + name)
+            return remote_source(self._fs, path, self._prefix + name, allow_full_download=self._allow)
         except SourceError as error:
             if isinstance(error.__cause__, FileNotFoundError):
                 raise EntryNotFoundError(
@@ -230,9 +414,5 @@ class FsspecTree(Tree):
 
     def subtree(self, name: str) -> Tree:
         check_relative(name, self.name)
-        return FsspecTree(self._fs, f"{self._path}/{name}", f"{self.name.rstrip('/')}/{name}", f"{self._prefix}{name}/")
-
-
-def filesystem(protocol: str, **options: Any) -> Any:
-    """An fsspec file system by protocol name (a typed door for the writers of remote catalogs and tests)."""
-    return fsspec.filesystem(protocol, **options)
+        below, prefix = f"{self.name.rstrip('/')}/{name}", f"{self._prefix}{name}/"
+        return FsspecTree(self._fs, f"{self._path}/{name}", below, prefix, allow_full_download=self._allow)
