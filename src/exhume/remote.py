@@ -40,22 +40,30 @@ FREE_BYTES = 16 << 20
 """Of any remote object this much may be read without asking; see `RemoteSource`."""
 
 EDGE = 64 << 10
-"""The first and last bytes of an object are fetched in one piece each and kept: formats are recognised and opened there."""
+"""The first and last bytes of an object are fetched in one piece each and kept: formats are recognised there."""
 
 _BLOCK = 1 << 20
 
-_IDENTITY_KEYS = ("ETag", "etag", "LastModified", "last_modified", "mtime", "updated", "created", "md5Hash", "generation")
+_IDENTITY_KEYS = (
+    "ETag",
+    "etag",
+    "LastModified",
+    "last_modified",
+    "mtime",
+    "updated",
+    "created",
+    "md5Hash",
+    "generation",
+)
 
 T = TypeVar("T")
 
 
-def open_url(
-    url: str, storage_options: Mapping[str, Any] | None = None
-) -> Source | Tree:
+def open_url(url: str, storage_options: Mapping[str, Any] | None = None) -> Source | Tree:
     """The source or tree behind an fsspec URL (chained URLs included).
 
-    `storage_options` go to fsspec, but for `allow_full_download` (see `RemoteSource`).  `file://` URLs become plain local
-    sources.  Raises `SourceError`, or `MissingDependencyError` when the package for this kind of URL is not installed.
+    `storage_options` go to fsspec, but for `allow_full_download` (see `RemoteSource`).  `file://` URLs become plain
+    local sources.  Raises `SourceError`, or `MissingDependencyError` when the package for this kind of URL is missing.
     """
     options = dict(storage_options or {})
     allow_full_download = bool(options.pop("allow_full_download", False))
@@ -113,7 +121,9 @@ def _attempt(call: Callable[[], T], name: str, start: int, end: int) -> T:
         except Exception as error:  # backends raise their own types; all of them mean "the read failed"
             if attempt == RETRIES or not is_transient(error):
                 times = f" after {attempt + 1} attempts" if attempt else ""
-                raise SourceError(f"reading failed{times}", span=span, actual=f"{type(error).__name__}: {error}") from error
+                raise SourceError(
+                    f"reading failed{times}", span=span, actual=f"{type(error).__name__}: {error}"
+                ) from error
             time.sleep(delay)
             delay *= 2
     raise AssertionError("unreachable")

@@ -39,9 +39,9 @@ def command(
     """
     from exhume.engines.carve import carve
     from exhume.output import OutputTree
-    from exhume.source import Source, open_target
+    from exhume.source import Source
 
-    with open_target(image, offset=run.offset, length=run.length) as opened, run.progress("carve") as progress:
+    with run.take_source(image) as opened, run.progress("carve") as progress:
         if not isinstance(opened, Source):
             raise click.UsageError("carving needs a file (a disk image, a dump), not a directory")
         found = list(

@@ -18,11 +18,10 @@ def command(run: Run, targets: tuple[str, ...]) -> Outcome:
     Exit code 4 when nothing recognises one of the targets.
     """
     from exhume.engines.identify import identify_source
-    from exhume.source import open_target
 
     unknown = 0
     for target in targets:
-        with open_target(target, offset=run.offset, length=run.length) as source:
+        with run.take_source(target) as source:
             candidates = identify_source(source)
         if run.as_format:
             candidates = [c for c in candidates if c.format == run.as_format]

@@ -25,12 +25,11 @@ def command(run: Run, target: str, output: str, stored: bool, **values: Any) -> 
     The result is verified and its content digest compared with the original's before it appears.
     """
     from exhume.engines.recode import recode
-    from exhume.source import open_target
 
     described = recognised_format(run, target)
     mine, _ = split_options(click.get_current_context(), "recode", described, values)
     given = {name: value for name, value in mine.items() if value is not None}
-    with open_target(target, offset=run.offset, length=run.length) as source, run.progress("recode") as progress:
+    with run.take_source(target) as source, run.progress("recode") as progress:
         report = recode(
             source, output, format=described.id, stored=stored, limits=run.limits, progress=progress, **given
         )

@@ -35,13 +35,12 @@ def command(
     from exhume.output import AtomicFile
     from exhume.recovery import SalvageMode
     from exhume.registry import get_format
-    from exhume.source import open_target
 
     ctx = click.get_current_context()
     if as_files and jsonl:
         raise click.UsageError("--as-files and --jsonl exclude each other", ctx)
     mode = SalvageMode.FILES if as_files else SalvageMode.RECORDS if jsonl else SalvageMode.ARCHIVE
-    with open_target(target, offset=run.offset, length=run.length) as source:
+    with run.take_source(target) as source:
         guesses = [run.as_format] if run.as_format else [c.format for c in identify_source(source)]
         mine: dict[str, Any] = {}
         if guesses:

@@ -31,11 +31,10 @@ def command(run: Run, targets: tuple[str, ...], quick: bool, jobs: int, fail_on:
 
 def _verify_one(run: Run, target: str, quick: bool, jobs: int, fail_on: str) -> bool:
     from exhume.engines.verify import Verification
-    from exhume.source import open_target
 
     counts = dict.fromkeys(Severity, 0)
     kept: list[dict[str, Any]] = []
-    with open_target(target, offset=run.offset, length=run.length) as source, run.progress(target) as progress:
+    with run.take_source(target) as source, run.progress(target) as progress:
         verification = Verification(
             source, format=run.as_format, limits=run.limits, quick=quick, jobs=jobs, progress=progress
         )

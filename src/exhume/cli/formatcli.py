@@ -94,13 +94,5 @@ def _default(option: click.Option, ctx: click.Context) -> Any:
 
 
 def recognised_format(run: Any, target: str) -> Format:
-    """The format of a target, by `--as` or by its bytes (opens and closes it)."""
-    known: str | None = run.as_format or run.recognised.get(target)
-    if known is None:
-        from exhume.engines.identify import recognise
-        from exhume.source import open_target
-
-        with open_target(target, offset=run.offset, length=run.length) as source:
-            known = recognise(source)
-        run.recognised[target] = known
-    return get_format(known)
+    """The format of a target, by `--as` or by its bytes."""
+    return get_format(run.format_of(target))

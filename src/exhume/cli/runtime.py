@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import click
 
@@ -15,6 +15,9 @@ from exhume.archive import Archive, Progress, no_progress
 from exhume.cli.params import SIZE
 from exhume.jsonout import dumps
 from exhume.limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from exhume.source import Source, Tree
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,6 +37,8 @@ class Run:
         offset: int = 0,
         length: int | None = None,
         limit: Sequence[str] = (),
+        allow_full_download: bool = False,
+        storage: Sequence[str] = (),
         quiet: bool = False,
         verbose: int = 0,
     ) -> None:
@@ -45,20 +50,50 @@ class Run:
         self.quiet = quiet
         self.verbose = verbose
         self.limits: Limits = DEFAULT_LIMITS.with_overrides(list(limit)) if limit else DEFAULT_LIMITS
+        self.storage_options = _storage_options(storage, allow_full_download)
         self.out = Output()
-        self.recognised: dict[str, str] = {}
+        self._sources: dict[str, Source | Tree] = {}
+        self._formats: dict[str, str] = {}
 
     @property
     def machine(self) -> bool:
         """Whether a program reads standard output."""
         return self.json or self.ndjson
 
+    def take_source(self, target: str) -> Source | Tree:
+        """The target for a caller that will close it."""
+        opened = self.source(target)
+        del self._sources[target]
+        return opened
+
+    def source(self, target: str) -> Source | Tree:
+        """The target with the common options applied; kept open until somebody takes it."""
+        from exhume.source import open_target
+
+        known = self._sources.get(target)
+        if known is None:
+            known = self._sources[target] = open_target(
+                target, storage_options=self.storage_options, offset=self.offset, length=self.length
+            )
+        return known
+
+    def format_of(self, target: str) -> str:
+        """The id of the target's format, by `--as` or by its bytes (looked at once per run)."""
+        if self.as_format:
+            return self.as_format
+        if target not in self._formats:
+            from exhume.engines.identify import recognise
+
+            self._formats[target] = recognise(self.source(target))
+        return self._formats[target]
+
     def open(self, target: str, **options: Any) -> Archive:
         """Opens a target with the common options applied."""
-        from exhume.engines.identify import open_archive
+        from exhume.registry import get_format
 
-        known = self.as_format or self.recognised.get(target)
-        return open_archive(target, format=known, limits=self.limits, offset=self.offset, length=self.length, **options)
+        opener = get_format(self.format_of(target)).hook("open")
+        archive: Archive = opener(self.take_source(target), limits=self.limits, **options)
+        return archive
 
     def document(self, verb: str, body: Mapping[str, Any]) -> None:
         """Prints the one JSON document of a verb."""
@@ -174,7 +209,25 @@ def is_binary(data: bytes) -> bool:
     return len(data.translate(None, _CONTROL)) != len(data)
 
 
-_COMMON = ("json", "ndjson", "as_format", "offset", "length", "limit", "quiet", "verbose")
+def _storage_options(assignments: Sequence[str], allow_full_download: bool) -> dict[str, Any]:
+    """`KEY=VALUE` texts as options for fsspec; values are JSON where they parse as such, text otherwise."""
+    import json
+
+    options: dict[str, Any] = {"allow_full_download": True} if allow_full_download else {}
+    for text in assignments:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise click.UsageError(f"--storage takes KEY=VALUE, not {text!r}")
+        try:
+            options[key] = json.loads(value)
+        except ValueError:
+            options[key] = value
+    return options
+
+
+_COMMON = (
+    "json", "ndjson", "as_format", "offset", "length", "limit", "allow_full_download", "storage", "quiet", "verbose",
+)  # fmt: skip
 
 _COMMON_OPTIONS = (
     click.option("--json", "json", is_flag=True, help="One JSON document on standard output."),
@@ -183,6 +236,8 @@ _COMMON_OPTIONS = (
     click.option("--offset", type=SIZE, default=0, help="Where the archive starts inside the target."),
     click.option("--length", type=SIZE, help="How long the archive is inside the target."),
     click.option("--limit", multiple=True, metavar="NAME=VALUE", help="Raise or lower a safety limit (repeatable)."),
+    click.option("--allow-full-download", is_flag=True, help="Remote targets: read most of a large object."),
+    click.option("--storage", multiple=True, metavar="KEY=VALUE", help="Remote targets: an option for fsspec."),
     click.option("-q", "--quiet", is_flag=True, help="Only errors on standard error."),
     click.option("-v", "--verbose", count=True, help="Say more."),
 )

@@ -1,0 +1,116 @@
+"""An HTTP server with byte ranges that misbehaves on demand, on loopback, and counts what it is asked."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+MODES = (
+    "good",
+    "ignores-ranges",
+    "short-body",
+    "wrong-length",
+    "wrong-range",
+    "changed-etag",
+    "changed-size",
+    "flaky",
+    "down",
+    "no-length",
+)
+
+
+class Served:
+    """What is served, how, and what was asked (`requests`: method, path, range)."""
+
+    def __init__(self, files: dict[str, bytes], mode: str = "good", delay: float = 0.0) -> None:
+        self.files = files
+        self.mode = mode
+        self.delay = delay
+        self.requests: list[tuple[str, str, str]] = []
+        self.url = ""
+        self.failures = 0
+
+    @property
+    def gets(self) -> int:
+        """Requests that carry bytes."""
+        return sum(method == "GET" for method, _, _ in self.requests)
+
+
+def _handler(served: Served) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Says nothing."""
+
+        def do_HEAD(self) -> None:
+            self._answer(body=False)
+
+        def do_GET(self) -> None:
+            self._answer(body=True)
+
+        def _answer(self, *, body: bool) -> None:
+            wanted = self.headers.get("Range", "")
+            served.requests.append((self.command, self.path, wanted))
+            if served.delay:
+                threading.Event().wait(served.delay)
+            data = served.files.get(self.path.lstrip("/"))
+            if data is None:
+                self._send(404, b"", {}, body)
+                return
+            if served.mode == "down" or (served.mode == "flaky" and body and served.failures < 2):
+                served.failures += 1
+                self._send(503, b"try again", {}, body)
+                return
+            etag = '"two"' if served.mode == "changed-etag" and body and served.gets > 1 else '"one"'
+            headers = {"ETag": etag, "Accept-Ranges": "bytes"}
+            found = re.fullmatch(r"bytes=(\d+)-(\d+)", wanted)
+            if not found or served.mode == "ignores-ranges":
+                self._send(200, data, headers, body)
+                return
+            start, stop = int(found[1]), min(int(found[2]) + 1, len(data))
+            total = len(data) + (7 if served.mode == "changed-size" and served.gets > 1 else 0)
+            if served.mode == "wrong-range":
+                start, stop = start + 1, stop + 1
+            headers["Content-Range"] = f"bytes {start}-{stop - 1}/{total}"
+            piece = data[start:stop]
+            if served.mode == "short-body":
+                piece = piece[:-1]
+            self._send(206, piece, headers, body, lie=1 if served.mode == "wrong-length" else 0)
+
+        def _send(self, status: int, data: bytes, headers: dict[str, str], body: bool, lie: int = 0) -> None:
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            if served.mode == "no-length":
+                self.send_header("Connection", "close")
+                self.close_connection = True
+            else:
+                self.send_header("Content-Length", str(len(data) + lie))
+            self.end_headers()
+            if body:
+                self.wfile.write(data)
+            if lie:
+                self.close_connection = True
+
+    return Handler
+
+
+@contextmanager
+def serving(files: dict[str, bytes], mode: str = "good", delay: float = 0.0) -> Iterator[Served]:
+    """Serves files on a loopback port for the length of the block."""
+    served = Served(files, mode, delay)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(served))
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    served.url = f"http://127.0.0.1:{server.server_port}"
+    try:
+        yield served
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

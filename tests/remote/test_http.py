@@ -1,0 +1,159 @@
+"""Reading over HTTP: exact, few requests, and every way a server can be wrong is told."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+import exhume.remote
+from exhume.errors import RangeNotSupportedError, SourceChangedError, SourceError
+from exhume.source import Source, open_target
+from exhume.testing.contracts import SourceContract
+from tests.archives import label, own_archives
+from tests.remote.server import Served, serving
+
+pytest.importorskip("aiohttp", reason="the extra cloud (fsspec[http]) is not installed")
+Cli = Callable[..., Any]
+DATA = os.urandom(1 << 20)
+
+
+@pytest.fixture(autouse=True)
+def _fast_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exhume.remote, "RETRY_DELAY", 0.001)
+
+
+def opened(served: Served, name: str = "data", **options: Any) -> Source:
+    source = open_target(f"{served.url}/{name}", storage_options={"skip_instance_cache": True, **options})
+    assert isinstance(source, Source)
+    return source
+
+
+class TestContract(SourceContract):
+    @pytest.fixture
+    def make(self) -> Iterator[Callable[[bytes], Source]]:
+        with serving({}) as served:
+
+            def make(data: bytes) -> Source:
+                served.files["data"] = data
+                return opened(served)
+
+            yield make
+
+
+def test_neighbours_share_requests() -> None:
+    with serving({"data": DATA}) as served, opened(served) as source:
+        served.requests.clear()
+        ranges = [(300_000 + i * 1000, 300_000 + i * 1000 + 10) for i in range(50)] + [(800_000, 800_100)]
+        assert source.read_many(ranges) == [DATA[a:b] for a, b in ranges]
+        assert served.gets == 2
+
+
+def test_head_and_tail_are_read_once() -> None:
+    with serving({"data": DATA}) as served, opened(served) as source:
+        served.requests.clear()
+        for at in (0, 10, 4000, 60_000):
+            assert source.read_at(at, 8) == DATA[at : at + 8]
+        for at in (len(DATA) - 4, len(DATA) - 60_000):
+            assert source.read_at(at, 4) == DATA[at : at + 4]
+        assert served.gets == 2
+
+
+@pytest.mark.parametrize(
+    ("mode", "error"),
+    [
+        ("ignores-ranges", RangeNotSupportedError),
+        ("wrong-range", RangeNotSupportedError),
+        ("short-body", SourceError),
+        ("wrong-length", SourceError),
+        ("down", SourceError),
+    ],
+)
+def test_wrong_answers_are_told(mode: str, error: type[Exception]) -> None:
+    with serving({"data": DATA}) as served:
+        source = opened(served)
+        served.mode = mode
+        with source, pytest.raises(error) as caught:
+            source.read_at(500_000, 100)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("mode", ["changed-etag", "changed-size"])
+def test_a_change_between_requests_is_told(mode: str) -> None:
+    with serving({"data": DATA}, mode) as served, opened(served) as source, pytest.raises(SourceChangedError):
+        for at in (200_000, 500_000, 700_000):
+            source.read_at(at, 10)
+
+
+def test_passing_trouble_is_sat_out() -> None:
+    with serving({"data": DATA}) as served, opened(served) as source:
+        served.mode = "flaky"
+        assert source.read_at(500_000, 100) == DATA[500_000:500_100]
+        assert served.failures == 2
+
+
+def test_an_unknown_length_and_a_missing_object_are_told() -> None:
+    with serving({"data": DATA}, "no-length") as served, pytest.raises(SourceError):
+        opened(served)
+    with serving({"data": DATA}) as served, pytest.raises(SourceError, match="no such"):
+        opened(served, "nothing")
+
+
+def test_reading_most_of_a_large_object_needs_leave() -> None:
+    large = bytes(40 << 20)
+    with serving({"data": large}) as served:
+        with opened(served) as source, pytest.raises(SourceError, match="allow-full-download") as caught:
+            for _ in source.chunks():
+                pass
+        assert caught.value.code == "EX-607"
+        with opened(served, allow_full_download=True) as source:
+            assert sum(map(len, source.chunks())) == len(large)
+        with opened(served) as source:
+            for at in range(2000):
+                source.read_at(20 << 20, 1000 + at)
+
+
+FILES = [path for path in own_archives() if path.is_file()]
+
+
+@pytest.mark.parametrize("path", FILES, ids=label)
+def test_three_requests_open_an_archive_and_tell_about_it(path: Path) -> None:
+    with serving({"a": path.read_bytes()}) as served:
+        with exhume.open(f"{served.url}/a", storage_options={"skip_instance_cache": True}) as archive:
+            remote = archive.info().to_dict()
+        assert len(served.requests) <= 3, served.requests
+    with exhume.open(path) as archive:
+        assert json.dumps(archive.info().to_dict(), default=str) == json.dumps(remote, default=str)
+
+
+@pytest.mark.parametrize("path", FILES[::3], ids=label)
+def test_verbs_take_urls(path: Path, exhume_cli: Cli) -> None:
+    with serving({"a": path.read_bytes()}) as served:
+        for verb in ("identify", "info", "list", "verify"):
+            ran = exhume_cli(verb, f"{served.url}/a", "--storage", "skip_instance_cache=true")
+            assert ran.code == 0, ran.err
+        assert exhume_cli("info", f"{served.url}/missing").code == 1
+        assert exhume_cli("info", f"{served.url}/a", "--storage", "nonsense").code == 2
+
+
+def test_other_urls(tmp_path: Path) -> None:
+    import fsspec
+
+    path = max(FILES, key=lambda p: p.stat().st_size)
+    fsspec.filesystem("memory").pipe("/remote/a", path.read_bytes())
+    (tmp_path / "z.zip").write_bytes(b"")
+    import zipfile
+
+    with zipfile.ZipFile(tmp_path / "z.zip", "w") as box:
+        box.write(path, "inner")
+    for url in (path.as_uri(), "memory://remote/a", f"zip://inner::{tmp_path}/z.zip", f"simplecache::file://{path}"):
+        with exhume.open(url) as archive:
+            assert list(archive.entries())
+    for bad in ("nothing://x", "memory://remote/missing", "zip://nothing::" + str(tmp_path / "z.zip")):
+        with pytest.raises((SourceError, ImportError)):
+            exhume.open(bad)
