@@ -38,7 +38,7 @@ def load(shared_samples: Path, case: str) -> tuple[Path, dict[str, Any]]:
 def test_members_and_records(shared_samples: Path, case: str) -> None:
     path, expected = load(shared_samples, case)
     with DataBundleArchive(LocalTree(path)) as archive:
-        files = {e.name: e for e in archive.entries() if e.kind == "file"}
+        files = {e.name or "": e for e in archive.entries() if e.kind == "file"}
         assert sorted(files) == sorted(expected["files"])
         assert sorted(e.name or "" for e in archive.entries() if e.kind == "directory") == sorted(
             expected["directories"]

@@ -23,7 +23,7 @@ CONFIG_MAGIC = _rule(102, "the configuration row does not say daBundleV1", spec=
 SHARD_MAGIC = _rule(103, "a shard does not start with daBS", spec=_SHARD, error=UnrecognizedFormatError)
 COMPRESSION = _rule(104, "unknown compression method", spec=_SHARD, error=UnsupportedFeatureError)
 METADATA_PLACE = _rule(
-    105, "the shard says that its metadata are not in the index", spec=_SHARD, severity=Severity.WARNING
+    105, "the shard does not say that its metadata are in the index", spec=_SHARD, severity=Severity.WARNING
 )
 
 # 2xx checksums
@@ -52,7 +52,7 @@ RECORD_ALIGN = _rule(
     312, "a record does not start at a multiple of the alignment", spec=_SHARD, severity=Severity.WARNING
 )
 RECORD_LENGTH = _rule(313, "a record holds another number of bytes than its neighbours leave it", spec=_SHARD)
-RECORD_FILL = _rule(314, "padding after a record is not zero", spec=_SHARD, severity=Severity.WARNING)
+RECORD_FILL = _rule(314, "padding after a record is not zero, or cut", spec=_SHARD, severity=Severity.WARNING)
 FILE_PLACE = _rule(315, "a file lies outside the stream of its shard", spec=_ROWS, error=TruncatedError)
 MISSING_SHARD = _rule(316, "the index refers to a shard that is not there", spec=_SHARD)
 UNUSED_SHARD = _rule(317, "no index row refers to a shard", spec=_SHARD, severity=Severity.WARNING)

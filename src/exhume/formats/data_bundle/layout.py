@@ -36,7 +36,7 @@ def parse_shard_header(data: bytes, where: Span) -> ShardHeader:
         raise checks.SHARD_HEADER.error(error.message, span=error.span, field_path=error.field_path) from error
     values: dict[str, int] = {}
     unknown: list[int] = []
-    metadata = "unknown"
+    metadata = "not stated"
     for field in parsed.header.fields:
         number, wire = field.wire.number, int(field.wire.wire_type)
         if number in _NUMBERS:
@@ -48,7 +48,7 @@ def parse_shard_header(data: bytes, where: Span) -> ShardHeader:
         elif number == 7:
             metadata = "at end of file"
         elif number == 8:
-            metadata = "external"
+            metadata = "external" if wire == 0 and field.wire.value.value else "not stated"
         else:
             unknown.append(number)
     return ShardHeader(**values, metadata=metadata, data_offset=parsed.ofs_data, unknown=tuple(unknown))

@@ -66,9 +66,9 @@ def read_header(source: Source, limits: Limits = DEFAULT_LIMITS) -> ShardHeader:
     """The header of a shard; raises the rules of its identity and header."""
     head = source.read_up_to(0, layout.FIXED_HEADER)
     end = layout.shard_header_end(head, source.span(0, len(head)))
-    limits.check("structure_size", end, source.span(0, source.size))
     if end > source.size:
         raise checks.SHARD_HEADER.error("it passes the end of the file", span=source.span(0, source.size), actual=end)
+    limits.check("structure_size", end, source.span(0, source.size))
     return layout.parse_shard_header(source.read_at(0, end), source.span(0, end))
 
 
@@ -105,7 +105,7 @@ class Shard:
             out[index] = bound
             place = self.places[index]
             if place is not None:
-                bound = place
+                bound = min(place, self.source.size)
         return out
 
     @property

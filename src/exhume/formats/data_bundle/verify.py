@@ -157,7 +157,7 @@ class _Walk:
         where = source.span(0, min(source.size, header.data_offset))
         if header.shard_count != count:
             yield checks.SHARD_COUNT.finding(span=where, expected=header.shard_count, actual=count)
-        if header.metadata not in ("external", "unknown"):
+        if header.metadata != "external":
             yield checks.METADATA_PLACE.finding(span=where, actual=header.metadata)
         if header.compression not in tuple(Compression):
             yield checks.COMPRESSION.finding("shard", span=where, actual=header.compression)
@@ -304,6 +304,12 @@ def _record_checker(shard: Shard) -> Callable[[int], list[Finding]]:
             if error.code.startswith("EX-6"):
                 raise
             return [Finding.from_error(error)]
+        size, alignment = shard.source.size, max(1, shard.header.record_alignment)
+        if shard.bounds[index] == size and size % alignment:
+            where = shard.source.span(end, size)
+            return [
+                checks.RECORD_FILL.finding("it is cut", span=where, expected=f"a multiple of {alignment}", actual=size)
+            ]
         for at, chunk in _pieces(shard.source, end, shard.bounds[index]):
             if chunk.count(0) != len(chunk):
                 return [checks.RECORD_FILL.finding(span=shard.source.span(at, at + len(chunk)))]

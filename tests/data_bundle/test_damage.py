@@ -1,0 +1,324 @@
+"""Flips and cuts at every offset, and crafted lies: found with a code and a place, never a traceback, a hang or
+wrong bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from exhume.errors import ExhumeError, LimitExceededError
+from exhume.findings import Finding, Severity
+from exhume.formats.data_bundle.keys import CONFIG_KEY, RecordKey, build_escaped, file_key
+from exhume.formats.data_bundle.messages import BundleConfig, FileMetadata, RecordMetadata, ShardHeader, UserData
+from exhume.formats.data_bundle.reader import DataBundleArchive
+from exhume.formats.data_bundle.verify import verify_source
+from exhume.formats.leveldb.table_writer import write_database
+from exhume.formats.leveldb.wire import build_bytes, build_varint
+from exhume.limits import DEFAULT_LIMITS
+from exhume.source import LocalTree, MemoryTree
+from exhume.testing.corrupt import flip, overwrite
+from tests.data_bundle.make_samples import MEMBERS, write_bundle
+
+Files = dict[str, bytes]
+
+
+def load(folder: Path) -> Files:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def findings(files: Files) -> list[Finding]:
+    try:
+        return list(verify_source(MemoryTree(files), limits=DEFAULT_LIMITS))
+    except ExhumeError as error:
+        return [Finding.from_error(error)]
+
+
+def read_all(files: Files) -> dict[str, bytes] | None:
+    """What a strict reader gives, None when it refuses anything."""
+    try:
+        with DataBundleArchive(MemoryTree(files)) as archive:
+            return {name: archive.read_member(name) for name in archive.names() if archive.stat(name).kind == "file"}
+    except ExhumeError:
+        return None
+
+
+def damaged(files: Files, step: int) -> Iterator[tuple[str, Files]]:
+    for name, data in files.items():
+        for at in range(0, len(data), step):
+            yield f"{name} flip {at}", {**files, name: flip(data, at, (0xFF, 1, 0x80, 0x10)[at % 4])}
+        for length in range(0, len(data), 2 * step + 1):
+            yield f"{name} cut {length}", {**files, name: data[:length]}
+
+
+@pytest.mark.parametrize(("case", "step"), [("zlib", 1), ("snappy", 11), ("flat", 41), ("none_records", 41)])
+def test_damage_is_found_or_changes_nothing(samples: Path, case: str, step: int) -> None:
+    """What verify does not find must leave every member as it was: IDENTITY, spare bits of a deflate stream, Snappy
+    copies from another place with the same bytes (all listed in docs/formats/data_bundle.md)."""
+    files = load(samples / "data_bundle" / case)
+    missed = 0
+    for what, broken in damaged(files, step):
+        found = [f for f in findings(broken) if f.severity is not Severity.NOTE]
+        assert all(f.code and "\n" not in str(f) for f in found)
+        if not found:
+            assert read_all(broken) == MEMBERS, what
+            missed += "IDENTITY" not in what
+        else:
+            strict = read_all(broken)
+            assert strict is None or all(MEMBERS.get(name, data) == data for name, data in strict.items()), what
+    assert missed <= 25
+
+
+class Bundle:
+    """A bundle put together row by row, for lies that no writer tells."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.data = b"hello world"
+        self.header = ShardHeader(0, 1, 1000, 16, 1)
+        self.rows: dict[bytes, bytes] = {
+            CONFIG_KEY: BundleConfig(block_size=16, record_size=1000, compression=1).build(),
+            file_key("f").build(): FileMetadata(1, 0, 0, 11, 0xC99465AA).build(),
+            RecordKey(0, 0).build(): RecordMetadata(0, 0, 32).build(),
+        }
+        self.shards: dict[str, bytes] = {}
+
+    def build(self) -> Path:
+        index = self.folder / "index"
+        index.mkdir(parents=True)
+        write_database(index, sorted(self.rows.items()))
+        shard = self.header.build_file_start() + self.data
+        for name, content in {"shard-00000000": shard + bytes(-len(shard) % 16), **self.shards}.items():
+            (self.folder / name).write_bytes(content)
+        return self.folder
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Bundle:
+    return Bundle(tmp_path / "b")
+
+
+def set_row(key: bytes, value: bytes) -> Callable[[Bundle], None]:
+    return lambda b: b.rows.update({key: value})
+
+
+def set_header(**values: Any) -> Callable[[Bundle], None]:
+    import dataclasses
+
+    def change(bundle: Bundle) -> None:
+        bundle.header = dataclasses.replace(bundle.header, **values)
+
+    return change
+
+
+def set_shard(content: bytes, name: str = "shard-00000000") -> Callable[[Bundle], None]:
+    return lambda b: b.shards.update({name: content})
+
+
+def both(*changes: Callable[[Bundle], None]) -> Callable[[Bundle], None]:
+    def change(bundle: Bundle) -> None:
+        for one in changes:
+            one(bundle)
+
+    return change
+
+
+def drop_row(key: bytes) -> Callable[[Bundle], None]:
+    def change(bundle: Bundle) -> None:
+        del bundle.rows[key]
+
+    return change
+
+
+F = file_key("f").build()
+R = RecordKey(0, 0).build()
+CRC = 0xC99465AA
+HUGE = (1 << 64) - 1
+HEAD = ShardHeader(0, 1, 1000, 16, 1).build_file_start()
+
+LIES: list[tuple[str, Callable[[Bundle], None]]] = [
+    ("DB-101", drop_row(CONFIG_KEY)),
+    ("DB-102", set_row(CONFIG_KEY, BundleConfig(magic="somethingElse").build())),
+    ("DB-103", set_shard(b"PK\3\4" + bytes(100))),
+    ("DB-104", set_header(compression=9)),
+    ("DB-104", set_row(CONFIG_KEY, BundleConfig(compression=77).build())),
+    ("DB-105", set_shard(b"daBS" + (4).to_bytes(4, "little") + (16).to_bytes(4, "little") + b"\x10\x01\x38\x01")),
+    ("DB-201", set_row(F, FileMetadata(1, 0, 0, 11, CRC ^ 1).build())),
+    ("DB-202", set_header(compression=3)),
+    ("DB-202", set_header(compression=2)),
+    ("DB-301", set_row(CONFIG_KEY, b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01")),
+    ("DB-302", set_row(F, b"\x0b\xff\xff")),
+    ("DB-302", set_row(F, b"\x08")),
+    ("DB-302", set_row(F, b"\x28" + build_varint(1 << 40))),
+    ("DB-302", set_row(b"\x02/no terminator", b"")),
+    ("DB-303", set_row(R, RecordMetadata(5, 6, 32).build())),
+    ("DB-303", set_row(R, b"")),
+    ("DB-303", set_row(b"\x03\x00\xff\x01", b"\x18\x00")),
+    ("DB-304", set_row(b"\x07", b"?")),
+    ("DB-305", set_shard(b"daBS\xff\xff\xff\xff\x10\0\0\0")),
+    ("DB-305", set_shard(b"daBS\x02\0\0\0\x10\0\0\0\x0f\x0f" + bytes(50))),
+    ("DB-305", set_shard(b"daBS\x00\0\0\0\xff\xff\xff\x7f" + bytes(50))),
+    ("DB-306", set_header(shard_index=3)),
+    ("DB-307", set_header(shard_count=1_000_000_000)),
+    ("DB-308", set_shard(overwrite(HEAD, 30, b"!") + b"hello world" + bytes(5))),
+    ("DB-309", set_header(record_size=999)),
+    ("DB-310", both(set_row(R, RecordMetadata(0, 0, 48).build()),
+                    set_row(RecordKey(0, 6).build(), RecordMetadata(0, 6, 32).build()))),
+    ("DB-311", set_row(R, RecordMetadata(0, 0, 16).build())),
+    ("DB-311", set_row(R, RecordMetadata(0, 0, HUGE).build())),
+    ("DB-312", set_row(R, RecordMetadata(0, 0, 33).build())),
+    ("DB-313", set_row(RecordKey(0, 999).build(), RecordMetadata(0, 999, 48).build())),
+    ("DB-314", both(set_header(compression=3),
+                    lambda b: setattr(b, "data", b"x\x9c\xcbH\xcd\xc9\xc9W(\xcf/\xcaI\x01\x00\x1a\x0b\x04]????"))),
+    ("DB-315", set_row(F, FileMetadata(1, 0, 0, 1 << 40, CRC).build())),
+    ("DB-315", set_row(F, FileMetadata(1, 0, HUGE, HUGE, CRC).build())),
+    ("DB-315", both(drop_row(R), set_row(F, FileMetadata(1, 0, 0, 100, CRC).build()))),
+    ("DB-316", set_row(F, FileMetadata(1, 7, 0, 11, CRC).build())),
+    ("DB-316", set_row(F, FileMetadata(1, 10**9, 0, 11, CRC).build())),
+    ("DB-317", set_shard(ShardHeader(1, 2, 1000, 16, 1).build_file_start(), "shard-00000001")),
+    ("DB-318", set_row(file_key("d").build(), FileMetadata(2, 0, 0, 5).build())),
+    ("DB-319", set_row(F, FileMetadata(0, 0, 0, 11, CRC).build())),
+    ("DB-320", set_row(file_key("g").build(), FileMetadata(1, 0, 0, 5, 0x9A71BB4C).build())),
+    ("DB-321", set_row(F, FileMetadata(1, 0, 6, 5, 0x1).build())),
+    ("DB-322", set_row(R, RecordMetadata(0, 0, 0).build())),
+    ("DB-323", both(set_row(RecordKey(0, 11).build(), RecordMetadata(0, 11, all_zeros=True).build()),
+                    set_row(RecordKey(0, 1 << 60).build(), RecordMetadata(0, 1 << 60, 48).build()))),
+    ("DB-401", set_row(b"\x02" + build_escaped(b"/../") + build_escaped(b"passwd"), FileMetadata(1).build())),
+    ("DB-401", set_row(b"\x02" + build_escaped(b"/") + build_escaped(b"\xff"), FileMetadata(1).build())),
+    ("DB-401", set_row(b"\x02" + build_escaped(b"etc") + build_escaped(b"passwd"), FileMetadata(1).build())),
+    ("DB-403", set_shard(b"?", "README")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "lie"), LIES, ids=[f"{code}-{n}" for n, (code, _) in enumerate(LIES)])
+def test_lies_are_told(bundle: Bundle, code: str, lie: Callable[[Bundle], None]) -> None:
+    lie(bundle)
+    path = bundle.build()
+    found = list(exhume.verify(path, format="databundle"))
+    assert code in [f.code for f in found], [str(f) for f in found]
+    told = next(f for f in found if f.code == code)
+    assert told.span is not None
+    assert told.spec_ref
+    try:
+        with exhume.open(path, format="databundle") as archive:
+            assert isinstance(archive, DataBundleArchive)
+            for name in archive.names():
+                archive.read_member(name)
+    except ExhumeError as error:
+        assert error.code in {f.code for f in found} | {"EX-501", "DB-313", "DB-202"}
+
+
+def test_the_honest_bundle_is_clean(bundle: Bundle) -> None:
+    path = bundle.build()
+    assert [str(f) for f in exhume.verify(path)] == []
+    with exhume.open(path) as archive:
+        assert isinstance(archive, DataBundleArchive)
+        assert archive.read_member("f") == b"hello world"
+
+
+def test_every_rule_has_a_case() -> None:
+    from exhume.formats.data_bundle.checks import RULES
+
+    shown = {code for code, _ in LIES} | {"DB-402"}  # shown by the sample `ref_forensic_index` and by test_history
+    assert {rule.code for rule in RULES} == shown
+
+
+def test_relative_offsets_are_accepted(bundle: Bundle) -> None:
+    bundle.rows[R] = RecordMetadata(0, 0, 0).build()
+    with exhume.open(bundle.build()) as archive:
+        assert isinstance(archive, DataBundleArchive)
+        assert archive.view.shard(0).is_relative
+        assert archive.read_member("f") == b"hello world"
+
+
+def test_bombs_are_refused(bundle: Bundle) -> None:
+    import zlib
+
+    bundle.header = ShardHeader(0, 1, 1000, 16, 3)
+    bundle.data = zlib.compress(bytes(300 << 20), 9)
+    bundle.rows[CONFIG_KEY] = BundleConfig(block_size=16, record_size=1000, compression=3).build()
+    path = bundle.build()
+    limits = exhume.Limits(payload_size=1 << 20)
+    with exhume.open(path, limits=limits) as archive, pytest.raises(LimitExceededError) as caught:
+        assert isinstance(archive, DataBundleArchive)
+        archive.read_member("f")
+    assert caught.value.span is not None
+    assert {f.code for f in exhume.verify(path, limits=limits) if f.severity is Severity.ERROR} == {"EX-501"}
+
+
+def test_a_file_of_two_to_the_sixty_zeros_is_refused(bundle: Bundle) -> None:
+    bundle.rows[R] = RecordMetadata(0, 0, all_zeros=True).build()
+    bundle.rows[F] = FileMetadata(1, 0, 0, 1 << 60, 0).build()
+    path = bundle.build()
+    with exhume.open(path) as archive:
+        assert isinstance(archive, DataBundleArchive)
+        with pytest.raises(ExhumeError):
+            archive.read_member("f")
+        with pytest.raises(ExhumeError) as caught:
+            next(archive.iter_member("f"))
+        assert caught.value.code == "DB-323"
+
+
+def test_user_data_that_is_garbage(bundle: Bundle) -> None:
+    bundle.rows[F] += b"\x32" + build_bytes(b"\x0a\x50")
+    path = bundle.build()
+    assert "DB-302" in [f.code for f in exhume.verify(path)]
+    assert UserData.parse(b"").build() == b""
+
+
+def test_nothing_outside_is_opened(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+    path = tmp_path / "b"
+    write_bundle(path)
+    (path / "index" / "CURRENT").write_bytes(b"../../../../../../etc/passwd\n")
+    found = list(exhume.verify(path))
+    assert "LDB-501" in [f.code for f in found]
+    ran = exhume_cli("list", "--json", path)
+    assert ran.code == 1
+    assert "LDB-501" in ran.err
+    assert b"root:" not in ran.out
+    (path / "index" / "CURRENT").unlink()
+    (path / "index" / "CURRENT").symlink_to("/etc/passwd")
+    for verb in ("list", "verify", "info"):
+        ran = exhume_cli(verb, "--as", "databundle", path)
+        assert ran.code in (1, 4)
+        assert "root:" not in ran.err
+        assert b"root:" not in ran.out
+
+
+def test_unsafe_names_are_not_extracted(bundle: Bundle, tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+    bundle.rows[b"\x02" + build_escaped(b"/../") + build_escaped(b"evil")] = FileMetadata(1).build()
+    ran = exhume_cli("extract", bundle.build(), "-o", tmp_path / "out")
+    assert ran.code == 3
+    assert (tmp_path / "out" / "f").read_bytes() == b"hello world"
+    assert not (tmp_path / "evil").exists()
+
+
+def test_json_of_verify_is_the_contract(bundle: Bundle, exhume_cli: Callable[..., Any]) -> None:
+    bundle.rows[F] = FileMetadata(1, 0, 0, 11, CRC ^ 1).build()
+    ran = exhume_cli("verify", "--json", bundle.build())
+    assert ran.code == 4
+    document = json.loads(ran.out)
+    assert document["format"] == "databundle"
+    assert document["ok"] is False
+    assert [(f["code"], f["span"]["source"]) for f in document["findings"]] == [("DB-201", "shard-00000000")]
+
+
+def test_a_strict_reader_and_verify_agree_on_a_lost_shard(tmp_path: Path) -> None:
+    path = tmp_path / "b"
+    write_bundle(path, shards=2)
+    (path / "shard-00000001").unlink()
+    found = [f.code for f in exhume.verify(path) if f.severity is Severity.ERROR]
+    assert "DB-316" in found
+    with DataBundleArchive(LocalTree(path)) as archive:
+        codes = set()
+        for name in archive.names():
+            try:
+                archive.read_member(name)
+            except ExhumeError as error:
+                codes.add(error.code)
+    assert codes == {"DB-316"}
