@@ -16,7 +16,7 @@ def own_archives() -> list[Path]:
 
 
 def _is_archive(path: Path) -> bool:
-    return path.suffix not in {".json", ".jsonl", ".txt", ".md"} and not path.name.startswith("bad")
+    return path.suffix not in {".json", ".jsonl", ".txt", ".md"} and not path.name.startswith(("bad", "broken"))
 
 
 def real_archives() -> list[Path]:

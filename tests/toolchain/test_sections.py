@@ -1,0 +1,90 @@
+"""The schemas of single sections and payloads, on every archive there is: our writers' own and those of others.
+
+A section map names the schema of each section's stored bytes and of its decompressed payload. Each must read the bytes
+in Python and in JavaScript alike, and write them back.
+"""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from tests import archives
+from tests.toolchain import trees
+from tests.toolchain.readwrite import roundtrip
+
+MAX_SIZE = 60_000
+MAX_REAL = 40
+# Container schemas describe whole files (test_schemas and test_real_files); their sections are parts.
+WHOLE_FILES = {"zs", "data_bundle_shard"}
+Piece = tuple[str, bytes, tuple[Any, ...]]
+
+
+def pieces_of(path: Path) -> list[tuple[str, Piece]]:
+    """Returns (schema, (where, bytes, parameters)) for the sections and payloads of an archive, the small ones."""
+    found: list[tuple[str, Piece]] = []
+    with exhume.open(path) as archive:
+        sections = archive.sections()
+        for section in sections:
+            where = f"{path}: {section.name}"
+            if (
+                section.schema in trees.spec_ids()
+                and section.schema not in WHOLE_FILES
+                and section.span.size <= MAX_SIZE
+            ):
+                source = sections.sources[section.span.source]
+                data = source.read_at(section.span.start - source.origin, section.span.size)
+                found.append((str(section.schema), (where, data, section.schema_args)))
+            if section.payload_schema in trees.spec_ids() and section.load and (section.payload_size or 0) <= MAX_SIZE:
+                try:
+                    payload = section.load()
+                except exhume.ExhumeError:
+                    continue  # one producer writes tables that nobody can read; the format's own tests say which
+                if len(payload) <= MAX_SIZE:
+                    found.append((str(section.payload_schema), (f"{where} payload", payload, section.payload_args)))
+    return found
+
+
+@functools.cache
+def pieces() -> dict[str, list[Piece]]:
+    """Returns the pieces of all archives by schema: all of our own, and a spread of the others."""
+    own: dict[str, list[Piece]] = defaultdict(list)
+    real: dict[str, list[Piece]] = defaultdict(list)
+    for into, paths in ((own, archives.own_archives()), (real, archives.real_archives())):
+        for path in paths:
+            for name, piece in pieces_of(path):
+                into[name].append(piece)
+    return {name: own[name][: 3 * MAX_REAL] + real[name][:: len(real[name]) // MAX_REAL + 1] for name in {*own, *real}}
+
+
+@pytest.mark.node
+@pytest.mark.xdist_group("sections")
+@pytest.mark.parametrize("name", trees.spec_ids())
+def test_sections_are_what_their_schema_says(name: str) -> None:
+    found = pieces().get(name)
+    if not found:
+        pytest.skip(f"no section of an archive here is described by {name} alone")
+    with tempfile.TemporaryDirectory() as scratch:
+        items = []
+        for index, (_, data, args) in enumerate(found):
+            file = Path(scratch, str(index))
+            file.write_bytes(data)
+            items.append({"spec": str(trees.ROOT / "ksy" / f"{name}.ksy"), "sample": str(file), "args": list(args)})
+        results = trees.run_twin(items)
+    wrong = []
+    for (where, data, args), result in zip(found, results, strict=True):
+        if result["error"] or result["incomplete"]:
+            wrong.append(f"{where}: {result['error']} {result['incomplete']}")
+            continue
+        wrong += [
+            f"{where}{line}" for line in trees.differences(trees.python_tree(name, data, list(args)), result["tree"])
+        ]
+        if roundtrip(name, data, *args) != data:
+            wrong.append(f"{where}: not written back")
+    assert wrong == []
