@@ -67,7 +67,7 @@ def within(name: str, package: str) -> bool:
 def layer(file: Path) -> str:
     """Returns the layer a module belongs to: cli, engines, formats, testing, or core."""
     top = file.relative_to(SRC).parts[0]
-    return top if top in ("cli", "engines", "formats", "testing", "export", "distributed") else "core"
+    return top if top in ("cli", "engines", "formats", "testing", "view", "export", "distributed") else "core"
 
 
 def text_of_tests(folder: str) -> str:
@@ -145,9 +145,10 @@ def test_every_specification_belongs_to_a_format_or_is_shared() -> None:
 @pytest.mark.parametrize("file", modules(), ids=lambda file: str(file.relative_to(SRC)))
 def test_imports_run_one_way(file: Path) -> None:
     upper = {
-        "core": ("cli", "engines", "formats", "testing", "export", "distributed"),
-        "formats": ("cli", "engines", "testing"),
-        "engines": ("cli", "testing"),
+        "core": ("cli", "engines", "formats", "testing", "view", "export", "distributed"),
+        "formats": ("cli", "engines", "testing", "view"),
+        "engines": ("cli", "testing", "view"),
+        "view": ("cli", "formats", "testing"),
         "export": ("cli", "engines", "formats", "testing"),
         "distributed": ("cli", "testing"),
         "cli": ("testing",),
@@ -157,7 +158,7 @@ def test_imports_run_one_way(file: Path) -> None:
     allowed: set[str] = set()
     if relative == "registry.py":
         allowed = {"exhume.formats"}  # finds the formats by folder
-    elif layer(file) == "formats" and file.name == "cli.py":
+    elif layer(file) == "formats" and file.name.endswith("cli.py"):
         upper = ("engines", "testing")  # what a format adds to the command line, loaded by it
     elif relative == "__main__.py":
         upper = ("testing",)
@@ -228,7 +229,7 @@ def test_naming_a_format_imports_none_of_its_code(described: registry.Format) ->
 
 
 def test_nothing_is_left_to_be_done() -> None:
-    words = re.compile(r"\b(TO" + "DO|FIX" + "ME|XX" + r"X|NotImplemented" + r"Error)\b")
+    words = re.compile(r"\b(TO" + "DO|FIX" + "ME|XX" + r"X|raise NotImplemented" + r"Error)\b")
     found = [
         f"{file.relative_to(ROOT)}:{number}"
         for folder in ("src", "ksy", "tools", "tests", "benchmarks", "examples")

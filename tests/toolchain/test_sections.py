@@ -16,6 +16,7 @@ import pytest
 
 import exhume
 from tests import archives
+from tests.conftest import SHARED
 from tests.toolchain import trees
 from tests.toolchain.readwrite import roundtrip
 
@@ -23,6 +24,15 @@ MAX_SIZE = 60_000
 MAX_REAL = 40
 # Container schemas describe whole files (test_schemas and test_real_files); their sections are parts.
 WHOLE_FILES = {"zs", "data_bundle_shard"}
+# The specifications that describe one section or payload and not a whole file.
+PARTS = (
+    *("ark_manifest", "ark_rbuf"),
+    *("clp_s_dictionary", "clp_s_dictionary_entries", "clp_s_metadata", "clp_s_schema_ids", "clp_s_schema_tree"),
+    *("clp_s_table", "clp_s_table_metadata", "zstd_frame"),
+    *("leveldb_block", "leveldb_filter", "leveldb_footer", "leveldb_log", "leveldb_properties"),
+    *("leveldb_version_edit", "leveldb_write_batch"),
+    *("zs_data_block", "zs_index_block"),
+)
 Piece = tuple[str, bytes, tuple[Any, ...]]
 
 
@@ -65,11 +75,12 @@ def pieces() -> dict[str, list[Piece]]:
 
 @pytest.mark.node
 @pytest.mark.xdist_group("sections")
-@pytest.mark.parametrize("name", trees.spec_ids())
+@pytest.mark.parametrize("name", PARTS)
 def test_sections_are_what_their_schema_says(name: str) -> None:
     found = pieces().get(name)
-    if not found:
-        pytest.skip(f"no section of an archive here is described by {name} alone")
+    if not found and not SHARED.is_dir():
+        pytest.skip(f"no section of our own samples is described by {name}, and there are no others (shared/samples)")
+    assert found, "no archive has such a section"
     with tempfile.TemporaryDirectory() as scratch:
         items = []
         for index, (_, data, args) in enumerate(found):

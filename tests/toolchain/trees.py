@@ -115,8 +115,8 @@ def _visit(value: Any, where: str, seen: dict[int, str]) -> Any:
 def differences(python: Any, javascript: Any, where: str = "") -> list[str]:
     """Returns where the trees differ, beyond what JavaScript cannot do.
 
-    Its numbers are doubles, so integers above 2^53 are compared as such; and browsers decode ISO-8859-1 as
-    windows-1252.
+    Its numbers are doubles, so integers above 2^53 are compared as such; its runtime reads an `s8` below -2^31 whose
+    low half is under 2^31 too high by 2^32; and browsers decode ISO-8859-1 as windows-1252.
     """
     if isinstance(python, dict) and isinstance(javascript, dict):
         found = [f"{where}/{key}: only in one" for key in sorted(set(python) ^ set(javascript))]
@@ -129,8 +129,9 @@ def differences(python: Any, javascript: Any, where: str = "") -> list[str]:
             for i, pair in enumerate(zip(python, javascript, strict=True))
             for line in differences(*pair, f"{where}/{i}")
         ]
-    if isinstance(python, int) and not isinstance(python, bool) and abs(python) > 2**53:
-        same = isinstance(javascript, (int, float)) and float(python) == float(javascript)
+    if isinstance(python, int) and not isinstance(python, bool) and (abs(python) > 2**53 or python < -(2**31)):
+        alike = [float(python)] if python >= 0 else [float(python), float(python + 2**32)]
+        same = isinstance(javascript, (int, float)) and float(javascript) in alike
     elif isinstance(python, str) and isinstance(javascript, str):
         same = javascript in (python, _as_windows_1252(python))
     else:
