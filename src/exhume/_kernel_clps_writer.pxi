@@ -263,7 +263,7 @@ cdef struct EncShape:
     int32_t num_ordered
     int32_t num_unordered
     int32_t table
-    size_t columns
+    size_t sources          # per column of an ordered entry: which ordered value goes there
 
 cdef struct EncToken:
     uint8_t kind
@@ -503,16 +503,18 @@ cdef class ClpsEncoder:
     cdef const unsigned char* end
     cdef int32_t log_node
     cdef bint bad_token
+    cdef int64_t max_document
     cdef uint8_t token_class[256]
 
     def __cinit__(self, *, bint core, bint structurize, bint retain_floats, bint time_nodes, bint lossy,
-                  log_order_type, path, resolve_timestamp, encode_float):
+                  int64_t max_document, log_order_type, path, resolve_timestamp, encode_float):
         cdef int32_t metadata
         self.core = core
         self.structurize = structurize
         self.retain_floats = retain_floats
         self.time_nodes = time_nodes
         self.lossy = lossy
+        self.max_document = max_document
         self.path = tuple(path)
         self.resolve_timestamp = resolve_timestamp
         self.encode_float = encode_float
@@ -1392,14 +1394,13 @@ cdef class ClpsEncoder:
         return type != N_OBJECT and type != N_NULL_VALUE and type != N_STRUCTURED_ARRAY and type != N_METADATA
 
     cdef int fill_shape(self, size_t index) except -1 nogil:
-        """Finds or adds the table of a new shape, and the column of each of its values."""
+        """Finds or adds the table of a new shape; notes which of its ordered values goes into each column."""
         cdef EncShape* shape = &(<EncShape*>self.shapes.p)[index]
         cdef int32_t num_ordered = shape.num_ordered
-        cdef int32_t num_unordered = shape.num_unordered
         cdef int32_t* ids
-        cdef int32_t* wanted
-        cdef int32_t i, j, column, low, high
-        cdef size_t start
+        cdef int32_t* ranks
+        cdef int32_t* sources
+        cdef int32_t i, node, low, high, column = 0, value = 0
         # Sorted entries, prefixed by how many there are: the identity of a schema.
         self.sorted_ids.n = 0
         enc_buf_i32(&self.sorted_ids, num_ordered)
@@ -1407,31 +1408,29 @@ cdef class ClpsEncoder:
         qsort(self.sorted_ids.p + 4, num_ordered, 4, enc_compare_ids)
         enc_buf_put(&self.sorted_ids, self.unordered.p, self.unordered.n)
         shape.table = self.table_of()
-        shape.columns = self.shape_ids.n
         ids = <int32_t*>(self.sorted_ids.p + 4)
-        # Column of each sorted entry: its rank among those that have one.
+        # The column of each sorted entry: its rank among those that have one.
         enc_buf_room(&self.text, (num_ordered + 1) * 4)
-        wanted = <int32_t*>self.text.p
-        column = 0
+        ranks = <int32_t*>self.text.p
         for i in range(num_ordered):
-            wanted[i] = column
+            ranks[i] = column
             column += self.has_column(ids[i])
+        shape.sources = self.shape_ids.n
+        enc_buf_room(&self.shape_ids, column * 4 + 4)
+        sources = <int32_t*>(self.shape_ids.p + self.shape_ids.n)
+        self.shape_ids.n += column * 4
         for i in range(num_ordered):
-            j = (<int32_t*>self.ordered.p)[i]
-            if not self.has_column(j):
+            node = (<int32_t*>self.ordered.p)[i]
+            if not self.has_column(node):
                 continue
             low, high = 0, num_ordered
             while low < high:
-                if ids[(low + high) >> 1] < j:
+                if ids[(low + high) >> 1] < node:
                     low = ((low + high) >> 1) + 1
                 else:
                     high = (low + high) >> 1
-            enc_buf_i32(&self.shape_ids, wanted[low])
-        for i in range(num_unordered):
-            j = (<int32_t*>self.unordered.p)[i]
-            if not <uint32_t>j & <uint32_t>0xFF000000 and self.has_column(j):
-                enc_buf_i32(&self.shape_ids, column)
-                column += 1
+            sources[ranks[low]] = value
+            value += 1
         return 0
 
     cdef int32_t table_of(self) except -1 nogil:
@@ -1642,14 +1641,14 @@ cdef class ClpsEncoder:
         cdef int64_t index = self.shape_of()
         cdef EncShape* shape = &(<EncShape*>self.shapes.p)[index]
         cdef EncTable* table = &(<EncTable*>self.tables.p)[shape.table]
-        cdef int32_t* columns = <int32_t*>(self.shape_ids.p + shape.columns)
+        cdef int32_t* sources = <int32_t*>(self.shape_ids.p + shape.sources)
         cdef EncColumn* column
         cdef EncToken* tape = <EncToken*>self.tape.p
         cdef int32_t i, at = 0
         cdef int32_t ordered = <int32_t>(self.ordered_tokens.n >> 2)
         cdef int32_t unordered = <int32_t>(self.unordered_tokens.n >> 2)
         if self.log_node >= 0:
-            column = &table.columns[columns[0]]
+            column = &table.columns[0]    # its node has the lowest id
             at = 1
             if column.type == N_DELTA_INTEGER:
                 enc_buf_u64(&column.a, <uint64_t>(self.records - column.last))
@@ -1657,12 +1656,11 @@ cdef class ClpsEncoder:
             else:
                 enc_buf_u64(&column.a, <uint64_t>self.records)
             self.size += 8
-        for i in range(ordered):
-            self.put_value(&table.columns[columns[at]], &tape[(<int32_t*>self.ordered_tokens.p)[i]])
-            at += 1
+        ordered += at
+        for i in range(at, ordered):
+            self.put_value(&table.columns[i], &tape[(<int32_t*>self.ordered_tokens.p)[sources[i] - at]])
         for i in range(unordered):
-            self.put_value(&table.columns[columns[at]], &tape[(<int32_t*>self.unordered_tokens.p)[i]])
-            at += 1
+            self.put_value(&table.columns[ordered + i], &tape[(<int32_t*>self.unordered_tokens.p)[i]])
         table.rows += 1
         self.records += 1
         return 0
@@ -1696,6 +1694,9 @@ cdef class ClpsEncoder:
                 return E_BAD_UTF8 if self.at[0] >= 0x80 else E_BAD_JSON
             if fault:
                 return fault
+            if self.at - document[0] > self.max_document:
+                self.bad_token = True
+                return E_TOO_LARGE
             if single:
                 while enc_is_space(self.at[0]):
                     self.at += 1

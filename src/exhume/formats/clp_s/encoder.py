@@ -33,8 +33,8 @@ class Encoder(Protocol):
 
     The constructor takes `core` (text dialect), `structurize` (open arrays up), `retain_floats`, `time_nodes`
     (timestamps as from 0.5.0), `lossy` (accept, as upstream does, what does not come back the same),
-    `log_order_type` (node type of log_event_idx, or None for none), `path` (unescaped keys of the timestamp key),
-    `resolve_timestamp` and `encode_float` (see `encode.encode_formatted_float`).
+    `max_document` (bytes), `log_order_type` (node type of log_event_idx, or None for none), `path`
+    (unescaped keys of the timestamp key), `resolve_timestamp` and `encode_float` (see `encode.encode_formatted_float`).
     """
 
     records: int
@@ -138,6 +138,7 @@ class PureEncoder:
         retain_floats: bool,
         time_nodes: bool,
         lossy: bool,
+        max_document: int,
         log_order_type: int | None,
         path: Sequence[bytes],
         resolve_timestamp: ResolveTimestamp,
@@ -145,7 +146,7 @@ class PureEncoder:
     ) -> None:
         self._dialect = Dialect.CORE if core else Dialect.CLASSIC
         self._structurize, self._retain_floats = structurize, retain_floats
-        self._time_nodes, self._lossy = time_nodes, lossy
+        self._time_nodes, self._lossy, self._max_document = time_nodes, lossy, max_document
         self._path = tuple(path)
         self._resolve_timestamp, self._encode_float = resolve_timestamp, encode_float
         self.records = self.losses = self.size = 0
@@ -183,6 +184,8 @@ class PureEncoder:
                     if error.position < len(data):
                         status = Status.BAD_UTF8 if data[error.position] >= 0x80 else Status.BAD_JSON
                 return status, at, error.position, False
+            if end - at > self._max_document:
+                return Status.TOO_LARGE, at, end, True
             if single and scanner.skip_space(end) < len(data):
                 return Status.BAD_JSON, at, scanner.skip_space(end), False
             count = len(scanner.tokens)

@@ -58,7 +58,7 @@ REASONS: Final = {
     Status.DUPLICATE_KEY: "the same key twice in one object",
     Status.BAD_TIMESTAMP: "the value of the timestamp key cannot be stored as a timestamp",
     Status.CUT_SHORT: "the JSON document is cut short",
-    Status.TOO_LARGE: "a structured array has too many values",
+    Status.TOO_LARGE: "the record is too large",
     Status.BAD_ESCAPE: "not valid JSON: unknown escape in a string",
 }
 """Why a record is refused, for people."""

@@ -142,8 +142,6 @@ class ClpSWriter(Writer):
         self._offset += len(line)
 
     def _write_one(self, line: bytes) -> None:
-        if len(line) > self.options.max_document_size:
-            return self._refuse(Status.TOO_LARGE, 0, len(line), line, " or is larger than max_document_size")
         part = self._room()
         before = part.encoder.records
         status, document, at, _ = part.encoder.feed(line, 0, True, self.options.target_encoded_size, True)
@@ -247,7 +245,7 @@ class ClpSWriter(Writer):
                 break
             detail = ""
             if status == Status.MORE:
-                status, detail = Status.TOO_LARGE, " or is larger than max_document_size"
+                status, detail = Status.TOO_LARGE, " or never ends"
             if data[at : at + 3] == _KV_IR:
                 detail = " (a KV-IR stream: only JSON is taken)"
             self._refuse(Status(status), self._offset, self._offset + stopped - at, data[at : at + 80], detail)
@@ -296,6 +294,7 @@ class ClpSWriter(Writer):
                 retain_floats=options.keeps_floats,
                 time_nodes=version >= (0, 5, 0),
                 lossy=options.allow_loss,
+                max_document=options.max_document_size,
                 log_order_type=options.log_order_type,
                 path=options.key_path,
                 resolve_timestamp=patterns.resolve,
