@@ -7,13 +7,15 @@ import fnmatch
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, ClassVar, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Self
 
 from exhume.errors import EntryNotFoundError, ExhumeError, Span, UnsupportedOperationError, shorten
 from exhume.findings import Finding
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.sections import Section, SectionMap
 from exhume.source import STREAM_CHUNK, Source, Tree
+
+if TYPE_CHECKING:
+    from exhume.sections import Section, SectionMap
 
 Progress = Callable[[int, int | None, str], None]
 """Called with (done, total or None, unit) by anything that may take long; must return quickly."""

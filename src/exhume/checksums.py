@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import zlib
 from typing import Protocol
 
@@ -58,6 +57,8 @@ def adler32(data: bytes | bytearray | memoryview, initial: int = 1) -> int:
 
 def sha256(data: bytes | bytearray | memoryview = b"") -> Hasher:
     """A SHA-256 hasher, fed with `data`."""
+    import hashlib
+
     return hashlib.sha256(data)
 
 

@@ -8,7 +8,6 @@ or followed by bytes that are not allowed) or `LimitExceededError`.  Formats tur
 from __future__ import annotations
 
 import functools
-import gzip
 import io
 import zlib
 from collections.abc import Callable, Iterable, Iterator
@@ -500,6 +499,8 @@ def inflate_file(file: BinaryIO, name: str, size: int = 1 << 20) -> Iterator[byt
     Concatenated gzip members and zstd frames are one content.  Raises `CodecError` for damage, and whatever `file`
     raises.
     """
+    import gzip
+
     head = file.read(4)
     while len(head) < 4 and (more := file.read(4 - len(head))):
         head += more

@@ -8,8 +8,10 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -32,6 +34,8 @@ def map_ordered(
     if jobs <= 1:
         yield from map(function, items)
         return
+    from concurrent.futures import ThreadPoolExecutor
+
     depth = ahead or 2 * jobs
     waiting: deque[Future[R]] = deque()
     with ThreadPoolExecutor(jobs, thread_name_prefix="exhume") as pool:

@@ -13,7 +13,6 @@ import click
 
 from exhume.archive import Archive, Progress, no_progress
 from exhume.cli.params import SIZE
-from exhume.jsonout import dumps
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
@@ -98,10 +97,14 @@ class Run:
     def document(self, verb: str, body: Mapping[str, Any]) -> None:
         """Prints the one JSON document of a verb."""
         pretty = not self.ndjson and sys.stdout.isatty()
+        from exhume.jsonout import dumps
+
         self.out.text(dumps({"schema": f"exhume.{verb}/1", **body}, pretty=pretty) + "\n")
 
     def items(self, verb: str, head: Mapping[str, Any], key: str, items: Iterable[Mapping[str, Any]]) -> None:
         """Prints many items: one document holding a list (`--json`, streamed), or one line each (`--ndjson`)."""
+        from exhume.jsonout import dumps
+
         if self.ndjson:
             for item in items:
                 self.out.text(dumps({"schema": f"exhume.{verb}/1", **head, **item}) + "\n")

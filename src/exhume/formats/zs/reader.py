@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from exhume.archive import Entry, Info, Progress, RecordArchive, no_progress
 from exhume.checksums import crc64_xz
@@ -35,8 +35,10 @@ from exhume.kernel import (
 )
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.parallel import map_ordered
-from exhume.sections import SectionMap
 from exhume.source import Source, Tree
+
+if TYPE_CHECKING:
+    from exhume.sections import SectionMap
 
 T = TypeVar("T")
 
