@@ -61,14 +61,17 @@ OPTIONS = {
 
 def cat(run: Any, archive: Any, names: tuple[str, ...], options: dict[str, Any]) -> None:
     """Prints the records of the archive and of further archives given as NAMES; see `Dataset` for their order."""
-    from exhume.formats.clp_s.dataset import Dataset
-
     chosen = {"ordered": options["ordered"], "complete": options["complete"], "jobs": options["jobs"]}
     with ExitStack() as stack:
         archives = [archive, *(stack.enter_context(run.open(name)) for name in names)]
         if options["ordered"] and any(one.schema_tree.log_event_idx is None for one in archives):
             run.note("made without log order: records come in table order")
-        for chunk in Dataset(archives).json_chunks(**chosen):
+        shown = archive
+        if names:
+            from exhume.formats.clp_s.dataset import Dataset
+
+            shown = Dataset(archives)
+        for chunk in shown.json_chunks(**chosen):
             run.out.write(chunk)
 
 

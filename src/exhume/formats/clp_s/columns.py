@@ -156,15 +156,22 @@ class Column:
     | timestamp | int64 epochs, nanoseconds | `pattern_ids` |
     """
 
-    __slots__ = ("_decoded", "data", "rows", "span", "spec", "texts")
+    __slots__ = ("_decoded", "_place", "_table_span", "data", "rows", "spec", "texts")
 
-    def __init__(self, spec: ColumnSpec, data: memoryview, rows: int, texts: Texts, span: Span) -> None:
+    def __init__(
+        self, spec: ColumnSpec, data: memoryview, rows: int, texts: Texts, table_span: Span, place: tuple[int, int]
+    ) -> None:
         self.spec = spec
         self.data = data
         self.rows = rows
         self.texts = texts
-        self.span = span
+        self._table_span, self._place = table_span, place
         self._decoded: bytes | None = None
+
+    @property
+    def span(self) -> Span:
+        """Where it lies: its stream in the file, narrowed to the column's bytes of the decompressed stream."""
+        return self._table_span.sub(*self._place)
 
     @property
     def node(self) -> int:

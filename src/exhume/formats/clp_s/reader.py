@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING, Any
 from exhume import codecs
 from exhume.archive import Entry, Progress, RecordArchive, no_progress
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
-from exhume.findings import Finding
-from exhume.formats.clp_s import checks, info, layout, packets, records, sections, verify
+from exhume.formats.clp_s import checks, layout, packets, records
 from exhume.formats.clp_s.columns import Column, Texts
-from exhume.formats.clp_s.info import ClpSInfo
 from exhume.formats.clp_s.kernel import ClpsStrings
 from exhume.formats.clp_s.layout import (
     HEADER_SIZE,
@@ -38,11 +36,15 @@ from exhume.formats.clp_s.tables import Table
 from exhume.formats.clp_s.template import SchemaLayout
 from exhume.formats.clp_s.timestamps import PatternSet
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.sections import SectionMap
 from exhume.source import Source, Tree
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.search import Search
+
+if TYPE_CHECKING:
+    from exhume.findings import Finding
+    from exhume.formats.clp_s.info import ClpSInfo
+    from exhume.sections import SectionMap
 
 STREAM_CACHE = 4
 """Decompressed streams kept: tables of one stream are read one after the other, `jobs` threads work on few streams."""
@@ -80,20 +82,28 @@ class ClpSArchive(RecordArchive):
 
     def info(self) -> ClpSInfo:
         """Versions, sizes, counts, time ranges and ingestion units."""
+        from exhume.formats.clp_s import info
+
         return info.collect(self)
 
     def sections(self) -> SectionMap:
         """What every byte is for: header, metadata, the sections of the files part, streams and tables within."""
         if self._sections is None:
+            from exhume.formats.clp_s import sections
+
             self._sections = sections.build(self)
         return self._sections
 
     def entries(self) -> Iterator[Entry]:
         """The tables, in stored order."""
+        from exhume.formats.clp_s import info
+
         return (info.table_entry(self, table) for table in self.tables)
 
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
         """Every broken rule; `quick` leaves the dictionaries' content and the tables' rows alone."""
+        from exhume.formats.clp_s import verify
+
         return verify.verify(self, quick, jobs, progress)
 
     # -- metadata section ---------------------------------------------------------------------------------------

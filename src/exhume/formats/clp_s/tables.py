@@ -105,9 +105,9 @@ class TableData:
         self.layout = layout
         self.data = data
         texts = table.archive.texts
-        span = table.span
+        span, rows = table.span, table.num_messages
         self.columns = [
-            Column(spec, data[start:end], table.num_messages, texts, span.sub(start, end))
+            Column(spec, data[start:end], rows, texts, span, (start, end))
             for spec, (start, end) in zip(layout.columns, ranges, strict=True)
         ]
 
