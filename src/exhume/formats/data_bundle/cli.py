@@ -34,6 +34,14 @@ OPTIONS: dict[str, list[click.Option]] = {
     "cat": [
         click.Option(["--sequence"], type=click.IntRange(0), metavar="N", help="The state as of sequence number N.")
     ],
+    "recode": [
+        click.Option(["--codec"], type=click.Choice(["none", "snappy", "zlib"]), help="Codec (default: the same)."),
+        click.Option(["--level"], metavar="LEVEL", help="Compression level, in the codec's own scale."),
+        click.Option(["--record-size"], type=SIZE, help="Uncompressed bytes per record (default: the same)."),
+        click.Option(["--alignment"], type=click.IntRange(1), help="Where stored records start (default: the same)."),
+        click.Option(["--shards"], type=click.IntRange(1), help="Shard files (default: as many)."),
+        click.Option(["--jobs"], type=click.IntRange(0), default=1, help="Threads (default 1; 0: one per core)."),
+    ],
 }
 
 

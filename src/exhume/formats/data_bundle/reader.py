@@ -210,6 +210,12 @@ class DataBundleArchive(MemberArchive):
                 old[version.proof] += 1
         return {"row_versions": dict(sorted(statuses.items())), "old_files": dict(sorted(old.items()))}
 
+    def content_digest(self) -> str:
+        """SHA-256 over every path with its kind, user data, size and bytes, in the order of paths."""
+        from exhume.formats.data_bundle.recode import content_digest
+
+        return content_digest(self)
+
     def sections(self) -> SectionMap:
         from exhume.formats.data_bundle.sections import map_bundle
 

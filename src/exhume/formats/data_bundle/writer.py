@@ -19,7 +19,7 @@ from pathlib import Path
 
 from exhume.archive import Progress, Writer, no_progress
 from exhume.checksums import crc32c
-from exhume.codecs import compress
+from exhume.codecs import compress, store
 from exhume.errors import UnsafePathError, WriterError, shorten
 from exhume.formats.data_bundle.bundle import shard_name
 from exhume.formats.data_bundle.keys import CONFIG_KEY, RecordKey, file_key
@@ -84,7 +84,8 @@ class _Record:
 class DataBundleWriter(Writer):
     """Queues members; `finish` (or leaving the context) packs them.
 
-    - `compression`: `zlib`, `snappy` or `none`; `level` is zlib's.  `none` stores each stream as it is, without record
+    - `compression`: `zlib`, `snappy` or `none`; `level` is zlib's.  `stored` wraps records in
+      raw blocks of the codec instead of compressing them.  `none` stores each stream as it is, without record
       rows and padding, unless `raw_packed` is False.
     - `record_size`: uncompressed bytes per record; a file of 1 MiB and more starts its own record.
     - `alignment`: stored records start at multiples of this (1: no padding).
@@ -102,6 +103,7 @@ class DataBundleWriter(Writer):
         *,
         compression: str = "zlib",
         level: int | None = None,
+        stored: bool = False,
         record_size: int = DEFAULT_RECORD_SIZE,
         alignment: int | None = None,
         shards: int = 1,
@@ -126,6 +128,7 @@ class DataBundleWriter(Writer):
             raise _bad("alignment out of range", "1 to 16777216", self.alignment)
         self.compression = compression
         self.level = level
+        self.stored = stored
         self.record_size = record_size
         self.shards = shards
         self.jobs = jobs
@@ -288,6 +291,8 @@ class DataBundleWriter(Writer):
             return record, parts, data
         if data.count(0) == len(data):
             return record, parts, None
+        if self.stored:
+            return record, parts, store(self.compression, data)
         return record, parts, compress(self.compression, data, level=self.level)
 
     def _header(self, number: int) -> ShardHeader:

@@ -17,5 +17,6 @@ FORMAT = Format(
     ),
     codecs=("none", "deflate", "lzma"),
     verify="verify:verify_source",
-    verbs=("identify", "info", "list", "cat", "search", "create", "verify", "payload"),
+    recode="recode:recode",
+    verbs=("identify", "info", "list", "cat", "search", "create", "verify", "payload", "recode"),
 )

@@ -33,6 +33,14 @@ _COUNT = click.Option(["--count"], is_flag=True, help="Print how many records ma
 OPTIONS = {
     "cat": [_START, _STOP, _PREFIX, _TERMINATOR, _LENGTH_PREFIXED, _JOBS],
     "search": [_COUNT, _TERMINATOR, _LENGTH_PREFIXED, _JOBS],
+    "recode": [
+        click.Option(["--codec"], type=click.Choice(["none", "deflate", "lzma"]), help="Codec (default: the same)."),
+        click.Option(["--level"], metavar="LEVEL", help="Compression level, in the codec's own scale."),
+        click.Option(["--block-size"], type=SIZE, help="Payload bytes per data block (default: the same blocks)."),
+        click.Option(["--branching-factor"], type=click.IntRange(2), help="Most entries of an index block."),
+        click.Option(["--short-keys"], is_flag=True, default=None, help="Index keys as short as is legal."),
+        _JOBS,
+    ],
 }
 
 

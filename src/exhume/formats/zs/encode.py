@@ -6,17 +6,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from exhume.checksums import crc64_xz
-from exhume.codecs import compress, deflate_fast
+from exhume.codecs import compress, deflate_fast, store
 from exhume.errors import WriterError
-from exhume.formats.zs.layout import STORED_CODECS, build_block
+from exhume.formats.zs.layout import DECODERS, STORED_CODECS, build_block
 from exhume.kernel import scan_records
 
 LEVELS = {
     "none": (),
-    "deflate": ("fast", "1", "2", "3", "4", "5", "6", "7", "8", "9"),
-    "lzma": ("0e", "0", "1", "1e"),
+    "deflate": ("fast", "1", "2", "3", "4", "5", "6", "7", "8", "9", "stored"),
+    "lzma": ("0e", "0", "1", "1e", "stored"),
 }
-"""Compression levels by codec, the default first; `fast` is ISA-L, the numbers of deflate are zlib's."""
+"""Compression levels by codec, the default first; `fast` is ISA-L, the numbers of deflate are zlib's, `stored` wraps
+payloads in raw blocks."""
 
 Compressor = Callable[[bytes], bytes]
 
@@ -34,6 +35,9 @@ def compressor(codec: str, level: str | int | None = None) -> Compressor:
         return lambda payload: payload
     if chosen == "fast":
         return deflate_fast
+    if chosen == "stored":
+        engine = DECODERS[STORED_CODECS[codec]]
+        return lambda payload: store(engine, payload)
     if codec == "deflate":
         return lambda payload: compress("deflate", payload, level=int(chosen))
     return lambda payload: compress("lzma2", payload, level=int(chosen[0]), extreme=chosen.endswith("e"))

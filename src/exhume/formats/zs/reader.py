@@ -260,6 +260,10 @@ class ZsReader(RecordArchive):
 
         return scan_archive(self)
 
+    def content_digest(self) -> str:
+        """The SHA-256 that identifies the records, whatever the codec, block size and index."""
+        return f"sha256:{self.header.data_sha256.hex()}"
+
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
         """Every broken rule; see `exhume.formats.zs.verify`."""
         from exhume.formats.zs.verify import verify_source

@@ -1,0 +1,77 @@
+"""Recoding: the same files under another codec, level, record size, alignment or number of shards."""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Any
+
+from exhume.archive import Progress, no_progress
+from exhume.checksums import sha256
+from exhume.errors import WriterError
+from exhume.formats.data_bundle.reader import DataBundleArchive
+from exhume.formats.data_bundle.writer import METHODS, DataBundleWriter
+from exhume.limits import DEFAULT_LIMITS, Limits
+
+
+def recode(
+    archive: DataBundleArchive,
+    output: str | os.PathLike[str],
+    *,
+    stored: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Progress = no_progress,
+    codec: str | None = None,
+    level: str | None = None,
+    jobs: int = 1,
+    **options: Any,
+) -> None:
+    """Writes the bundle's live files and directories anew, user data included; old versions stay behind.
+
+    What `options` (`record_size`, `alignment`, `shards`) leave out stays as the archive's configuration says.  `stored`
+    wraps every record in raw blocks of its codec.
+    """
+    if level is not None and not level.isdigit():
+        raise WriterError("the level is zlib's", expected="0 to 9", actual=level)
+    config = archive.config
+    names = {int(number): name for name, number in METHODS.items()}
+    compression = codec or names.get(config.compression, "zlib")
+    settings: dict[str, Any] = {"shards": max(1, len(archive.shard_files()))}
+    if config.record_size:
+        settings["record_size"] = config.record_size
+    if codec is None and compression == "none":
+        settings["raw_packed"] = config.raw_packed
+    if config.block_size and compression != "none":
+        settings["alignment"] = config.block_size
+    settings |= options
+    with DataBundleWriter(
+        output,
+        compression=compression,
+        level=None if level is None else int(level),
+        stored=stored and compression != "none",
+        jobs=jobs,
+        progress=progress,
+        **settings,
+    ) as writer:
+        for row in archive.rows().values():
+            if row.meta.is_directory:
+                writer.add_directory(row.path, user_data=row.meta.user_data)
+            else:
+                reader = functools.partial(archive.read_member, row.path)
+                writer.add_reader(row.path, row.meta.size, reader, user_data=row.meta.user_data)
+
+
+def content_digest(archive: DataBundleArchive) -> str:
+    """SHA-256 over every live path with its kind, user data, size and bytes, in the order of paths."""
+    digest = sha256()
+    for path, row in sorted(archive.rows().items()):
+        meta = row.meta
+        kind = "d" if meta.is_directory else "f"
+        user = meta.user_data.build() if meta.user_data is not None else b""
+        name = path.encode("utf-8", "surrogateescape")
+        digest.update(f"{kind} {len(name)} {len(user)} {meta.size}\n".encode())
+        digest.update(name + user)
+        if not meta.is_directory:
+            for chunk in archive.iter_member(path):
+                digest.update(chunk)
+    return f"sha256:{digest.hexdigest()}"

@@ -1,0 +1,51 @@
+"""Recoding: the same records under another codec, level, block size or branching factor."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from exhume.archive import Progress, no_progress
+from exhume.errors import WriterError
+from exhume.formats.zs.layout import STORED_CODECS
+from exhume.formats.zs.reader import ZsReader
+from exhume.formats.zs.writer import ZsWriter
+from exhume.limits import DEFAULT_LIMITS, Limits
+
+
+def recode(
+    archive: ZsReader,
+    output: str | os.PathLike[str],
+    *,
+    stored: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Progress = no_progress,
+    codec: str | None = None,
+    level: str | None = None,
+    block_size: int | None = None,
+    jobs: int = 1,
+    **options: Any,
+) -> None:
+    """Writes the archive's records and metadata anew.
+
+    Data blocks keep their bounds unless `block_size` is given; `options` are those of `ZsWriter` (`branching_factor`,
+    `short_keys`).  `stored` keeps the codec and wraps every payload in its raw blocks.
+    """
+    if stored and level is not None:
+        raise WriterError("stored payloads have no compression level", actual=level)
+    names = {on_disk: name for name, on_disk in STORED_CODECS.items()}
+    chosen = codec or names[archive.header.codec]
+    if stored and chosen != "none":
+        level = "stored"
+    size = {} if block_size is None else {"block_size": block_size}
+    done = 0
+    settings: dict[str, Any] = {"codec": chosen, "level": level, "jobs": jobs, **size, **options}
+    with ZsWriter(output, metadata=archive.metadata, default_metadata=False, **settings) as writer:
+        if block_size is not None:
+            writer.add_records(archive.records(jobs=jobs))
+            return
+        for block in archive.file.walk(archive.header.blocks_offset):
+            if block.is_data:
+                writer.add_payload(archive.file.payload(block))
+            done += 1
+            progress(done, None, "blocks")

@@ -1,0 +1,104 @@
+"""Recode: the same content stored otherwise, proved; `--stored` shows payloads in place and native decoders agree."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from exhume.errors import OutputExistsError, UnsupportedOperationError, WriterError
+from exhume.findings import Severity
+from exhume.testing.corrupt import flip
+from tests.archives import label, own_archives, real_archives
+
+Cli = Callable[..., Any]
+
+VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "zs": [
+        {"codec": "none"},
+        {"codec": "deflate", "level": "9", "block_size": 64},
+        {"codec": "lzma", "branching_factor": 2, "short_keys": True},
+        {"stored": True},
+        {"codec": "deflate", "stored": True},
+    ],
+    "databundle": [
+        {"codec": "none"},
+        {"codec": "snappy", "record_size": 1000, "alignment": 1},
+        {"codec": "zlib", "level": "9", "shards": 3, "jobs": 2},
+        {"stored": True},
+        {"codec": "zlib", "stored": True},
+    ],
+}
+
+
+def format_of(path: Path) -> str:
+    return exhume.identify(path)[0].format
+
+
+CASES = [
+    pytest.param(path, options, id=f"{label(path)}-{index}")
+    for path in [*own_archives(), *real_archives()[::5]]
+    if "archive.clps" not in path.name or path.stat().st_size < 20_000
+    for index, options in enumerate(VARIANTS.get(format_of(path), []))
+]
+
+
+@pytest.mark.parametrize(("path", "options"), CASES)
+def test_content_stays_the_same(path: Path, options: dict[str, Any], tmp_path: Path) -> None:
+    report = exhume.recode(path, tmp_path / "out", **options)
+    with exhume.open(path) as before, exhume.open(tmp_path / "out") as after:
+        assert report.content_digest == before.content_digest() == after.content_digest()
+    assert [f for f in exhume.verify(tmp_path / "out") if f.severity is Severity.ERROR] == []
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_stored_payloads_stand_in_place(tmp_path: Path) -> None:
+    with exhume.create(tmp_path / "a.zs", "zs", codec="deflate") as writer:
+        records: Any = writer
+        records.add_records(b"record %04d" % i for i in range(100))
+    assert b"record 0042" not in (tmp_path / "a.zs").read_bytes()
+    exhume.recode(tmp_path / "a.zs", tmp_path / "b.zs", stored=True)
+    assert b"record 0042" in (tmp_path / "b.zs").read_bytes()
+
+
+def test_damaged_archives_are_not_recoded(tmp_path: Path) -> None:
+    with exhume.create(tmp_path / "a.zs", "zs", codec="none") as writer:
+        records: Any = writer
+        records.add_records([b"a", b"b"])
+    data = (tmp_path / "a.zs").read_bytes()
+    (tmp_path / "bad.zs").write_bytes(flip(data, data.index(b"\x01a\x01b") + 1))
+    with pytest.raises(exhume.ExhumeError):
+        exhume.recode(tmp_path / "bad.zs", tmp_path / "out")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.zs", "bad.zs"]
+
+
+def test_refusals(tmp_path: Path) -> None:
+    with exhume.create(tmp_path / "a.zs", "zs", codec="none") as writer:
+        records: Any = writer
+        records.add_records([b"a", b"b"])
+    with pytest.raises(OutputExistsError):
+        exhume.recode(tmp_path / "a.zs", tmp_path / "a.zs")
+    with pytest.raises(WriterError):
+        exhume.recode(tmp_path / "a.zs", tmp_path / "b.zs", codec="deflate", level="99")
+    with exhume.create(tmp_path / "a.caf", "caf") as made:
+        members: Any = made
+        members.add_bytes("x", b"y")
+    with pytest.raises(UnsupportedOperationError):
+        exhume.recode(tmp_path / "a.caf", tmp_path / "b.caf")
+
+
+def test_the_verb(tmp_path: Path, exhume_cli: Cli) -> None:
+    with exhume.create(tmp_path / "a.zs", "zs") as writer:
+        records: Any = writer
+        records.add_records(b"%d" % i for i in range(1000, 2000))
+    ran = exhume_cli("recode", "--json", tmp_path / "a.zs", "--codec", "deflate", "-o", tmp_path / "b.zs")
+    assert ran.code == 0, ran.err
+    body = json.loads(ran.out)
+    assert body["schema"] == "exhume.recode/1"
+    assert body["content_digest"].startswith("sha256:")
+    assert exhume_cli("recode", tmp_path / "a.zs", "--record-size", "5", "-o", tmp_path / "c.zs").code == 2
+    assert exhume_cli("recode", tmp_path / "a.zs", "-o", tmp_path / "b.zs").code == 1
