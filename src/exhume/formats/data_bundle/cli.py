@@ -35,7 +35,7 @@ OPTIONS: dict[str, list[click.Option]] = {
         click.Option(["--sequence"], type=click.IntRange(0), metavar="N", help="The state as of sequence number N.")
     ],
     "recode": [
-        click.Option(["--codec"], type=click.Choice(["none", "snappy", "zlib"]), help="Codec (default: the same)."),
+        click.Option(["--codec"], metavar="CODEC", help="Codec (default: the same): none, snappy, zlib."),
         click.Option(["--level"], metavar="LEVEL", help="Compression level, in the codec's own scale."),
         click.Option(["--record-size"], type=SIZE, help="Uncompressed bytes per record (default: the same)."),
         click.Option(["--alignment"], type=click.IntRange(1), help="Where stored records start (default: the same)."),

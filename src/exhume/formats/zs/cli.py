@@ -34,7 +34,7 @@ OPTIONS = {
     "cat": [_START, _STOP, _PREFIX, _TERMINATOR, _LENGTH_PREFIXED, _JOBS],
     "search": [_COUNT, _TERMINATOR, _LENGTH_PREFIXED, _JOBS],
     "recode": [
-        click.Option(["--codec"], type=click.Choice(["none", "deflate", "lzma"]), help="Codec (default: the same)."),
+        click.Option(["--codec"], metavar="CODEC", help="Codec (default: the same): none, deflate, lzma."),
         click.Option(["--level"], metavar="LEVEL", help="Compression level, in the codec's own scale."),
         click.Option(["--block-size"], type=SIZE, help="Payload bytes per data block (default: the same blocks)."),
         click.Option(["--branching-factor"], type=click.IntRange(2), help="Most entries of an index block."),
