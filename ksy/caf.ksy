@@ -51,6 +51,7 @@ instances:
     doc-ref: CAF specification 1.0, "File Data Section"
 types:
   footer:
+    doc: The last four bytes of the chunk.
     params:
       - id: max_index
         type: u8
@@ -63,4 +64,3 @@ types:
         doc: |
           Size of the index in bytes, without this footer. One known writer
           stores the size modulo 4 GiB when the index is larger than that.
-    doc: The last four bytes of the chunk.
