@@ -15,10 +15,11 @@ import tarfile
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Self
 
+from exhume.batchio import write_files
 from exhume.errors import ExhumeError, OutputExistsError, SourceError, Span, UnsafePathError, WriterError, shorten
 from exhume.source import STREAM_CHUNK, Source, source_error
 
@@ -28,7 +29,9 @@ NAME_MAX = 255
 PATH_MAX = 4095
 """Bytes in a whole member name."""
 
-_DIR_CACHE = 64
+_DIR_CACHE = 256
+
+_NO_LEAF = frozenset((b"", b".", b".."))
 
 
 class AtomicFile:
@@ -311,6 +314,46 @@ class OutputTree:
                 total += len(chunk)
                 _write_all(fd, chunk)
             return total
+
+    def write_batch(self, files: Sequence[tuple[str, int, int]], data: bytes) -> list[ExhumeError | None]:
+        """Creates small files `(name, start, stop)` that hold `data[start:stop]`; says for each what went wrong, if so.
+
+        The same refusals as `write`, at a fraction of its cost; failures of the output itself (disk full) are raised.
+        """
+        folders: dict[str, int] = {}
+        jobs: list[tuple[int, bytes, int, int]] = []
+        quick: list[int] = []
+        try:
+            for i, (name, start, stop) in enumerate(files):
+                folder, _, leaf = name.rpartition("/")
+                fd = folders.get(folder)
+                try:
+                    spelled = leaf.encode("utf-8")
+                    if fd is None:
+                        parts = safe_parts(name)
+                        folders[folder] = fd = self._open_folder(tuple(parts[:-1]))
+                except (ExhumeError, UnicodeEncodeError):
+                    continue
+                if len(spelled) > NAME_MAX or spelled in _NO_LEAF or b"\0" in spelled or len(name) * 4 > PATH_MAX:
+                    continue
+                jobs.append((fd, spelled, start, stop))
+                quick.append(i)
+            errors = write_files(jobs, data)
+        finally:
+            for fd in folders.values():
+                os.close(fd)
+        out: list[ExhumeError | None] = [None] * len(files)
+        done = {i for i, error in zip(quick, errors, strict=True) if not error}
+        for i, (name, start, stop) in enumerate(files):
+            if i in done:
+                continue
+            try:  # the careful way: finds the right words, or the way to do it (overwriting, say)
+                self.write(name, [data[start:stop]])
+            except ExhumeError as error:
+                if isinstance(error, SourceError) and not isinstance(error, OutputExistsError):
+                    raise
+                out[i] = error
+        return out
 
     def copy(self, name: str, source: Source, start: int, end: int) -> int:
         """Creates a file from a range of a source, inside the kernel where the system can; returns its size."""

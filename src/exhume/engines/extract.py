@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from exhume.archive import Entry, MemberArchive, Progress, no_progress
+from exhume.archive import MemberArchive, Progress, no_progress
 from exhume.errors import ExhumeError, OutputExistsError, SourceError
 from exhume.output import OutputTree, TarSink
 from exhume.parallel import map_ordered
+from exhume.source import COALESCE_GAP, COALESCE_SIZE, Source
+
+SMALL = 256 << 10
+"""Stored members up to this size are batched; larger ones are copied inside the kernel, one at a time."""
+
+BATCH_SIZE = 1 << 20
+"""Bytes of a local archive that one batch reads."""
+
+BATCH_COUNT = 512
+"""Members in one batch."""
 
 
 @dataclass(slots=True)
@@ -53,31 +63,116 @@ def extract(
     """Writes members (all of them, or `names`) to `output`.
 
     Members whose name is unsafe, whose bytes are damaged, or that clash with what is there are left out and reported;
-    failures of the output itself (disk full) are raised.
+    failures of the output itself (disk full) are raised.  Small members that lie uncompressed next to each other are
+    read together and written in one go.
     """
     chosen = list(archive.names() if names is None else names)
     report = ExtractReport()
+    refused: list[tuple[int, ExhumeError]] = []
+    done = 0
 
-    def one(name: str) -> tuple[str, int, ExhumeError | None]:
+    def run(task: _Task) -> list[_Result]:
+        if isinstance(task, _Batch):
+            return task.write(output, chosen)
+        if isinstance(task, _Failed):
+            return [(task.place, 0, task.error)]
         try:
-            return name, _write(archive, output, archive.stat(name)), None
+            return [(task, _write(archive, output, chosen[task]), None)]
         except ExhumeError as error:
             if isinstance(error, SourceError) and not isinstance(error, OutputExistsError):
                 raise
-            return name, 0, error
+            return [(task, 0, error)]
 
-    for done, (name, size, error) in enumerate(map_ordered(one, chosen, 1 if isinstance(output, TarSink) else jobs), 1):
-        if error is None:
-            report.extracted += 1
-            report.bytes += size
-        else:
-            report.refused.append((name, error))
+    tasks: Iterable[_Task] = range(len(chosen))
+    if isinstance(output, OutputTree):
+        tasks = _plan(archive, chosen)
+    else:
+        jobs = 1
+    for results in map_ordered(run, tasks, jobs):
+        for place, size, error in results:
+            if error is None:
+                report.extracted += 1
+                report.bytes += size
+            else:
+                refused.append((place, error))
+        done += len(results)
         progress(done, len(chosen), "members")
+    refused.sort(key=lambda one: one[0])
+    report.refused = [(chosen[place], error) for place, error in refused]
     return report
 
 
-def _write(archive: MemberArchive, output: OutputTree | TarSink, entry: Entry) -> int:
-    name = entry.name or ""
+_Result = tuple[int, int, ExhumeError | None]
+"""Place in the list of names, size in bytes, what went wrong."""
+
+
+@dataclass(slots=True)
+class _Failed:
+    """A member that cannot even be looked up."""
+
+    place: int
+    error: ExhumeError
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Neighbouring small members `(place, start, end)`: one read, one pass of file creation."""
+
+    source: Source
+    start: int
+    end: int
+    members: list[tuple[int, int, int]] = field(default_factory=list)
+
+    def write(self, output: OutputTree | TarSink, chosen: list[str]) -> list[_Result]:
+        assert isinstance(output, OutputTree)
+        base = self.start
+        data = self.source.read_at(base, self.end - base)
+        errors = output.write_batch([(chosen[place], a - base, b - base) for place, a, b in self.members], data)
+        return [(place, b - a, error) for (place, a, b), error in zip(self.members, errors, strict=True)]
+
+
+_Task = int | _Failed | _Batch
+"""A piece of work for one thread; an `int` is the place of a member that is handled alone."""
+
+
+def _plan(archive: MemberArchive, chosen: list[str]) -> Iterator[_Task]:
+    """Tasks for all chosen members; those that are stored and small are batched in the order of their bytes."""
+    small: list[tuple[int, int, int, int]] = []
+    sources: dict[int, Source] = {}
+    for place, name in enumerate(chosen):
+        try:
+            stored = archive.stored_range(name)
+        except ExhumeError as error:
+            yield _Failed(place, error)
+            continue
+        if stored is None or stored[2] - stored[1] > SMALL:
+            yield place
+            continue
+        source, start, end = stored
+        sources[id(source)] = source
+        small.append((id(source), start, end, place))
+    small.sort()
+    batch: _Batch | None = None
+    for key, start, end, place in small:
+        source = sources[key]
+        if (
+            batch is None
+            or batch.source is not source
+            or end - batch.start > (COALESCE_SIZE if source.is_remote else BATCH_SIZE)
+            or start - batch.end > COALESCE_GAP
+            or len(batch.members) >= BATCH_COUNT
+        ):
+            if batch is not None:
+                yield batch
+            batch = _Batch(source, start, start)
+        batch.end = max(batch.end, end)
+        batch.members.append((place, start, end))
+    if batch is not None:
+        yield batch
+
+
+def _write(archive: MemberArchive, output: OutputTree | TarSink, name: str) -> int:
+    entry = archive.stat(name)
     if entry.kind == "directory":
         output.make_directory(name.rstrip("/"))
         return 0
