@@ -29,6 +29,9 @@ _BAD_BYTE = re.compile("[\udc80-\udcff]")
 NO_RAW: Mapping[str, bytes] = MappingProxyType({})
 """No names that were not UTF-8."""
 
+BLOCK = 4096
+"""Entries per piece of index text."""
+
 MAX_ARRAY_INDEX = 4294967294
 """Names that are canonical integers up to this come first in a JavaScript object."""
 
@@ -105,13 +108,18 @@ def iter_index(
     escape = ESCAPES[order]
     if order == "insertion":
         raw = NO_RAW
-    lead = PREFIX
-    for name in order_names(files, order, raw):
-        start, end = files[name]
-        spelled = spell_raw(raw[name]) if name in raw else escape(name)
-        yield b'%b"%b":{"start_byte":%d,"end_byte":%d}' % (lead, spelled, start, end)
-        lead = b","
-    yield SUFFIX if lead == b"," else PREFIX + SUFFIX
+    yield PREFIX
+    comma = b""
+    names = order_names(files, order, raw)
+    for at in range(0, len(names), BLOCK):
+        entries = [
+            b'"%b":{"start_byte":%d,"end_byte":%d}'
+            % (spell_raw(raw[name]) if name in raw else escape(name), *files[name])
+            for name in names[at : at + BLOCK]
+        ]
+        yield comma + b",".join(entries)
+        comma = b","
+    yield SUFFIX
 
 
 def build_index(

@@ -10,13 +10,17 @@ from pathlib import Path
 from exhume.archive import Progress
 from exhume.errors import WriterError
 from exhume.formats.caf.build import IndexOrder, entry_size, iter_index
+from exhume.formats.caf.canonical import PUNCTUATION
 from exhume.formats.caf.layout import FOOTER_SIZE, MAX_INDEX, MIN_INDEX, build_footer
-from exhume.formats.caf.names import MemberName
+from exhume.formats.caf.names import MemberName, member_name
 from exhume.output import AtomicFile, copy_between
 from exhume.source import STREAM_CHUNK
 
 BUFFER = 1 << 20
 """Small members are collected up to this many bytes before they are written."""
+
+MAX_PIECES = 1024
+"""Pieces that one system call takes (IOV_MAX on Linux)."""
 
 DIGEST_WINDOW = 64 << 10
 """Bytes at the end of a chunk whose SHA-256 identifies it: always the footer, and all of most indexes."""
@@ -39,10 +43,9 @@ class Chunk:
         """Bytes that the index will take, were it written now."""
         self.size = 0
         self.tail_sha256 = ""
-        self._spelled: dict[str, int] = {}
         self._atomic = AtomicFile(path, overwrite=overwrite)
         self._fd = self._atomic.file.fileno()
-        self._buffer: list[bytes] = []
+        self._buffer: list[bytes | memoryview] = []
         self._held = 0
 
     # -- sizes
@@ -52,7 +55,8 @@ class Chunk:
         size = self.index_size + entry_size(name.spelled, start, end)
         old = self.files.get(name.text)
         if old is not None:
-            size -= entry_size(self._spelled[name.text], *old)
+            earlier = self.raw.get(name.text)
+            size -= entry_size(member_name(earlier or name.text, self.order).spelled, *old)
         elif not self.files:
             size -= 1  # no comma before the first entry
         return size
@@ -68,6 +72,24 @@ class Chunk:
 
     # -- data
 
+    def append(self, name: MemberName, data: bytes | memoryview) -> bool:
+        """Adds a new member if it fits; the quick way for many small ones."""
+        start, size = self.position, len(data)
+        end = start + size
+        index = self.index_size + name.spelled + PUNCTUATION + len(str(start)) + len(str(end)) - (not self.files)
+        if name.text in self.files or index > self.max_index or end + index + FOOTER_SIZE > self.limit:
+            return False
+        self.index_size = index
+        self.files[name.text] = (start, end)
+        if name.raw is not None:
+            self.raw[name.text] = name.raw
+        self.position = end
+        self._held += size
+        self._buffer.append(data)
+        if self._held >= BUFFER:
+            self.flush()
+        return True
+
     def write(self, data: bytes) -> None:
         """Appends bytes to the data section."""
         self.position += len(data)
@@ -79,11 +101,13 @@ class Chunk:
     def flush(self) -> None:
         """Hands collected bytes to the system."""
         if self._held:
-            view = memoryview(self._buffer[0] if len(self._buffer) == 1 else b"".join(self._buffer))
-            self._buffer.clear()
-            self._held = 0
-            while view:
-                view = view[os.write(self._fd, view) :]
+            pieces, held = self._buffer, self._held
+            self._buffer, self._held = [], 0
+            done = os.writev(self._fd, pieces) if len(pieces) <= MAX_PIECES else 0
+            if done < held:
+                view = memoryview(b"".join(pieces))[done:]
+                while view:
+                    view = view[os.write(self._fd, view) :]
 
     def copy_from(self, fd: int, size: int, offset: int | None = None) -> int:
         """Appends up to `size` bytes of another file inside the kernel where it can; returns how many came."""
@@ -121,7 +145,6 @@ class Chunk:
         if old is not None:
             self.dead += old[1] - old[0]
         self.files[name.text] = (start, end)
-        self._spelled[name.text] = name.spelled
         if name.raw is not None:
             self.raw[name.text] = name.raw
         elif old is not None:
@@ -133,10 +156,9 @@ class Chunk:
         """Writes index and footer, flushes to disk, closes; the file still has its temporary name."""
         self.flush()
         data_size = self.position
-        for number, piece in enumerate(iter_index(self.files, self.order, self.raw)):
+        for piece in iter_index(self.files, self.order, self.raw):
             self.write(piece)
-            if number % 65536 == 65535:
-                progress(number, len(self.files), "entries")
+            progress(self.position - data_size, self.index_size, "bytes of index")
         index_size = self.position - data_size
         if index_size != self.index_size or index_size > self.max_index:
             raise WriterError(

@@ -14,13 +14,16 @@ import zipfile
 import zlib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from exhume.archive import Progress, no_progress
+from exhume.batchio import read_files
 from exhume.errors import CodecError, ExhumeError, FormatError, Span, UnsafePathError, WriterError, shorten
+from exhume.formats.caf.chunk import BUFFER
 from exhume.formats.caf.names import from_file_system
-from exhume.formats.caf.writer import CafWriter
+from exhume.formats.caf.writer import SMALL, CafWriter
 from exhume.output import safe_parts
 from exhume.source import STREAM_CHUNK, source_error
 
@@ -28,8 +31,7 @@ STEP = 256
 """Members between two calls of the progress callback."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedFile:
+class PlannedFile(NamedTuple):
     """A file to add: where it is, what it will be called, its size in bytes when it was looked at."""
 
     path: str
@@ -65,13 +67,19 @@ def plan_inputs(inputs: Iterable[str], *, base: str | None = None, exclude: Coll
             raise source_error(error, given) from error
         name = stored_name(given, base)
         if stat.S_ISDIR(found.st_mode):
-            below = sorted(_scan(given, name, exclude, plan.skipped), key=lambda file: os.fsencode(file.name))
-            plan.files += below
+            plan.files += _by_bytes(list(_scan(given, name, exclude, plan.skipped)))
         elif not stat.S_ISREG(found.st_mode):
             plan.skipped.append((given, "not a regular file"))
         elif (found.st_dev, found.st_ino) not in exclude:
             plan.files.append(PlannedFile(given, name, found.st_size))
     return plan
+
+
+def _by_bytes(files: list[PlannedFile]) -> list[PlannedFile]:
+    """Sorted by the bytes of the names, which for ASCII is the order of the text."""
+    if all(file.name.isascii() for file in files):
+        return sorted(files, key=attrgetter("name"))
+    return sorted(files, key=lambda file: os.fsencode(file.name))
 
 
 def stored_name(given: str, base: str | None) -> str:
@@ -128,11 +136,37 @@ def write_plan(writer: CafWriter, plan: Plan, progress: Progress = no_progress) 
         if file.size + 8 * len(file.name) + 256 > writer.chunk_size:
             writer.check(from_file_system(file.name), file.size)
     total, done = plan.size, 0
-    for number, file in enumerate(plan.files):
-        done += writer.add_path(file.path, file.name if file.name.isascii() else from_file_system(file.name), file.size)
-        if number % STEP == 0 or file.size > STREAM_CHUNK:
-            progress(done, total, "bytes")
+    small: list[PlannedFile] = []
+    held = 0
+    for file in plan.files:
+        if file.size <= SMALL:
+            small.append(file)
+            held += file.size
+            if held < BUFFER and len(small) < STEP:
+                continue
+        done += _add_small(writer, small)
+        small, held = [], 0
+        if file.size > SMALL:
+            done += writer.add_path(file.path, from_file_system(file.name), file.size)
+        progress(done, total, "bytes")
+    done += _add_small(writer, small)
     progress(done, total, "bytes")
+
+
+def _add_small(writer: CafWriter, files: list[PlannedFile]) -> int:
+    """Reads and adds small files in one go; those that are not as they were planned go the careful way."""
+    data, whole = read_files([os.fsencode(file.path) for file in files], [file.size for file in files])
+    view = memoryview(data)
+    at = added = 0
+    for file, fits in zip(files, whole, strict=True):
+        name = file.name if file.name.isascii() else from_file_system(file.name)
+        if fits:
+            writer.add_piece(name, view[at : at + file.size])
+            added += file.size
+        else:
+            added += writer.add_path(file.path, name)
+        at += file.size
+    return added
 
 
 def add_tar(

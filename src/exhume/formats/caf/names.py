@@ -8,15 +8,20 @@ original bytes; JavaScript (`insertion`) decodes to one per bad sequence, writte
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+import re
+from typing import NamedTuple
 
 from exhume.errors import WriterError, shorten
 from exhume.formats.caf.build import ESCAPES, IndexOrder, spell_raw
 from exhume.limits import DEFAULT_LIMITS
 
+PLAIN = 4096
+"""ASCII names up to this length that need no escape in either order take a short cut."""
 
-@dataclass(frozen=True, slots=True)
-class MemberName:
+_SPECIAL = re.compile(r'[\x00-\x1f"\\<>&]')
+
+
+class MemberName(NamedTuple):
     """`text` as readers see it, `spelled` its bytes in the index, `raw` what it was if that is not UTF-8."""
 
     text: str
@@ -26,6 +31,8 @@ class MemberName:
 
 def member_name(name: str | bytes, order: IndexOrder) -> MemberName:
     """The name to store.  Raises `WriterError` when it is longer than any reader should have to bear."""
+    if isinstance(name, str) and name.isascii() and len(name) <= PLAIN and _SPECIAL.search(name) is None:
+        return MemberName(name, len(name))
     raw = None
     if isinstance(name, str):
         text = name

@@ -209,6 +209,16 @@ class CafWriter(Writer):
         chunk.write(bytes(data))
         self._enter(chunk, stored, start)
 
+    def add_piece(self, name: str | bytes, data: memoryview) -> None:
+        """`add_bytes` without a copy, for many small members; the memory must not change before `finish`."""
+        stored = member_name(name, self.order)
+        if self._done or stored.text in self._earlier or not self._chunk.append(stored, data):
+            self.add_bytes(name, data)
+            return
+        self.added += 1
+        if stored.raw is not None:
+            self.lossy_names += 1
+
     def add_stream(self, name: str | bytes, file: BinaryIO, length: int | None = None) -> int:
         """Adds what a binary file object yields; returns its size.
 
