@@ -20,12 +20,15 @@ from exhume_ksy.leveldb_version_edit import LeveldbVersionEdit
 from exhume_ksy.leveldb_write_batch import LeveldbWriteBatch
 
 from exhume.errors import ExhumeError, Span, StructureError
+from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.model import Footer, TableFile, VersionEdit
 from exhume.formats.leveldb.wire import Handle
 from exhume.kaitai import FAILURES, parse, translate
 
 LEVELDB_FOOTER = 48
 ROCKSDB_FOOTER = 53
+NEWEST_VERSION = 7
+"""Newest `format_version` of RocksDB tables that is read."""
 BLOCK_TRAILER = 5
 LEVELDB_MAGIC = bytes.fromhex("57fb808b247547db")
 ROCKSDB_MAGIC = bytes.fromhex("f7cff485b741e288")
@@ -45,8 +48,8 @@ def _walk(parsed: Any, where: Span, read: Callable[[Any], Any]) -> Any:
 def parse_footer(tail: bytes, where: Span) -> Footer | None:
     """The footer at the end of `tail` (the last 53 bytes of a table, or fewer); None when no magic number is there.
 
-    `where` is the span of `tail`.  Raises `StructureError` for handles that cannot be read.  Spec: table_format.md,
-    RocksDB table/format.h.
+    `where` is the span of `tail`.  Raises `StructureError` for handles that cannot be read, and the rule for a version
+    that is not read.  Spec: table_format.md, RocksDB table/format.h.
     """
     if len(tail) < LEVELDB_FOOTER or tail[-8:] not in (LEVELDB_MAGIC, ROCKSDB_MAGIC):
         return None
@@ -60,6 +63,8 @@ def parse_footer(tail: bytes, where: Span) -> Footer | None:
             meta, index = _handle(footer.leveldb.metaindex), _handle(footer.leveldb.index)
             return Footer("leveldb", 0, "crc32c", meta, index, start, LEVELDB_FOOTER, footer.leveldb.padding)
         start = where.end - ROCKSDB_FOOTER
+        if footer.version > NEWEST_VERSION:
+            raise checks.BAD_VERSION.error(span=where, expected=f"0 to {NEWEST_VERSION}", actual=footer.version)
         number = int(footer.checksum_type)
         checksum = CHECKSUM_NAMES[number] if number < len(CHECKSUM_NAMES) else f"type-{number}"
         if footer.version < 6:

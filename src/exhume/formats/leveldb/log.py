@@ -52,7 +52,7 @@ class LogRecord:
         """Where byte `position` of the payload lies in the file."""
         for fragment in self.fragments:
             size = fragment.end - fragment.data_offset
-            if position <= size:
+            if position < size:
                 return fragment.data_offset + position
             position -= size
         return self.end

@@ -94,13 +94,13 @@ class Table:
         try:
             footer = self.footer
         except FormatError as error:
-            report(checks.HANDLE, "unreadable handles in the footer", span=error.span, actual=error.message)
+            if error.code == checks.BAD_VERSION.code:
+                report(checks.BAD_VERSION, span=error.span, expected=error.expected, actual=error.actual)
+            else:
+                report(checks.HANDLE, "unreadable handles in the footer", span=error.span, actual=error.message)
             return None
         if footer is None:
             report(checks.BAD_MAGIC, span=tail)
-            return None
-        if footer.version > 7:
-            report(checks.BAD_VERSION, span=tail, expected="0 to 7", actual=footer.version)
             return None
         if footer.checksum.startswith("type-"):
             report(checks.CHECKSUM_TYPE, span=tail, actual=footer.checksum)
@@ -150,6 +150,9 @@ class Table:
             report(checks.UNSUPPORTED_CODEC, error.message, span=span, actual=error.actual or compression)
             return None
         except LimitExceededError as error:
+            if report is not checks.strict:
+                report(checks.BLOCK_CODEC, error.message, span=span, expected=error.expected, actual=error.actual)
+                return None
             raise LimitExceededError(error.message, span=span, expected=error.expected, actual=error.actual) from error
         except CodecError as error:
             report(checks.BLOCK_CODEC, error.message, span=span, actual=error.actual)

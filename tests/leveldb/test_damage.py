@@ -1,0 +1,368 @@
+"""Damaged databases: every rule is told with its place, the forensic view goes on, nothing outside is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from exhume.checksums import crc32c, mask_crc32c
+from exhume.errors import ChecksumError, ExhumeError, UnsafePathError
+from exhume.findings import Finding, Severity
+from exhume.formats.leveldb.blocks import build_block, seal_block
+from exhume.formats.leveldb.checks import RULES
+from exhume.formats.leveldb.database import Database
+from exhume.formats.leveldb.log import build_batch, build_log
+from exhume.formats.leveldb.model import Status, Verdict
+from exhume.formats.leveldb.reader import LevelDbArchive
+from exhume.formats.leveldb.table import Table
+from exhume.formats.leveldb.verify import verify_database
+from exhume.formats.leveldb.wire import Handle, InternalKey, build_bytes, build_varint
+from exhume.source import BytesSource, LocalTree, MemoryTree
+from exhume.testing.corrupt import flip, overwrite
+from tests.leveldb.make_samples import DELETE, HISTORY, PUT, build_database, build_table, edit, write_files
+
+Files = dict[str, bytes]
+Change = Callable[[Files], None]
+LIVE = {b"apple": b"golden", b"damson": b"blue" * 20, b"elder": b"black"}
+KEY = InternalKey(b"k", 1, 1).build()
+
+
+def findings(files: Files) -> list[Finding]:
+    try:
+        return list(verify_database(Database(MemoryTree(files))))
+    except ExhumeError as error:
+        return [Finding.from_error(error)]
+
+
+def put(name: str, data: bytes) -> Change:
+    return lambda files: files.update({name: data})
+
+
+def drop(name: str) -> Change:
+    def change(files: Files) -> None:
+        del files[name]
+
+    return change
+
+
+def flip_at(name: str, offset: int, mask: int = 0xFF) -> Change:
+    return lambda files: files.update({name: flip(files[name], offset, mask)})
+
+
+def both(*changes: Change) -> Change:
+    def change(files: Files) -> None:
+        for one in changes:
+            one(files)
+
+    return change
+
+
+def table_of(
+    *blocks: tuple[bytes, bytes],
+    separator: bytes | None = None,
+    properties: list[tuple[bytes, bytes]] | None = None,
+    kind: int | None = None,
+    gap: bytes = b"",
+    footer: bytes = b"",
+) -> Change:
+    """Replaces table 5 by one made of `(contents, index key)`, sealed by hand, so that it may be wrong in any way."""
+
+    def change(files: Files) -> None:
+        out = bytearray()
+        index = []
+        for contents, key in blocks:
+            index.append((separator or key, Handle(len(out), len(contents)).build()))
+            sealed = seal_block(contents)
+            if kind is not None:
+                stored = contents + bytes((kind,))
+                sealed = stored + mask_crc32c(crc32c(stored)).to_bytes(4, "little")
+            out += sealed + gap
+        meta = []
+        if properties is not None:
+            block = build_block(properties, 1)
+            meta.append((b"rocksdb.properties", Handle(len(out), len(block)).build()))
+            out += seal_block(block)
+        handles = []
+        for content in (build_block(meta, 1), build_block(index, 1)):
+            handles.append(Handle(len(out), len(content)).build())
+            out += seal_block(content)
+        out += footer or b"".join(handles).ljust(40, b"\0") + bytes.fromhex("57fb808b247547db")
+        files["000005.ldb"] = bytes(out)
+        retable(files)
+
+    return change
+
+
+def retable(files: Files, **values: Any) -> None:
+    """A manifest that fits the table that is there."""
+    table = files["000005.ldb"]
+    small, large = (
+        values.get("small", InternalKey(b"a", 100, 1).build()),
+        values.get("large", InternalKey(b"k", 1, 1).build()),
+    )
+    record = edit(log=6, last=values.get("last", 6), following=7, tables=[(1, 5, len(table), small, large)])
+    files["MANIFEST-000004"] = build_log([record])
+
+
+def manifest(*records: bytes) -> Change:
+    return lambda files: files.update({"MANIFEST-000004": build_log(list(records))})
+
+
+def log(data: bytes) -> Change:
+    return put("000006.log", data)
+
+
+def fragment(kind: int, data: bytes) -> bytes:
+    body = bytes((kind,)) + data
+    return mask_crc32c(crc32c(body)).to_bytes(4, "little") + len(data).to_bytes(2, "little") + body
+
+
+def rocks_footer(version: int, checksum: int = 1) -> bytes:
+    handles = (Handle(0, 8).build() + Handle(0, 8).build()).ljust(40, b"\0")
+    return bytes((checksum,)) + handles + version.to_bytes(4, "little") + bytes.fromhex("f7cff485b741e288")
+
+
+def sealed_footer() -> bytes:
+    body = b"\x3e\0\x7a\0" + b"WRNG" + bytes(4) + (8).to_bytes(4, "little")
+    return b"\x01" + body.ljust(40, b"\0") + (6).to_bytes(4, "little") + bytes.fromhex("f7cff485b741e288")
+
+
+def fixed(offset: int, new: bytes) -> Change:
+    """Overwrites part of the table's footer, which no checksum covers."""
+    return lambda f: f.update({"000005.ldb": overwrite(f["000005.ldb"], len(f["000005.ldb"]) + offset, new)})
+
+
+GOOD = build_block([(KEY, b"v")])
+OTHER = build_block([(InternalKey(b"a", 1, 1).build(), b"v")])
+TABLE = (1, 5, 474, InternalKey(b"a", 9, 1).build(), InternalKey(b"z", 1, 1).build())
+
+CASES: list[tuple[str, Change]] = [
+    ("LDB-101", drop("CURRENT")),
+    ("LDB-101", put("CURRENT", b"MANIFEST-000004")),
+    ("LDB-101", put("CURRENT", b"\n")),
+    ("LDB-102", put("CURRENT", b"MANIFEST-000099\n")),
+    ("LDB-103", manifest(b"\x01" + build_bytes(b"idb_cmp1") + b"\x02\x06\x03\x07\x04\x06")),
+    ("LDB-104", lambda f: f.update({"000005.ldb": f["000005.ldb"][:-1]})),
+    ("LDB-105", table_of((GOOD, KEY), footer=rocks_footer(99))),
+    ("LDB-106", table_of((GOOD, KEY), kind=6)),
+    ("LDB-107", table_of((GOOD, KEY), footer=rocks_footer(2, checksum=77))),
+    ("LDB-108", log(fragment(77, b"x") + build_log([build_batch(7, [(PUT, b"k", b"v")])]))),
+    ("LDB-201", flip_at("000006.log", 20)),
+    ("LDB-202", flip_at("000005.ldb", 20)),
+    ("LDB-203", table_of((GOOD, KEY), footer=sealed_footer())),
+    ("LDB-301", log(bytes.fromhex("00000000ffff01") + bytes(40_000))),
+    ("LDB-302", log(fragment(4, b"the end of something") + fragment(1, build_batch(7, [])))),
+    ("LDB-302", log(fragment(2, b"start") + fragment(1, build_batch(7, [])))),
+    ("LDB-303", log(fragment(1, build_batch(7, [(PUT, b"k", b"v")]))[:-3])),
+    ("LDB-303", log(fragment(2, b"start"))),
+    ("LDB-304", log(fragment(1, build_batch(7, [])) + bytes(7) + b"junk after zeros")),
+    ("LDB-305", log(build_log([b"short"]))),
+    ("LDB-305", log(build_log([build_batch(7, [])[:8] + b"\1\0\0\0\x63"]))),
+    ("LDB-305", log(build_log([build_batch(7, [])[:8] + b"\1\0\0\0\x01\xff\xff\xff\xff\x0fk"]))),
+    ("LDB-306", log(build_log([overwrite(build_batch(7, [(PUT, b"k", b"v")]), 8, b"\x05")]))),
+    ("LDB-307", manifest(edit(log=6, last=6, following=7, tables=[]), b"\x08\x01")),
+    ("LDB-307", manifest(edit(log=6, last=6, following=7, tables=[]), b"\x07\x01\x05")),
+    ("LDB-308", manifest(edit(log=6, last=6, following=7, tables=[]), b"\x04\x01")),
+    ("LDB-308", manifest(b"\x02\x06")),
+    ("LDB-308", manifest(edit(log=6, last=6, following=3, tables=[TABLE]))),
+    ("LDB-309", manifest(edit(log=6, last=6, following=7, tables=[TABLE]), b"\x06\x00\x63")),
+    ("LDB-309", manifest(edit(log=6, last=6, following=7, tables=[TABLE, TABLE]))),
+    ("LDB-310", drop("000005.ldb")),
+    ("LDB-310", drop("000006.log")),
+    ("LDB-311", lambda f: f.update({"000005.ldb": b"more" + f["000005.ldb"]})),
+    ("LDB-312", both(table_of((GOOD, KEY)), lambda f: retable(f, large=InternalKey(b"j", 1, 1).build()))),
+    ("LDB-312", both(table_of((GOOD, KEY)), lambda f: retable(f, large=InternalKey(b"z", 1, 1).build()))),
+    ("LDB-313", manifest(edit(log=6, last=6, following=9, tables=[TABLE, (1, 8, 1, TABLE[3], TABLE[4])]))),
+    ("LDB-314", fixed(-48, b"\xff\xff\xff\xff\xff\xff\xff\xff\x7f\x01")),
+    ("LDB-315", table_of((b"\xff\xff\xff\xff\xff" + GOOD[5:], KEY))),
+    ("LDB-315", table_of((b"\x05" + GOOD[1:], KEY))),
+    ("LDB-315", table_of((build_block([(b"short", b"")]), KEY))),
+    ("LDB-315", table_of((b"\xff\xff\xff\x7f", KEY))),
+    ("LDB-316", table_of((b"\x40 not snappy", KEY), kind=1)),
+    ("LDB-316", table_of((b"\xff\xff\xff\xff\x0f bomb", KEY), kind=1)),
+    ("LDB-317", table_of((GOOD, KEY), (OTHER, KEY))),
+    ("LDB-317", table_of((build_block([(KEY, b"v"), (KEY, b"w")]), KEY))),
+    ("LDB-318", table_of((GOOD, KEY), separator=InternalKey(b"a", 1, 1).build())),
+    ("LDB-319", table_of((GOOD[:-8] + b"\x03\0\0\0\1\0\0\0", KEY))),
+    ("LDB-320", table_of((GOOD, KEY), gap=b"gap")),
+    ("LDB-321", table_of((GOOD, KEY), properties=[(b"rocksdb.num.entries", b"\x63")])),
+    ("LDB-322", both(table_of((build_block([(InternalKey(b"k", 1 << 40, 1).build(), b"v")]), KEY)))),
+    ("LDB-323", lambda f: f.update({"000005.sst": f["000005.ldb"]})),
+    ("LDB-324", fixed(-10, b"!")),
+    ("LDB-325", put("000005.ldb", b"tiny")),
+    ("LDB-401", put("000002.log", b"")),
+    ("LDB-402", lambda f: f.update({"000099.ldb": f["000005.ldb"]})),
+    ("LDB-403", table_of((build_block([(InternalKey(b"k", 1, 99).build(), b"v")]), KEY))),
+    ("LDB-501", put("CURRENT", b"../../etc/passwd\n")),
+    ("LDB-501", put("CURRENT", b"/etc/passwd\n")),
+    ("LDB-501", put("CURRENT", b"MANIFEST-1/../../x\n")),
+    ("LDB-502", table_of((build_varint(0) + build_varint(20_000) + b"\0" + b"k" * 20_000
+                          + (build_varint(20_000) + b"\0\0") * 20_000 + bytes(4) + b"\1\0\0\0", KEY))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("code", "change"), CASES, ids=[f"{code}-{n}" for n, (code, _) in enumerate(CASES)])
+def test_each_rule_is_told_and_the_reader_goes_on(code: str, change: Change) -> None:
+    files = build_database()
+    change(files)
+    found = findings(files)
+    told = [f for f in found if f.code == code]
+    assert told, [str(f) for f in found]
+    assert told[0].span is not None
+    assert told[0].spec_ref
+    assert "\n" not in str(told[0])
+    database = Database(MemoryTree(files))
+    list(database.versions())  # the forensic view never raises for damage
+    severe = [f for f in found if f.severity is Severity.ERROR]
+    if severe:
+        try:
+            list(database.scan())
+        except ExhumeError as error:
+            assert error.code in {f.code for f in found} | {"EX-501"}
+    with LevelDbArchive(MemoryTree(files)) as archive:
+        archive.info().to_dict()
+        archive.stats()
+        assert archive.sections().coverage().total == sum(map(len, files.values()))
+
+
+def test_every_rule_has_a_case() -> None:
+    assert {rule.code for rule in RULES} == {code for code, _ in CASES}
+
+
+def test_the_undamaged_database_is_clean() -> None:
+    assert {f.code for f in findings(build_database())} == {"LDB-401"}
+    assert dict(Database(MemoryTree(build_database())).scan()) == LIVE
+
+
+@pytest.mark.parametrize("codec", ["none", "snappy"])
+def test_flips_everywhere_are_found_or_harmless(codec: str) -> None:
+    files = build_database(codec=codec)
+    clean = {str(f) for f in findings(files)}
+    for name, data in files.items():
+        for at in range(len(data)):
+            broken = {**files, name: flip(data, at, (0xFF, 1, 0x80, 8)[at % 4])}
+            found = [f for f in findings(broken) if str(f) not in clean]
+            if not found:
+                assert dict(Database(MemoryTree(broken)).scan()) == LIVE, (name, at)
+            else:
+                list(Database(MemoryTree(broken)).versions())
+
+
+def test_cuts_everywhere_are_found_or_end_a_log() -> None:
+    files = build_database()
+    clean = {str(f) for f in findings(files)}
+    for name, data in files.items():
+        for length in range(len(data)):
+            broken = {**files, name: data[:length]}
+            found = [f for f in findings(broken) if str(f) not in clean]
+            versions = list(Database(MemoryTree(broken)).versions())
+            if not found:  # a log may end between any two records, an unused one anywhere
+                assert name.endswith(".log"), (name, length)
+            if name == "000006.log":
+                assert {v.key for v in versions if v.place.level == 1} == {key for key, _, _, _ in HISTORY}
+
+
+def test_a_bad_block_loses_only_itself() -> None:
+    files = build_database()
+    files["000005.ldb"] = flip(files["000005.ldb"], 90)  # in the second block
+    database = Database(MemoryTree(files))
+    with pytest.raises(ChecksumError) as caught:
+        list(database.scan())
+    assert caught.value.code == "LDB-202"
+    versions = list(database.versions())
+    good = {(v.key, v.sequence) for v in versions if v.checksum is Verdict.GOOD}
+    assert {(b"apple", 6), (b"apple", 1), (b"elder", 7), (b"apple", 9)} <= good
+    assert database.get(b"apple") == b"golden"  # the damaged block is not needed for it
+
+
+def test_a_table_without_footer_is_read_by_its_blocks() -> None:
+    files = build_database()
+    files["000005.ldb"] = files["000005.ldb"][:-60]
+    versions = [v for v in Database(MemoryTree(files)).versions() if v.place.level == 1]
+    assert {(v.key, v.sequence, v.value) for v in versions} == {(k, n, value) for k, n, _, value in HISTORY}
+    assert {v.checksum for v in versions} == {Verdict.GOOD}
+
+
+def test_blocks_are_found_in_a_torn_table() -> None:
+    entries = [(b"key%05d" % n, n + 1, PUT, b"value %d" % n * 5) for n in range(2000)]
+    for codec in ("none", "snappy"):
+        table, _ = build_table(entries, codec, 1000)
+        torn = b"garbage" * 11 + table[5000:-100]
+        found = list(Table(BytesSource(torn)).scan())
+        keys = {item[0] for block in found for item in Table(BytesSource(torn)).block_items(block, 0)[0]}
+        assert 1500 < len(keys) < 2000 if codec == "none" else len(keys) > 500
+        assert keys <= {key for key, _, _, _ in entries}
+
+
+def test_a_log_goes_on_after_damage_in_the_middle() -> None:
+    records = [build_batch(n, [(PUT, b"key%d" % n, b"v" * 100)]) for n in range(1, 1000)]
+    data = build_log(records)
+    files = build_database()
+    for broken in (flip(data, 50_000), data[:40_000] + bytes(600) + data[40_600:], flip(flip(data, 45_004), 45_005)):
+        files["000006.log"] = broken
+        found = list(Database(MemoryTree(files)).versions())
+        keys = {v.key for v in found if v.place.file == "000006.log" and v.checksum is Verdict.GOOD}
+        assert len(keys) >= 985
+        with pytest.raises(ExhumeError):
+            list(Database(MemoryTree(files)).scan())
+
+
+def test_a_lost_manifest_leaves_everything_readable(tmp_path: Path) -> None:
+    files = build_database()
+    del files["MANIFEST-000004"]
+    database = Database(MemoryTree(files))
+    with pytest.raises(ExhumeError):
+        list(database.scan())
+    assert {v.status for v in database.versions()} == {Status.UNREFERENCED}
+    assert {(v.key, v.sequence) for v in database.versions()} >= {(k, n) for k, n, _, _ in HISTORY}
+    state = {v.key: v.value for v in database.state(unreferenced=True)}
+    assert state == LIVE
+
+
+def test_links_out_of_the_directory_are_refused(tmp_path: Path) -> None:
+    write_files(tmp_path / "db", build_database())
+    (tmp_path / "secret").write_bytes(b"secret")
+    (tmp_path / "db" / "CURRENT").unlink()
+    (tmp_path / "db" / "CURRENT").symlink_to(tmp_path / "secret")
+    with pytest.raises(UnsafePathError):
+        Database(LocalTree(tmp_path / "db"))
+    assert [f.code for f in exhume.verify(tmp_path / "db", format="leveldb")] == ["EX-503"]
+
+
+def test_sequence_rules() -> None:
+    """dacha gives all operations of a batch one number, and of two writes to one key in a batch the first wins."""
+    per_operation = [build_batch(7, [(PUT, b"a", b"1"), (PUT, b"a", b"2")]), build_batch(9, [(PUT, b"b", b"")])]
+    per_batch = [build_batch(7, [(PUT, b"a", b"1"), (PUT, b"a", b"2")]), build_batch(8, [(PUT, b"b", b"")])]
+    files = build_database()
+    for records, rule, live in ((per_operation, "per-operation", b"2"), (per_batch, "per-batch", b"1")):
+        files["000006.log"] = build_log(records)
+        database = Database(MemoryTree(files))
+        loaded = database.load_log(
+            database.logs()[0] if database.logs() else next(f for f in database.files if f.name == "000006.log")
+        )
+        assert (str(loaded.rule), database.get(b"a")) == (rule, live)
+        assert loaded.evidence
+    files["000006.log"] = build_log(per_batch)
+    from exhume.formats.leveldb.model import SequenceRule
+
+    assert Database(MemoryTree(files), sequence_rule=SequenceRule.PER_OPERATION).get(b"a") == b"2"
+    assert [(v.sequence, v.operation) for v in Database(MemoryTree(files)).history(b"a")] == [(7, 0), (7, 1)]
+
+
+def test_an_unknown_comparator_is_read_whole() -> None:
+    entries = [(b"zebra", 1, PUT, b"1"), (b"apple", 2, PUT, b"2")]
+    block = build_block([(InternalKey(k, n, t).build(), v) for k, n, t, v in entries])
+    files = build_database()
+    table_of((block, InternalKey(b"apple", 2, 1).build()))(files)
+    counters = b"\x01" + build_bytes(b"idb_cmp1") + b"\x02\x06\x03\x07\x04\x02"
+    added = b"\x07\x01\x05" + build_varint(len(files["000005.ldb"])) + build_bytes(KEY) + build_bytes(KEY)
+    files["MANIFEST-000004"] = build_log([counters + added])
+    files["000006.log"] = build_log([build_batch(3, [(DELETE, b"zebra", b"")])])
+    database = Database(MemoryTree(files))
+    assert {(v.key, str(v.status)) for v in database.versions() if v.place.referenced} == {
+        (b"zebra", "tombstone"), (b"zebra", "deleted"), (b"apple", "live"),
+    }  # fmt: skip
