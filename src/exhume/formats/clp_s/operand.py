@@ -112,7 +112,9 @@ def instant_operand(instant: int, op: str, dialect: Dialect, text: bytes = b"") 
         return Operand(types, text if op == EQUAL else None, instant, instant, float(instant))
     milliseconds = truncate(instant, 1_000_000)
     whole = instant if dialect.nanoseconds else milliseconds
-    return Operand(types, None, whole, whole, instant / NANOSECONDS, milliseconds=milliseconds)
+    # Two roundings, as the native search has them: an int64 becomes a double, then seconds.
+    seconds = float(instant) / float(NANOSECONDS)
+    return Operand(types, None, whole, whole, seconds, milliseconds=milliseconds)
 
 
 def truncate(value: int, unit: int) -> int:
