@@ -12,14 +12,13 @@ A filter whose column a record lacks is false, negated or not: `NOT a: 1` finds 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Final
 
 from exhume.formats.clp_s import operand as types_of
 from exhume.formats.clp_s.dialect import Dialect
 from exhume.formats.clp_s.kqltree import EQUAL, And, Column, Expression, Filter, Instant, Not, Or
 from exhume.formats.clp_s.operand import ALL, ARRAYS, NULLS, STRINGS, TEXTS, Operand, operand_of
-from exhume.formats.clp_s.querytime import instant_value
+from exhume.formats.clp_s.record import Record
 
 EXISTS, MISSING = "exists", "missing"
 
@@ -27,17 +26,30 @@ MAX_CLAUSE_FILTERS: Final = 8192
 """Filters in all conjunctions together beyond which alternatives are left where the query has them."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Test:
-    """One filter: `column op operand` over columns of `types`, negated when `inverted`."""
+class Test(Record):
+    """One filter: `column op operand` over columns of `types`, negated when `inverted`.
 
-    column: Column
-    op: str
-    types: int
-    operand: Operand | None = None
-    inverted: bool = False
-    metadata: bool = False
-    """Whether the column is one of the archive's internal ones (`log_event_idx`)."""
+    `metadata`: the column is one of the archive's internal ones (`log_event_idx`).
+    """
+
+    __slots__ = ("column", "inverted", "metadata", "op", "operand", "types")
+    fields = __slots__
+
+    def __init__(
+        self,
+        column: Column,
+        op: str,
+        types: int,
+        operand: Operand | None = None,
+        inverted: bool = False,
+        metadata: bool = False,
+    ) -> None:
+        self.column = column
+        self.op = op
+        self.types = types
+        self.operand = operand
+        self.inverted = inverted
+        self.metadata = metadata
 
     def __str__(self) -> str:
         if self.op in (EXISTS, MISSING):
@@ -51,18 +63,24 @@ class Test:
         return f"{'NOT ' if self.inverted else ''}{self.column} {self.op} {shown}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class All:
+class All(Record):
     """True when every child is."""
 
-    children: tuple[Condition, ...]
+    __slots__ = ("children",)
+    fields = __slots__
+
+    def __init__(self, children: tuple[Condition, ...]) -> None:
+        self.children = children
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Any:
+class Any(Record):
     """True when one child is; without children it never is."""
 
-    children: tuple[Condition, ...]
+    __slots__ = ("children",)
+    fields = __slots__
+
+    def __init__(self, children: tuple[Condition, ...]) -> None:
+        self.children = children
 
 
 Condition = Test | All | Any
@@ -106,7 +124,11 @@ def _push_down(expression: Expression, inverted: bool, dialect: Dialect, query: 
         expression, inverted = expression.child, not inverted
     if isinstance(expression, Filter):
         literal = expression.literal
-        value = instant_value(literal, dialect, query) if isinstance(literal, Instant) else None
+        value = None
+        if isinstance(literal, Instant):
+            from exhume.formats.clp_s.querytime import instant_value
+
+            value = instant_value(literal, dialect, query)
         operand = operand_of(literal, expression.op, dialect, value)
         return Test(expression.column, expression.op, ALL, operand, inverted)
     children = []
@@ -225,7 +247,7 @@ class _Narrowing:
         types = test.types & test.operand.types
         if not types:
             return NEVER
-        narrowed = replace(test, types=types)
+        narrowed = test.changed(types=types)
         strings = types & (TEXTS | STRINGS)
         if test.inverted and test.op == EQUAL and strings in (TEXTS, STRINGS):
             other = (TEXTS | STRINGS) ^ strings
@@ -251,7 +273,7 @@ def _existence(condition: Condition) -> Condition:
         if condition.inverted:
             return Test(condition.column, EXISTS, ALL & ~NULLS)
         found = Test(condition.column, EXISTS, NULLS)
-        return Any((found, replace(condition, types=condition.types & (ARRAYS | TEXTS | STRINGS))))
+        return Any((found, condition.changed(types=condition.types & (ARRAYS | TEXTS | STRINGS))))
     return condition
 
 

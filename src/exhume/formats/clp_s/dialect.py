@@ -5,13 +5,12 @@ The meaning belongs to the archive: a query gives the lines that the native sear
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from exhume.formats.clp_s.record import Record
 
 Version = tuple[int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Dialect:
+class Dialect(Record):
     """`core_text`: text encoding of 0.4.0 on.  `legacy_instants`: a time literal is an integer of milliseconds that
     compares as a plain number (and string).  `truncates`: a fraction in a range over integers is cut, not rounded
     towards the range.  `last_column`: of several columns that a path names in one record shape, the last one is
@@ -21,14 +20,37 @@ class Dialect:
     `raw_dictionary_lookup`: escapes are left in a variable before the dictionary is asked for it.
     """
 
-    core_text: bool
-    legacy_instants: bool
-    truncates: bool
-    last_column: bool
-    nanoseconds: bool
-    question_mark_is_star: bool
-    verifies_question_marks: bool
-    raw_dictionary_lookup: bool
+    __slots__ = (
+        "core_text",
+        "last_column",
+        "legacy_instants",
+        "nanoseconds",
+        "question_mark_is_star",
+        "raw_dictionary_lookup",
+        "truncates",
+        "verifies_question_marks",
+    )
+    fields = __slots__
+
+    def __init__(
+        self,
+        core_text: bool,
+        legacy_instants: bool,
+        truncates: bool,
+        last_column: bool,
+        nanoseconds: bool,
+        question_mark_is_star: bool,
+        verifies_question_marks: bool,
+        raw_dictionary_lookup: bool,
+    ) -> None:
+        self.core_text = core_text
+        self.legacy_instants = legacy_instants
+        self.truncates = truncates
+        self.last_column = last_column
+        self.nanoseconds = nanoseconds
+        self.question_mark_is_star = question_mark_is_star
+        self.verifies_question_marks = verifies_question_marks
+        self.raw_dictionary_lookup = raw_dictionary_lookup
 
 
 def dialect_of(version: Version) -> Dialect:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from exhume.errors import QueryError
@@ -46,13 +45,15 @@ _KEYWORDS = frozenset(("and", "or", "not"))
 END, WORD, QUOTED, FUNCTION, RANGE, KEYWORD = "the end of the query", "word", "quoted", "function", "range", "keyword"
 
 
-@dataclass(slots=True)
 class Token:
     """`kind` is one of the names above, or the punctuation mark itself; `text` has no quotes."""
 
-    kind: str
-    text: str
-    position: int
+    __slots__ = ("kind", "position", "text")
+
+    def __init__(self, kind: str, text: str, position: int) -> None:
+        self.kind = kind
+        self.text = text
+        self.position = position
 
     def __str__(self) -> str:
         if self.kind == END:

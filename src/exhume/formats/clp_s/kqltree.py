@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Final
+
+from exhume.formats.clp_s.record import Record
 
 EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL = ":", "<", "<=", ">", ">="
 
 NAMESPACES: Final = "@$!#"
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(Record):
     """One step of a column path: a key name (raw bytes as stored), or any number of levels."""
 
-    name: bytes
-    any: bool = False
+    __slots__ = ("any", "name")
+    fields = __slots__
+
+    def __init__(self, name: bytes, any: bool = False) -> None:
+        self.name = name
+        self.any = any
 
     def __str__(self) -> str:
         if self.any:
@@ -24,13 +28,17 @@ class Key:
         return re.sub(r'([\\.*():<>"{}@$!# ])', r"\\\1", self.name.decode("utf-8", "backslashreplace"))
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Record):
     """A path of keys in a namespace (`""` for the records themselves); `position` is its column in the query text."""
 
-    keys: tuple[Key, ...]
-    namespace: str = ""
-    position: int = field(default=0, compare=False)
+    __slots__ = ("keys", "namespace", "position")
+    fields = __slots__
+    notes = ("position",)
+
+    def __init__(self, keys: tuple[Key, ...], namespace: str = "", position: int = 0) -> None:
+        self.keys = keys
+        self.namespace = namespace
+        self.position = position
 
     @property
     def everything(self) -> bool:
@@ -50,37 +58,49 @@ class Column:
         return self.namespace + ".".join(map(str, self.keys))
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(Record):
     """A literal that reads as a number; `text` is what string columns are compared with."""
 
-    text: bytes
-    value: int | float
+    __slots__ = ("text", "value")
+    fields = __slots__
+
+    def __init__(self, text: bytes, value: float) -> None:
+        self.text = text
+        self.value = value
 
 
-@dataclass(frozen=True, slots=True)
-class Boolean:
+class Boolean(Record):
     """`true` or `false`."""
 
-    value: bool
+    __slots__ = ("value",)
+    fields = __slots__
+
+    def __init__(self, value: bool) -> None:
+        self.value = value
 
     @property
     def text(self) -> bytes:
         return b"true" if self.value else b"false"
 
 
-@dataclass(frozen=True, slots=True)
-class Null:
+class Null(Record):
     """`null`."""
 
-    text: bytes = b"null"
+    __slots__ = ("text",)
+    fields = __slots__
+
+    def __init__(self, text: bytes = b"null") -> None:
+        self.text = text
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Record):
     """Any other literal: a pattern of bytes, `*` and `?`, with backslash before each literal `*`, `?` and backslash."""
 
-    text: bytes
+    __slots__ = ("text",)
+    fields = __slots__
+
+    def __init__(self, text: bytes) -> None:
+        self.text = text
 
     @property
     def anything(self) -> bool:
@@ -93,40 +113,62 @@ class Text:
         return has_wildcard(self.text)
 
 
-@dataclass(frozen=True, slots=True)
-class Instant:
+class Instant(Record):
     """`timestamp("…"[, "pattern"])` or `date("…")`, not yet interpreted: the archive's version decides how."""
 
-    text: str
-    pattern: str | None = None
-    position: int = field(default=0, compare=False)
+    __slots__ = ("pattern", "position", "text")
+    fields = __slots__
+    notes = ("position",)
+
+    def __init__(self, text: str, pattern: str | None = None, position: int = 0) -> None:
+        self.text = text
+        self.pattern = pattern
+        self.position = position
 
 
 Literal = Number | Boolean | Null | Text | Instant
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(Record):
     """`column op literal`."""
 
-    column: Column
-    op: str
-    literal: Literal
+    __slots__ = ("column", "literal", "op")
+    fields = __slots__
+
+    def __init__(self, column: Column, op: str, literal: Literal) -> None:
+        self.column = column
+        self.op = op
+        self.literal = literal
 
 
-@dataclass(frozen=True, slots=True)
-class Not:
-    child: Expression
+class Not(Record):
+    """NOT of its operands."""
+
+    __slots__ = ("child",)
+    fields = __slots__
+
+    def __init__(self, child: Expression) -> None:
+        self.child = child
 
 
-@dataclass(frozen=True, slots=True)
-class And:
-    children: tuple[Expression, ...]
+class And(Record):
+    """AND of its operands."""
+
+    __slots__ = ("children",)
+    fields = __slots__
+
+    def __init__(self, children: tuple[Expression, ...]) -> None:
+        self.children = children
 
 
-@dataclass(frozen=True, slots=True)
-class Or:
-    children: tuple[Expression, ...]
+class Or(Record):
+    """OR of its operands."""
+
+    __slots__ = ("children",)
+    fields = __slots__
+
+    def __init__(self, children: tuple[Expression, ...]) -> None:
+        self.children = children
 
 
 Expression = Filter | Not | And | Or

@@ -8,9 +8,8 @@ are not read here.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 from typing import Any as AnyValue
-from typing import Protocol
 
 from exhume.errors import QueryError
 from exhume.formats.clp_s.condition import EXISTS, MISSING, NEVER, All, Condition, Test, compile_condition
@@ -25,7 +24,7 @@ from exhume.formats.clp_s.kqltree import (
     Key,
     parse_column,
 )
-from exhume.formats.clp_s.layout import NodeType, RangeEntry, Schema, SchemaTree, TableEntry, TimestampRange, is_marker
+from exhume.formats.clp_s.layout import NodeType, Schema, TableEntry, TimestampRange, is_marker
 from exhume.formats.clp_s.operand import (
     ALL,
     ARRAYS,
@@ -35,49 +34,61 @@ from exhume.formats.clp_s.operand import (
     type_names,
 )
 from exhume.formats.clp_s.ranges import RangeFilters, outside
+from exhume.formats.clp_s.record import Record
 from exhume.formats.clp_s.resolve import Resolver
 
+if TYPE_CHECKING:
+    from typing import Protocol
 
-class Searched(Protocol):
-    """What planning needs of an archive (`reader.ClpSArchive` has it)."""
+    from exhume.formats.clp_s.layout import RangeEntry, SchemaTree, TimestampRange
+    from exhume.formats.clp_s.textsearch import TextQuery
 
-    @property
-    def schema_tree(self) -> SchemaTree: ...
-    @property
-    def schemas(self) -> Mapping[int, Schema]: ...
-    @property
-    def timestamp_ranges(self) -> Sequence[TimestampRange]: ...
-    @property
-    def range_index(self) -> Sequence[RangeEntry]: ...
-    @property
-    def variables(self) -> AnyValue: ...
-    @property
-    def log_types(self) -> AnyValue: ...
+    class Searched(Protocol):
+        """What planning needs of an archive (`reader.ClpSArchive` has it)."""
+
+        @property
+        def schema_tree(self) -> SchemaTree: ...
+        @property
+        def schemas(self) -> Mapping[int, Schema]: ...
+        @property
+        def timestamp_ranges(self) -> Sequence[TimestampRange]: ...
+        @property
+        def range_index(self) -> Sequence[RangeEntry]: ...
+        @property
+        def variables(self) -> AnyValue: ...
+        @property
+        def log_types(self) -> AnyValue: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(Record):
     """How a query is meant: `ignore_case` for values; only records between `begin_ms` and `end_ms` (inclusive)."""
 
-    ignore_case: bool = False
-    begin_ms: int | None = None
-    end_ms: int | None = None
+    __slots__ = ("begin_ms", "end_ms", "ignore_case")
+    fields = __slots__
+
+    def __init__(self, ignore_case: bool = False, begin_ms: int | None = None, end_ms: int | None = None) -> None:
+        self.ignore_case = ignore_case
+        self.begin_ms = begin_ms
+        self.end_ms = end_ms
 
 
 # --- what has to be evaluated on a table ------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Record):
     """A filter on the columns of `node` (None: of all columns, by type) of one table.
 
     `types` are the literal types at stake; `rest`: keys that are left for the elements of an unstructured array.
     """
 
-    test: Test
-    node: int | None
-    types: int
-    rest: tuple[Key, ...] = ()
+    __slots__ = ("node", "rest", "test", "types")
+    fields = __slots__
+
+    def __init__(self, test: Test, node: int | None, types: int, rest: tuple[Key, ...] = ()) -> None:
+        self.test = test
+        self.node = node
+        self.types = types
+        self.rest = rest
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -86,18 +97,24 @@ class Check:
         return (self.node, test.op, test.operand, self.types, self.rest, test.inverted)
 
 
-@dataclass(frozen=True, slots=True)
-class Every:
+class Every(Record):
     """All of the parts."""
 
-    parts: tuple[Part, ...]
+    __slots__ = ("parts",)
+    fields = __slots__
+
+    def __init__(self, parts: tuple[Part, ...]) -> None:
+        self.parts = parts
 
 
-@dataclass(frozen=True, slots=True)
-class Some:
+class Some(Record):
     """One of the parts."""
 
-    parts: tuple[Part, ...]
+    __slots__ = ("parts",)
+    fields = __slots__
+
+    def __init__(self, parts: tuple[Part, ...]) -> None:
+        self.parts = parts
 
 
 Part = bool | Check | Every | Some
@@ -143,35 +160,39 @@ def fold(part: Part, decide: Callable[[Check], Part]) -> Part:
     return simplify(type(part), iter(folded))
 
 
-@dataclass(frozen=True, slots=True)
-class TablePlan:
+class TablePlan(Record):
     """A table to read: `index` in the archive's table list, and what its records have to fulfil."""
 
-    index: int
-    entry: TableEntry
-    part: Part
+    __slots__ = ("entry", "index", "part")
+    fields = __slots__
+
+    def __init__(self, index: int, entry: TableEntry, part: Part) -> None:
+        self.index = index
+        self.entry = entry
+        self.part = part
 
 
-@dataclass(slots=True)
 class Plan:
     """Tables that may hold matches, in their order; `reason` says what left none, `dropped` counts tables by reason."""
 
-    dialect: Dialect
-    options: Options
-    condition: Condition
-    tables: list[TablePlan]
-    num_tables: int
-    reason: str = ""
-    dropped: dict[str, int] = field(default_factory=dict)
-    unknown: list[str] = field(default_factory=list)
-    """Columns of the query that the archive does not have."""
-    dictionaries: list[str] = field(default_factory=list)
-    """Dictionaries that were searched."""
-    strings: dict[bytes, frozenset[int]] = field(default_factory=dict)
-    """Ids of the variable dictionary by pattern."""
-    texts: dict[bytes, AnyValue] = field(default_factory=dict)
-    """`textsearch.TextQuery` (None: nothing can match) by pattern."""
-    log_event_ranges: list[tuple[int, int]] = field(default_factory=list)
+    def __init__(
+        self, dialect: Dialect, options: Options, condition: Condition, tables: list[TablePlan], num_tables: int
+    ) -> None:
+        self.dialect = dialect
+        self.options = options
+        self.condition = condition
+        self.tables = tables
+        self.num_tables = num_tables
+        self.reason = ""
+        self.dropped: dict[str, int] = {}
+        self.unknown: list[str] = []
+        """Columns of the query that the archive does not have."""
+        self.dictionaries: list[str] = []
+        """Dictionaries that were searched."""
+        self.strings: dict[bytes, frozenset[int]] = {}
+        """Ids of the variable dictionary by pattern."""
+        self.texts: dict[bytes, TextQuery | None] = {}
+        """Texts to look for by pattern, None where nothing can match."""
 
     def drop(self, tables: Collection[int], reason: str) -> None:
         """Takes tables out of the plan."""
@@ -214,12 +235,12 @@ class Plan:
                 left &= ~(0 if query is not None else TEXTS)
             if not found and not left:
                 return test.inverted
-            return check if left == check.types else replace(check, types=left)
+            return check if left == check.types else check.changed(types=left)
 
         gone: set[int] = set()
         for position, table in enumerate(self.tables):
             part = fold(table.part, decide)
-            self.tables[position] = replace(table, part=part)
+            self.tables[position] = table.changed(part=part)
             if part is False:
                 gone.add(table.index)
         self.drop(gone, "no dictionary holds the strings")

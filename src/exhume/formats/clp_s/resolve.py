@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import replace
 from typing import Final
 
 from exhume.formats.clp_s.condition import NEVER, Any, Condition, Test, join
@@ -64,7 +63,7 @@ class Resolver:
         for node in sorted(nodes):
             path = self._path(node, column.namespace)
             if path is not None:
-                test = replace(condition, column=replace(column, keys=path), types=self.types[node])
+                test = condition.changed(column=column.changed(keys=path), types=self.types[node])
                 if self.nodes(test)[0]:
                     spelled.append(test)
         return join(Any, spelled)

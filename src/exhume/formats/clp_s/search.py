@@ -9,7 +9,6 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import compress
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -41,12 +40,14 @@ def compile_query(query: str | Expression) -> Expression:
     return kql.parse(query) if isinstance(query, str) else query
 
 
-@dataclass(slots=True)
 class Hits:
     """The matching rows of one table: `rows` in order, None for all of them."""
 
-    data: TableData
-    rows: Sequence[int] | None
+    __slots__ = ("data", "rows")
+
+    def __init__(self, data: TableData, rows: Sequence[int] | None) -> None:
+        self.data = data
+        self.rows = rows
 
     @property
     def count(self) -> int:
