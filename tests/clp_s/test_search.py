@@ -270,6 +270,16 @@ def test_the_plan_is_explained(shared_samples: Path, exhume_cli: Callable[..., A
     assert body["plans"][0]["tables"] == []
 
 
+def test_matches_as_json(shared_samples: Path, exhume_cli: Callable[..., Any]) -> None:
+    path = shared_samples / "clp_s" / "0.5.1" / "mixed" / "archive.clps"
+    body = json.loads(exhume_cli("search", path, "err.code: E0002", "--json").text)
+    lines = exhume_cli("search", path, "err.code: E0002").text.splitlines()
+    assert body["schema"] == "exhume.search/1"
+    assert [match["record"] for match in body["matches"]] == [json.loads(line) for line in lines]
+    rows = [json.loads(row) for row in exhume_cli("search", path, "err.code: E0002", "--ndjson").text.splitlines()]
+    assert [row["record"] for row in rows] == [match["record"] for match in body["matches"]]
+
+
 def test_several_archives(shared_samples: Path, exhume_cli: Callable[..., Any]) -> None:
     folder = shared_samples / "clp_s" / "0.5.1" / "multi-input-split"
     archives = sorted(folder.glob("archive*.clps"))

@@ -20,7 +20,7 @@ from exhume.formats.clp_s.wildcard import ANY, STAR, Wildcard, parse_pattern
 from exhume.kernel import COMPILED
 
 if COMPILED:
-    from exhume import _kernel  # type: ignore[attr-defined]
+    from exhume import _kernel
 
 PURE = (pykernel, pysearch)
 KERNELS = [pytest.param(PURE, id="pure")]
@@ -121,7 +121,8 @@ class Store:
     def __init__(self, kernel: Any, texts: list[bytes], dialect: TextDialect) -> None:
         log_types: dict[bytes, int] = {}
         variables: dict[bytes, int] = {}
-        words, values = [], []
+        words: list[int] = []
+        values: list[int] = []
         for text in texts:
             encoded = encode_text(text, dialect)
             log_type = log_types.setdefault(encoded.log_type, len(log_types))
@@ -160,7 +161,9 @@ def search_texts(kernel: Any, texts: list[bytes], pattern: bytes, dialect: TextD
         return []
     mask = bytearray(len(texts))
     for candidate in query.candidates or [None]:
-        table, needs, codes = None, [], query.pattern.codes
+        table: bytes | None = None
+        needs: list[tuple[int, bytes | None]] = []
+        codes: list[int] | None = query.pattern.codes
         if candidate is not None:
             table = bytes(i in candidate.log_types for i in range(len(store.log_entries)))
             for words in candidate.variables:

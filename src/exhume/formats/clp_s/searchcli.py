@@ -12,7 +12,7 @@ import click
 from exhume.cli.outcome import Outcome
 from exhume.errors import QueryError
 from exhume.formats.clp_s import kql
-from exhume.formats.clp_s.columns import typed
+from exhume.formats.clp_s.columns import parse_json, typed
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.plan import Options
 from exhume.formats.clp_s.search import Hits, Search, resolve_projection
@@ -39,14 +39,31 @@ def search(run: Any, archives: Sequence[ClpSArchive], query: str, options: dict[
         else:
             run.say(str(total))
         return Outcome.DONE if total else Outcome.NO
-    columns = options["projection"]
     found = False
+    if run.machine:
+
+        def matches() -> Iterator[dict[str, Any]]:
+            nonlocal found
+            for name, chunk in _chunks(searches, options):
+                for line in chunk.split(b"\n")[:-1]:
+                    found = True
+                    yield {"target": name, "record": parse_json(line)}
+
+        run.items("search", {"format": "clp-s", "query": query}, "matches", matches())
+        return Outcome.DONE if found else Outcome.NO
+    for _, chunk in _chunks(searches, options):
+        found = True
+        run.out.write(chunk)
+    return Outcome.DONE if found else Outcome.NO
+
+
+def _chunks(searches: _Searches, options: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """Archive names and pieces of the matching lines."""
+    columns = options["projection"]
     for one in searches:
         nodes = resolve_projection(one.archive, columns) if columns else None
         for chunk in one.ordered_chunks(nodes) if options["ordered"] else one.chunks(nodes):
-            found = True
-            run.out.write(chunk)
-    return Outcome.DONE if found else Outcome.NO
+            yield one.archive.name, chunk
 
 
 class _Searches:
