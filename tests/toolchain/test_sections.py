@@ -10,20 +10,16 @@ import functools
 import tempfile
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-import exhume
 from tests import archives
 from tests.conftest import SHARED
 from tests.toolchain import trees
+from tests.toolchain.pieces import Piece, pieces_of
 from tests.toolchain.readwrite import roundtrip
 
-MAX_SIZE = 60_000
 MAX_REAL = 40
-# Container schemas describe whole files (test_schemas and test_real_files); their sections are parts.
-WHOLE_FILES = {"zs", "data_bundle_shard"}
 # The specifications that describe one section or payload and not a whole file.
 PARTS = (
     *("ark_manifest", "ark_rbuf"),
@@ -33,32 +29,6 @@ PARTS = (
     *("leveldb_version_edit", "leveldb_write_batch"),
     *("zs_data_block", "zs_index_block"),
 )
-Piece = tuple[str, bytes, tuple[Any, ...]]
-
-
-def pieces_of(path: Path) -> list[tuple[str, Piece]]:
-    """Returns (schema, (where, bytes, parameters)) for the sections and payloads of an archive, the small ones."""
-    found: list[tuple[str, Piece]] = []
-    with exhume.open(path) as archive:
-        sections = archive.sections()
-        for section in sections:
-            where = f"{path}: {section.name}"
-            if (
-                section.schema in trees.spec_ids()
-                and section.schema not in WHOLE_FILES
-                and section.span.size <= MAX_SIZE
-            ):
-                source = sections.sources[section.span.source]
-                data = source.read_at(section.span.start - source.origin, section.span.size)
-                found.append((str(section.schema), (where, data, section.schema_args)))
-            if section.payload_schema in trees.spec_ids() and section.load and (section.payload_size or 0) <= MAX_SIZE:
-                try:
-                    payload = section.load()
-                except exhume.ExhumeError:
-                    continue  # one producer writes tables that nobody can read; the format's own tests say which
-                if len(payload) <= MAX_SIZE:
-                    found.append((str(section.payload_schema), (f"{where} payload", payload, section.payload_args)))
-    return found
 
 
 @functools.cache
