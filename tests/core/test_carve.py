@@ -1,0 +1,195 @@
+"""Carving a large image: every whole archive found at its exact place, cut ones as partial, nothing invented."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from exhume.recovery import Carved, Verdict
+from exhume.registry import formats
+from tests.archives import own_archives
+
+Cli = Callable[..., Any]
+
+IMAGE_SIZE = 256 << 20
+SINGLE_FILE = ("caf", "clp-s", "zs")
+
+
+@dataclass(frozen=True)
+class Planted:
+    """An archive in the image: where it is, how long it was before it was cut, and whether it was."""
+
+    format: str
+    offset: int
+    length: int
+    cut: bool = False
+    nested: bool = False
+
+
+def make_zs(path: Path, rng: random.Random) -> None:
+    with exhume.create(path, "zs", codec=rng.choice(["none", "deflate", "lzma"]), block_size=200) as writer:
+        records: Any = writer
+        records.add_records(sorted(rng.randbytes(rng.randrange(40)) for _ in range(rng.randrange(5, 60))))
+
+
+def make_caf(path: Path, rng: random.Random) -> None:
+    with exhume.create(path, "caf") as writer:
+        members: Any = writer
+        for number in range(rng.randrange(1, 9)):
+            members.add_bytes(f"d{number % 3}/m{number}", rng.randbytes(rng.randrange(900)))
+
+
+def make_clps(path: Path, rng: random.Random) -> None:
+    with exhume.create(path, "clp-s") as writer:
+        events: Any = writer
+        for number in range(rng.randrange(3, 40)):
+            events.write({"n": number, "text": f"took {rng.random():.3f} ms id=a{rng.randrange(99)}", "f": [1, "x"]})
+
+
+MAKERS = {"zs": make_zs, "caf": make_caf, "clp-s": make_clps}
+
+
+def background(rng: random.Random) -> bytearray:
+    """Random bytes, zeros and text, a megabyte of each in turn."""
+    noise = rng.randbytes(1 << 20)
+    text = (b"GET /index.html 200 took 3.14 ms; the quick brown fox\n" * 20_000)[: 1 << 20]
+    image = bytearray()
+    for number in range(IMAGE_SIZE >> 20):
+        image += (noise, bytes(1 << 20), text)[number % 3]
+    return image
+
+
+def piece_of(file: Path) -> str | None:
+    """The format whose piece a file of a directory archive is, where pieces are marked."""
+    if file.name.startswith("shard-"):
+        return "databundle"
+    if file.suffix in (".ldb", ".sst"):
+        return "leveldb"
+    return "ark" if "splits" in file.parts else None
+
+
+@pytest.fixture(scope="module")
+def image(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Planted]]:
+    """The image and what is in it."""
+    folder = tmp_path_factory.mktemp("carve")
+    rng = random.Random(20)
+    data = background(rng)
+    planted: list[Planted] = []
+    places = [number * (IMAGE_SIZE // 70) + rng.randrange(10_000) * 2 + 1 for number in range(1, 70)]
+
+    def plant(format: str, raw: bytes, cut: bool) -> None:
+        at = places[len(planted)]
+        kept = raw[: len(raw) * 2 // 3] if cut else raw
+        data[at : at + len(kept)] = kept
+        planted.append(Planted(format, at, len(raw), cut))
+
+    for number in range(45):
+        format = SINGLE_FILE[number % 3]
+        path = folder / f"{number}"
+        MAKERS[format](path, rng)
+        # A CAF keeps its table of contents at the end: what is left of a cut one is plain data, which nothing marks.
+        plant(format, path.read_bytes(), cut=number % 3 != 0 and number % 9 < 3)
+    for path in own_archives():
+        for file in [path] if path.is_file() else sorted(p for p in path.rglob("*") if p.is_file()):
+            kind = piece_of(file)
+            if kind is not None and len(planted) < 57:
+                plant(kind, file.read_bytes(), cut=False)
+    nested: list[Planted] = []
+    for _ in range(3):
+        inner = folder / f"inner-{len(planted)}"
+        make_zs(inner, rng)
+        outer = folder / f"outer-{len(planted)}"
+        with exhume.create(outer, "caf") as writer:
+            members: Any = writer
+            members.add_bytes("a", rng.randbytes(77))
+            members.add_bytes("inner.zs", inner.read_bytes())
+        plant("caf", outer.read_bytes(), cut=False)
+        nested.append(Planted("zs", planted[-1].offset + 77, inner.stat().st_size, nested=True))
+    path = folder / "image"
+    path.write_bytes(data)
+    return path, planted + nested
+
+
+@pytest.fixture(scope="module")
+def found(image: tuple[Path, list[Planted]]) -> list[Carved]:
+    return list(exhume.carve(image[0], min_confidence=0.5))
+
+
+def test_every_whole_archive_is_found_exactly(image: tuple[Path, list[Planted]], found: list[Carved]) -> None:
+    planted = image[1]
+    assert len(planted) >= 60
+    whole = {(c.format, c.offset, c.length) for c in found if c.verdict is Verdict.WHOLE}
+    for one in planted:
+        if one.format in SINGLE_FILE and not one.cut:
+            assert (one.format, one.offset, one.length) in whole, one
+
+
+def test_cut_archives_are_partial(image: tuple[Path, list[Planted]], found: list[Carved]) -> None:
+    cut = [one for one in image[1] if one.cut]
+    assert len(cut) >= 10
+    at = {(c.format, c.offset): c for c in found}
+    for one in cut:
+        carved = at[one.format, one.offset]
+        assert carved.verdict in (Verdict.PARTIAL, Verdict.DAMAGED), one
+        assert carved.findings
+
+
+def test_pieces_of_directories_are_found(image: tuple[Path, list[Planted]], found: list[Carved]) -> None:
+    pieces = [one for one in image[1] if one.format not in SINGLE_FILE]
+    assert {one.format for one in pieces} >= {"databundle", "leveldb"}
+    at = {(c.format, c.offset) for c in found}
+    for one in pieces:
+        assert (one.format, one.offset) in at, one
+
+
+def test_nothing_is_invented(image: tuple[Path, list[Planted]], found: list[Carved]) -> None:
+    planted = {(one.format, one.offset) for one in image[1]}
+    spans = [(one.offset, one.offset + one.length) for one in image[1]]
+    for carved in found:
+        inside = any(start <= carved.offset < end for start, end in spans)
+        assert (carved.format, carved.offset) in planted or inside, carved
+
+
+def test_nested_hits_are_told_as_nested(image: tuple[Path, list[Planted]], found: list[Carved]) -> None:
+    inner = [one for one in image[1] if one.nested]
+    assert len(inner) == 3
+    for one in inner:
+        (carved,) = (c for c in found if c.format == one.format and c.offset == one.offset)
+        assert carved.nested_in is not None
+        parent = found[carved.nested_in]
+        assert parent.offset <= carved.offset < carved.end <= parent.end
+
+
+def test_carving_in_pieces_gives_the_same(image: tuple[Path, list[Planted]], found: list[Carved]) -> None:
+    size = image[0].stat().st_size
+    middle = size // 2 + 12_345
+    first = [(c.format, c.offset) for c in exhume.carve(image[0], stop=middle, min_confidence=0.5)]
+    second = [(c.format, c.offset) for c in exhume.carve(image[0], start=middle, min_confidence=0.5)]
+    assert sorted({*first, *second}) == sorted({(c.format, c.offset) for c in found})
+
+
+def test_the_verb(image: tuple[Path, list[Planted]], exhume_cli: Cli, tmp_path: Path) -> None:
+    one = next(p for p in image[1] if p.format == "zs" and not p.cut)
+    span = ("--from", one.offset - 100, "--to", one.offset + one.length + 100)
+    ran = exhume_cli("carve", image[0], "--json", "--only", "zs", *span, "-o", tmp_path / "out")
+    assert ran.code == 0, ran.err
+    body = json.loads(ran.out)
+    assert body["schema"] == "exhume.carve/1"
+    assert [(a["offset"], a["length"], a["verdict"]) for a in body["archives"]] == [(one.offset, one.length, "whole")]
+    (written,) = (tmp_path / "out").iterdir()
+    assert written.suffix == ".zs"
+    assert exhume_cli("verify", written).code == 0
+    assert exhume_cli("carve", image[0], "--to", "1000").code == 4
+    assert exhume_cli("carve", image[0], "--only", "zip").code == 1
+    assert exhume_cli("carve", tmp_path).code == 2
+
+
+def test_every_format_can_be_carved() -> None:
+    assert [id for id, described in formats().items() if not described.has("locate")] == []
