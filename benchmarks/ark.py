@@ -23,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 CHANNELS = 10
 STEP_NS = 1_000_000
@@ -117,7 +118,7 @@ def mcap_write(folder: Path, count: int, size: int) -> Callable[[], int]:
 
     def run() -> int:
         with (folder / "log.mcap").open("wb") as file:
-            writer = Writer(file)
+            writer: Any = Writer(file)
             writer.start()
             schema = writer.register_schema("x", "raw", b"")
             channels = [writer.register_channel(f"/topic/{n}", "raw", schema) for n in range(CHANNELS)]
@@ -149,7 +150,7 @@ def mcap_decode_setup(folder: Path, count: int) -> None:
     from mcap.writer import Writer
 
     with (folder / "values.mcap").open("wb") as file:
-        writer = Writer(file)
+        writer: Any = Writer(file)
         writer.start()
         schema = writer.register_schema("bench.Imu", "jsonschema", b"{}")
         channels = [writer.register_channel(f"/topic/{n}", "json", schema) for n in range(CHANNELS)]

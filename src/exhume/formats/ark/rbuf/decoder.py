@@ -326,10 +326,12 @@ class _Compiler:
                     if failure.rule is not ENDS_EARLY or failure.start != end:
                         raise
                     pos, state.depth = start, depth
+            noted = False
             for steps, fill, cost in single:
                 if pos >= end:
-                    if cost:
+                    if cost and not noted:
                         state.note(GROUP_LENGTH, end, end, "the group ends before its last field")
+                        noted = True
                     state.spend(cost, pos)
                     fill(out)
                     continue

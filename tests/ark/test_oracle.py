@@ -1,0 +1,157 @@
+"""`lqs-client`, an independent decoder of Ark messages, reads ours to the same values.
+
+Its limits: no array, variant, optional, constant, final or bitmask types, no list in a list; enumerations come back as
+names.  Its own registry loader refuses unsigned enumerations, so its `deserialize` is called directly.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import sys
+import types
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from exhume.errors import Span
+from exhume.formats.ark.layout import parse_serializable_file
+from exhume.formats.ark.manifest import Column, Manifest, ManifestSection, ObjectDeclaration, build_manifest
+from exhume.formats.ark.rbuf import EnumType, Field, Group, Registry, Schema
+from tests.ark import vectors
+from tests.ark.rbuf_strategies import RANGES, same, values
+
+pytestmark = pytest.mark.conformance
+
+
+@pytest.fixture(scope="module")
+def lqs() -> Iterator[Any]:
+    """The two modules that decode, without the client's own start-up (it wants a network configuration)."""
+    found = importlib.util.find_spec("lqs_client")
+    if found is None or found.submodule_search_locations is None:
+        pytest.skip("lqs-client is not installed (group oracle-ark)")
+    folder = Path(next(iter(found.submodule_search_locations))) / "interface"
+    package = types.ModuleType("lqs_oracle")
+    package.__path__ = [str(folder)]
+    sys.modules["lqs_oracle"] = package
+    try:
+        yield importlib.import_module("lqs_oracle.ark_deserialization")
+    finally:
+        for name in [name for name in sys.modules if name.startswith("lqs_oracle")]:
+            del sys.modules[name]
+
+
+def decode(lqs: Any, registry: Registry, name: str, raw: bytes) -> Any:
+    """The oracle's value, in our words."""
+    document = json.loads(registry.to_json())
+    for schema in document["schemas"]:
+        schema.setdefault("object_namespace", "")
+        schema["groups"] = {group["identifier"]: group for group in schema["groups"]}
+    for enum in document["enums"]:
+        enum["values"] = _Itself()
+    tables = {key: lqs.partition_by_identifier(document[key]) for key in ("schemas", "enums")}
+    value, _, end = lqs.deserialize(lqs.InputStream(raw), tables, name, trim=False, trim_size=0)
+    assert end == len(raw)
+    return plain(value, registry, name)
+
+
+class _Itself(dict[int, int]):
+    """Enumeration values that stay numbers, whether they have a name or not."""
+
+    def __missing__(self, key: int) -> int:
+        return key
+
+
+def plain(value: Any, registry: Registry, name: str) -> dict[str, Any]:
+    return {f.name: _plain(value[f.name], registry, f) for f in registry.schema(name).visible_fields()}
+
+
+def _plain(value: Any, registry: Registry, field: Field) -> Any:
+    match field.type:
+        case "object":
+            found = value[0] if isinstance(value, tuple) else value
+            return plain(found, registry, field.object_type or "")
+        case "byte_buffer":
+            return bytes(value)
+        case "guid":
+            return str(value)
+        case "arraylist":
+            assert field.value is not None
+            return [_plain(item, registry, field.value) for item in value]
+        case "dictionary":
+            assert field.value is not None
+            return {key: _plain(item, registry, field.value) for key, item in value.items()}
+    return value
+
+
+SIMPLE = (*RANGES, "float", "double", "bool", "string", "guid", "byte_buffer")
+
+
+@st.composite
+def oracle_registries(draw: st.DrawFn) -> tuple[Registry, str]:
+    """Registries within the oracle's limits."""
+    enums = {"n::E": EnumType("n::E", draw(st.sampled_from(["int8", "uint16", "uint64"])), False, {"A": 0, "B": 5})}
+    found: dict[str, Schema] = {}
+    for number in range(draw(st.integers(1, 3))):
+        names = iter(f"f{i}" for i in range(50))
+
+        def field(objects: tuple[str, ...], names: Iterator[str] = names) -> Field:
+            kind = draw(st.sampled_from(["simple", "simple", "enum", "list", "map", *(["object"] if objects else [])]))
+            name = next(names)
+            if kind == "simple":
+                return Field(name, draw(st.sampled_from(SIMPLE)))
+            if kind == "enum":
+                return Field(name, "enum", object_type="n::E")
+            if kind == "object":
+                return Field(name, "object", object_type=draw(st.sampled_from(objects)))
+            inner = Field("", draw(st.sampled_from(SIMPLE)))
+            if kind == "list":
+                if kind == "list" and objects and name.endswith(("1", "3")):
+                    inner = Field("", "object", object_type=draw(st.sampled_from(objects)))
+                return Field(name, "arraylist", value=inner)
+            return Field(name, "dictionary", key=Field("", "string"), value=inner)
+
+        objects = tuple(found)
+        body = tuple(field(objects) for _ in range(draw(st.integers(1, 4))))
+        numbers = draw(st.lists(st.integers(0, 9), unique=True, max_size=2))
+        groups = tuple(Group(n, tuple(field(objects) for _ in range(draw(st.integers(1, 2))))) for n in numbers)
+        found[f"n::T{number}"] = Schema(f"n::T{number}", body, groups)
+    return Registry(found, enums), f"n::T{len(found) - 1}"
+
+
+@given(oracle_registries(), st.data())
+@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+def test_the_oracle_reads_our_messages(lqs: Any, made: tuple[Registry, str], data: st.DataObject) -> None:
+    registry, name = made
+    value = data.draw(values(registry, name))
+    raw = registry.encoder(name).encode(value)
+    assert same(decode(lqs, registry, name, raw), value)
+
+
+def test_the_oracle_reads_our_manifest(lqs: Any) -> None:
+    channel = ObjectDeclaration("/a", "n::T", vectors.OBJECT, '{"schemas":[]}', latched=True)
+    section = ManifestSection((Column("main", "lz4", (channel,)),), vectors.LOG)
+    manifest = Manifest(vectors.LOG, vectors.COMMON, "demo", (section,), {"k": '"v"'})
+    data = build_manifest(manifest)
+    file = parse_serializable_file(data, Span("m", 0, len(data)))
+    document = json.loads(file.registry)
+    for schema in document["schemas"]:
+        schema["groups"] = {group["identifier"]: group for group in schema["groups"]}
+        # It knows no optional fields: those of the filter are read as what stands on the wire, absent.
+        for field in schema["fields"]:
+            if field.get("attributes", {}).get("optional"):
+                field["type"] = "bool"
+    tables = {key: lqs.partition_by_identifier(document[key]) for key in ("schemas", "enums")}
+    value, _, end = lqs.deserialize(lqs.InputStream(file.content), tables, file.type_name, trim=False, trim_size=0)
+    assert end == len(file.content)
+    assert str(value["log_identifier"]) == vectors.LOG
+    assert value["name"] == "demo"
+    found = value["sections"][0][0]["columns"][0][0]
+    assert (found["name"], found["compression_type"]) == ("main", "lz4")
+    assert found["object_types"][0][0]["latched"] is True
+    assert value["metadata"][0]["entries"] == {"k": '"v"'}
