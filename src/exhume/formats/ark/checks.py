@@ -184,7 +184,7 @@ COLUMN_CODEC = rule(406, "unknown compression type of a column", spec=_MANIFEST,
 REGISTRY_TEXT = rule(410, "a schema registry is not usable", spec=_REGISTRY)
 REGISTRY_TYPE = rule(411, "a type is not in its schema registry", spec=_REGISTRY)
 NO_REGISTRY = rule(
-    412, "a channel has no schema registry: its messages stay bytes", spec=_MANIFEST, severity=Severity.WARNING
+    412, "a channel has no schema registry: its messages stay bytes", spec=_MANIFEST, severity=Severity.NOTE
 )
 MESSAGE_REST = rule(413, "a message goes on after its object", spec=_RBUF)
 MESSAGE_TRAILER = rule(414, "a message carries a serializable-file trailer", spec=_TRAILER, severity=Severity.NOTE)

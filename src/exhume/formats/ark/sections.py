@@ -44,23 +44,24 @@ def manifest_sections(reader: ArkReader, source: Source) -> list[Section]:
     """Content, trailer and footer of the manifest."""
     size = source.size
     schema = "ark_manifest"
+    label = f"manifest {reader.manifest.identifier}"
     if source.read_up_to(max(0, size - 16), 16) == TRAILER_MAGIC_BYTES and size >= TRAILER_FOOTER_SIZE:
         footer_at = size - TRAILER_FOOTER_SIZE
         trailer_size, content_size, _, _ = TRAILER_FOOTER.unpack(source.read_at(footer_at, TRAILER_FOOTER_SIZE))
         if content_size + trailer_size == footer_at:
-            out = [Section("manifest", source.span(0, content_size), schema=schema)]
+            out = [Section(label, source.span(0, content_size), schema=schema)]
             if trailer_size:
                 block = source.span(content_size, footer_at)
-                out.append(Section("manifest trailer", block, schema="ark_serializable_file::trailer"))
+                out.append(Section(f"{label} trailer", block, schema="ark_serializable_file::trailer"))
             footer = source.span(footer_at, size)
-            out.append(Section("manifest footer", footer, schema="ark_serializable_file::footer"))
+            out.append(Section(f"{label} footer", footer, schema="ark_serializable_file::footer"))
             return out
     file = reader.loaded.file
     used = len(file.content) if file is not None else size
-    out = [Section("manifest", source.span(0, used), schema=schema)]
+    out = [Section(label, source.span(0, used), schema=schema)]
     if used < size:
         note = "bytes after the manifest object"
-        out.append(Section("manifest rest", source.span(used, size), SectionKind.UNREAD, note=note))
+        out.append(Section(f"{label} rest", source.span(used, size), SectionKind.UNREAD, note=note))
     return out
 
 
