@@ -336,11 +336,15 @@ def _lz4_block(data: Buffer, max_size: int, size: int | None) -> Decoded:
         if bytes(data) not in (b"", b"\0"):
             raise CodecError("lz4: corrupt block", expected="an empty block", actual=f"{len(data)} bytes")
         return Decoded(b"", len(data))
+    out = bytearray(size)
     try:
-        out = bytes(cramjam.lz4.decompress_block(bytes(data), output_len=size))
+        # Not `decompress_block`: it hides a short block by filling up with zeros.
+        written = cramjam.lz4.decompress_block_into(bytes(data), out, output_len=size)
     except Exception as error:  # cramjam.DecompressionError is not a stable name
         raise CodecError("lz4: corrupt block", actual=str(error)) from error
-    return Decoded(out, len(data))
+    if written != size:
+        raise CodecError("lz4: wrong decompressed size", expected=f"{size} bytes", actual=f"{written} bytes")
+    return Decoded(bytes(out), len(data))
 
 
 _Decoder = Callable[[Buffer, int, int | None], Decoded]

@@ -9,8 +9,8 @@ from typing import Any
 import exhume
 from exhume.formats.ark import layout
 from exhume.formats.ark.filters import Filter
-from exhume.formats.ark.reader import ArkReader
 from exhume.formats.ark.rbuf import parse_idl
+from exhume.formats.ark.reader import ArkReader
 from exhume.formats.ark.writer import ArkWriter
 from tests.ark import vectors
 from tests.ark.logs import counted_guids
