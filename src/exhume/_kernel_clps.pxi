@@ -1118,6 +1118,35 @@ cdef class ClpsProgram:
             free(out.data)
 
 
+    def spans(self, Py_ssize_t start, Py_ssize_t stop):
+        cdef Out out
+        cdef Trouble trouble
+        cdef Py_ssize_t row = start
+        cdef int64_t end = 0
+        cdef char* ends
+        if start < 0 or stop > self.rows or start > stop:
+            raise IndexError(stop)
+        trouble.kind = F_NONE
+        out.data = NULL
+        out.size = 0
+        out.capacity = 0
+        made = PyBytes_New(NULL, 8 * (stop - start + 1))
+        ends = PyBytes_AS_STRING(<PyObject*>made)
+        try:
+            with nogil:
+                memcpy(ends, &end, 8)
+                while row < stop:
+                    if add_row(&out, self.ops, self.count, row, &trouble) != F_NONE:
+                        break
+                    row += 1
+                    end = out.size
+                    memcpy(ends + 8 * (row - start), &end, 8)
+            fault = self._fault(&trouble)
+            return PyBytes_New(out.data if out.size else EMPTY, out.size), made, fault
+        finally:
+            free(out.data)
+
+
 def clps_undelta(values):
     cdef Py_buffer view
     cdef Py_ssize_t i, count

@@ -428,6 +428,19 @@ class ClpsProgram:
         return out, None
 
 
+    def spans(self, start: int, stop: int) -> tuple[bytes, bytes, Fault | None]:
+        """Rows `[start, stop)`: their text joined, where each ends in it (int64, a 0 first), fault or None.
+
+        What stands behind the row of a fault in the second is of no meaning.
+        """
+        if not 0 <= start <= stop <= self.rows:
+            raise IndexError(stop)
+        out, fault = self.lines(range(start, stop))
+        ends = [0, *accumulate(map(len, out))]
+        ends += [0] * (stop - start + 1 - len(ends))
+        return b"".join(out), struct.pack(f"<{len(ends)}q", *ends), fault
+
+
 _Piece = bytes | tuple[int, int]
 
 

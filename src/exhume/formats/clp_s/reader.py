@@ -445,3 +445,9 @@ class ClpSArchive(RecordArchive):
         if query is not None:
             return self.search(query, **options).events(ordered=ordered, with_source=with_source)
         return records.events(self, ordered=ordered, with_source=with_source)
+
+    def to_arrow(self, **options: Any) -> Any:
+        """A streaming `pyarrow.RecordBatchReader` over the records; see `exhume.formats.clp_s.arrow.to_arrow`."""
+        from exhume.formats.clp_s.arrow import to_arrow
+
+        return to_arrow(self, **options)

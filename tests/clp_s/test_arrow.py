@@ -1,0 +1,94 @@
+"""Arrow batches hold what events() gives, column by column."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+import pytest
+
+from exhume.errors import EntryNotFoundError, ExhumeError
+from exhume.formats.clp_s.reader import ClpSArchive, open_archive
+from exhume.source import BytesSource
+from tests.clp_s.build import Built, clp, demo, f64, i64, old, tiny, u16, u64
+
+pa = pytest.importorskip("pyarrow")
+
+
+def opened(built: Built) -> ClpSArchive:
+    return open_archive(BytesSource(built.build()))
+
+
+def test_demo() -> None:
+    table = opened(demo()).to_arrow().read_all()
+    table.validate(full=True)
+    assert table.schema.field("ts").type == pa.timestamp("ns", tz="UTC")
+    assert table.column("n").to_pylist() == [-5, 6, None]
+    assert table.column("name").to_pylist() == ["plain", 'q"uote\\', "plain"]
+    assert table.column("msg").to_pylist() == ['took 3.14 ms for a1 "-7"', "no variables", None]
+    assert table.column("arr").to_pylist() == ['[1, "b2"]', "[]", None]
+    assert table.column("list").to_pylist()[0] == '[7,{"k":"a1"},{},[true],[]]'
+    assert table.column("ok").to_pylist() == [True, False, None]
+    assert table.column("big").to_pylist() == [1.2345678901234567, 12000.0, None]
+    assert table.column("o.e").type == pa.null()
+
+
+def test_columns_and_batches() -> None:
+    reader = opened(demo()).to_arrow(columns=["name", "n"], batch_rows=1)
+    batches = list(reader)
+    assert [batch.num_rows for batch in batches] == [1, 1, 1]
+    assert batches[0].to_pylist() == [{"name": "plain", "n": -5}]
+    with pytest.raises(EntryNotFoundError):
+        opened(demo()).to_arrow(columns=["nothing"])
+
+
+def test_date_strings() -> None:
+    values = opened(old()).to_arrow().read_all().column("t").to_pylist()
+    assert values[0] == datetime.datetime(2023, 1, 1, 13, 0, 0, 500_000, tzinfo=datetime.UTC)
+    epochs = old(patterns=[(0, b"%E")])
+    assert opened(epochs).to_arrow().read_all().column("t").to_pylist()[0] == "1672578000500"
+
+
+def test_mixed_types() -> None:
+    nodes = [(-1, b"", 5), (0, b"a", 0), (0, b"a", 12), (0, b"b", 4), (0, b"b", 3), (0, b"a", 7)]
+    built = tiny(
+        nodes=nodes,
+        schemas=[(0, [1, 3], []), (1, [2, 4], []), (2, [5], [])],
+        streams=[[(0, 1, i64(7) + b"\1"), (1, 1, f64(2.5) + u16(0x20) + u64(0)), (2, 1, b"")]],
+        variables=[b"text"],
+    )
+    table = opened(built).to_arrow().read_all()
+    assert table.to_pylist() == [{"a": 7.0, "b": "true"}, {"a": 2.5, "b": "text"}, {"a": None, "b": None}]
+
+
+def text_archive(entry: bytes, word: int = 0) -> Built:
+    return tiny(
+        nodes=[(-1, b"", 5), (0, b"s", 3), (0, b"t", 2)],
+        schemas=[(0, [1, 2], [])],
+        streams=[[(0, 1, u64(word) + clp([(0, 0)], []))]],
+        variables=[entry],
+        log_types=[b"a " + entry],
+    )
+
+
+@pytest.mark.parametrize(("entry", "shown"), [(b"\xc3\xa9", "é"), (b"\xff", "\N{REPLACEMENT CHARACTER}")])
+def test_text_that_is_not_ascii(entry: bytes, shown: str) -> None:
+    table = opened(text_archive(entry)).to_arrow().read_all()
+    table.validate(full=True)
+    assert table.to_pylist() == [{"s": shown, "t": f"a {shown}"}]
+
+
+def test_damage_is_raised() -> None:
+    with pytest.raises(ExhumeError) as caught:
+        opened(text_archive(b"x", word=9)).to_arrow().read_all()
+    assert caught.value.code == "CLPS-402"
+
+
+def test_agrees_with_events(shared_samples: Any) -> None:
+    for path in sorted(shared_samples.glob("clp_s/*/mixed/*.clps")):
+        with open_archive(BytesSource(path.read_bytes())) as archive:
+            rows = archive.to_arrow().read_all().to_pylist()
+            for row, event in zip(rows, archive.events(), strict=True):
+                for key, value in event.items():
+                    if isinstance(value, str | bool):
+                        assert row[key] == value
