@@ -61,7 +61,7 @@ def nested(rng: random.Random) -> Iterator[dict[str, Any]]:
         if rng.random() < 0.6:
             out["http"] = {"status": record["status"], "path": record["path"], "duration": record["duration_ms"]}
         if rng.random() < 0.3:
-            out["tags"] = [record["level"].lower(), record["service"], number % 7]
+            out["tags"] = [record["level"].lower(), record["service"], f"shard-{number % 7}"]
         if rng.random() < 0.2:
             out["user"] = {"id": number % 5000, "admin": rng.random() < 0.1, "team": rng.choice((None, "a", "b"))}
         if rng.random() < 0.1:

@@ -250,6 +250,27 @@ def _skip_zstd_skippable(data: Buffer, at: int) -> int:
     return at
 
 
+def zstd_sized(data: Buffer, size: int) -> bytes | None:
+    """The one zstd frame at the start of `data`, decoded in one go; faster than `zstd_frames`, for the reader whose
+    container tells the decompressed size and who does not care about what follows.
+
+    None when that does not work out (another size, several frames, damage, a size out of proportion): `zstd_frames`
+    then says what is there.
+    """
+    import zstandard
+
+    if size > (1 << 20) + 256 * len(data):
+        return None
+    try:
+        stated = zstd_frame_size(memoryview(data)[:18], size)
+        if stated is not None and stated != size:
+            return None
+        out = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompress(data, max_output_size=size)
+    except (CodecError, LimitExceededError, UnsupportedFeatureError, zstandard.ZstdError):
+        return None
+    return out if len(out) == size else None
+
+
 def zstd_frames(data: Buffer, *, max_size: int) -> Iterator[tuple[int, int, bytes]]:
     """Every concatenated zstd frame of `data` as `(start, end, decompressed)`; the sum stays within `max_size`."""
     at, total = 0, 0

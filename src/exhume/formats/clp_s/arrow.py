@@ -126,34 +126,14 @@ def _arrow_type(pa: Any, archive: ClpSArchive, item: _Field) -> Any:
 
 
 def _batches(pa: Any, archive: ClpSArchive, fields: list[_Field], schema: Any, batch_rows: int) -> Iterator[Any]:
-    dictionary = _Dictionary(pa, archive)
     for table in archive.tables:
         if not table.num_messages and table.entry.problem is None:
             continue
         data = table.load()
-        makers = [_maker(pa, data, item, dictionary) for item in fields]
+        makers = [_maker(pa, data, item) for item in fields]
         for start in range(0, data.num_messages, batch_rows):
             stop = min(start + batch_rows, data.num_messages)
             yield pa.RecordBatch.from_arrays([make(start, stop) for make in makers], schema=schema)
-
-
-class _Dictionary:
-    """The variable dictionary as an Arrow array, made when a string column first needs it."""
-
-    def __init__(self, pa: Any, archive: ClpSArchive) -> None:
-        self._pa, self._archive = pa, archive
-        self._array: Any = None
-
-    def take(self, column: Column, start: int, stop: int) -> Any:
-        """The strings of rows `[start, stop)`, None when an id does not exist."""
-        pa = self._pa
-        if self._array is None:
-            self._array = _text_array(pa, list(self._archive.variables))
-        ids = pa.Array.from_buffers(pa.uint64(), stop - start, [None, pa.py_buffer(column.data[8 * start : 8 * stop])])
-        try:
-            return self._array.take(ids)
-        except pa.ArrowIndexError:
-            return None
 
 
 def _text_array(pa: Any, texts: list[bytes]) -> Any:
@@ -163,7 +143,7 @@ def _text_array(pa: Any, texts: list[bytes]) -> Any:
         return pa.array([text.decode("utf-8", "replace") for text in texts], pa.large_string())
 
 
-def _maker(pa: Any, data: TableData, item: _Field, dictionary: _Dictionary) -> Any:
+def _maker(pa: Any, data: TableData, item: _Field) -> Any:
     """A function `(start, stop) -> Array` for one field of one table."""
     columns = [c for c in data.columns if c.node in item.nodes and not c.spec.unordered]
     for node in item.nodes:
@@ -177,14 +157,6 @@ def _maker(pa: Any, data: TableData, item: _Field, dictionary: _Dictionary) -> A
         return lambda start, stop: pa.nulls(stop - start, item.arrow_type)
     column = columns[-1]
     if pa.types.is_large_string(item.arrow_type):
-        if column.type == NodeType.VAR_STRING:
-            printed = _printed(pa, data, [column.operation(raw=True)], [column.spec.index])
-
-            def strings(start: int, stop: int) -> Any:
-                taken = dictionary.take(column, start, stop)
-                return printed(start, stop) if taken is None else taken
-
-            return strings
         return _printed(pa, data, [column.operation(raw=True)], [column.spec.index])
     return lambda start, stop: _numbers(pa, column, item.arrow_type, start, stop)
 

@@ -197,6 +197,8 @@ class ClpSArchive(RecordArchive):
     def inflate(self, start: int, stop: int, max_size: int, size: int | None = None) -> bytes:
         """Decompresses the zstd frames at `[start, stop)`; bytes after the frames are left to `verify`.
 
+        `size`, where it is told elsewhere, only makes it faster: what is there may be more or less.
+
         Raises CLPS-302 (behind the end of the source), CLPS-309 (damaged frame), CLPS-501 (too large).
         """
         span = self.source.span(start, stop)
@@ -207,6 +209,10 @@ class ClpSArchive(RecordArchive):
                 actual=f"{self.source.size} bytes",
             )
         stored = self.source.read_at(start, stop - start)
+        if size is not None and size <= max_size:
+            whole = codecs.zstd_sized(stored, size)
+            if whole is not None:
+                return whole
         cap = min(max_size, max(self.limits.expansion_floor, len(stored) * self.limits.expansion))
         parts: list[bytes] = []
         try:
