@@ -17,6 +17,8 @@ FORMAT = Format(
     ),
     codecs=("none", "deflate", "lzma"),
     verify="verify:verify_source",
+    salvage="salvage:salvage",
+    locate="locate:locate",
     recode="recode:recode",
-    verbs=("identify", "info", "list", "cat", "search", "create", "verify", "payload", "recode"),
+    verbs=("identify", "info", "list", "cat", "search", "create", "verify", "payload", "recode", "salvage", "carve"),
 )

@@ -1,0 +1,67 @@
+"""Finding ZS files inside raw bytes: the magic number leads to a header, the header or the blocks to the end."""
+
+from __future__ import annotations
+
+from exhume.errors import ExhumeError, SourceError
+from exhume.findings import Finding, Severity
+from exhume.formats.zs.blocks import BlockFile
+from exhume.formats.zs.layout import DECODERS, MAGIC, Header
+from exhume.formats.zs.reader import Head, read_head
+from exhume.formats.zs.verify import verify_source
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.recovery import Carved, Verdict
+from exhume.source import Source
+
+
+def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
+    """The ZS file whose magic number is at `hit`; None when no header follows it.
+
+    A whole header tells the length.  An unfinished file, or one whose header is damaged, ends with its last block that
+    has a fitting checksum.
+    """
+    rest = source.window(hit)
+    head = read_head(rest, limits)
+    header = head.header
+    if header is None or head.blocks_offset is None or header.codec not in DECODERS:
+        return None
+    sound = not any(problem.code == "ZS-201" for problem in head.problems)
+    if head.magic == MAGIC and sound and header.file_size >= head.blocks_offset:
+        return _whole(source, hit, header, limits)
+    end = _follow(rest, header, limits)
+    if end <= head.blocks_offset and head.metadata is None:
+        return None
+    return Carved(
+        "zs", source.origin + hit, end, Verdict.PARTIAL, 0.7 if end > head.blocks_offset else 0.4, _told(head)
+    )
+
+
+def _told(head: Head) -> tuple[Finding, ...]:
+    """What is wrong with the head; the length is not, since nothing says where the file ends."""
+    return tuple(Finding.from_error(problem) for problem in head.problems if problem.code != "ZS-303")
+
+
+def _whole(source: Source, hit: int, header: Header, limits: Limits) -> Carved:
+    """A file of the length that its header states, as far as the image has it."""
+    stop = min(hit + header.file_size, source.size)
+    cut = stop - hit < header.file_size
+    findings = tuple(verify_source(source.window(hit, stop), limits=limits))
+    if cut:
+        return Carved("zs", source.origin + hit, stop - hit, Verdict.PARTIAL, 0.9, findings)
+    bad = any(finding.severity is Severity.ERROR for finding in findings)
+    verdict = Verdict.DAMAGED if bad else Verdict.WHOLE
+    return Carved("zs", source.origin + hit, stop - hit, verdict, 0.95 if bad else 1.0, findings)
+
+
+def _follow(rest: Source, header: Header, limits: Limits) -> int:
+    """Where the last intact block ends."""
+    file = BlockFile(rest, header, limits)
+    end = header.blocks_offset
+    try:
+        for block in file.walk(end, read_ahead=1 << 16):
+            file.check(block)
+            end = block.end
+    except SourceError:
+        raise
+    except ExhumeError:
+        pass
+    return end

@@ -1,0 +1,376 @@
+"""Rebuilding damaged and unfinished ZS files: every block whose checksum fits is kept, index and header are made anew.
+
+After damage the walk goes on at the next block that an intact index names, or else at the next position where a length,
+a level and a CRC-64 fit together.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from exhume.archive import Progress, no_progress
+from exhume.checksums import crc64_xz, sha256
+from exhume.errors import ExhumeError, SourceError, UnrecognizedFormatError, UnsupportedOperationError
+from exhume.formats.zs import checks
+from exhume.formats.zs.blocks import BlockFile
+from exhume.formats.zs.layout import (
+    DECODERS,
+    ENVELOPE_SIZE,
+    FIXED_HEADER,
+    STORED_CODECS,
+    Header,
+    IndexEntry,
+    RawBlock,
+    ShortBlockError,
+    codec_field,
+    parse_block,
+    parse_index,
+)
+from exhume.formats.zs.reader import Head, kind_of, read_head
+from exhume.formats.zs.sorting import ExternalSorter
+from exhume.formats.zs.writer import ZsWriter
+from exhume.jsonout import dumps
+from exhume.kernel import MalformedRecordsError, scan_records, split_records
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.output import AtomicFile
+from exhume.recovery import Fate, SalvageMode, SalvageReport
+from exhume.source import Source, Tree
+
+LARGEST_GUESS = 16 << 20
+"""Largest block that is looked for where nothing but a checksum tells where one starts."""
+
+SEARCH_STEP = 8 << 20
+"""Bytes searched at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A data block whose records survive."""
+
+    offset: int
+    size: int
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A stretch of the file and what it turned out to be."""
+
+    start: int
+    end: int
+    fate: Fate
+    what: str
+    why: str = ""
+    code: str | None = None
+
+
+@dataclass(slots=True)
+class Recovery:
+    """What a walk over a damaged file found."""
+
+    file: BlockFile
+    metadata: dict[str, Any]
+    kept: list[Kept] = field(default_factory=list)
+    passages: list[Passage] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    sorted: bool = True
+    lost_blocks: int = 0
+    digest: bytes = b""
+
+
+def salvage(
+    source: Source | Tree,
+    output: Path,
+    *,
+    mode: SalvageMode = SalvageMode.ARCHIVE,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Progress = no_progress,
+) -> SalvageReport:
+    """Writes the records of all intact data blocks as a new ZS file, or as JSON lines; see `SalvageReport`.
+
+    Raises `UnsupportedOperationError` for files, `UnrecognizedFormatError` for a directory.
+    """
+    if isinstance(source, Tree):
+        raise UnrecognizedFormatError("a ZS archive is a file, not a directory", format="zs", actual=source.name)
+    if mode is SalvageMode.FILES:
+        raise UnsupportedOperationError("a ZS file holds records, not files: salvage it as an archive or as JSON lines")
+    recovery = recover(source, limits, progress)
+    report = SalvageReport("zs", str(output), notes=recovery.notes)
+    if recovery.kept:
+        if mode is SalvageMode.RECORDS:
+            _write_lines(recovery, output)
+        else:
+            _write_archive(recovery, output)
+    report.keep("records", sum(kept.records for kept in recovery.kept))
+    report.keep("data blocks", len(recovery.kept))
+    if recovery.lost_blocks:
+        report.lose("data blocks", recovery.lost_blocks)
+    for p in recovery.passages:
+        report.account(source.span(p.start, p.end), p.fate, p.what, p.why, p.code)
+    return report
+
+
+def recover(source: Source, limits: Limits = DEFAULT_LIMITS, progress: Progress = no_progress) -> Recovery:
+    """Finds every intact block of a damaged file; nothing is written."""
+    head = read_head(source, limits)
+    header, trusted = _believe(head)
+    start = header.blocks_offset if trusted else _first_block(source, head)
+    file = BlockFile(source, header, limits)
+    recovery = Recovery(file, head.metadata or {}, notes=[problem.message for problem in head.problems])
+    if not trusted:
+        recovery.notes.append("the header is damaged: codec and first block were found by trial")
+    hints = _hints(file) if trusted else {}
+    _walk(recovery, start, hints, progress, codec_known=trusted)
+    if recovery.digest == header.data_sha256 and trusted:
+        recovery.notes.append("the SHA-256 of the kept data is the one in the header: no record is missing")
+    return recovery
+
+
+def _believe(head: Head) -> tuple[Header, bool]:
+    """The header, and whether its codec and length can be relied on."""
+    if head.header is not None and head.header.codec in DECODERS:
+        return head.header, True
+    unknown = Header(0, 0, 0, b"", codec_field("none"), b"")
+    return (head.header or unknown), False
+
+
+def _first_block(source: Source, head: Head) -> int:
+    """Where to start looking when the header cannot be relied on."""
+    if head.blocks_offset is not None:
+        return head.blocks_offset
+    return min(source.size, ENVELOPE_SIZE + FIXED_HEADER.size)
+
+
+def _hints(file: BlockFile) -> dict[int, tuple[int, int]]:
+    """Offset -> (size, level) of every block that intact index blocks name, the root's included."""
+    found: dict[int, tuple[int, int]] = {}
+    header = file.header
+    waiting = [(header.root_offset, header.root_size, -1)]
+    while waiting:
+        offset, size, level = waiting.pop()
+        if offset in found or size < 1 or not header.blocks_offset <= offset <= file.source.size - size:
+            continue
+        entries = _index_at(file, offset, size, level)
+        if level >= 0 or entries is not None:
+            found[offset] = (size, level if entries is None else entries[0])
+        if entries is not None:
+            waiting += [(entry.offset, entry.size, entries[0] - 1) for entry in entries[1] if entries[0] > 0]
+    return found
+
+
+def _index_at(file: BlockFile, offset: int, size: int, level: int) -> tuple[int, list[IndexEntry]] | None:
+    """Level and entries of an intact index block; None for data blocks (not read) and for damage."""
+    if level == 0:
+        return None
+    try:
+        block = file.read(offset, size)
+        if not block.is_index or level not in (-1, block.level):
+            return None
+        return block.level, parse_index(file.payload(block))
+    except SourceError:
+        raise
+    except (ExhumeError, MalformedRecordsError):
+        return None
+
+
+def _walk(
+    recovery: Recovery, start: int, hints: dict[int, tuple[int, int]], progress: Progress, *, codec_known: bool
+) -> None:
+    """Walks all blocks; fills in what was kept, what was lost and what every stretch was."""
+    file, source = recovery.file, recovery.file.source
+    recovery.passages.append(Passage(0, start, Fate.REBUILT, "header"))
+    digest = sha256()
+    offsets = sorted(hints)
+    last: bytes | None = None
+    at = start
+    while at < source.size:
+        block = _intact(file, at)
+        if block is None:
+            resumed = _resume(file, at, offsets)
+            _lose(recovery, at, resumed, hints)
+            at = resumed
+            continue
+        if not codec_known and block.is_data:
+            codec_known = _guess_codec(recovery, block)
+        problem = None
+        if block.is_data:
+            problem, last = _keep(recovery, block, digest, last)
+        if problem is not None:
+            recovery.lost_blocks += 1
+            recovery.passages.append(Passage(at, block.end, Fate.LOST, "data block", problem.message, problem.code))
+        else:
+            fate = Fate.RECOVERED if block.is_data else Fate.REBUILT if block.is_index else Fate.IGNORED
+            recovery.passages.append(Passage(at, block.end, fate, f"{kind_of(block.level)} block"))
+        at = block.end
+        progress(at, source.size, "bytes")
+    recovery.digest = digest.digest()
+
+
+def _keep(
+    recovery: Recovery, block: RawBlock, digest: Any, last: bytes | None
+) -> tuple[ExhumeError | None, bytes | None]:
+    """Takes the records of an intact data block; returns what is wrong with it, and the last record so far."""
+    file = recovery.file
+    try:
+        payload = file.unpack(block)
+        scan = scan_records(payload)
+    except MalformedRecordsError as error:
+        return file.records_error(block, error, 0), last
+    except SourceError:
+        raise
+    except ExhumeError as error:
+        return error, last
+    digest.update(payload)
+    if not scan.records:
+        return checks.DATA_EMPTY.error(span=file.span(block)), last
+    first = payload[slice(*scan.first)]
+    if scan.unsorted >= 0 or (last is not None and first < last):
+        recovery.sorted = False
+    recovery.kept.append(Kept(block.offset, block.size, scan.records))
+    return None, payload[slice(*scan.last)]
+
+
+def _intact(file: BlockFile, offset: int) -> RawBlock | None:
+    """The block at `offset` when it is framed and its checksum fits."""
+    source = file.source
+    head = source.read_up_to(offset, 4096)
+    try:
+        block = parse_block(memoryview(head), 0, offset)
+    except ShortBlockError as error:
+        if not len(head) < error.needed <= min(source.size - offset, file.limits.payload_size):
+            return None
+        block = parse_block(memoryview(source.read_at(offset, error.needed)), 0, offset)
+    except ValueError:
+        return None
+    return block if crc64_xz(block.body) == block.crc else None
+
+
+def _resume(file: BlockFile, damaged: int, offsets: list[int]) -> int:
+    """Where the next intact block after `damaged` starts; the end of the file when there is none."""
+    for offset in offsets[bisect_right(offsets, damaged) :]:
+        if _intact(file, offset) is not None:
+            return min(offset, _search(file, damaged + 1, offset)) if offset - damaged < 1 << 16 else offset
+    return _search(file, damaged + 1, file.source.size)
+
+
+def _search(file: BlockFile, start: int, stop: int) -> int:
+    """The first position in `[start, stop)` where a length, a level below 64 and a CRC-64 fit; `stop` if none does."""
+    source = file.source
+    base = start
+    while base < stop:
+        data = memoryview(source.read_up_to(base, SEARCH_STEP + LARGEST_GUESS + 18))
+        for position in range(min(SEARCH_STEP, stop - base)):
+            if _fits(data, position):
+                return base + position
+        base += SEARCH_STEP
+    return stop
+
+
+def _fits(data: memoryview, position: int) -> bool:
+    length = data[position]
+    start = position + 1
+    if length >= 0x80:
+        length &= 0x7F
+        shift = 7
+        while True:
+            if start >= len(data) or shift > 21:
+                return False
+            byte = data[start]
+            start += 1
+            length |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                if byte == 0:
+                    return False
+                break
+    end = start + length
+    if length < 2 or length > LARGEST_GUESS or end + 8 > len(data) or data[start] > 63:
+        return False
+    return crc64_xz(data[start:end]) == int.from_bytes(data[end : end + 8], "little")
+
+
+def _lose(recovery: Recovery, start: int, end: int, hints: dict[int, tuple[int, int]]) -> None:
+    """Accounts for a stretch without an intact block; the index tells, if it can, what was there."""
+    source = recovery.file.source
+    named = sorted(offset for offset in hints if start <= offset < end)
+    try:
+        block = next(recovery.file.walk(start, start + 1))
+        reason, code = (checks.BLOCK_CRC.title, checks.BLOCK_CRC.code) if block.end <= end else ("", None)
+    except SourceError:
+        raise
+    except ExhumeError as error:
+        reason, code = error.message, error.code
+    except StopIteration:
+        reason, code = "", None
+    why = reason or "no block with a fitting checksum"
+    at = start
+    for offset in named:
+        size, level = hints[offset]
+        stop = min(end, offset + size)
+        if offset > at:
+            recovery.passages.append(Passage(at, offset, Fate.LOST, "unreadable bytes", why, code))
+        if level == 0:
+            recovery.lost_blocks += 1
+        fate = Fate.LOST if level == 0 else Fate.REBUILT
+        recovery.passages.append(Passage(offset, stop, fate, f"{kind_of(level)} block", why, code))
+        at = max(at, stop)
+    if at < end:
+        if not named:
+            recovery.lost_blocks += 1
+        recovery.passages.append(Passage(at, end, Fate.LOST, "unreadable bytes", why, code))
+    if end == source.size and not named:
+        recovery.notes.append(f"nothing after offset {source.origin + start} could be read")
+
+
+def _guess_codec(recovery: Recovery, block: RawBlock) -> bool:
+    """Finds the codec by which a data block gives well-formed records; says whether one was found."""
+    file = recovery.file
+    for name in ("deflate", "lzma", "none"):
+        candidate = BlockFile(file.source, file.header.replace(codec_field=codec_field(name)), file.limits)
+        try:
+            if scan_records(candidate.unpack(block)).records:
+                recovery.file = candidate
+                recovery.notes.append(f"the codec is {name}, by trial")
+                return True
+        except (ExhumeError, MalformedRecordsError):
+            continue
+    return False
+
+
+def _payloads(recovery: Recovery) -> Iterator[bytes]:
+    for kept in recovery.kept:
+        yield recovery.file.payload(recovery.file.read(kept.offset, kept.size))
+
+
+def _records(recovery: Recovery, sorter: ExternalSorter) -> Iterator[bytes]:
+    """All kept records in ascending order, whatever order their blocks are in."""
+    for payload in _payloads(recovery):
+        if recovery.sorted:
+            yield from split_records(payload)
+        else:
+            sorter.add(split_records(payload))
+    yield from sorter
+
+
+def _write_archive(recovery: Recovery, output: Path) -> None:
+    codec = {stored: name for name, stored in STORED_CODECS.items()}[recovery.file.header.codec]
+    with (
+        ZsWriter(output, metadata=recovery.metadata, codec=codec, default_metadata=False) as writer,
+        ExternalSorter() as sorter,
+    ):
+        if recovery.sorted:
+            for payload in _payloads(recovery):
+                writer.add_payload(payload)
+        else:
+            recovery.notes.append("the records were not in order: they were sorted")
+            writer.add_records(_records(recovery, sorter))
+
+
+def _write_lines(recovery: Recovery, output: Path) -> None:
+    with AtomicFile(output) as target, ExternalSorter() as sorter:
+        for record in _records(recovery, sorter):
+            target.file.write(dumps({"record": record}).encode() + b"\n")
