@@ -16,7 +16,7 @@ title() { printf '\n%s== %s ==%s\n' "$bold" "$*" "$plain"; }
 # run COMMAND: prints a command line and runs it; the demo ends when it fails.
 run() {
   printf '\n%s$ %s%s\n' "$bold" "$1" "$plain"
-  eval "$1"
+  eval "$1" || { echo "demo: that failed" >&2; exit 1; }
 }
 
 # run_for STATUS COMMAND: the same for a command whose answer is an exit status other than 0.

@@ -1,0 +1,13 @@
+title "DataBundle: files in shards, found through a LevelDB index"
+run "exhume create databundle examples/files -o $demo/bundle --record-size 64"
+run "exhume identify $demo/bundle"
+run "exhume info $demo/bundle"
+run "exhume list --long $demo/bundle"
+run "exhume verify $demo/bundle"
+run "exhume cat $demo/bundle letters/second.txt"
+run "exhume extract $demo/bundle -o $demo/from-bundle && diff -r $demo/from-bundle examples/files && echo 'all files came back'"
+
+title "LevelDB: the index of that bundle, on its own"
+run "exhume identify $demo/bundle/index"
+run "exhume list $demo/bundle/index | head -5"
+run "exhume verify $demo/bundle/index"
