@@ -130,7 +130,8 @@ def _batches(pa: Any, archive: ClpSArchive, fields: list[_Field], schema: Any, b
         if not table.num_messages and table.entry.problem is None:
             continue
         data = table.load()
-        makers = [_maker(pa, data, item) for item in fields]
+        by_node = {column.node: column for column in data.columns if not column.spec.unordered}
+        makers = [_maker(pa, data, item, by_node) for item in fields]
         for start in range(0, data.num_messages, batch_rows):
             stop = min(start + batch_rows, data.num_messages)
             yield pa.RecordBatch.from_arrays([make(start, stop) for make in makers], schema=schema)
@@ -143,9 +144,9 @@ def _text_array(pa: Any, texts: list[bytes]) -> Any:
         return pa.array([text.decode("utf-8", "replace") for text in texts], pa.large_string())
 
 
-def _maker(pa: Any, data: TableData, item: _Field) -> Any:
+def _maker(pa: Any, data: TableData, item: _Field, by_node: dict[int, Column]) -> Any:
     """A function `(start, stop) -> Array` for one field of one table."""
-    columns = [c for c in data.columns if c.node in item.nodes and not c.spec.unordered]
+    columns = [by_node[node] for node in item.nodes if node in by_node]
     for node in item.nodes:
         if node in data.layout.runs:
             tokens = [Token(Kind.ARRAY), *data.layout.runs[node], CLOSE]

@@ -82,7 +82,7 @@ class Texts:
             return self._archive.patterns
 
 
-_WIDTH = {
+_WIDTH: dict[int, int] = {
     NodeType.INTEGER: 8,
     NodeType.FLOAT: 8,
     NodeType.VAR_STRING: 8,
@@ -106,7 +106,7 @@ def slice_columns(data: memoryview, specs: Sequence[ColumnSpec], rows: int, wher
     ranges: list[tuple[int, int]] = []
     at, size = 0, len(data)
     for spec in specs:
-        width = 8 if spec.type in TEXT_TYPES else _WIDTH[NodeType(spec.type)]
+        width = 8 if spec.type in TEXT_TYPES else _WIDTH[spec.type]
         need = rows * width
         if spec.type in TEXT_TYPES:
             if need + 8 <= size - at:
