@@ -18,6 +18,7 @@ from tests.archives import label, own_archives, real_archives
 Cli = Callable[..., Any]
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "clp-s": [{"level": "19"}, {"level": "1"}, {"stored": True}],
     "zs": [
         {"codec": "none"},
         {"codec": "deflate", "level": "9", "block_size": 64},

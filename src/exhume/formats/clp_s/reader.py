@@ -100,6 +100,12 @@ class ClpSArchive(RecordArchive):
 
         return (info.table_entry(self, table) for table in self.tables)
 
+    def content_digest(self) -> str:
+        """SHA-256 over version, metadata and payloads, wherever they lie and however they are compressed."""
+        from exhume.formats.clp_s.recode import content_digest
+
+        return content_digest(self)
+
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
         """Every broken rule; `quick` leaves the dictionaries' content and the tables' rows alone."""
         from exhume.formats.clp_s import verify

@@ -1,0 +1,136 @@
+"""Recoding: the same sections and streams, compressed anew or stored in raw zstd blocks."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from exhume.archive import Progress, no_progress
+from exhume.checksums import sha256
+from exhume.codecs import compress, store
+from exhume.errors import WriterError
+from exhume.formats.clp_s.layout import FileEntry, PacketType
+from exhume.formats.clp_s.reader import ClpSArchive
+from exhume.formats.clp_s.rewrap import Piece, write_container
+from exhume.limits import DEFAULT_LIMITS, Limits
+
+DICTIONARIES = ("/var.dict", "/log.dict", "/array.dict")
+STRUCTURES = ("/schema_tree", "/schema_ids")
+TABLES = ("/0", "/tables")
+STREAM_AT, STREAM_SIZE = 8, 16
+
+Wrap = Callable[[bytes], bytes]
+
+
+def recode(
+    archive: ClpSArchive,
+    output: str | os.PathLike[str],
+    *,
+    stored: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Progress = no_progress,
+    level: str | None = None,
+    **options: Any,
+) -> None:
+    """Writes every section anew at zstd `level` (1 to 22, default 3), or `stored` in raw blocks.
+
+    Packets and sections of unknown kinds are kept as they are.  Raises what reading a damaged section raises.
+    """
+    if level is not None and not (level.isdigit() and 1 <= int(level) <= 22):
+        raise WriterError("the level is zstd's", expected="1 to 22", actual=level)
+    wrap = wrapper(stored=stored, level=None if level is None else int(level))
+    write_container(
+        output,
+        archive.header.version,
+        archive.header.original_size,
+        [(packet.type, packet.body) for packet in archive.packets],
+        _sections(archive, wrap, progress),
+        wrap,
+    )
+
+
+def wrapper(*, stored: bool = False, level: int | None = None) -> Wrap:
+    """What turns a payload into its stored form: nothing at all for an empty one, as upstream writes it."""
+
+    def wrap(payload: bytes) -> bytes:
+        if not payload:
+            return b""
+        return store("zstd", payload) if stored else compress("zstd", payload, level=level)
+
+    return wrap
+
+
+def _sections(archive: ClpSArchive, wrap: Wrap, progress: Progress) -> Iterator[Piece]:
+    """The sections in the archive's order; the table metadata wait for nothing but the sizes of the streams."""
+    streams = [wrap(archive.stream_payload(number)) for number in range(len(archive.table_metadata.streams))]
+    for done, entry in enumerate(archive.files, 1):
+        if entry.name == "/table_metadata":
+            yield entry.name, [wrap(with_stream_offsets(archive.structure(entry.name)[0], streams))]
+        elif entry.name in STRUCTURES:
+            yield entry.name, [wrap(archive.structure(entry.name)[0])]
+        elif entry.name in DICTIONARIES:
+            yield entry.name, [*_dictionary(archive, entry, wrap)]
+        elif entry.name in TABLES:
+            yield entry.name, streams
+        else:
+            yield entry.name, archive.source.chunks(entry.start, entry.end)
+        progress(done, len(archive.files), "sections")
+
+
+def with_stream_offsets(payload: bytes, streams: list[bytes]) -> bytes:
+    """A table metadata payload whose streams lie back to back with these stored sizes."""
+    out = bytearray(payload)
+    offset = 0
+    for number, stream in enumerate(streams):
+        struct.pack_into("<Q", out, STREAM_AT + STREAM_SIZE * number, offset)
+        offset += len(stream)
+    return bytes(out)
+
+
+def dictionary_payload(archive: ClpSArchive, entry: FileEntry) -> tuple[bytes, bytes]:
+    """The uncompressed count of a dictionary section and its decompressed entries."""
+    if entry.size < 8:
+        return archive.source.read_at(entry.start, entry.size), b""
+    count = archive.source.read_at(entry.start, 8)
+    payload = b""
+    if entry.size > 8:
+        payload = archive.inflate(entry.start + 8, entry.end, archive.limits.payload_size)
+    return count, payload
+
+
+def _dictionary(archive: ClpSArchive, entry: FileEntry, wrap: Wrap) -> tuple[bytes, bytes]:
+    count, payload = dictionary_payload(archive, entry)
+    return count, wrap(payload)
+
+
+def content_digest(archive: ClpSArchive) -> str:
+    """SHA-256 over version, metadata and payloads; where they lie and how they are compressed does not enter."""
+    digest = sha256()
+
+    def add(name: str, data: bytes) -> None:
+        digest.update(f"{name} {len(data)}\n".encode())
+        digest.update(data)
+
+    add("version", archive.header.version_text.encode())
+    add("original size", str(archive.header.original_size).encode())
+    for packet in archive.packets:
+        if packet.type != PacketType.ARCHIVE_FILE_INFO:
+            add(f"packet {packet.type}", packet.body)
+    for entry in archive.files:
+        if entry.name == "/table_metadata":
+            empty = [b""] * len(archive.table_metadata.streams)
+            add(entry.name, with_stream_offsets(archive.structure(entry.name)[0], empty))
+        elif entry.name in STRUCTURES:
+            add(entry.name, archive.structure(entry.name)[0])
+        elif entry.name in DICTIONARIES:
+            add(entry.name, b"".join(dictionary_payload(archive, entry)))
+        elif entry.name in TABLES:
+            for number in range(len(archive.table_metadata.streams)):
+                add(f"stream {number}", archive.stream_payload(number))
+        else:
+            digest.update(f"{entry.name} {entry.size}\n".encode())
+            for chunk in archive.source.chunks(entry.start, entry.end):
+                digest.update(chunk)
+    return f"sha256:{digest.hexdigest()}"

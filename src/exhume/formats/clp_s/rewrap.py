@@ -1,0 +1,56 @@
+"""The container around payloads that exist already: what recoding and salvage write."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import struct
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgpack
+
+from exhume.formats.clp_s.build import build_header
+from exhume.formats.clp_s.layout import PacketType, Version
+from exhume.output import AtomicFile
+
+Piece = tuple[str, Iterable[bytes]]
+
+
+def write_container(
+    output: str | os.PathLike[str],
+    version: Version,
+    original_size: int,
+    packets: Iterable[tuple[int, bytes]],
+    sections: Iterable[Piece],
+    wrap: Callable[[bytes], bytes],
+) -> None:
+    """Writes an archive from stored sections, in this order.
+
+    Args:
+        packets: Type and body of the metadata packets; the list of sections is made anew in its place (or in front).
+        sections: Name and stored bytes, in pieces, of each section; a piece is all that is held in memory.
+        wrap: What turns the metadata payload into its stored form.
+    """
+    with tempfile.TemporaryFile(prefix="exhume-clps-", dir=Path(output).parent) as spool:
+        files = []
+        for name, pieces in sections:
+            files.append({"n": name, "o": spool.tell()})
+            for piece in pieces:
+                spool.write(piece)
+        size = spool.tell()
+        kept = [(int(kind), body) for kind, body in packets]
+        listed = msgpack.packb({"files": files})
+        if not any(kind == PacketType.ARCHIVE_FILE_INFO for kind, _ in kept):
+            kept.insert(0, (int(PacketType.ARCHIVE_FILE_INFO), b""))
+        payload = bytearray([len(kept)])
+        for kind, body in kept:
+            chosen = listed if kind == PacketType.ARCHIVE_FILE_INFO else body
+            payload += struct.pack("<BI", kind, len(chosen)) + chosen
+        metadata = wrap(bytes(payload))
+        header = build_header(version, original_size, 64 + len(metadata) + size, len(metadata))
+        with AtomicFile(output) as file:
+            file.file.write(header + metadata)
+            spool.seek(0)
+            shutil.copyfileobj(spool, file.file, 1 << 20)
