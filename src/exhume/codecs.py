@@ -282,6 +282,32 @@ def zstd_frames(data: Buffer, *, max_size: int) -> Iterator[tuple[int, int, byte
         at += decoded.consumed
 
 
+def zstd_partial(data: Buffer, *, max_size: int) -> tuple[bytes, int, bool]:
+    """What can be decoded of the zstd frame at the start of `data`: output, bytes used, whether it is the whole frame.
+
+    For salvage only: nothing is raised but `LimitExceededError`; damage ends the output at the last whole block.
+    """
+    import zstandard
+
+    engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj()
+    parts: list[bytes] = []
+    total, at, view = 0, 0, memoryview(data)
+    while at < len(data):
+        piece = view[at : at + 256]  # little by little: output before the damage must not be lost with it
+        try:
+            out = engine.decompress(piece)
+        except zstandard.ZstdError:
+            break
+        at += len(piece)
+        total += len(out)
+        if total > max_size:
+            raise _over_budget("zstd", max_size)
+        parts.append(out)
+        if engine.eof:
+            return b"".join(parts), at - len(engine.unused_data), True
+    return b"".join(parts), at, False
+
+
 def _zstd_all(data: Buffer, max_size: int, size: int | None) -> Decoded:
     """All frames of a section, joined (an empty section is an empty payload)."""
     parts = [part for _, _, part in zstd_frames(data, max_size=max_size)]

@@ -427,7 +427,6 @@ class ClpsProgram:
             out.append(line)
         return out, None
 
-
     def spans(self, start: int, stop: int) -> tuple[bytes, bytes, Fault | None]:
         """Rows `[start, stop)`: their text joined, where each ends in it (int64, a 0 first), fault or None.
 

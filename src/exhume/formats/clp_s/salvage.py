@@ -1,0 +1,230 @@
+"""Rebuilding a damaged archive: whole tables are kept as they are, everything around them is made anew.
+
+Tables are independent of each other but not of the schema tree, the schema map and the table metadata: without these
+no table can be read.  Lost dictionary entries become texts that say so, so that no record shows another one's value.
+The format has no checksums: damage that still decodes to something well-formed cannot be told from data.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from exhume.archive import Progress, no_progress
+from exhume.codecs import zstd_partial
+from exhume.errors import ExhumeError, UnsupportedOperationError
+from exhume.formats.clp_s.fragments import WINDOW, Dictionary, Finder, Fragments, span_of
+from exhume.formats.clp_s.layout import NodeType, PacketType, TableEntry
+from exhume.formats.clp_s.reader import ClpSArchive
+from exhume.formats.clp_s.recode import wrapper
+from exhume.formats.clp_s.rewrap import write_container
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.output import AtomicFile
+from exhume.recovery import Fate, SalvageMode, SalvageReport
+from exhume.source import FileSource, Source, Tree
+
+Kept = list[tuple[TableEntry, bytes]]
+
+
+def salvage(
+    source: Source | Tree,
+    output: str | os.PathLike[str],
+    *,
+    mode: SalvageMode = SalvageMode.ARCHIVE,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Progress = no_progress,
+    **options: Any,
+) -> SalvageReport:
+    """Writes the tables that survive as a clean archive, or their records as JSON lines, and accounts for the rest."""
+    if isinstance(source, Tree) or mode is SalvageMode.FILES:
+        raise UnsupportedOperationError("a clp-s archive holds records: salvage it as an archive or with --jsonl")
+    report = SalvageReport("clp-s", os.fspath(output))
+    found = Finder(source, limits, report).find()
+    if found.tables is None:
+        report.lose("schema tree, schema map or table metadata")
+        report.account(
+            span_of(source, _accounted(source, report), source.size), Fate.LOST, "all records",
+            "without schema tree, schema map and table metadata no table can be read",
+        )  # fmt: skip
+        return report
+    kept = list(_whole_tables(source, found, limits, report, progress))
+    with tempfile.TemporaryDirectory(prefix="exhume-clps-", dir=Path(output).parent) as scratch:
+        while kept:
+            draft = Path(scratch) / "draft"
+            draft.unlink(missing_ok=True)
+            _write(draft, found, kept)
+            bad = _faulty(draft, limits, report)
+            if not bad:
+                _count(draft, limits, report, found)
+                _deliver(draft, Path(output), mode, limits)
+                return report
+            kept = [table for number, table in enumerate(kept) if number not in bad]
+    report.notes.append("no table survives: nothing was written")
+    return report
+
+
+def _accounted(source: Source, report: SalvageReport) -> int:
+    return max((fate.span.end - source.origin for fate in report.spans), default=0)
+
+
+def _whole_tables(
+    source: Source, found: Fragments, limits: Limits, report: SalvageReport, progress: Progress
+) -> Iterator[tuple[TableEntry, bytes]]:
+    """Tables whose bytes all come out of their stream."""
+    assert found.tables is not None
+    streams = found.tables.streams
+    for number, stream in enumerate(streams):
+        start = found.streams_at + stream.offset
+        last = number + 1 == len(streams)
+        end = found.streams_end if last else found.streams_at + streams[number + 1].offset
+        tables = [table for table in found.tables.tables if table.stream_id == number]
+        payload = b""
+        if start < source.size:
+            data = source.read_up_to(start, min(max(0, end - start), WINDOW))
+            payload, used, _ = zstd_partial(data, max_size=min(limits.payload_size, stream.size + WINDOW))
+            end = start + used if last else end
+        lost = 0
+        for table in tables:
+            if table.problem is None and table.end <= len(payload) and table.schema_id in found.schemas:
+                yield table, payload[table.start : table.end]
+            else:
+                lost += table.num_messages
+        where = span_of(source, start, end)
+        if lost:
+            why = f"{len(payload)} of {stream.size} bytes could be decoded: {lost} records are gone"
+            report.account(where, Fate.LOST, f"stream {number}", why)
+            report.lose("records", lost)
+            report.lose("tables", sum(table.end > len(payload) for table in tables))
+        else:
+            report.account(where, Fate.RECOVERED, f"stream {number}")
+        progress(number + 1, len(streams), "streams")
+
+
+def _write(draft: Path, found: Fragments, kept: Kept) -> None:
+    wrap = wrapper()
+    streams: dict[int, list[tuple[TableEntry, bytes]]] = {}
+    for table, data in kept:
+        streams.setdefault(table.stream_id, []).append((table, data))
+    stored = [wrap(b"".join(data for _, data in tables)) for tables in streams.values()]
+    write_container(
+        draft,
+        found.version(),
+        found.header.original_size if found.header is not None else 0,
+        list(_packets(found)),
+        [
+            ("/schema_tree", [wrap(found.tree)]),
+            ("/schema_ids", [wrap(found.schema_ids)]),
+            ("/table_metadata", [wrap(_table_metadata(streams.values(), stored))]),
+            *((dictionary.name, _dictionary(dictionary, wrap)) for dictionary in found.dictionaries),
+            ("/0", stored),
+        ],
+        wrap,
+    )
+
+
+def _table_metadata(streams: Iterable[Kept], stored: list[bytes]) -> bytes:
+    head = [struct.pack("<Q", len(stored))]
+    rows: list[bytes] = []
+    offset = 0
+    for number, (tables, data) in enumerate(zip(streams, stored, strict=True)):
+        at = 0
+        for table, payload in tables:
+            rows.append(struct.pack("<QQiQ", number, at, table.schema_id, table.num_messages))
+            at += len(payload)
+        head.append(struct.pack("<QQ", offset, at))
+        offset += len(data)
+    return b"".join([*head, struct.pack("<QQ", 0, len(rows)), *rows])
+
+
+def _dictionary(dictionary: Dictionary, wrap: Callable[[bytes], bytes]) -> list[bytes]:
+    entries = list(dictionary.entries)
+    kind = {"/var.dict": "variable", "/log.dict": "log type"}.get(dictionary.name, "array")
+    entries += [f"<lost {kind} {number}>".encode() for number in range(len(entries), dictionary.count)]
+    payload = b"".join(len(entry).to_bytes(8, "little") + entry for entry in entries)
+    return [len(entries).to_bytes(8, "little"), wrap(payload)]
+
+
+def _packets(found: Fragments) -> Iterator[tuple[int, bytes]]:
+    if found.packets:
+        yield from ((packet.type, packet.body) for packet in found.packets)
+        return
+    yield PacketType.ARCHIVE_INFO, b"\x81\xacnum_segments\x01"
+    yield PacketType.ARCHIVE_FILE_INFO, b""
+    types = set(found.parsed_tree.types) if found.parsed_tree is not None else set()
+    # The patterns are gone with the packets: timestamps come out as the plain numbers that are stored.
+    pattern = {True: b"\\N", False: b"%E"}[NodeType.TIMESTAMP in types]
+    patterns = range(64) if types & {NodeType.TIMESTAMP, NodeType.DATE_STRING} else range(0)
+    body = struct.pack("<QQ", 0, len(patterns))
+    body += b"".join(struct.pack("<QQ", number, len(pattern)) + pattern for number in patterns)
+    yield PacketType.TIMESTAMP_DICTIONARY, body
+
+
+def _faulty(draft: Path, limits: Limits, report: SalvageReport) -> set[int]:
+    """Tables of the draft that do not decode to their last value."""
+    bad: set[int] = set()
+    with FileSource(draft) as source:
+        archive = ClpSArchive(source, limits=limits)
+        for number, table in enumerate(archive.tables):
+            try:
+                error = next(table.load().iter_faults(), None)
+            except ExhumeError as caught:
+                error = caught
+            if error is not None:
+                bad.add(number)
+                report.lose("records", table.num_messages)
+                report.lose("tables")
+                report.notes.append(f"a table of {table.num_messages} records is left out: {error.message}")
+    return bad
+
+
+def _count(draft: Path, limits: Limits, report: SalvageReport, found: Fragments) -> None:
+    """Counts what is kept and, where the log order was recorded, says which records are missing."""
+    with FileSource(draft) as source:
+        archive = ClpSArchive(source, limits=limits)
+        report.keep("tables", len(archive.tables))
+        report.keep("records", archive.num_messages)
+        if not found.packets:
+            report.notes.append("timestamp patterns and file names were in the lost packets")
+        present: set[int] = set()
+        for table in archive.tables:
+            column = table.load().log_event_idx
+            if column is None:
+                return
+            present |= set(struct.unpack(f"<{table.num_messages}q", bytes(column)))
+        assert found.tables is not None
+        total = sum(table.num_messages for table in found.tables.tables)
+        missing = [
+            *_runs(number for number in range(max(total, max(present, default=-1) + 1)) if number not in present)
+        ]
+        if missing:
+            shown = ", ".join(f"{a}" if a == b else f"{a}..{b}" for a, b in missing[:50])
+            report.notes.append(f"missing records by their position in the input: {shown}")
+
+
+def _runs(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
+    first = last = -2
+    for number in numbers:
+        if number == last + 1:
+            last = number
+            continue
+        if first >= 0:
+            yield first, last
+        first = last = number
+    if first >= 0:
+        yield first, last
+
+
+def _deliver(draft: Path, output: Path, mode: SalvageMode, limits: Limits) -> None:
+    with AtomicFile(output) as file:
+        if mode is SalvageMode.RECORDS:
+            with FileSource(draft) as source:
+                for chunk in ClpSArchive(source, limits=limits).json_chunks():
+                    file.file.write(chunk)
+        else:
+            with FileSource(draft) as source:
+                for chunk in source.chunks():
+                    file.file.write(chunk)
