@@ -21,6 +21,9 @@ OPTIONS = {
     "open": [
         click.Option(["--any-version"], is_flag=True, help="Read an unknown format_version as if it were 1.0."),
     ],
+    "export": [
+        click.Option(["--url"], metavar="URL", help="What references name as the chunk (fsspec-reference)."),
+    ],
     "salvage": [
         click.Option(["--raw"], is_flag=True, help="Also keep bytes that no entry names, below unreferenced/."),
     ],

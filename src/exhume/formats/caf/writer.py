@@ -244,6 +244,8 @@ class CafWriter(Writer):
                 chunk.write(piece)
             if length is not None and size != length:
                 raise _wrong_length(stored, length, str(size))
+            if length is None and size == 0 and not chunk.fits_at(stored, start, 0):
+                chunk, start = self._move_on(chunk, stored, start, 0)
         except BaseException:
             if not self._done and self._chunk is chunk:
                 chunk.take_back(start)

@@ -1,0 +1,56 @@
+"""What the targets for archives of members share."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+from exhume.archive import Entry, MemberArchive, Progress
+from exhume.errors import ExhumeError, OutputExistsError, SourceError, WriterError
+from exhume.export import ExportReport
+from exhume.output import AtomicFile
+
+
+@contextmanager
+def binary_output(output: str, *, overwrite: bool) -> Iterator[BinaryIO]:
+    """A new file that appears when complete, or standard output for `-` (never a terminal)."""
+    if output == "-":
+        if sys.stdout.isatty():
+            raise WriterError("refusing to write binary data to a terminal: redirect it, or use -o FILE")
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with AtomicFile(output, overwrite=overwrite) as file:
+        yield file.file
+
+
+def refuse_options(target: str, options: Mapping[str, Any]) -> None:
+    """Raises `WriterError` for an option that means nothing to this target."""
+    for name, value in options.items():
+        if value not in (None, False, (), ""):
+            raise WriterError(f"--{name.replace('_', '-')} does not apply to --to {target}")
+
+
+def each_member(archive: MemberArchive, report: ExportReport, progress: Progress) -> Iterator[Entry]:
+    """Every readable member; the others are counted as lost, with a note each."""
+    names = list(archive.names())
+    for done, name in enumerate(names):
+        progress(done, len(names), "members")
+        try:
+            entry = archive.stat(name)
+        except ExhumeError as error:
+            lose(report, error)
+            continue
+        yield entry
+    progress(len(names), len(names), "members")
+
+
+def lose(report: ExportReport, error: ExhumeError) -> None:
+    """Counts a member as lost; raises again what is no fault of the member."""
+    if isinstance(error, SourceError) and not isinstance(error, OutputExistsError):
+        raise error
+    report.lost["members"] += 1
+    report.notes.append(str(error))

@@ -1,0 +1,30 @@
+"""`--to tar`: members as a tar archive (pax headers, deterministic metadata)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exhume.archive import MemberArchive, Progress, no_progress
+from exhume.engines.extract import extract
+from exhume.export import ExportReport
+from exhume.export._members import binary_output, lose, refuse_options
+from exhume.output import TarSink
+
+ACCEPTS = "members"
+
+
+def export(
+    archive: MemberArchive, output: str, *, overwrite: bool = False, progress: Progress = no_progress, **options: Any
+) -> ExportReport:
+    """Writes every member to a tar archive at `output` (`-`: standard output).
+
+    Members that are damaged, or whose name extraction would refuse, are left out and reported.
+    """
+    refuse_options("tar", options)
+    report = ExportReport()
+    with binary_output(output, overwrite=overwrite) as file, TarSink(file) as sink:
+        result = extract(archive, sink, progress=progress)
+    report.written["members"] = result.extracted
+    for _, error in result.refused:
+        lose(report, error)
+    return report

@@ -1,0 +1,45 @@
+"""`--to zip`: members as a zip archive, stored, with deterministic metadata."""
+
+from __future__ import annotations
+
+import zipfile
+from typing import Any
+
+from exhume.archive import MemberArchive, Progress, no_progress
+from exhume.errors import ExhumeError
+from exhume.export import ExportReport
+from exhume.export._members import binary_output, each_member, lose, refuse_options
+from exhume.output import safe_parts
+
+ACCEPTS = "members"
+
+ZIP64 = 1 << 30
+"""Members from this size on get 64-bit fields from the start."""
+
+
+def export(
+    archive: MemberArchive, output: str, *, overwrite: bool = False, progress: Progress = no_progress, **options: Any
+) -> ExportReport:
+    """Writes every member to a zip archive at `output` (`-`: standard output), uncompressed, dated 1980-01-01.
+
+    Members that are damaged, or whose name extraction would refuse, are left out and reported.
+    """
+    refuse_options("zip", options)
+    report = ExportReport()
+    with binary_output(output, overwrite=overwrite) as file, zipfile.ZipFile(file, "w") as target:
+        for entry in each_member(archive, report, progress):
+            name, size = entry.name or "", entry.size or 0
+            folder = entry.kind == "directory"
+            try:
+                safe_parts(name.rstrip("/") if folder else name)
+                pieces = iter(()) if folder else archive.iter_member(name)
+            except ExhumeError as error:
+                lose(report, error)
+                continue
+            info = zipfile.ZipInfo(name.rstrip("/") + "/" if folder else name)
+            info.external_attr = (0o40755 << 16 | 0x10) if folder else 0o100644 << 16
+            with target.open(info, "w", force_zip64=size >= ZIP64) as into:
+                for piece in pieces:
+                    into.write(piece)
+            report.written["members"] += 1
+    return report
