@@ -11,6 +11,7 @@ import io
 import itertools
 import os
 import shutil
+import stat
 import tarfile
 import tempfile
 import threading
@@ -371,7 +372,9 @@ class OutputTree:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
             try:
                 fd = os.open(leaf, flags, 0o666, dir_fd=folder)
-            except FileExistsError:
+            except FileExistsError as error:
+                if stat.S_ISDIR(os.stat(leaf, dir_fd=folder, follow_symlinks=False).st_mode):
+                    raise self._clash(error, name) from None
                 if not self.overwrite:
                     raise exists_error(self.root / name) from None
                 target = f".{leaf[:100]}.{os.getpid()}-{threading.get_ident()}.part"
