@@ -326,7 +326,8 @@ class OutputTree:
         quick: list[int] = []
         try:
             for i, (name, start, stop) in enumerate(files):
-                folder, _, leaf = name.rpartition("/")
+                folder, slash, leaf = name.rpartition("/")
+                folder += slash  # "x" lies in the root, "/x" must not be taken for it
                 fd = folders.get(folder)
                 try:
                     spelled = leaf.encode("utf-8")

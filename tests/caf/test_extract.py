@@ -240,7 +240,7 @@ def test_read_files(tmp_path: Path, read: Callable[..., tuple[bytes, list[bool]]
 
 def test_write_batch_reports_like_write(tmp_path: Path) -> None:
     with OutputTree(tmp_path / "t") as output:
-        names = ["ok", "../no", "a/../no", "dir/x", "dir", "n" * 256, "", "é/ü"]
+        names = ["ok", "/abs", "../no", "a/../no", "dir/x", "dir", "n" * 256, "", "é/ü"]
         results = output.write_batch([(name, 0, 2) for name in names], b"hi")
         for name, result in zip(names, results, strict=True):
             if name in ("ok", "dir/x", "é/ü"):
@@ -251,4 +251,5 @@ def test_write_batch_reports_like_write(tmp_path: Path) -> None:
                 output.write(name, [b"hi"])
             assert caught.value.code == result.code
     assert isinstance(results[1], UnsafePathError)
+    assert sorted(path.name for path in (tmp_path / "t").iterdir()) == ["dir", "ok", "é"]
     assert ExtractReport().ok
