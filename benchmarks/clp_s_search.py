@@ -2,8 +2,8 @@
 
     EXHUME_CLP_S_BIN=/path/to/clp-s python -m benchmarks.clp_s_search [--size 50000000] [--folder /dev/shm] [--repeat 5]
 
-Every measurement is a process of its own; rivals run in turns with us, and their lines are compared.  Start-up is what a
-query for a column that no record has costs: both read the schema tree for it and nothing else.
+Every measurement is a process of its own; rivals run in turns with us, and their lines are compared.  Start-up is what
+a query for a column that no record has costs: both read the schema tree for it and nothing else.
 """
 
 from __future__ import annotations

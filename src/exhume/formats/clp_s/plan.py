@@ -191,6 +191,8 @@ class Plan:
         """Dictionaries that were searched."""
         self.strings: dict[bytes, frozenset[int]] = {}
         """Ids of the variable dictionary by pattern."""
+        self.tables_of_ids: dict[bytes, bytes] = {}
+        """The same as one byte per id of the dictionary: 1 where it matches."""
         self.texts: dict[bytes, TextQuery | None] = {}
         """Texts to look for by pattern, None where nothing can match."""
 

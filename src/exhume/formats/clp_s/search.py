@@ -287,8 +287,10 @@ class Evaluator:
         if operand.text is None or op != EQUAL:
             return 0
         if kind == STRINGS:
-            ids = self.plan.strings.get(operand.text, frozenset())
-            table = _table(ids, len(self.data.texts.variables))
+            table = self.plan.tables_of_ids.get(operand.text)
+            if table is None:
+                ids = self.plan.strings.get(operand.text, frozenset())
+                table = self.plan.tables_of_ids[operand.text] = _table(ids, len(self.data.texts.variables))
             return int.from_bytes(clps_lookup(column.data[: 8 * self.rows], table, 64), "little")
         assert kind == TEXTS
         return self._texts(column, operand.text, wanted)
