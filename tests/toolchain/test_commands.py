@@ -1,0 +1,56 @@
+"""The commands that a newcomer and continuous integration type are there."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+
+import pytest
+
+from tools import make_samples, nodejs
+
+ROOT = nodejs.ROOT
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+TARGETS = sorted(set(re.findall(r"^([a-z-]+):.*## ", MAKEFILE, re.MULTILINE)))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_target_is_sound_and_explained(target: str) -> None:
+    done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert re.search(rf"^\.PHONY:(.*\\\n)*.*\b{target}\b", MAKEFILE, re.MULTILINE)
+
+
+@pytest.mark.parametrize("target", ["demo", "test", "check", "generated", "check-generated", "web-ide", "ksy-lint"])
+def test_target_exists(target: str) -> None:
+    assert target in TARGETS
+
+
+@pytest.mark.parametrize("script", [".ci/run", "examples/demo.sh"])
+def test_script_is_executable_bash(script: str) -> None:
+    assert os.access(ROOT / script, os.X_OK)
+    subprocess.run(["bash", "-n", str(ROOT / script)], check=True)
+
+
+def test_continuous_integration_runs_tests_and_checks() -> None:
+    text = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert re.findall(r"^step (\w+)$", text, re.MULTILINE) == ["test", "check"]
+
+
+def test_every_make_target_named_in_the_guide_exists() -> None:
+    for page in ("CONTRIBUTING.md", "README.md", "ksy/README.md", "generated/README.md"):
+        named = re.findall(r"`make ([a-z-]+)", (ROOT / page).read_text(encoding="utf-8"))
+        assert set(named) <= set(TARGETS), page
+
+
+def test_samples_have_makers() -> None:
+    folders = {path.name for path in (ROOT / "tests" / "samples").iterdir() if path.is_dir()} - {"ksy"}
+    assert folders <= set(make_samples.makers())
+
+
+def test_make_samples_refuses_unknown_names(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        make_samples.main(["no-such-format"])
+    assert caught.value.code == 2
+    assert "no tests/no-such-format/make_samples.py" in capsys.readouterr().err
