@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import random
+import subprocess
+import sys
 from bisect import bisect_left
 from pathlib import Path
 from typing import Any
@@ -276,3 +278,13 @@ def test_entries_of_a_hostile_index_cannot_reach_outside() -> None:
         with reader(data) as archive, pytest.raises(ExhumeError) as caught:
             list(archive.records(prefix=b"a"))
         assert caught.value.code == code
+
+
+def test_opening_loads_no_other_format(samples: Path) -> None:
+    code = (
+        "import sys, exhume; exhume.open(sys.argv[1]).close(); "
+        "print([n for n in sys.modules if n.startswith('exhume.formats.') and n.count('.') > 2 and '.zs.' not in n])"
+    )
+    path = samples / "zs" / "words-none.zs"
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -30,11 +30,10 @@ NOT_ZS = _rule(
 )
 INCOMPLETE = _rule(
     102,
-    "this ZS file was never finished",
+    "this ZS file was never finished; `exhume salvage` rebuilds what is there",
     spec="Magic number",
     error=UnsupportedFeatureError,
-    hint="The magic number says `ZStoBe`: the program that wrote the file was stopped before it was done. Run it "
-    "again, or rebuild what is there with `exhume salvage`.",
+    hint="The magic number says `ZStoBe`: the program that wrote the file was stopped before it was done.",
 )
 UNKNOWN_CODEC = _rule(
     103,

@@ -197,7 +197,8 @@ class ZsWriter(Writer):
 
     def _refuse(self, ordinal: int, before: bytes, record: bytes) -> None:
         raise WriterError(
-            f"the records are not sorted: record {self.records + ordinal + 1} is smaller than the one before it",
+            f"the records are not sorted: record {self.records + ordinal + 1} is smaller than the one before it "
+            "(sort them first; exhume create zs --sort does)",
             expected=b"at least " + before[:200],
             actual=record[:200],
         )
