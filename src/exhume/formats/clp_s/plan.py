@@ -310,7 +310,7 @@ def make_plan(
         return nothing("outside the time range of the archive")
     resolver = Resolver(archive.schema_tree)
     condition = resolver.run(condition)
-    plan.unknown = sorted(set(resolver.unknown))
+    plan.unknown = resolver.unknown
     plan.condition = condition
     if condition is NEVER:
         return nothing("no record has such columns")

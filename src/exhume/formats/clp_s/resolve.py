@@ -41,7 +41,8 @@ class Resolver:
         self.all_types = 0
         for kind in set(self.types):
             self.all_types |= kind
-        self.unknown: list[str] = []
+        self._missed: set[str] = set()
+        self._met: set[str] = set()
         self._found: dict[tuple[object, ...], Nodes] = {}
 
     def run(self, condition: Condition) -> Condition:
@@ -55,8 +56,9 @@ class Resolver:
             return condition if condition.types & self.all_types else NEVER
         nodes, _ = self.nodes(condition)
         if not nodes:
-            self.unknown.append(str(column))
+            self._missed.add(str(column))
             return NEVER
+        self._met.add(str(column))
         if not column.open:
             return condition
         spelled = []
@@ -67,6 +69,11 @@ class Resolver:
                 if self.nodes(test)[0]:
                     spelled.append(test)
         return join(Any, spelled)
+
+    @property
+    def unknown(self) -> list[str]:
+        """Columns that no filter found."""
+        return sorted(self._missed - self._met)
 
     def _path(self, node: int, namespace: str) -> tuple[Key, ...] | None:
         """The keys from the root of the namespace's objects to a node."""
