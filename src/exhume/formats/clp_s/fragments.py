@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -19,6 +20,7 @@ from exhume.formats.clp_s.layout import (
     SchemaTree,
     TableMetadata,
     Version,
+    is_marker,
 )
 from exhume.formats.clp_s.packets import section_list
 from exhume.limits import Limits
@@ -179,7 +181,10 @@ class Finder:
         except ExhumeError:
             return False
         found.tree, found.parsed_tree = tree, parsed
-        found.schema_ids, found.schemas = ids, schemas
+        found.schemas = {id: schema for id, schema in schemas.items() if _is_sound(schema, parsed)}
+        found.schema_ids = ids if len(found.schemas) == len(schemas) else build_schema_map(found.schemas.values())
+        if len(found.schemas) < len(schemas):
+            self._report.lose("schemas", len(schemas) - len(found.schemas))
         found.table_metadata, found.tables = tables, metadata
         for name, span in (("schema tree", where), ("schema map", ids_span), ("table metadata", tables_span)):
             self._report.account(span, Fate.RECOVERED, name)
@@ -220,6 +225,19 @@ class Finder:
             self._report.account(where, Fate.RECOVERED, f"dictionary {name}")
         self._report.keep("dictionary entries", len(entries))
         return found
+
+
+def _is_sound(schema: Schema, tree: SchemaTree) -> bool:
+    """Whether every node that a schema names exists."""
+    return all(is_marker(entry) or 0 <= entry < len(tree) for entry in schema.entries)
+
+
+def build_schema_map(schemas: Iterable[Schema]) -> bytes:
+    """The payload of `/schema_ids` for these schemas, ids kept."""
+    rows = [
+        struct.pack(f"<iII{len(s.entries)}i", s.schema_id, len(s.entries), s.num_ordered, *s.entries) for s in schemas
+    ]
+    return len(rows).to_bytes(8, "little") + b"".join(rows)
 
 
 def _entries(payload: bytes, most: int) -> Iterator[bytes]:

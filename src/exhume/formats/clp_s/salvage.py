@@ -17,6 +17,7 @@ from typing import Any
 from exhume.archive import Progress, no_progress
 from exhume.codecs import zstd_partial
 from exhume.errors import ExhumeError, UnsupportedOperationError
+from exhume.findings import Severity
 from exhume.formats.clp_s.fragments import WINDOW, Dictionary, Finder, Fragments, span_of
 from exhume.formats.clp_s.layout import NodeType, PacketType, TableEntry
 from exhume.formats.clp_s.reader import ClpSArchive
@@ -52,11 +53,18 @@ def salvage(
         )  # fmt: skip
         return report
     kept = list(_whole_tables(source, found, limits, report, progress))
+    dropped: frozenset[int] = frozenset()
     with tempfile.TemporaryDirectory(prefix="exhume-clps-", dir=Path(output).parent) as scratch:
         while kept:
             draft = Path(scratch) / "draft"
             draft.unlink(missing_ok=True)
-            _write(draft, found, kept)
+            _write(draft, found, kept, dropped)
+            wrong = _wrong_packets(draft, limits) - dropped
+            if wrong:
+                dropped |= wrong
+                report.lose("metadata packets", len(wrong))
+                report.notes.append("damaged metadata packets were made anew: bounds, patterns or file names are gone")
+                continue
             bad = _faulty(draft, limits, report)
             if not bad:
                 _count(draft, limits, report, found)
@@ -104,7 +112,7 @@ def _whole_tables(
         progress(number + 1, len(streams), "streams")
 
 
-def _write(draft: Path, found: Fragments, kept: Kept) -> None:
+def _write(draft: Path, found: Fragments, kept: Kept, dropped: frozenset[int]) -> None:
     wrap = wrapper()
     streams: dict[int, list[tuple[TableEntry, bytes]]] = {}
     for table, data in kept:
@@ -114,7 +122,7 @@ def _write(draft: Path, found: Fragments, kept: Kept) -> None:
         draft,
         found.version(),
         found.header.original_size if found.header is not None else 0,
-        list(_packets(found)),
+        list(_packets(found, dropped)),
         [
             ("/schema_tree", [wrap(found.tree)]),
             ("/schema_ids", [wrap(found.schema_ids)]),
@@ -148,10 +156,29 @@ def _dictionary(dictionary: Dictionary, wrap: Callable[[bytes], bytes]) -> list[
     return [len(entries).to_bytes(8, "little"), wrap(payload)]
 
 
-def _packets(found: Fragments) -> Iterator[tuple[int, bytes]]:
-    if found.packets:
-        yield from ((packet.type, packet.body) for packet in found.packets)
-        return
+PACKET_RULES = {
+    PacketType.ARCHIVE_INFO: {"CLPS-104", "CLPS-305"},
+    PacketType.TIMESTAMP_DICTIONARY: {"CLPS-406", "CLPS-408", "CLPS-412", "CLPS-417"},
+    PacketType.RANGE_INDEX: {"CLPS-409", "CLPS-410"},
+}
+"""Findings that blame a packet: it is made anew then, for its content cannot be relied on."""
+
+
+def _wrong_packets(draft: Path, limits: Limits) -> frozenset[int]:
+    with FileSource(draft) as source:
+        codes = {f.code for f in ClpSArchive(source, limits=limits).verify() if f.severity is Severity.ERROR}
+    return frozenset(int(kind) for kind, rules in PACKET_RULES.items() if codes & rules)
+
+
+def _packets(found: Fragments, dropped: frozenset[int]) -> Iterator[tuple[int, bytes]]:
+    kept = {packet.type for packet in found.packets} - dropped
+    made = dict(_default_packets(found))
+    for kind in sorted({*kept, *made}):
+        bodies = [packet.body for packet in found.packets if packet.type == kind and kind in kept]
+        yield from ((kind, body) for body in bodies or [made[PacketType(kind)]])
+
+
+def _default_packets(found: Fragments) -> Iterator[tuple[int, bytes]]:
     yield PacketType.ARCHIVE_INFO, b"\x81\xacnum_segments\x01"
     yield PacketType.ARCHIVE_FILE_INFO, b""
     types = set(found.parsed_tree.types) if found.parsed_tree is not None else set()

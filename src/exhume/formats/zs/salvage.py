@@ -187,6 +187,9 @@ def _walk(
     offsets = sorted(hints)
     last: bytes | None = None
     at = start
+    # A file longer than its header says holds something twice: records must not be multiplied by a repeated block.
+    excess = source.size - file.header.file_size if codec_known and file.header.file_size else 0
+    seen: set[tuple[int, int]] = set()
     while at < source.size:
         block = _intact(file, at)
         if block is None:
@@ -197,6 +200,12 @@ def _walk(
         if not codec_known and block.is_data:
             codec_known = _guess_codec(recovery, block)
         problem = None
+        if excess >= block.size and (block.crc, block.size) in seen:
+            excess -= block.size
+            recovery.passages.append(Passage(at, block.end, Fate.IGNORED, "repeated block", "it is there already"))
+            at = block.end
+            continue
+        seen.add((block.crc, block.size))
         if block.is_data:
             problem, last = _keep(recovery, block, digest, last)
         if problem is not None:
