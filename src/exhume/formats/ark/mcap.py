@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import json
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -190,7 +191,7 @@ def import_mcap(path: Path, log: ArkWriter, *, progress: Progress = no_progress)
             file.seek(0)
             for record in reading.make_reader(file).iter_metadata():
                 _import_metadata(log, record)
-    except exceptions.McapError as error:
+    except (exceptions.McapError, struct.error, EOFError, UnicodeDecodeError) as error:
         raise FormatError("the MCAP file cannot be read", span=Span(str(path), 0, 0), actual=error) from error
     if schemas:
         log.set_metadata("mcap.schemas", list(schemas.values()))

@@ -1,0 +1,269 @@
+"""Ark logs in other forms and back: MCAP, JSON lines, CSV, Arrow, Parquet."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from exhume.errors import ExhumeError, FormatError, QueryError
+from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.writer import ArkWriter
+from tests.ark import make_samples
+from tests.ark.logs import counted_guids
+from tests.ark.test_rbuf import ALL_TYPES, everything
+from tests.conftest import Ran
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    make_samples.write_log(tmp_path / "log")
+    return tmp_path / "log"
+
+
+@pytest.fixture
+def rich_log(tmp_path: Path) -> Path:
+    """A log with every type."""
+    with ArkWriter(tmp_path / "rich", guids=counted_guids()) as log:
+        channel = log.channel("/all", "demo::all::Everything", ALL_TYPES)
+        for number in range(3):
+            channel.write(2**63 + number, everything() | {"children": [everything()] * number})
+    return tmp_path / "rich"
+
+
+def messages(root: Path, **options: Any) -> list[tuple[int, str, bytes]]:
+    with exhume.open(root) as log:
+        assert isinstance(log, ArkReader)
+        return [(m.time_ns, m.channel, m.data) for m in log.messages(**options)]
+
+
+def values(root: Path) -> list[Any]:
+    with exhume.open(root) as log:
+        assert isinstance(log, ArkReader)
+        return [(m.time_ns, m.channel, m.value) for m in log.messages()]
+
+
+def test_mcap_and_back(log: Path, tmp_path: Path, exhume_cli: Callable[..., Ran]) -> None:
+    reading = pytest.importorskip("mcap.reader")
+    file = tmp_path / "log.mcap"
+    assert exhume_cli("export", log, "--to", "mcap", "-o", file).code == 0
+    with file.open("rb") as stream:
+        reader = reading.make_reader(stream)
+        found = [(m.log_time, c.topic, m.data) for _, c, m in reader.iter_messages()]
+        assert found == messages(log)
+        summary = reader.get_summary()
+        topics = {c.topic: (c.message_encoding, dict(c.metadata)) for c in summary.channels.values()}
+        assert topics["/nav/pose"][0] == "rbuf"
+        assert topics["/drive/state"][1]["ark.latched"] == "true"
+        assert topics["/camera"][1]["ark.compression"] == "zstd"
+        schemas = {s.name: json.loads(s.data) for s in summary.schemas.values() if s.data}
+        assert {"Pose", "Point"} == {s["name"] for s in schemas["yard::Pose"]["schemas"]}
+        records = {record.name: dict(record.metadata) for record in reader.iter_metadata()}
+        assert records["ark.metadata"]["site"] == '{"id":7}'
+        assert records["ark.log"]["name"] == "yard"
+    assert exhume_cli("create", "ark", file, "-o", tmp_path / "back").code == 0
+    assert messages(tmp_path / "back") == messages(log)
+    with exhume.open(log) as old, exhume.open(tmp_path / "back") as new:
+        assert isinstance(old, ArkReader)
+        assert isinstance(new, ArkReader)
+        assert new.metadata == old.metadata
+        assert {c.declaration for c in new.channels()} == {c.declaration for c in old.channels()}
+        assert {(c.name, c.column, c.compression) for c in new.channels()} == {
+            (c.name, c.column, c.compression) for c in old.channels()
+        }
+
+
+def test_mcap_as_json_and_back(log: Path, rich_log: Path, tmp_path: Path, exhume_cli: Callable[..., Ran]) -> None:
+    reading = pytest.importorskip("mcap.reader")
+    for root in (log, rich_log):
+        file = tmp_path / f"{root.name}.mcap"
+        ran = exhume_cli("export", root, "--to", "mcap", "-o", file, "--payload", "json", "--topic", "/[and]*")
+        assert ran.code == 0, ran.err
+        with file.open("rb") as stream:
+            rows = [(c.topic, c.message_encoding, s, m) for s, c, m in reading.make_reader(stream).iter_messages()]
+        for _, encoding, schema, message in rows:
+            assert encoding == "json"
+            assert schema.encoding == "jsonschema"
+            assert set(json.loads(message.data)) == set(json.loads(schema.data)["properties"])
+        assert exhume_cli("create", "ark", file, "-o", tmp_path / f"{root.name}-back").code == 0
+        assert messages(tmp_path / f"{root.name}-back") == messages(root, topics="/[and]*")
+
+
+def test_foreign_mcap_is_kept_whole(tmp_path: Path, exhume_cli: Callable[..., Ran]) -> None:
+    writing = pytest.importorskip("mcap.writer")
+    file = tmp_path / "foreign.mcap"
+    with file.open("wb") as stream:
+        writer = writing.Writer(stream)
+        writer.start()
+        schema = writer.register_schema("pkg/Type", "ros2msg", b"uint8 x")
+        ros = writer.register_channel("/ros", "cdr", schema)
+        text = writer.register_channel("/json", "json", 0)
+        writer.add_message(ros, 5, b"\0\1\2", 5)
+        writer.add_message(text, 6, b'{"a": 1}', 6)
+        writer.add_metadata("site", {"name": "yard"})
+        writer.finish()
+    assert exhume_cli("create", "ark", file, "-o", tmp_path / "log", "--compression", "lz4").code == 0
+    assert values(tmp_path / "log") == [
+        (5, "/ros", {"encoding": "cdr", "schema_name": "pkg/Type", "data": b"\0\1\2"}),
+        (6, "/json", {"json": '{"a": 1}'}),
+    ]
+    with exhume.open(tmp_path / "log") as log:
+        assert isinstance(log, ArkReader)
+        assert json.loads(log.metadata["mcap.site"]) == {"name": "yard"}
+        assert json.loads(log.metadata["mcap.schemas"])[0]["name"] == "pkg/Type"
+        assert {c.compression for c in log.channels()} == {"lz4"}
+    (tmp_path / "bad.mcap").write_bytes(b"no mcap")
+    assert exhume_cli("create", "ark", tmp_path / "bad.mcap", "-o", tmp_path / "bad").code == 1
+    assert not (tmp_path / "bad").exists()
+
+
+def test_json_lines_and_back(log: Path, rich_log: Path, tmp_path: Path, exhume_cli: Callable[..., Ran]) -> None:
+    for root, idl, types in (
+        (log, make_samples.IDL, ["/nav/pose=yard::Pose", "/drive/state=yard::State", "/camera=yard::Picture"]),
+        (rich_log, ALL_TYPES, ["/all=demo::all::Everything"]),
+    ):
+        lines = tmp_path / f"{root.name}.jsonl"
+        assert exhume_cli("export", root, "--to", "jsonl", "-o", lines).code == 0
+        assert lines.read_bytes() == exhume_cli("cat", root).out
+        schema = tmp_path / "types.rbuf"
+        schema.write_text(idl)
+        back = tmp_path / f"{root.name}-back"
+        options = [option for pair in types for option in ("--type", pair)]
+        ran = exhume_cli("create", "ark", lines, "-o", back, "--schema", schema, *options)
+        assert ran.code == 0, ran.err
+        assert messages(back) == messages(root)
+        plain = tmp_path / f"{root.name}-plain"
+        assert exhume_cli("create", "ark", lines, "-o", plain, "--name", "n", "--metadata", "a=1").code == 0
+        assert len(messages(plain)) == len(messages(root))
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"time_ns": 1}', '{"time_ns": "x", "channel": "/a", "value": {}}', "1"])
+def test_bad_json_lines_name_the_line(tmp_path: Path, line: str) -> None:
+    from exhume.formats.ark.jsonform import import_jsonl
+
+    file = tmp_path / "in.jsonl"
+    file.write_text('{"time_ns": 1, "channel": "/a", "value": {}}\n\n' + line + "\n")
+    with pytest.raises(FormatError, match="line 3"), ArkWriter(tmp_path / "log") as log:
+        import_jsonl(file, log)
+    assert not (tmp_path / "log").exists()
+
+
+def test_create_wants_sensible_options(tmp_path: Path, exhume_cli: Callable[..., Ran]) -> None:
+    file = tmp_path / "in.jsonl"
+    file.write_text('{"time_ns": 1, "channel": "/a", "value": {"x": "y"}}\n')
+    (tmp_path / "s.rbuf").write_text("schema A { uint8 x; }")
+    for options, code in (
+        (["--type", "/a=A"], 2),
+        (["--metadata", "a"], 2),
+        (["--schema", tmp_path / "s.rbuf", "--type", "A"], 2),
+        (["--schema", tmp_path / "s.rbuf", "--type", "/a=A"], 1),
+        (["--schema", tmp_path / "s.rbuf", "--type", "/a=B"], 1),
+    ):
+        assert exhume_cli("create", "ark", file, "-o", tmp_path / "log", *options).code == code
+        assert not (tmp_path / "log").exists()
+
+
+def test_csv(log: Path, exhume_cli: Callable[..., Ran]) -> None:
+    ran = exhume_cli("export", log, "--to", "csv", "--topic", "/nav/pose", "--topic", "/drive/*")
+    assert ran.code == 0
+    rows = list(csv.DictReader(io.StringIO(ran.text)))
+    assert list(rows[0])[:6] == ["time_ns", "channel", "at.x", "at.y", "heading", "sequence"]
+    wanted = [m for m in values(log) if m[1] in ("/nav/pose", "/drive/state")]
+    assert len(rows) == len(wanted)
+    for row, (time, channel, value) in zip(rows, wanted, strict=True):
+        assert (row["time_ns"], row["channel"]) == (str(time), channel)
+        if channel == "/nav/pose":
+            assert float(row["at.x"]) == value["at"]["x"]
+            assert row["valid"] == str(value["valid"]).lower()
+            assert row["session"] == ""
+        else:
+            assert json.loads(row["faults"]) == value["faults"]
+            assert json.loads(row["gauges"]) == value["gauges"]
+
+
+def test_arrow(log: Path, rich_log: Path, tmp_path: Path, exhume_cli: Callable[..., Ran]) -> None:
+    pa = pytest.importorskip("pyarrow")
+    with exhume.open(log) as reader:
+        assert isinstance(reader, ArkReader)
+        table = reader.to_arrow(topic="/nav/pose", start_ns=1_100_000_000).read_all()
+        wanted = list(reader.messages("/nav/pose", start_ns=1_100_000_000))
+        assert table["time_ns"].to_pylist() == [m.time_ns for m in wanted]
+        assert [row["at"] for row in table.select(["at"]).to_pylist()] == [
+            m.value["at"] for m in wanted if m.value is not None
+        ]
+        assert pa.types.is_struct(table.schema.field("at").type)
+        with pytest.raises(QueryError):
+            reader.to_arrow()
+        raw = reader.to_arrow(topic="/raw").read_all()
+        assert raw["data"].to_pylist() == [m.data for m in reader.messages("/raw")]
+    with exhume.open(rich_log) as reader:
+        assert isinstance(reader, ArkReader)
+        table = reader.to_arrow().read_all()
+        row = table.to_pylist()[0]
+        value = next(iter(reader.messages())).value
+        assert value is not None
+        for name in ("a", "h", "l", "m", "n", "numbers", "fixed", "mode", "flags", "stamp", "p", "note"):
+            assert row[name] == value[name], name
+        assert dict(row["marks"]) == value["marks"]
+        assert row["labels"] == [(1, "one"), (0, "zero")]
+        assert row["shape"]["type"] == "demo::all::Shape"
+        assert table.schema.field("o").type == pa.duration("ns")
+        assert table.schema.field("q").type == pa.timestamp("ns", tz="UTC")
+        assert table.schema.field("fixed").type.list_size == 3
+    out = tmp_path / "one.arrow"
+    assert exhume_cli("export", rich_log, "--to", "arrow", "-o", out).code == 0
+    assert pa.ipc.open_stream(out.read_bytes()).read_all().num_rows == 3
+
+
+def test_parquet_per_channel(log: Path, tmp_path: Path, exhume_cli: Callable[..., Ran]) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    out = tmp_path / "tables"
+    ran = exhume_cli("export", log, "--to", "parquet", "-o", out)
+    assert ran.code == 0, ran.err
+    names = ["camera.parquet", "drive_state.parquet", "nav_pose.parquet", "raw.parquet"]
+    assert sorted(path.name for path in out.iterdir()) == names
+    found = parquet.read_table(out / "drive_state.parquet").to_pylist()
+    wanted = [value for _, channel, value in values(log) if channel == "/drive/state"]
+    assert [row["session"] for row in found] == [value["session"] for value in wanted]
+    assert [row["faults"] for row in found] == [value["faults"] for value in wanted]
+    assert exhume_cli("export", log, "--to", "parquet", "-o", "-").code == 1
+    assert exhume_cli("export", log, "--to", "parquet", "--topic", "/none", "-o", tmp_path / "x").code == 1
+
+
+def test_times_outside_arrow_are_counted_as_lost(tmp_path: Path, exhume_cli: Callable[..., Ran]) -> None:
+    pytest.importorskip("pyarrow")
+    with ArkWriter(tmp_path / "log") as log:
+        channel = log.channel("/t", "T", "schema T { system_time_point at; }")
+        channel.write(1, {"at": 5})
+        channel.write(2, {"at": 2**64 - 1})
+    assert exhume_cli("export", tmp_path / "log", "--to", "parquet", "-o", tmp_path / "t.parquet").code == 3
+
+
+def test_export_of_a_damaged_log_says_so(log: Path, tmp_path: Path, exhume_cli: Callable[..., Ran]) -> None:
+    split = sorted((log / "splits").iterdir())[0]
+    raw = bytearray(split.read_bytes())
+    raw[-3] ^= 0xFF
+    split.write_bytes(raw)
+    whole = len(exhume_cli("cat", log, "--skip-damaged").text.splitlines())
+    assert exhume_cli("export", log, "--to", "jsonl", "-o", tmp_path / "a").code in (0, 1)
+    ran = exhume_cli("export", log, "--to", "jsonl", "-o", tmp_path / "b", "--skip-damaged")
+    assert ran.code in (0, 3)
+    assert len((tmp_path / "b").read_bytes().splitlines()) == whole
+
+
+def test_an_import_that_does_not_fit_is_refused() -> None:
+    from exhume.formats.ark.jsonform import from_json
+    from exhume.formats.ark.rbuf import parse_idl
+
+    registry = parse_idl("schema A { uint8 x; byte_buffer b; double d; }")
+    assert from_json(registry, "A", {"x": "7", "b": "00ff", "d": "NaN"})["x"] == 7
+    bad: Any
+    for bad in ([], {"x": "y"}, {"b": 5}, {"d": "many"}):
+        with pytest.raises((ExhumeError, KeyError)):
+            from_json(registry, "A", bad)
