@@ -205,7 +205,7 @@ def test_arrow(log: Path, rich_log: Path, tmp_path: Path, exhume_cli: Callable[.
     with exhume.open(rich_log) as reader:
         assert isinstance(reader, ArkReader)
         table = reader.to_arrow().read_all()
-        row = table.to_pylist()[0]
+        row = table.drop_columns(["o", "q"]).to_pylist()[0]
         value = next(iter(reader.messages())).value
         assert value is not None
         for name in ("a", "h", "l", "m", "n", "numbers", "fixed", "mode", "flags", "stamp", "p", "note"):

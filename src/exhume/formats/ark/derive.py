@@ -70,7 +70,7 @@ def fit(registry: Registry, name: str, value: Mapping[str, Any]) -> dict[str, An
     defaults.  Raises `WriterError` for a field with something in it that has no place.
     """
     schema = registry.schema(name)
-    defaults = Defaults(registry)
+    defaults = Defaults(registry, for_wire=True)
     out: dict[str, Any] = {}
     for each in schema.visible_fields():
         if each.name in value:
@@ -87,7 +87,7 @@ def fit(registry: Registry, name: str, value: Mapping[str, Any]) -> dict[str, An
 
 def _fit_field(registry: Registry, each: Field, value: Any) -> Any:
     if value is None and not each.optional:
-        return Defaults(registry).maker(each)[0]()
+        return Defaults(registry, for_wire=True).maker(each)[0]()
     if each.type == "object" and isinstance(value, Mapping):
         return fit(registry, each.object_type or "", value)
     if each.type == "arraylist" and isinstance(value, Sequence) and each.value is not None:

@@ -396,11 +396,14 @@ class _Compiler:
         if each.removed:
 
             def drop(buf: bytes, pos: int, end: int, state: _State, out: dict[str, Any]) -> int:
+                notes, state.notes = state.notes, None  # nobody looks at what is dropped
                 try:
                     return read(buf, pos, end, state)[1]
                 except DecodeFailure as failure:
                     failure.path.append(name)
                     raise
+                finally:
+                    state.notes = notes
 
             return drop
 

@@ -24,8 +24,10 @@ class Defaults:
     with its cost in elements, which the caller checks before making it: a schema can ask for an array of 2^32.
     """
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: Registry, *, for_wire: bool = False) -> None:
+        """`for_wire` makes defaults that can be encoded: a variant then has an index that its schema does not know."""
         self._registry = registry
+        self._for_wire = for_wire
         self._objects: dict[str, tuple[Make, int]] = {}
 
     def filler(self, fields: tuple[Field, ...]) -> tuple[Callable[[dict[str, Any]], None], int]:
@@ -68,7 +70,10 @@ class Defaults:
             case "dictionary":
                 return (dict if each.key is not None and each.key.type == "string" else list), 1
             case "variant":
-                return _none, 1
+                if not self._for_wire:
+                    return _none, 1
+                taken = {index for index, _ in each.variants}
+                return _constant({"index": next(i for i in range(257) if i not in taken), "raw": b""}), 1
             case "array":
                 assert each.value is not None
                 make, price = self.maker(each.value)

@@ -76,7 +76,7 @@ class _Compiler:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._objects: dict[str, Write] = {}
-        self._defaults = Defaults(registry)
+        self._defaults = Defaults(registry, for_wire=True)
 
     def object_writer(self, name: str) -> Write:
         name = name.removeprefix("::")
@@ -197,19 +197,7 @@ class _Compiler:
         make, cost = self._defaults.maker(each)
         if cost >= COST_CAP:
             raise WriterError("a removed field cannot be written: its default is too large", field_path=each.name)
-        if each.type == "variant":
-            if not each.variants:
-                empty = _VARIANT(0, 0)
-            else:
-                scratch = bytearray()
-                write(scratch, {"index": each.variants[0][0], "value": self._default_object(each.variants[0][1])})
-                empty = bytes(scratch)
-            return lambda out, value: out.extend(empty)
         return lambda out, value: write(out, make())
-
-    def _default_object(self, name: str) -> Any:
-        make, _ = self._defaults.maker(Field("", "object", object_type=name))
-        return make()
 
     def _variable_part(self, each: Field) -> Part:
         write = self.value_writer(each)
