@@ -187,6 +187,17 @@ class QueryError(ExhumeError, ValueError):
         self.query = query
         self.column = column
 
+    def pointer(self, width: int = 100) -> str:
+        """The query with a caret under the column at fault, two lines, cut to `width` around the caret.
+
+        Empty when no column is at fault.
+        """
+        if self.column is None or not self.query:
+            return ""
+        text = "".join(c if c.isprintable() else " " for c in self.query)
+        start = max(0, min(self.column - width // 2, len(text) - width))
+        return f"{text[start : start + width]}\n{' ' * (self.column - start)}^"
+
 
 class EntryNotFoundError(ExhumeError, KeyError):
     """No member, section or record of that name."""

@@ -13,7 +13,7 @@ import click
 from exhume import __version__
 from exhume import cli as _package
 from exhume.cli.outcome import Outcome
-from exhume.errors import ExhumeError
+from exhume.errors import ExhumeError, QueryError
 
 ALIASES = {"ls": "list"}
 
@@ -128,9 +128,8 @@ def _say_error(error: ExhumeError, argv: list[str]) -> None:
         click.echo(dumps(body), err=True)
         return
     click.echo(f"exhume: {error}", err=True)
-    query, column = getattr(error, "query", ""), getattr(error, "column", None)
-    if query and column is not None and "\n" not in query and len(query) <= 400:
-        click.echo(f"  {query}\n  {' ' * column}^", err=True)
+    if isinstance(error, QueryError) and (pointer := error.pointer()):
+        click.echo("\n".join(f"  {line}" for line in pointer.split("\n")), err=True)
 
 
 def run() -> None:

@@ -332,13 +332,3 @@ def parse(query: str) -> Expression:
 def query_error(message: str, query: str, position: int) -> QueryError:
     """The error for a place in the query (`position` is 0-based)."""
     return QueryError(f"{message} (column {position + 1})", format="clp-s", query=query, column=position)
-
-
-def caret(error: QueryError, width: int = 100) -> str:
-    """The query with a caret under the column at fault: two lines, cut to `width` around the caret."""
-    if error.column is None:
-        return ""
-    text = "".join(c if c.isprintable() else " " for c in error.query)
-    start = max(0, min(error.column - width // 2, len(text) - width))
-    shown = text[start : start + width]
-    return f"{shown}\n{' ' * (error.column - start)}^"
