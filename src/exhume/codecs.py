@@ -126,6 +126,28 @@ def _deflate(data: Buffer, max_size: int, size: int | None) -> Decoded:
     return Decoded(out, len(data) - len(engine.unused_data))
 
 
+def inflated_size(data: Buffer, limit: int) -> int:
+    """Decompressed bytes of a raw deflate stream, counted up to the first step past `limit`; nothing is kept.
+
+    Raises `CodecError` for a corrupt stream.
+    """
+    igzip = _igzip()
+    engine = zlib.decompressobj(-15) if igzip is None else igzip.IgzipDecompressor(igzip.DECOMP_DEFLATE)
+    failures = (zlib.error,) if igzip is None else (zlib.error, igzip.error)
+    total = 0
+    rest: Buffer = data
+    try:
+        while not engine.eof and total <= limit:
+            piece = engine.decompress(rest, 1 << 20)
+            rest = engine.unconsumed_tail if igzip is None else b""
+            total += len(piece)
+            if not piece:
+                break
+    except failures as error:
+        raise CodecError("deflate: corrupt stream", actual=str(error)) from error
+    return total
+
+
 def _lzma_family(name: str, make: Callable[[], Any]) -> Callable[[Buffer, int, int | None], Decoded]:
     def decode(data: Buffer, max_size: int, size: int | None) -> Decoded:
         import lzma

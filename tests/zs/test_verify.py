@@ -12,7 +12,7 @@ import pytest
 import exhume
 from exhume.errors import ExhumeError
 from exhume.findings import Severity
-from exhume.formats.zs import references
+from exhume.formats.zs import blocks, layout, references
 from exhume.formats.zs.checks import RULES
 from exhume.limits import Limits
 from exhume.testing.corrupt import flip
@@ -57,7 +57,7 @@ def test_samples_on_disk_are_these(samples: Path) -> None:
 
 
 def test_every_rule_has_a_sample() -> None:
-    assert {rule.code for rule in RULES} == {code for code, _ in BROKEN.values()} | {"ZS-501", "ZS-502"}
+    assert {rule.code for rule in RULES} == {code for code, _ in BROKEN.values()} | {"ZS-501", "ZS-502", "ZS-503"}
 
 
 READ = [name for name, (code, _) in BROKEN.items() if (code < "ZS-320" and code != "ZS-203") or code[3] == "4"]
@@ -188,6 +188,39 @@ def test_bomb_is_stopped() -> None:
     with reader(data, limits=limits) as archive, pytest.raises(ExhumeError) as caught:
         list(archive.records())
     assert caught.value.code == "ZS-501"
+
+
+def test_bomb_is_counted_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks, "LARGE_PAYLOAD", 1 << 20)
+    payload = records(bytes(32 << 20))
+    stored = deflate(payload)
+    file = File(codec=b"deflate")
+    place = file.block(0, payload, stored=stored)
+    index = entries((b"", *place))
+    data = file.finish(file.block(1, index, stored=deflate(index)))
+    size = len(payload)
+    del payload
+    tracemalloc.start()
+    assert codes(data, limits=Limits(payload_size=30 << 20)) == {"ZS-501"}
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 12 << 20
+    assert codes(data) == set()
+    with reader(data) as archive:
+        assert archive.stats()["data_payload_bytes"] == size
+
+
+def test_index_of_too_many_entries_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layout, "MAX_INDEX_ENTRIES", 500)
+    file = File()
+    place = file.data(b"a")
+    payload = entries((b"", *place))
+    root = file.block(1, payload * 501)
+    data = file.finish(root)
+    assert "ZS-503" in codes(data)
+    with reader(data) as archive, pytest.raises(ExhumeError) as caught:
+        list(archive.records(prefix=b"a"))
+    assert caught.value.code == "ZS-503"
 
 
 def test_hostile_claims_cost_nothing() -> None:

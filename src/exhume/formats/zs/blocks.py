@@ -8,10 +8,19 @@ from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 from exhume.checksums import crc64_xz
-from exhume.codecs import decompress_prefix, lzma2_size
+from exhume.codecs import Decoded, decompress_prefix, inflated_size, lzma2_size
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
 from exhume.formats.zs import checks
-from exhume.formats.zs.layout import DECODERS, Header, RawBlock, ShortBlockError, parse_block
+from exhume.formats.zs.layout import (
+    DECODERS,
+    Header,
+    IndexEntry,
+    RawBlock,
+    ShortBlockError,
+    TooManyEntriesError,
+    parse_block,
+    parse_index,
+)
 from exhume.kernel import MalformedRecordsError, build_uleb128
 from exhume.limits import Limits
 from exhume.source import Source
@@ -24,6 +33,9 @@ REMOTE_READ_AHEAD = 8 << 20
 
 FIRST_READ_AHEAD = 256 << 10
 """First read where it is not known how much will be wanted; doubled from read to read."""
+
+LARGE_PAYLOAD = 64 << 20
+"""Payloads up to this size, or 16 times their stored size, are decompressed without counting them first."""
 
 FRAME_WINDOW = 4096
 """Bytes read per block by walks that only want to know where the blocks are."""
@@ -181,10 +193,9 @@ class BlockFile:
         if self.decoder is None:
             raise self.codec_error()
         try:
-            size = lzma2_size(stored) if self.decoder == "lzma2" else None
-            decoded = decompress_prefix(self.decoder, stored, max_size=budget, size=size)
+            decoded = self._decode(stored, budget)
         except LimitExceededError as error:
-            raise checks.BOMB.error(span=self.span(block), expected=error.expected, actual=error.actual) from error
+            raise checks.BOMB.error(span=self.span(block), expected=f"at most {budget} bytes") from error
         except CodecError as error:
             raise checks.STREAM_CORRUPT.error(error.message, span=self.span(block), actual=error.actual) from error
         if decoded.consumed != len(stored):
@@ -194,11 +205,36 @@ class BlockFile:
             )
         return decoded.data
 
+    def _decode(self, stored: memoryview, budget: int) -> Decoded:
+        """Decompresses; what does not fit the budget is found out before much memory is spent on it.
+
+        LZMA2 chunks state their size.  A deflate stream beyond `LARGE_PAYLOAD` is counted before it is kept.
+        """
+        decoder = self.decoder or ""
+        if decoder == "lzma2":
+            return decompress_prefix(decoder, stored, max_size=budget, size=lzma2_size(stored))
+        usual = min(budget, max(LARGE_PAYLOAD, 16 * len(stored)))
+        try:
+            return decompress_prefix(decoder, stored, max_size=usual)
+        except LimitExceededError:
+            if decoder != "deflate" or inflated_size(stored, budget) > budget:
+                raise
+        return decompress_prefix(decoder, stored, max_size=budget)
+
     def codec_error(self) -> ExhumeError:
         """ZS-103 for this file's codec."""
         return checks.UNKNOWN_CODEC.error(
             span=self.source.span(72, 88), expected=f"one of {', '.join(DECODERS)}", actual=self.header.codec_field
         )
+
+    def index_entries(self, block: RawBlock, payload: bytes) -> list[IndexEntry]:
+        """The entries of an index block; raises ZS-310, ZS-311 and ZS-503."""
+        try:
+            return parse_index(payload)
+        except MalformedRecordsError as error:
+            raise self.records_error(block, error, len(payload)) from error
+        except TooManyEntriesError as error:
+            raise checks.INDEX_TOO_LARGE.error(span=self.span(block)) from error
 
     def records_error(self, block: RawBlock, error: MalformedRecordsError, payload_size: int) -> ExhumeError:
         """ZS-309 or ZS-311 for a data payload that does not split, ZS-310 or ZS-311 for an index payload."""

@@ -180,6 +180,13 @@ TOO_MANY_PENDING = _rule(
     error=LimitExceededError,
     hint="Raise `--limit entries` if the file is legitimate.",
 )
+INDEX_TOO_LARGE = _rule(
+    503,
+    "an index block holds more entries than are read",
+    spec="Index block payload",
+    error=LimitExceededError,
+    hint="The bound is 1,000,000; writers use about 1,000.",
+)
 
 
 class _NotJsonError(ValueError):

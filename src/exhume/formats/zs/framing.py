@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import abc
 import struct
+from collections.abc import Iterator
 
 from exhume.errors import WriterError
 from exhume.kernel import (
+    MalformedRecordsError,
     frame_records,
     frame_terminated,
     split_records,
@@ -15,6 +17,27 @@ from exhume.kernel import (
 )
 
 LENGTH_PREFIXES = ("uleb128", "u64le")
+
+SPLIT_SIZE = 1 << 20
+"""Payload bytes that are turned into record objects at once."""
+
+
+def split_in_parts(payload: memoryview) -> Iterator[list[bytes]]:
+    """The records of a payload, a bounded number at a time (small records weigh more as objects than as bytes).
+
+    Raises `MalformedRecordsError`.
+    """
+    base = 0
+    while base < len(payload):
+        rest = payload[base:]
+        try:
+            end = take_records(rest, SPLIT_SIZE) or len(rest)
+            part = split_records(rest[:end])
+        except MalformedRecordsError as error:
+            raise MalformedRecordsError(error.reason, base + error.offset, error.length) from None
+        yield part
+        base += end
+
 
 _U64 = struct.Struct("<Q")
 

@@ -193,16 +193,27 @@ class IndexEntry:
     position: int = 0
 
 
+MAX_INDEX_ENTRIES = 1_000_000
+"""Entries of one index block that are read; a thousand times the usual number, and about 200 MB as objects."""
+
+
+class TooManyEntriesError(ValueError):
+    """An index block holds more entries than are read."""
+
+
 def parse_index(payload: bytes) -> list[IndexEntry]:
     """The entries of an index block's decompressed payload.
 
     Raises:
+        TooManyEntriesError: more than `MAX_INDEX_ENTRIES`.
         MalformedRecordsError: the payload ends inside an entry, or an integer is not in its shortest form; `offset`
             is where the key's length, or the integer, starts.
     """
     entries: list[IndexEntry] = []
     position, size = 0, len(payload)
     while position < size:
+        if len(entries) >= MAX_INDEX_ENTRIES:
+            raise TooManyEntriesError
         entry_start = position
         length, position = read_uleb128(payload, position)
         if length > size - position:

@@ -12,7 +12,7 @@ from exhume.errors import ExhumeError, SourceError, Span
 from exhume.findings import Finding
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import FIRST_READ_AHEAD, BlockCache, BlockFile
-from exhume.formats.zs.framing import framing
+from exhume.formats.zs.framing import framing, split_in_parts
 from exhume.formats.zs.layout import (
     CRC_SIZE,
     FIXED_HEADER,
@@ -30,8 +30,6 @@ from exhume.kernel import (
     build_uleb128,
     find_range,
     scan_records,
-    split_records,
-    take_records,
 )
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.parallel import map_ordered
@@ -50,9 +48,6 @@ PAYLOAD_CACHE = 16 << 20
 
 LOOKUP_SIZE = 4 << 20
 """Up to so many stored bytes a range is read in one go and remembered; above, it is streamed."""
-
-SPLIT_SIZE = 1 << 20
-"""Payload bytes that are turned into record objects at once."""
 
 KINDS = ("data", "index", "extension")
 
@@ -368,18 +363,11 @@ class ZsReader(RecordArchive):
         return self.file.records_error(piece.block, moved, len(piece.payload))
 
     def _split(self, piece: Slice) -> Iterator[list[bytes]]:
-        """The records of a slice, a bounded number at a time (small records weigh more as objects than as bytes)."""
-        view, base = piece.view, 0
+        """The records of a slice, a bounded number at a time."""
         try:
-            while base < len(view):
-                rest = view[base:]
-                end = take_records(rest, SPLIT_SIZE) or len(rest)
-                yield split_records(rest[:end])
-                base += end
+            yield from split_in_parts(piece.view)
         except MalformedRecordsError as error:
-            raise self._malformed(
-                piece, MalformedRecordsError(error.reason, base + error.offset, error.length)
-            ) from error
+            raise self._malformed(piece, error) from error
 
     # Blocks
 

@@ -17,6 +17,7 @@ from exhume.checksums import crc64_xz, sha256
 from exhume.errors import ExhumeError, SourceError, UnrecognizedFormatError, UnsupportedOperationError
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile
+from exhume.formats.zs.framing import split_in_parts
 from exhume.formats.zs.layout import (
     DECODERS,
     ENVELOPE_SIZE,
@@ -28,13 +29,12 @@ from exhume.formats.zs.layout import (
     ShortBlockError,
     codec_field,
     parse_block,
-    parse_index,
 )
 from exhume.formats.zs.reader import Head, kind_of, read_head
 from exhume.formats.zs.sorting import ExternalSorter
 from exhume.formats.zs.writer import ZsWriter
 from exhume.jsonout import dumps
-from exhume.kernel import MalformedRecordsError, scan_records, split_records
+from exhume.kernel import MalformedRecordsError, scan_records
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.output import AtomicFile
 from exhume.recovery import Fate, SalvageMode, SalvageReport
@@ -170,10 +170,10 @@ def _index_at(file: BlockFile, offset: int, size: int, level: int) -> tuple[int,
         block = file.read(offset, size)
         if not block.is_index or level not in (-1, block.level):
             return None
-        return block.level, parse_index(file.payload(block))
+        return block.level, file.index_entries(block, file.payload(block))
     except SourceError:
         raise
-    except (ExhumeError, MalformedRecordsError):
+    except ExhumeError:
         return None
 
 
@@ -358,10 +358,11 @@ def _payloads(recovery: Recovery) -> Iterator[bytes]:
 def _records(recovery: Recovery, sorter: ExternalSorter) -> Iterator[bytes]:
     """All kept records in ascending order, whatever order their blocks are in."""
     for payload in _payloads(recovery):
-        if recovery.sorted:
-            yield from split_records(payload)
-        else:
-            sorter.add(split_records(payload))
+        for part in split_in_parts(memoryview(payload)):
+            if recovery.sorted:
+                yield from part
+            else:
+                sorter.add(part)
     yield from sorter
 
 

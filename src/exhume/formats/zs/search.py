@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from exhume.errors import ExhumeError
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockCache, BlockFile
-from exhume.formats.zs.layout import MAX_INDEX_LEVEL, IndexEntry, RawBlock, ShortBlockError, parse_block, parse_index
-from exhume.kernel import MalformedRecordsError
+from exhume.formats.zs.layout import MAX_INDEX_LEVEL, IndexEntry, RawBlock, ShortBlockError, parse_block
 
 INDEX_CACHE = 16 << 20
 """Bytes of index payloads kept for the next search."""
@@ -152,11 +151,7 @@ class Index:
             )
 
     def _decode(self, block: RawBlock, payload: bytes) -> IndexNode:
-        self._file.limits.check("structure_size", len(payload), self._file.span(block))
-        try:
-            entries = parse_index(payload)
-        except MalformedRecordsError as error:
-            raise self._file.records_error(block, error, len(payload)) from error
+        entries = self._file.index_entries(block, payload)
         if not entries:
             raise checks.INDEX_EMPTY.error(span=self._file.span(block))
         node = IndexNode(block.offset, block.level, [entry.key for entry in entries], entries)

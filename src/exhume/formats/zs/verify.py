@@ -12,7 +12,7 @@ from exhume.errors import ExhumeError, SourceError, Span
 from exhume.findings import Finding
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile
-from exhume.formats.zs.layout import Header, IndexEntry, RawBlock, parse_index
+from exhume.formats.zs.layout import Header, IndexEntry, RawBlock
 from exhume.formats.zs.reader import read_head
 from exhume.formats.zs.references import References
 from exhume.kernel import MalformedRecordsError, Scan, scan_records
@@ -73,10 +73,7 @@ def _examine_data(file: BlockFile, block: RawBlock, payload: bytes) -> Examined:
 
 
 def _examine_index(file: BlockFile, block: RawBlock, payload: bytes) -> Examined:
-    try:
-        entries = parse_index(payload)
-    except MalformedRecordsError as error:
-        raise file.records_error(block, error, len(payload)) from error
+    entries = file.index_entries(block, payload)
     findings: list[Finding] = []
     if not entries:
         findings.append(checks.INDEX_EMPTY.finding(span=file.span(block)))
