@@ -442,6 +442,88 @@ def internal_entries(bytes block not None, Py_ssize_t end, uint64_t budget, rank
     return out, at, problem, disorder
 
 
+def entries_order(bytes block not None, Py_ssize_t end, uint64_t budget):
+    cdef chars data = block
+    cdef Py_ssize_t at = 0, key_size = 0, previous_size = -1, first_size = -1
+    cdef uint64_t total = 0, packed = 0, last = 0, first_packed = 0
+    cdef BlockEntry entry
+    cdef bint fine = True
+    cdef bytearray scratch = bytearray(2 * end if end > 0 else 1)
+    cdef char* key = scratch
+    cdef char* previous = key + (end if end > 0 else 0)
+    cdef chars here
+    cdef bytes first = b""
+    cdef int order
+    if end > len(block):
+        raise ValueError("the entries end outside the block")
+    while at < end:
+        if next_entry(data, end, at, key_size, &entry) != BLOCK_FINE_:
+            fine = False
+            break
+        total += entry.shared + entry.unshared
+        if total > budget:
+            fine = False
+            break
+        key_size = <Py_ssize_t>(entry.shared + entry.unshared)
+        memcpy(key + entry.shared, data + entry.suffix, entry.unshared)
+        if key_size < 8:
+            fine = False
+            break
+        here = <chars>key + key_size - 8
+        packed = ~(
+            <uint64_t>here[0] | <uint64_t>here[1] << 8 | <uint64_t>here[2] << 16 | <uint64_t>here[3] << 24
+            | <uint64_t>here[4] << 32 | <uint64_t>here[5] << 40 | <uint64_t>here[6] << 48 | <uint64_t>here[7] << 56
+        )
+        if previous_size < 0:
+            first, first_packed = PyBytes_New(key, key_size - 8), packed
+        else:
+            order = compare(<chars>key, key_size - 8, <chars>previous, previous_size)
+            if order < 0 or (order == 0 and packed <= last):
+                fine = False
+        previous_size = key_size - 8
+        memcpy(previous, key, previous_size)
+        last = packed
+        at = entry.suffix + <Py_ssize_t>(entry.unshared + entry.size)
+    if previous_size < 0:
+        return None, None, fine
+    return (first, first_packed), (PyBytes_New(previous, previous_size), last), fine
+
+
+def resolve_items(
+    list items not None, tuple state not None, uint64_t last_sequence, family, make, tuple statuses not None, operation
+):
+    cdef bytes key = state[0], found
+    cdef long long newer = state[1]
+    cdef int newer_kind = state[2], kind
+    cdef uint64_t packed, sequence
+    cdef bint visible, gone
+    cdef tuple item
+    cdef list out = []
+    live, replaced, deleted, tombstone, beyond = statuses
+    for item in items:
+        packed = ~(<uint64_t>item[1])
+        sequence = packed >> 8
+        kind = <int>(packed & 0xFF)
+        found = <bytes>item[0]
+        if key is None or found != key:
+            key, newer, newer_kind = found, -1, -1
+        visible = sequence <= last_sequence
+        gone = kind == 0 or kind == 7 or kind == 20
+        by = newer if newer >= 0 and visible and kind != 15 else None
+        if not visible:
+            status = beyond
+        elif gone or kind == 15:
+            status = tombstone
+        elif by is None:
+            status = live
+        else:
+            status = deleted if newer_kind == 0 or newer_kind == 7 or newer_kind == 20 else replaced
+        out.append(make((found, item[4], sequence, kind, status, by, item[3], operation(item), item[5], family)))
+        if visible and kind != 15:
+            newer, newer_kind = <long long>sequence, kind
+    return out, (key, newer, newer_kind)
+
+
 cdef inline unsigned int unstep(unsigned int state) noexcept nogil:
     """A CRC-32C state one bit earlier."""
     if state >> 31:

@@ -328,6 +328,61 @@ def internal_entries(
     return out, stop, problem, disorder
 
 
+def entries_order(
+    block: bytes, end: int, budget: int
+) -> tuple[tuple[bytes, int] | None, tuple[bytes, int] | None, bool]:
+    """First and last `(user key, ~packed)` of a block of internal keys, and whether it is whole and in order.
+
+    What `internal_entries` would say about the same block, without making objects of its entries.
+    """
+    items, _, problem, disorder = internal_entries(block, end, budget, 0, None)
+    if not items:
+        return None, None, problem == BLOCK_FINE
+    return items[0][:2], items[-1][:2], problem == BLOCK_FINE and disorder < 0
+
+
+def resolve_items(
+    items: list[tuple[bytes, int, int, int, bytes, Any]],
+    state: tuple[bytes | None, int, int],
+    last_sequence: int,
+    family: int,
+    make: Any,
+    statuses: tuple[Any, Any, Any, Any, Any],
+    operation: Any,
+) -> tuple[list[Any], tuple[bytes | None, int, int]]:
+    """Statuses of merged LevelDB items (newest version of a key first), as `make` tuples.
+
+    `state` is what the items before left: key, sequence and kind of its newest visible version so far (-1: none).
+    `statuses` are live, replaced, deleted, tombstone, beyond.  `operation(item)` gives the number of an operation in
+    its batch.  Each result is `make((key, value, sequence, kind, status, superseded by, offset, operation, place,
+    family))`.
+    """
+    live, replaced, deleted, tombstone, beyond = statuses
+    key, newer, newer_kind = state
+    out: list[Any] = []
+    for item in items:
+        packed = _TOP - item[1]
+        sequence, kind = packed >> 8, packed & 0xFF
+        if item[0] != key:
+            key, newer, newer_kind = item[0], -1, -1
+        visible = sequence <= last_sequence
+        gone = kind in (0, 7, 20)
+        by: int | None = newer if newer >= 0 and visible and kind != 15 else None
+        if not visible:
+            status = beyond
+        elif gone or kind == 15:
+            status = tombstone
+        elif by is None:
+            status = live
+        else:
+            status = deleted if newer_kind in (0, 7, 20) else replaced
+        fields = (item[0], item[4], sequence, kind, status, by, item[3], operation(item), item[5], family)
+        out.append(make(fields))
+        if visible and kind != 15:
+            newer, newer_kind = sequence, kind
+    return out, (key, newer, newer_kind)
+
+
 _POLYNOMIAL = 0x82F63B78
 _U32 = 0xFFFFFFFF
 

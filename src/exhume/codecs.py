@@ -97,9 +97,6 @@ def _zlib_family(name: str, wbits: int) -> Callable[[Buffer, int, int | None], D
     return decode
 
 
-_zlib_deflate = _zlib_family("deflate", -15)
-
-
 @functools.cache
 def _igzip() -> Any:
     """ISA-L, which inflates about twice as fast as zlib; None where there is no build of it."""
@@ -110,20 +107,26 @@ def _igzip() -> Any:
     return igzip_lib
 
 
-def _deflate(data: Buffer, max_size: int, size: int | None) -> Decoded:
-    igzip = _igzip()
-    if igzip is None:
-        return _zlib_deflate(data, max_size, size)
-    engine = igzip.IgzipDecompressor(igzip.DECOMP_DEFLATE)
-    try:
-        out = engine.decompress(data, max_size + 1)
-    except igzip.error as error:
-        raise CodecError("deflate: corrupt stream", actual=str(error)) from error
-    if len(out) > max_size:
-        raise _over_budget("deflate", max_size)
-    if not engine.eof:
-        raise CodecError("deflate: the stream is cut short", actual=f"{len(data)} bytes without an end")
-    return Decoded(out, len(data) - len(engine.unused_data))
+def _igzip_family(name: str, wbits: int, flag: str) -> Callable[[Buffer, int, int | None], Decoded]:
+    """Inflating with ISA-L where it is there, else with zlib; both check what trailer the container has."""
+    fallback = _zlib_family(name, wbits)
+
+    def decode(data: Buffer, max_size: int, size: int | None) -> Decoded:
+        igzip = _igzip()
+        if igzip is None:
+            return fallback(data, max_size, size)
+        engine = igzip.IgzipDecompressor(getattr(igzip, flag))
+        try:
+            out = engine.decompress(data, max_size + 1)
+        except igzip.error as error:
+            raise CodecError(f"{name}: corrupt stream", actual=str(error)) from error
+        if len(out) > max_size:
+            raise _over_budget(name, max_size)
+        if not engine.eof:
+            raise CodecError(f"{name}: the stream is cut short", actual=f"{len(data)} bytes without an end")
+        return Decoded(out, len(data) - len(engine.unused_data))
+
+    return decode
 
 
 def inflated_size(data: Buffer, limit: int) -> int:
@@ -388,9 +391,14 @@ def _snappy(data: Buffer, max_size: int, size: int | None) -> Decoded:
     stated, _ = _snappy_size(data)
     if stated > max_size:
         raise _over_budget("snappy", max_size, stated)
-    used, _ = snappy_end(data)
+    raw = bytes(data)
+    try:  # as a rule nothing follows the block: finding its end first would cost more than decoding it
+        return Decoded(bytes(cramjam.snappy.decompress_raw(raw)), len(raw))
+    except Exception:
+        pass
+    used, _ = snappy_end(raw)
     try:
-        out = bytes(cramjam.snappy.decompress_raw(bytes(data[:used])))
+        out = bytes(cramjam.snappy.decompress_raw(raw[:used]))
     except Exception as error:  # cramjam.DecompressionError is not a stable name
         raise CodecError("snappy: corrupt block", actual=str(error)) from error
     return Decoded(out, used)
@@ -420,8 +428,8 @@ _Decoder = Callable[[Buffer, int, int | None], Decoded]
 
 _DECODERS: dict[str, _Decoder] = {
     "none": _none,
-    "deflate": _deflate,
-    "zlib": _zlib_family("zlib", 15),
+    "deflate": _igzip_family("deflate", -15, "DECOMP_DEFLATE"),
+    "zlib": _igzip_family("zlib", 15, "DECOMP_ZLIB"),
     "gzip": _zlib_family("gzip", 31),
     "lzma2": _lzma_family("lzma2", _lzma2_decoder),
     "lzma": _lzma_family("lzma", _lzma_decoder),

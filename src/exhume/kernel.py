@@ -44,6 +44,8 @@ take_records = _implementation.take_records
 block_entries = _implementation.block_entries
 internal_entries = _implementation.internal_entries
 find_blocks = _implementation.find_blocks
+entries_order = _implementation.entries_order
+resolve_items = _implementation.resolve_items
 
 __all__ = [
     "BLOCK_BOMB",
@@ -56,12 +58,14 @@ __all__ = [
     "Scan",
     "block_entries",
     "build_uleb128",
+    "entries_order",
     "find_blocks",
     "find_range",
     "frame_records",
     "frame_terminated",
     "internal_entries",
     "read_uleb128",
+    "resolve_items",
     "scan_records",
     "split_records",
     "take_records",

@@ -9,6 +9,7 @@ Spec: LevelDB doc/impl.md; the two sequence rules: `docs/formats/leveldb.md`.
 
 from __future__ import annotations
 
+import functools
 import heapq
 import itertools
 import threading
@@ -16,6 +17,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from exhume import kernel
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.leveldb import checks
@@ -104,6 +106,8 @@ class Database:
         self._sources: dict[str, Source] = {}
         self._tables: dict[str, Table] = {}
         self._logs: dict[str, LoadedLog] = {}
+        self._last_sequence: int | None = None
+        self._ranges: list[RangeDeletion] | None = None
         self._lock = threading.RLock()
 
     def _note(
@@ -303,17 +307,21 @@ class Database:
 
     def last_sequence(self) -> int:
         """The last sequence number: of the manifest and of the logs that would be replayed."""
-        last = (self.manifest.last_sequence or 0) if self.manifest else MAX_SEQUENCE
-        return max([last, *(self.load_log(f).last_sequence for f in self.logs(Role.LIVE))])
+        if self._last_sequence is None:
+            last = (self.manifest.last_sequence or 0) if self.manifest else MAX_SEQUENCE
+            self._last_sequence = max([last, *(self.load_log(f).last_sequence for f in self.logs(Role.LIVE))])
+        return self._last_sequence
 
     def range_deletions(self) -> list[RangeDeletion]:
         """RocksDB range deletions of live tables and logs."""
-        out = [r for f in self.logs(Role.LIVE) for r in self.load_log(f).ranges]
-        for file in self.tables(Role.LIVE):
-            table = self.table(file)
-            if table.footer is not None and table.footer.family == "rocksdb":
-                out += [RangeDeletion(*r, file.column_family) for r in table.range_deletions(checks.strict)]
-        return out
+        if self._ranges is None:
+            out = [r for f in self.logs(Role.LIVE) for r in self.load_log(f).ranges]
+            for file in self.tables(Role.LIVE):
+                table = self.table(file)
+                if table.footer is not None and table.footer.family == "rocksdb":
+                    out += [RangeDeletion(*r, file.column_family) for r in table.range_deletions(checks.strict)]
+            self._ranges = out
+        return self._ranges
 
     def _merged(self, start: bytes | None, family: int) -> Iterator[Item]:
         """Items of live files from `start` on, sorted.  Raises at damage."""
@@ -371,8 +379,8 @@ class Database:
             runs: list[Iterable[Item]] = [
                 log.items[family] for f in self.logs(Role.LIVE) if family in (log := logs[f.name]).items
             ]
-            runs += [self._forensic_run(f, report) for f in tables if f.column_family == family]
-            merged = heapq.merge(*runs) if len(runs) > 1 else iter(runs[0] if runs else ())
+            runs += self._forensic_runs([f for f in tables if f.column_family == family], report)
+            merged = heapq.merge(*runs) if len(runs) > 1 else runs[0] if runs else ()
             yield from _resolve(merged, family, last, [r for r in ranges if r.column_family == family])
         if unreferenced:
             yield from self._unreferenced(report)
@@ -385,11 +393,38 @@ class Database:
             for items, _ in self.table(file).forensic_items(file.number, report):
                 yield from (_version(i, Status.UNREFERENCED, None, 0) for i in items)
 
-    def _forensic_run(self, file: DbFile, report: Report) -> Iterable[Item]:
-        """The readable items of a table in order; a table that is not in order is sorted in memory."""
+    def _forensic_runs(self, files: list[DbFile], report: Report) -> list[Iterable[Item]]:
+        """The readable items of tables as sorted runs: tables that follow one another share one, and a table that is
+        not in order is sorted in memory.
+        """
+        chains: list[tuple[tuple[bytes, int], list[DbFile]]] = []
+        runs: list[Iterable[Item]] = []
+        sound: list[tuple[tuple[bytes, int], tuple[bytes, int], DbFile]] = []
+        for file in files:
+            survey = self.table(file).survey if self.is_bytewise else None
+            if survey is None or not survey.ordered:
+                runs.append(self._sorted_items(file, report))
+            elif survey.first is not None and survey.last is not None:
+                sound.append((survey.first, survey.last, file))
+            else:
+                runs.append(self._table_items([file], report))  # nothing readable, but something to report
+        for first, last, file in sorted(sound, key=lambda entry: entry[:2]):
+            for number, (end, chain) in enumerate(chains):
+                if end < first:
+                    chain.append(file)
+                    chains[number] = (last, chain)
+                    break
+            else:
+                chains.append((last, [file]))
+        return runs + [self._table_items(chain, report) for _, chain in chains]
+
+    def _table_items(self, files: list[DbFile], report: Report) -> Iterator[Item]:
+        for file in files:
+            for items, _ in self.table(file).forensic_items(file.number, report):
+                yield from items
+
+    def _sorted_items(self, file: DbFile, report: Report) -> list[Item]:
         table = self.table(file)
-        if self.is_bytewise and all(ordered for _, ordered in table.forensic_items(file.number, checks.ignore)):
-            return (item for items, _ in table.forensic_items(file.number, report) for item in items)
         items = [item for part, _ in table.forensic_items(file.number, report) for item in part]
         self.limits.check("entries", len(items), table.source.span(0, table.source.size))
         return sorted(items, key=_sort_key)
@@ -448,8 +483,27 @@ def _version(item: Item, status: Status, superseded_by: int | None, family: int)
     )
 
 
+_STATUSES = (Status.LIVE, Status.REPLACED, Status.DELETED, Status.TOMBSTONE, Status.BEYOND)
+_BATCH = 4096
+
+
 def _resolve(items: Iterable[Item], family: int, last_sequence: int, ranges: list[RangeDeletion]) -> Iterator[Version]:
     """Statuses for merged items (newest version of a key first)."""
+    if ranges:
+        yield from _resolve_ranges(items, family, last_sequence, ranges)
+        return
+    make = functools.partial(tuple.__new__, Version)
+    state: tuple[bytes | None, int, int] = (None, -1, -1)
+    pending = iter(items)
+    while batch := list(itertools.islice(pending, _BATCH)):
+        found, state = kernel.resolve_items(batch, state, last_sequence, family, make, _STATUSES, _operation)
+        yield from found
+
+
+def _resolve_ranges(
+    items: Iterable[Item], family: int, last_sequence: int, ranges: list[RangeDeletion]
+) -> Iterator[Version]:
+    """The same where range deletions may have wiped a version."""
     key: bytes | None = None
     newer = newer_kind = -1  # the next newer visible version of the key
     for item in items:

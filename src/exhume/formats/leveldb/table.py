@@ -12,7 +12,7 @@ import functools
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from exhume import kernel
 from exhume.errors import CodecError, ExhumeError, FormatError, LimitExceededError, Span, UnsupportedFeatureError
@@ -49,6 +49,14 @@ class Block:
     codec: str
     verdict: Verdict
     data: bytes
+
+
+class Survey(NamedTuple):
+    """What one pass over a table says: in order throughout, and its first and last `(user key, inverted packed)`."""
+
+    ordered: bool
+    first: tuple[bytes, int] | None
+    last: tuple[bytes, int] | None
 
 
 class Table:
@@ -356,6 +364,23 @@ class Table:
                     report(checks.KEY_ORDER, "a block starts below the end of the one before it", span=block.span)
                 last = items[-1]
                 yield items, ordered
+
+    @functools.cached_property
+    def survey(self) -> Survey:
+        """Whether every readable block is in order, and the keys at both ends: one cheap pass, nothing kept."""
+        ordered, first, last = True, None, None
+        for block in self.forensic_blocks(checks.ignore):
+            try:
+                end, _ = entries_end(block.data)
+            except WireError:
+                continue
+            low, high, fine = kernel.entries_order(block.data, end, self.limits.structure_size)
+            if low is None or high is None:
+                continue
+            ordered = ordered and fine and (last is None or low > last)
+            first = first if first is not None else low
+            last = high if last is None else max(last, high)
+        return Survey(ordered, first, last)
 
     def scan(self) -> Iterator[Block]:
         """Data blocks found by their checksums alone (CRC-32C), in file order; nothing in the file is trusted.
