@@ -26,7 +26,7 @@ import types
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import zstandard
 
@@ -51,7 +51,7 @@ TARGETS = {
 class Clock:
     """Wall and CPU seconds of a block."""
 
-    def __enter__(self) -> Clock:
+    def __enter__(self) -> Self:
         self._wall, self._cpu = time.perf_counter(), sum(os.times()[:4])
         return self
 
@@ -127,9 +127,21 @@ def extract_zip(file: Path, out: Path) -> None:
 
 
 def extract_tar(file: Path, out: Path) -> None:
-    with file.open("rb") as raw, zstandard.ZstdDecompressor().stream_reader(raw) as stream:
-        with tarfile.open(fileobj=stream, mode="r|") as tar:
-            tar.extractall(out, filter="data")
+    with (
+        file.open("rb") as raw,
+        zstandard.ZstdDecompressor().stream_reader(raw) as stream,
+        tarfile.open(fileobj=stream, mode="r|") as tar,
+    ):
+        tar.extractall(out, filter="data")
+
+
+def dropper(path: Path) -> Callable[[], None]:
+    return functools.partial(shutil.rmtree, path, ignore_errors=True)
+
+
+def into(unpack: Callable[[Path, Path], None], file: Path, work: Path) -> Callable[[], None]:
+    """Unpacks into a fresh directory each time, never into one that was just removed."""
+    return lambda: unpack(file, Path(tempfile.mkdtemp(prefix="out", dir=work)))
 
 
 def per_read(reads: list[tuple[str, int, int]], read: Callable[[str, int, int], bytes]) -> float:
@@ -160,13 +172,10 @@ def bench_archives(work: Path, scale: float, repeat: int, results: dict[str, Any
     for label, (count, size) in sets.items():
         tree, bundle, zipped, tarred = (work / f"{label}{end}" for end in ("", ".bundle", ".zip", ".tar.zst"))
         make_tree(tree, count, size)
-        drop: Callable[[Path], Callable[[], None]] = lambda path: functools.partial(
-            shutil.rmtree, path, ignore_errors=True
-        )  # noqa: E731
         row: dict[str, Any] = {"files": count, "size": size}
         for jobs in (1, 2):
             row[f"create jobs={jobs}"] = median(
-                repeat, functools.partial(pack_bundle, tree, bundle, jobs), drop(bundle)
+                repeat, functools.partial(pack_bundle, tree, bundle, jobs), dropper(bundle)
             )
         row["create zipfile"] = median(1, functools.partial(pack_zip, tree, zipped))
         row["create tar+zstd"] = median(1, functools.partial(pack_tar, tree, tarred))
@@ -175,10 +184,9 @@ def bench_archives(work: Path, scale: float, repeat: int, results: dict[str, Any
             "zip": zipped.stat().st_size,
             "tar+zstd": tarred.stat().st_size,
         }
-        fresh = (work / f"out{n}" for n in range(10_000))  # never into a tree that was just removed
-        row["extract"] = median(repeat, lambda: extract_bundle(bundle, next(fresh)))
-        row["extract zipfile"] = median(repeat, lambda: extract_zip(zipped, next(fresh)))
-        row["extract tar+zstd"] = median(repeat, lambda: extract_tar(tarred, next(fresh)))
+        row["extract"] = median(repeat, into(extract_bundle, bundle, work))
+        row["extract zipfile"] = median(repeat, into(extract_zip, zipped, work))
+        row["extract tar+zstd"] = median(repeat, into(extract_tar, tarred, work))
         for out in work.glob("out*"):
             shutil.rmtree(out)
         names = [p.relative_to(tree).as_posix() for p in sorted(tree.rglob("*.txt"))]

@@ -496,9 +496,10 @@ def resolve_items(
     cdef long long newer = state[1]
     cdef int newer_kind = state[2], kind
     cdef uint64_t packed, sequence
-    cdef bint visible, gone
+    cdef bint visible, gone, in_log = False
     cdef tuple item
     cdef list out = []
+    last_place = None
     live, replaced, deleted, tombstone, beyond = statuses
     for item in items:
         packed = ~(<uint64_t>item[1])
@@ -518,7 +519,11 @@ def resolve_items(
             status = live
         else:
             status = deleted if newer_kind == 0 or newer_kind == 7 or newer_kind == 20 else replaced
-        out.append(make((found, item[4], sequence, kind, status, by, item[3], operation(item), item[5], family)))
+        place = item[5]
+        if place is not last_place:
+            last_place, in_log = place, place.operations is not None
+        number = operation(item) if in_log else None
+        out.append(make((found, item[4], sequence, kind, status, by, item[3], number, place, family)))
         if visible and kind != 15:
             newer, newer_kind = <long long>sequence, kind
     return out, (key, newer, newer_kind)

@@ -353,9 +353,9 @@ def resolve_items(
     """Statuses of merged LevelDB items (newest version of a key first), as `make` tuples.
 
     `state` is what the items before left: key, sequence and kind of its newest visible version so far (-1: none).
-    `statuses` are live, replaced, deleted, tombstone, beyond.  `operation(item)` gives the number of an operation in
-    its batch.  Each result is `make((key, value, sequence, kind, status, superseded by, offset, operation, place,
-    family))`.
+    `statuses` are live, replaced, deleted, tombstone, beyond.  where `place.operations` is not None, `operation(item)`
+    gives the number of an operation in its batch.  Each result is `make((key, value, sequence, kind, status,
+    superseded by, offset, operation, place, family))`.
     """
     live, replaced, deleted, tombstone, beyond = statuses
     key, newer, newer_kind = state
@@ -376,7 +376,8 @@ def resolve_items(
             status = live
         else:
             status = deleted if newer_kind in (0, 7, 20) else replaced
-        fields = (item[0], item[4], sequence, kind, status, by, item[3], operation(item), item[5], family)
+        number = None if item[5].operations is None else operation(item)
+        fields = (item[0], item[4], sequence, kind, status, by, item[3], number, item[5], family)
         out.append(make(fields))
         if visible and kind != 15:
             newer, newer_kind = sequence, kind

@@ -46,13 +46,6 @@ _RANGE = int(ValueType.RANGE_DELETION)
 
 
 @dataclass(frozen=True, slots=True)
-class LogPlace(Place):
-    """The place of a write batch; `operations` are the offsets of its operations."""
-
-    operations: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class RangeDeletion:
     """A RocksDB range deletion: keys in `[first, stop)` with a lower sequence number are gone."""
 
@@ -206,7 +199,7 @@ class Database:
         ranges: list[RangeDeletion] = []
         last = 0
         for ordinal, (record, batch) in enumerate(batches):
-            place = LogPlace(
+            place = Place(
                 source.name, file.number, None, record.offset, record.end,
                 Verdict.GOOD if record.intact else Verdict.BAD, file.role is Role.LIVE,
                 batch_sequence=batch.sequence, batch_count=batch.stated,
@@ -376,11 +369,9 @@ class Database:
                 ranges += [RangeDeletion(*r, file.column_family) for r in table.range_deletions(checks.ignore)]
         families = {f.column_family for f in tables} | {n for log in logs.values() for n in log.items}
         for family in sorted(families):
-            runs: list[Iterable[Item]] = [
-                log.items[family] for f in self.logs(Role.LIVE) if family in (log := logs[f.name]).items
-            ]
+            runs: list[Iterable[list[Item]]] = [[log.items[family]] for log in logs.values() if family in log.items]
             runs += self._forensic_runs([f for f in tables if f.column_family == family], report)
-            merged = heapq.merge(*runs) if len(runs) > 1 else runs[0] if runs else ()
+            merged = _merge(runs) if len(runs) > 1 else runs[0] if runs else ()
             yield from _resolve(merged, family, last, [r for r in ranges if r.column_family == family])
         if unreferenced:
             yield from self._unreferenced(report)
@@ -393,17 +384,17 @@ class Database:
             for items, _ in self.table(file).forensic_items(file.number, report):
                 yield from (_version(i, Status.UNREFERENCED, None, 0) for i in items)
 
-    def _forensic_runs(self, files: list[DbFile], report: Report) -> list[Iterable[Item]]:
+    def _forensic_runs(self, files: list[DbFile], report: Report) -> list[Iterable[list[Item]]]:
         """The readable items of tables as sorted runs: tables that follow one another share one, and a table that is
         not in order is sorted in memory.
         """
         chains: list[tuple[tuple[bytes, int], list[DbFile]]] = []
-        runs: list[Iterable[Item]] = []
+        runs: list[Iterable[list[Item]]] = []
         sound: list[tuple[tuple[bytes, int], tuple[bytes, int], DbFile]] = []
         for file in files:
             survey = self.table(file).survey if self.is_bytewise else None
             if survey is None or not survey.ordered:
-                runs.append(self._sorted_items(file, report))
+                runs.append([self._sorted_items(file, report)])
             elif survey.first is not None and survey.last is not None:
                 sound.append((survey.first, survey.last, file))
             else:
@@ -418,10 +409,10 @@ class Database:
                 chains.append((last, [file]))
         return runs + [self._table_items(chain, report) for _, chain in chains]
 
-    def _table_items(self, files: list[DbFile], report: Report) -> Iterator[Item]:
+    def _table_items(self, files: list[DbFile], report: Report) -> Iterator[list[Item]]:
         for file in files:
             for items, _ in self.table(file).forensic_items(file.number, report):
-                yield from items
+                yield items
 
     def _sorted_items(self, file: DbFile, report: Report) -> list[Item]:
         table = self.table(file)
@@ -472,8 +463,8 @@ def _sort_key(item: Item) -> tuple[bytes, int, int, int]:
 
 
 def _operation(item: Item) -> int | None:
-    place = item[5]
-    return bisect_left(place.operations, item[3]) if isinstance(place, LogPlace) else None
+    operations = item[5].operations
+    return bisect_left(operations, item[3]) if operations is not None else None
 
 
 def _version(item: Item, status: Status, superseded_by: int | None, family: int) -> Version:
@@ -487,16 +478,24 @@ _STATUSES = (Status.LIVE, Status.REPLACED, Status.DELETED, Status.TOMBSTONE, Sta
 _BATCH = 4096
 
 
-def _resolve(items: Iterable[Item], family: int, last_sequence: int, ranges: list[RangeDeletion]) -> Iterator[Version]:
+def _merge(runs: list[Iterable[list[Item]]]) -> Iterator[list[Item]]:
+    """Sorted runs as one, in pieces."""
+    merged = heapq.merge(*(itertools.chain.from_iterable(run) for run in runs))
+    while batch := list(itertools.islice(merged, _BATCH)):
+        yield batch
+
+
+def _resolve(
+    blocks: Iterable[list[Item]], family: int, last_sequence: int, ranges: list[RangeDeletion]
+) -> Iterator[Version]:
     """Statuses for merged items (newest version of a key first)."""
     if ranges:
-        yield from _resolve_ranges(items, family, last_sequence, ranges)
+        yield from _resolve_ranges(itertools.chain.from_iterable(blocks), family, last_sequence, ranges)
         return
     make = functools.partial(tuple.__new__, Version)
     state: tuple[bytes | None, int, int] = (None, -1, -1)
-    pending = iter(items)
-    while batch := list(itertools.islice(pending, _BATCH)):
-        found, state = kernel.resolve_items(batch, state, last_sequence, family, make, _STATUSES, _operation)
+    for items in blocks:
+        found, state = kernel.resolve_items(items, state, last_sequence, family, make, _STATUSES, _operation)
         yield from found
 
 

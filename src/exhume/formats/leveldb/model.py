@@ -79,7 +79,8 @@ class Place:
     """Where a block or log record lies, shared by the entries in it.
 
     `offset` is the start of the block, or of the first fragment header of a log record, in the file; `codec` how the
-    block was stored; `batch_sequence` and `batch_count` belong to log records.
+    block was stored; `operations` are the offsets of a batch's operations; `batch_sequence` and `batch_count` belong
+    to log records.
     """
 
     file: str
@@ -93,6 +94,7 @@ class Place:
     batch_sequence: int | None = None
     batch_count: int | None = None
     column_family: int = 0
+    operations: tuple[int, ...] | None = None
 
     def __lt__(self, other: Place) -> bool:
         return (self.file, self.offset) < (other.file, other.offset)
