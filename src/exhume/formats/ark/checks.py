@@ -44,7 +44,6 @@ MANIFEST_NAME = rule(
     104,
     "a manifest's name is not its log identifier",
     spec="ark_log.txt, On-Disk Format",
-    severity=Severity.WARNING,
     hint="The file was renamed, or copied under another name.",
 )
 TRAILER_MAGIC = rule(
@@ -115,7 +114,6 @@ INDEX_ORDER = rule(
     324,
     "the index is not in time order",
     spec=_SPLIT,
-    severity=Severity.WARNING,
     hint="The specification says it is sorted. Reading sorts it; a split that was not closed looks so too.",
 )
 ENTRY_OUTSIDE = rule(325, "a message lies outside the file", spec=_SPLIT, error=TruncatedError)
@@ -139,7 +137,6 @@ UNCLOSED = rule(
     332,
     "index entries lie past the indexed count: the split was not closed",
     spec=_SPLIT,
-    severity=Severity.WARNING,
     hint="The writer was stopped. `exhume repair` writes a log that has these messages too.",
 )
 UNEXPLAINED = rule(333, "bytes of a split that nothing refers to", spec=_SPLIT, severity=Severity.NOTE)
@@ -156,7 +153,9 @@ UNREFERENCED = rule(
 )
 SPLIT_REPEATED = rule(342, "a section names the same split twice", spec=_MANIFEST)
 STATISTICS = rule(
-    343, "the manifest's statistics differ from the split's index", spec=_MANIFEST, severity=Severity.WARNING
+    343,
+    "the manifest's statistics differ from the split's index",
+    spec=_MANIFEST,
 )
 TRAILER_SIZES = rule(344, "content, trailer and footer do not fill the file", spec=_TRAILER)
 MANIFEST_REST = rule(345, "the manifest's bytes are not consumed exactly", spec=_MANIFEST)

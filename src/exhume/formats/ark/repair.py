@@ -175,6 +175,10 @@ def _rebuild(split: Split, entries: Array, folder: Path, identifier: str) -> Spl
         out.file.write(build_split_header(header))
         out.file.seek(index_offset)
         out.file.write(entries.tobytes())
+        if in_place:
+            # Slots that held more entries must not look like those of a writer that was stopped.
+            slots = min(_capacity(split, entries), max(old.maximum_count, old.item_count))
+            out.file.write(bytes(max(0, slots - len(entries)) * ENTRY_SIZE))
     statistics = []
     for mapping in old.mappings:
         mine = entries[entries["object"] == mapping.short]
