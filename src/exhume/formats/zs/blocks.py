@@ -25,8 +25,8 @@ from exhume.kernel import MalformedRecordsError, build_uleb128
 from exhume.limits import Limits
 from exhume.source import Source
 
-READ_AHEAD = 1 << 20
-"""Bytes per read while blocks are streamed from a local file."""
+READ_AHEAD = 256 << 10
+"""Bytes per read while blocks are streamed from a local file: what is read stays in the processor's cache."""
 
 REMOTE_READ_AHEAD = 8 << 20
 """The same where a read is a network round trip."""
