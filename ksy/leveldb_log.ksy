@@ -47,6 +47,7 @@ types:
     doc: A record, or a piece of one, behind a header of 7 bytes (or 11).
     seq:
       - id: checksum
+        -checksum: masked CRC-32C
         type: u4
         doc: |
           CRC-32C over the type byte and the data (over type, log number and data

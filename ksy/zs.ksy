@@ -43,6 +43,7 @@ seq:
     size: len_header
     type: header
   - id: crc_header
+    -checksum: CRC-64/XZ
     type: u8
     doc: CRC-64/XZ of the header's bytes, without the length field.
 instances:
@@ -81,6 +82,7 @@ types:
         doc: Bytes of the file; the only guard against a cut at a block boundary.
       - id: sha256_data
         -orig-id: SHA-256 of data
+        -checksum: SHA-256
         size: 32
         doc: |
           SHA-256 of all data block payloads, decompressed and concatenated in
@@ -124,6 +126,7 @@ types:
         type: block_body
       - id: crc
         -orig-id: CRC-64-xz
+        -checksum: CRC-64/XZ
         type: u8
         doc: CRC-64/XZ of the body as it is stored, compression and all.
   block_body:

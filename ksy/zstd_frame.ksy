@@ -94,6 +94,7 @@ types:
         repeat: until
         repeat-until: _.is_last
       - id: checksum
+        -checksum: XXH64, low half
         type: u4
         if: descriptor.has_checksum
         doc: Low four bytes of the XXH64 of the payload, seed 0.

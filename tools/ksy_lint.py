@@ -31,7 +31,21 @@ META = [
 META_NESTED = ["encoding", "endian", "bit-endian"]
 META_NEEDED = ["id", "title", "license", "ks-version"]
 ATTRIBUTE = [
-    *("id", "-orig-id", "io", "pos", "value", "size", "size-eos", "type", "enum", "terminator", "include", "consume"),
+    *(
+        "id",
+        "-orig-id",
+        "-checksum",
+        "io",
+        "pos",
+        "value",
+        "size",
+        "size-eos",
+        "type",
+        "enum",
+        "terminator",
+        "include",
+        "consume",
+    ),
     *("eos-error", "pad-right", "encoding", "process", "valid", "contents", "repeat", "repeat-expr", "repeat-until"),
     *("if", "doc", "doc-ref"),
 ]
