@@ -76,7 +76,11 @@ def compiler_problems(files: list[Path], node: tuple[str, ...]) -> list[str]:
     if done.returncode != 0:
         return [done.stderr.strip()]
     for problem in json.loads(done.stdout):
-        found[" ".join(problem["text"].split())] = None
+        text = " ".join(problem["text"].split())
+        # The guide names *stored* lengths after what they measure; values derived from several fields and parameters
+        # are named for what they are, whatever they also happen to be the size of.
+        if not ("warning: use `" in text and re.search(r": /(types/\w+/)*(instances|params)/", text)):
+            found[text] = None
     return list(found)
 
 
