@@ -13,7 +13,7 @@ from exhume.formats.caf.canonical import PREFIX, SUFFIX
 from exhume.formats.caf.kernel import walk
 from exhume.source import Source
 
-WINDOW = 4 << 20
+WINDOW = 1 << 20
 """Bytes of index text held at a time."""
 
 
@@ -36,18 +36,14 @@ def find_member(source: Source, ofs_index: int, index_size: int, name: str) -> L
     needle = name.encode("utf-8", "surrogatepass")
     found: tuple[int, int] | None = None
     below = False
-    rest = b""
     at = ofs_index + len(PREFIX)
     if end - at == len(SUFFIX):
         return Lookup(None, False) if source.read_at(at, len(SUFFIX)) == SUFFIX else None
     while at < end:
         size = min(WINDOW, end - at)
         text = source.read_at(at, size)
-        if rest:
-            text = rest + text
-        at += size
         seen = walk(text, 0, needle)
-        if seen.ended != (at == end):
+        if not seen.stop or seen.ended != (at + size == end):
             return None
         if not seen.ascii:
             try:
@@ -62,7 +58,5 @@ def find_member(source: Source, ofs_index: int, index_size: int, name: str) -> L
                 found = first, last
             elif spelled.startswith(f"{name}/"):
                 below = True
-        rest = text[seen.stop :]
-        if len(rest) > WINDOW:
-            return None
+        at += seen.stop  # an entry that the window cut is read again, whole
     return Lookup(found, below)
