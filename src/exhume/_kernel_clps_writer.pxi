@@ -69,6 +69,7 @@ cdef enum:
     ENC_MAX_NODES = 1 << 24
     ENC_MAX_LOG_TYPES = 1 << 24
     ENC_MAX_SHAPES = 1 << 16
+    ENC_MAX_SHAPE_BYTES = 1 << 26
     ENC_MAX_PROGRAMS = 8
     ENC_PROGRAM_SIZE = 160
 
@@ -502,7 +503,7 @@ cdef class ClpsEncoder:
     cdef const unsigned char* at
     cdef const unsigned char* end
     cdef int32_t log_node
-    cdef bint bad_token
+    cdef bint bad_token, busy
     cdef int64_t max_document
     cdef uint8_t token_class[256]
 
@@ -766,6 +767,8 @@ cdef class ClpsEncoder:
             c = self.at[0]
             if c == 0 and self.at >= self.end:
                 return E_MORE
+            if self.num_tokens >= ENC_MAX_NODES:
+                return E_FULL
             if state == 2:
                 if depth == 0:
                     return 0
@@ -1343,7 +1346,7 @@ cdef class ClpsEncoder:
         cdef size_t at, i
         cdef uint32_t slot
         cdef EncShape* shape
-        if self.num_shapes >= ENC_MAX_SHAPES:
+        if self.num_shapes >= ENC_MAX_SHAPES or self.shape_ids.n > ENC_MAX_SHAPE_BYTES:
             self.num_shapes = 0
             self.shapes.n = 0
             self.shape_ids.n = 0
@@ -1685,6 +1688,8 @@ cdef class ClpsEncoder:
             if self.at >= self.end:
                 return E_DONE
             fault = self.scan()
+            if fault == E_FULL:
+                return E_TOO_LARGE
             if fault == E_MORE:
                 if not final:
                     return E_MORE
@@ -1719,17 +1724,24 @@ cdef class ClpsEncoder:
             if self.size >= target:
                 return E_SPLIT
 
-    def feed(self, bytes data, Py_ssize_t start, bint final, int64_t target, bint single):
+    def feed(self, bytes data not None, Py_ssize_t start, bint final, int64_t target, bint single):
         cdef const unsigned char* base = <const unsigned char*>bytes_text(data)
         cdef const unsigned char* document = base + start
         cdef int status
+        # The GIL is released below: a second thread must not get in.
+        if self.busy:
+            raise RuntimeError("one encoder serves one thread at a time")
+        self.busy = True
         self.at = base + start
         self.end = base + PyBytes_GET_SIZE(data)
         self.scratch.n = 0
         enc_buf_room(&self.scratch, (self.end - self.at) + 16)
         self.bad_token = False
-        with nogil:
-            status = self.run(&document, final, target, single)
+        try:
+            with nogil:
+                status = self.run(&document, final, target, single)
+        finally:
+            self.busy = False
         # A document that was refused only after it had been read as a whole can be stepped over exactly.
         return status, document - base, self.at - base, self.bad_token
 

@@ -17,6 +17,10 @@ MAX_DEPTH: Final = 10_000
 """Nesting above which a document is refused."""
 
 
+MAX_TOKENS: Final = 1 << 24
+"""Values and brackets of one document: more could not be told apart by 24-bit ids."""
+
+
 class Status(enum.IntEnum):
     """How encoding stopped; the compiled encoder uses the same numbers."""
 
@@ -149,6 +153,8 @@ class Scanner:
             at = self.skip_space(at)
             if at >= size:
                 raise ScanError(Status.MORE, at)
+            if len(tokens) >= MAX_TOKENS:
+                raise ScanError(Status.TOO_LARGE, at)
             char = data[at]
             if state == 2:
                 if not stack:
