@@ -22,6 +22,18 @@ from exhume._pykernel import (
     read_uleb128,
 )
 
+_PURE_ONLY = ("build_uleb128", "read_uleb128")
+
+
+def _current(module: object) -> bool:
+    """Whether a compiled module has all that the twin has; one built from an older source does not."""
+    if getattr(module, "VERSION", 0) != _pykernel.VERSION:
+        return False
+    functions = [n for n, f in vars(_pykernel).items() if getattr(f, "__module__", "") == _pykernel.__name__]
+    wanted = [n for n in functions if n.islower() and not n.startswith("_") and n not in _PURE_ONLY]
+    return all(hasattr(module, name) for name in wanted)
+
+
 _implementation = _pykernel
 COMPILED = False
 if not TYPE_CHECKING and os.environ.get("EXHUME_PURE", "") in ("", "0"):
@@ -30,8 +42,8 @@ if not TYPE_CHECKING and os.environ.get("EXHUME_PURE", "") in ("", "0"):
     except ImportError:
         pass
     else:
-        # A module built from an older source lacks functions: the twin then stands in until `make kernel`.
-        COMPILED = getattr(_kernel, "VERSION", 0) == _pykernel.VERSION
+        # The twin stands in for an outdated module until `make kernel`.
+        COMPILED = _current(_kernel)
         _implementation = _kernel if COMPILED else _pykernel
 
 split_records = _implementation.split_records
