@@ -41,10 +41,10 @@ def use(data: bytes) -> None:
 
 def main(path: Path, thorough: bool) -> None:
     data = path.read_bytes()
-    masks = (0x01, 0x10, 0x80, 0xFF) if thorough else (0x01, 0xFF)
     slowest = 0.0
     failures = []
     for offset in range(len(data)):
+        masks = (0x01, 0x10, 0x80, 0xFF) if thorough else ((0x01, 0xFF)[offset % 2],)
         for value in sorted({data[offset] ^ mask for mask in masks}):
             damaged = data[:offset] + bytes([value]) + data[offset + 1 :]
             start = time.perf_counter()

@@ -11,6 +11,7 @@ import pytest
 
 import exhume
 from exhume.errors import EntryNotFoundError
+from exhume.formats.clp_s import template
 from exhume.formats.clp_s.dataset import Dataset
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
@@ -163,6 +164,15 @@ def test_a_thousand_levels() -> None:
     for _ in range(depth):
         event = event["k"]
     assert event == {"leaf": 1}
+
+
+def test_templates_can_be_made_any_number_of_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bound on work counts once per schema, not once per use."""
+    monkeypatch.setattr(template, "MAX_STEPS", 200)
+    nodes = [(-1, b"", 5), *((i, b"k", 5) for i in range(100)), (100, b"leaf", 0)]
+    layout = opened(tiny(nodes=nodes, schemas=[(0, [101], [])])).tables[0].layout
+    for _ in range(10):
+        assert len(layout.tokens()) == 203
 
 
 def run_of(creator: str, filename: str, split: int, seconds: list[int]) -> ClpSArchive:

@@ -15,8 +15,9 @@ from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import COLUMN_TYPES, ROOT, NodeType, Schema, SchemaTree, is_marker, marker_parts
 
-MAX_STEPS: Final = 10_000_000
-"""Steps through the tree that building one template may take; real schemas take a few per entry."""
+MAX_STEPS: Final = 1_000_000
+STEPS_PER_ENTRY: Final = 64
+"""Steps through the tree that laying out one schema may take; real schemas take a few per entry."""
 
 _UNORDERED_UNSUPPORTED: Final = (NodeType.UNSTRUCTURED_ARRAY, NodeType.DATE_STRING, NodeType.TIMESTAMP)
 
@@ -72,7 +73,7 @@ class SchemaLayout:
         self.columns: list[ColumnSpec] = []
         self.runs: dict[int, list[Token]] = {}
         """Elements of each structured array by its node, the first run of a node."""
-        self._steps = 0
+        self._steps_left = MAX_STEPS + STEPS_PER_ENTRY * len(schema.entries)
         size = len(tree)
         for node in schema.ordered:
             if not 0 <= node < size:
@@ -90,8 +91,8 @@ class SchemaLayout:
         return checks.BAD_RUN.error(f"schema {self.schema.schema_id}: {detail}", span=self.where)
 
     def _step(self, count: int = 1) -> None:
-        self._steps += count
-        if self._steps > MAX_STEPS:
+        self._steps_left -= count
+        if self._steps_left < 0:
             raise checks.TOO_COMPLEX.error(f"schema {self.schema.schema_id}", span=self.where)
 
     def _column(self, node: int, *, unordered: bool) -> int:
@@ -246,7 +247,6 @@ class SchemaLayout:
             while node not in inserted:
                 inserted[node] = []
                 parent = tree.parents[node]
-                self._step()
                 if parent == ROOT:
                     roots.append(node)
                     return
