@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -169,11 +170,12 @@ class ClpSWriter(Writer):
         """Adds the documents of a file as one ingestion unit; see `add_files`."""
         self.unit(name or name_of(source), properties)
         done = 0
-        for piece in self._pieces([source]):
-            if piece is not None:
-                done += len(piece)
-                progress(done, None, "bytes")
-            self._ingest(piece)
+        with contextlib.closing(self._pieces([source])) as pieces:
+            for piece in pieces:
+                if piece is not None:
+                    done += len(piece)
+                    progress(done, None, "bytes")
+                self._ingest(piece)
 
     def add_files(self, sources: Iterable[str | os.PathLike[str]], *, progress: Progress = no_progress) -> None:
         """Adds files, each as one ingestion unit named as given (`-` is standard input).
@@ -189,17 +191,18 @@ class ClpSWriter(Writer):
         first = next(waiting, None)
         if first is not None:
             self.unit(name_of(first))
-        for piece in self._pieces(listed):
-            self._ingest(piece)
-            if piece is None:
-                following = next(waiting, None)
-                if following is not None:
-                    self.unit(name_of(following))
-            else:
-                done += len(piece)
-                progress(done, None, "bytes")
+        with contextlib.closing(self._pieces(listed)) as pieces:
+            for piece in pieces:
+                self._ingest(piece)
+                if piece is None:
+                    following = next(waiting, None)
+                    if following is not None:
+                        self.unit(name_of(following))
+                else:
+                    done += len(piece)
+                    progress(done, None, "bytes")
 
-    def _pieces(self, sources: Iterable[Input]) -> Iterator[bytes | None]:
+    def _pieces(self, sources: Iterable[Input]) -> Generator[bytes | None]:
         """The content of the sources in pieces, with None behind each."""
         jobs = self.options.jobs
         if jobs == 1:
