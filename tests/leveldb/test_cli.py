@@ -1,0 +1,137 @@
+"""The verbs on a plain database directory, and tables inside disk images."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from exhume.errors import UnsupportedOperationError
+from exhume.findings import Severity
+from exhume.formats.leveldb.carve import locate
+from exhume.formats.leveldb.keys import key_text
+from exhume.formats.leveldb.salvage import salvage
+from exhume.recovery import SalvageMode, Verdict
+from exhume.source import BytesSource, LocalTree
+from exhume.testing.corrupt import flip
+from tests.leveldb.make_samples import HISTORY, PUT, build_database, build_table, write_files
+
+Cli = Callable[..., Any]
+LIVE = {"apple": "golden", "damson": "blue" * 20, "elder": "black"}
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    write_files(tmp_path / "db", build_database())
+    return tmp_path / "db"
+
+
+def test_list(database: Path, exhume_cli: Cli) -> None:
+    assert exhume_cli("list", database).text.split() == list(LIVE)
+    every = json.loads(exhume_cli("list", "--all-versions", "--json", database).out)["entries"]
+    assert len(every) == 11
+    assert {e["status"] for e in every} == {"live", "replaced", "deleted", "tombstone", "unreferenced"}
+    past = json.loads(exhume_cli("list", "--sequence", 4, "--json", database).out)["entries"]
+    assert [(e["name"], e["sequence"]) for e in past] == [("apple", 1), ("banana", 2), ("cherry", 3), ("damson", 4)]
+    one = json.loads(exhume_cli("list", "--key", "cherry", "--json", database).out)["entries"]
+    assert [(e["sequence"], e["type"], e["operation"] if e["type"] == "deletion" else None) for e in one] == [
+        (8, "deletion", 1), (3, "value", None),
+    ]  # fmt: skip
+
+
+def test_cat_and_search(database: Path, exhume_cli: Cli) -> None:
+    assert exhume_cli("cat", database, "apple").out == b"golden"
+    assert exhume_cli("cat", database, "apple", "elder", "--sequence", 8).out == b"redblack"
+    rows = [json.loads(line) for line in exhume_cli("cat", database).text.splitlines()]
+    assert {row["key"]["text"]: row["value"]["text"] for row in rows} == LIVE
+    missing = exhume_cli("cat", database, "banana")
+    assert missing.code == 1
+    assert "EX-402" in missing.err
+    assert exhume_cli("search", database, "el").text == "elder\tblack\n"
+    assert len(exhume_cli("search", database, "", "--all-versions").text.splitlines()) == 11
+    found = json.loads(exhume_cli("search", "--values", "--json", database, "lac").out)
+    assert [m["key"]["text"] for m in found["matches"]] == ["elder"]
+    assert exhume_cli("search", "--exit-status", database, "nothing").code == 4
+
+
+def test_damage_is_told_while_listing(database: Path, exhume_cli: Cli) -> None:
+    table = database / "000005.ldb"
+    table.write_bytes(flip(table.read_bytes(), 20))
+    assert exhume_cli("list", database).code == 1
+    every = exhume_cli("list", "--all-versions", "--json", database)
+    assert every.code == 0
+    assert "LDB-202" in every.err
+    assert "bad" in {e["checksum"] for e in json.loads(every.out)["entries"]}
+
+
+def test_info(database: Path, exhume_cli: Cli) -> None:
+    document = json.loads(exhume_cli("info", "--stats", "--json", database).out)
+    text = json.dumps(document)
+    assert '"last_sequence": 6' in text
+    assert '"MANIFEST-000004"' in text
+    assert '"sequence_rule": "per-operation"' in text
+    assert '"tombstone": 2' in text
+
+
+def test_salvage(database: Path, tmp_path: Path, exhume_cli: Cli) -> None:
+    table = database / "000005.ldb"
+    table.write_bytes(flip(table.read_bytes(), 20))
+    (database / "CURRENT").unlink()
+    ran = exhume_cli("salvage", database, "-o", tmp_path / "new", "--json")
+    assert ran.code == 3
+    document = json.loads(ran.out)
+    assert document["verified"] is True
+    with exhume.open(tmp_path / "new") as archive:
+        rows = {entry.name: entry.size for entry in archive.entries()}
+    assert rows == {"apple": 6, "banana": 6, "damson": 80, "elder": 5}  # the deletion of banana was in the lost block
+    assert [f for f in exhume.verify(tmp_path / "new") if f.severity is not Severity.NOTE] == []
+    with LocalTree(database) as tree:
+        salvage(tree, tmp_path / "all.jsonl", mode=SalvageMode.RECORDS)
+        with pytest.raises(UnsupportedOperationError):
+            salvage(tree, tmp_path / "files", mode=SalvageMode.FILES)
+    lines = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
+    assert {(e["key"]["text"], e["sequence"]) for e in lines} >= {("apple", 9), ("cherry", 3), ("banana", 2)}
+
+
+def test_tables_are_carved_out_of_an_image(exhume_cli: Cli, tmp_path: Path) -> None:
+    first, _ = build_table(HISTORY)
+    second, _ = build_table([(b"k%04d" % n, n + 1, PUT, b"v" * 50) for n in range(500)], "snappy")
+    image = b"\xa5" * 777 + first + bytes(1000) + second + b"tail"
+    path = tmp_path / "disk.img"
+    path.write_bytes(image)
+    found = json.loads(exhume_cli("carve", "--json", "--only", "leveldb", path).out)["archives"]
+    assert [(f["offset"], f["length"], f["verdict"]) for f in found] == [
+        (777, len(first), "whole"), (777 + len(first) + 1000, len(second), "whole"),
+    ]  # fmt: skip
+    with exhume.open(path, format="leveldb", offset=777, length=len(first)) as archive:
+        assert [entry.name for entry in archive.entries()] == ["apple", "cherry", "damson"]
+    hit = 777 + len(first) - 8
+    damaged = locate(BytesSource(flip(image, 780)), hit)
+    assert damaged is not None
+    assert damaged.verdict is Verdict.DAMAGED
+    cut = locate(BytesSource(image[900:]), hit - 900)
+    assert cut is not None
+    assert cut.verdict is Verdict.PARTIAL
+    assert locate(BytesSource(b"\xff" * 45 + image[hit : hit + 8]), 45) is None
+
+
+def test_shards_are_carved_out_of_an_image(samples: Path, exhume_cli: Cli, tmp_path: Path) -> None:
+    shard = (samples / "data_bundle" / "zlib" / "shard-00000001").read_bytes()
+    path = tmp_path / "disk.img"
+    path.write_bytes(b"daBS" + b"\xa5" * 500 + shard + bytes(5000))
+    found = json.loads(exhume_cli("carve", "--json", "--only", "databundle", path).out)["archives"]
+    assert [(f["offset"], f["length"], f["verdict"]) for f in found] == [(504, len(shard), "partial")]
+
+
+@pytest.mark.parametrize(
+    ("key", "text"), [(b"plain", "plain"), (b"a\0b", "a\\x00b"), (b"\xff", "\\xff"), ("ü\\".encode(), "ü\\\\")]
+)
+def test_keys_as_text_can_be_typed_again(key: bytes, text: str) -> None:
+    from exhume.cli.params import BYTES
+
+    assert key_text(key) == text
+    assert BYTES.convert(text, None, None) == key
