@@ -276,10 +276,11 @@ def bench_leveldb(work: Path, entries: int, repeat: int, results: dict[str, Any]
     print(f"\nLevelDB: {row['entries']:,} entries")
     for name, value in row.items():
         if isinstance(value, tuple):
-            print(f"  {name:12} wall {value[0]:7.3f} s   {row['entries'] / value[0]:12,.0f} entries/s")
+            rate = row["entries"] / max(value[1], 1e-9)
+            print(f"  {name:12} wall {value[0]:7.3f} s   CPU {value[1]:7.3f} s   {rate:12,.0f} entries per CPU second")
     for rival in ("dfindexeddb", "ccl_leveldb", "plyvel"):
         if rival in row:
-            print(f"  versions: {row[rival][0] / row['versions'][0]:.2f} times as fast as {rival}")
+            print(f"  versions: {row[rival][1] / row['versions'][1]:.2f} times as fast as {rival} (CPU)")
         else:
             print(f"  {rival} is not installed")
 

@@ -366,3 +366,17 @@ def test_an_unknown_comparator_is_read_whole() -> None:
     assert {(v.key, str(v.status)) for v in database.versions() if v.place.referenced} == {
         (b"zebra", "tombstone"), (b"zebra", "deleted"), (b"apple", "live"),
     }  # fmt: skip
+
+
+def test_many_tables_need_few_open_files(tmp_path: Path) -> None:
+    from exhume.formats.leveldb.pool import SourcePool
+
+    for number in range(300):
+        (tmp_path / f"{number:06d}.ldb").write_bytes(b"%d" % number * 9)
+    pool = SourcePool(LocalTree(tmp_path), most_open=10)
+    sources = [pool.source(f"{number:06d}.ldb") for number in range(300)]
+    assert len(pool._open) == 10
+    for number in (0, 299, 5, 0, 150):
+        assert sources[number].read_at(0, sources[number].size) == b"%d" % number * 9
+    assert len(pool._open) == 10
+    pool.close()

@@ -16,6 +16,7 @@ from exhume.errors import EntryNotFoundError, Span
 from exhume.formats.data_bundle import checks
 from exhume.formats.data_bundle.index import FileRow, RecordRow
 from exhume.formats.data_bundle.shard import RecordCache, Shard
+from exhume.formats.leveldb.pool import SourcePool
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.source import Source, Tree
 
@@ -42,18 +43,15 @@ class View:
         self._records = records
         self._cache = RecordCache()
         self._shards: dict[int, Shard] = {}
-        self._sources: dict[int, Source] = {}
+        self._pool = SourcePool(tree)
         self._lock = threading.Lock()
 
     def source(self, number: int) -> Source:
-        """The file of a shard, kept open."""
-        found = self._sources.get(number)
-        if found is None:
-            try:
-                found = self._sources[number] = self.tree.source(shard_name(number))
-            except EntryNotFoundError as error:
-                raise checks.MISSING_SHARD.error(span=Span(shard_name(number), 0, 0), actual=number) from error
-        return found
+        """The file of a shard."""
+        try:
+            return self._pool.source(shard_name(number))
+        except EntryNotFoundError as error:
+            raise checks.MISSING_SHARD.error(span=Span(shard_name(number), 0, 0), actual=number) from error
 
     def shard(self, number: int) -> Shard:
         """A shard; raises when it is missing or its header is bad."""
@@ -126,7 +124,5 @@ class View:
     def close(self) -> None:
         """Closes the shards."""
         with self._lock:
-            for source in self._sources.values():
-                source.close()
-            self._sources.clear()
+            self._pool.close()
             self._shards.clear()

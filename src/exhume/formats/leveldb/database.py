@@ -36,6 +36,7 @@ from exhume.formats.leveldb.model import (
     Verdict,
     Version,
 )
+from exhume.formats.leveldb.pool import SourcePool
 from exhume.formats.leveldb.table import Item, Table
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -84,6 +85,7 @@ class Database:
     ) -> None:
         """`standalone`: files without CURRENT and manifest, all of them taken as live."""
         self.tree = tree
+        self._pool = SourcePool(tree)
         self.limits = limits
         self.sequence_rule = sequence_rule
         self.problems: list[Finding] = []
@@ -96,7 +98,6 @@ class Database:
         if standalone:
             self.files = [replace(f, role=Role.LIVE) if f.kind in ("table", "log") else f for f in self.files]
         self._check_logs(report)
-        self._sources: dict[str, Source] = {}
         self._tables: dict[str, Table] = {}
         self._logs: dict[str, LoadedLog] = {}
         self._last_sequence: int | None = None
@@ -143,12 +144,8 @@ class Database:
         return all((f.comparator or self.comparator) == BYTEWISE for f in families) and self.comparator == BYTEWISE
 
     def source(self, name: str) -> Source:
-        """One file of the directory, kept open."""
-        with self._lock:
-            found = self._sources.get(name)
-            if found is None:
-                found = self._sources[name] = self.tree.source(name)
-            return found
+        """One file of the directory."""
+        return self._pool.source(name)
 
     def table(self, file: DbFile) -> Table:
         """The reader of one table."""
@@ -452,9 +449,7 @@ class Database:
     def close(self) -> None:
         """Closes every file."""
         with self._lock:
-            for source in self._sources.values():
-                source.close()
-            self._sources.clear()
+            self._pool.close()
             self._tables.clear()
 
 

@@ -1,0 +1,7 @@
+title "LevelDB: every version of every key, from a directory that is never written to"
+run "exhume info --stats tests/samples/leveldb/small"
+run "exhume list tests/samples/leveldb/small"
+run "exhume list --long --all-versions tests/samples/leveldb/small"
+run "exhume cat tests/samples/leveldb/small --sequence 4 banana; echo"
+run "exhume search tests/samples/leveldb/small '' --all-versions"
+run "exhume verify tests/samples/leveldb/small"

@@ -1,0 +1,85 @@
+"""Many files, few open: sources that are opened again when they are needed.
+
+A database may have thousands of tables and a bundle thousands of shards, more than a process may keep open.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+
+from exhume.source import Source, Tree
+
+MOST_OPEN = 128
+
+
+class SourcePool:
+    """The files of a directory, at most `most_open` of them open at a time (more while that many are being read)."""
+
+    def __init__(self, tree: Tree, most_open: int = MOST_OPEN) -> None:
+        self._tree = tree
+        self._most = most_open
+        self._known: dict[str, PooledSource] = {}
+        self._open: OrderedDict[str, Source] = OrderedDict()
+        self._uses: dict[str, int] = {}
+        self._lock = threading.Lock()
+
+    def source(self, name: str) -> PooledSource:
+        """One file of the directory.  Raises `EntryNotFoundError`, `SourceError`."""
+        with self._lock:
+            found = self._known.get(name)
+            if found is None:
+                found = self._known[name] = PooledSource(self, name, self._opened(name))
+            return found
+
+    def _opened(self, name: str) -> Source:
+        source = self._open.get(name)
+        if source is None:
+            source = self._open[name] = self._tree.source(name)
+            idle = [other for other in self._open if not self._uses.get(other) and other != name]
+            for other in idle[: max(0, len(self._open) - self._most)]:
+                self._open.pop(other).close()
+        self._open.move_to_end(name)
+        return source
+
+    def read(self, name: str, offset: int, size: int) -> bytes:
+        """Exactly `size` bytes of a file."""
+        with self._lock:
+            source = self._opened(name)
+            self._uses[name] = self._uses.get(name, 0) + 1
+        try:
+            return source.read_at(offset, size)
+        finally:
+            with self._lock:
+                self._uses[name] -= 1
+
+    def close(self) -> None:
+        """Closes every file."""
+        with self._lock:
+            for source in self._open.values():
+                source.close()
+            self._open.clear()
+            self._known.clear()
+
+
+class PooledSource(Source):
+    """A file of a pool."""
+
+    def __init__(self, pool: SourcePool, file: str, opened: Source) -> None:
+        self._pool = pool
+        self._file = file
+        self._size = opened.size
+        self._remote = opened.is_remote
+        self.name = opened.name
+        self.origin = opened.origin
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    @property
+    def is_remote(self) -> bool:
+        return self._remote
+
+    def _read(self, offset: int, size: int) -> bytes:
+        return self._pool.read(self._file, offset, size)
