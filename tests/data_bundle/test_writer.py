@@ -153,7 +153,7 @@ def _rocksdict_rows(path: Path) -> list[tuple[bytes, bytes]]:
         str(path), rocksdict.Options(raw_mode=True), access_type=rocksdict.AccessType.read_only()
     )
     try:
-        return [(bytes(key), bytes(value)) for key, value in database.items()]  # type: ignore[arg-type]
+        return [(bytes(key), bytes(value)) for key, value in database.items()]
     finally:
         database.close()
 

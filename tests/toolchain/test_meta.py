@@ -149,7 +149,7 @@ def test_imports_run_one_way(file: Path) -> None:
         "formats": ("cli", "engines", "testing", "view"),
         "engines": ("cli", "testing", "view"),
         "view": ("cli", "formats", "testing"),
-        "export": ("cli", "engines", "formats", "testing"),
+        "export": ("cli", "formats", "testing"),
         "distributed": ("cli", "testing"),
         "cli": ("testing",),
         "testing": (),

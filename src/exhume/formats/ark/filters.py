@@ -167,7 +167,7 @@ def check_pattern(text: str, span: Span) -> Finding | None:
 
 
 def _parse_pattern(text: str) -> Any:
-    from re import _parser  # type: ignore[attr-defined]
+    from re import _parser
 
     return _parser.parse(text)
 
