@@ -34,9 +34,18 @@ def refuse_options(target: str, options: Mapping[str, Any]) -> None:
             raise WriterError(f"--{name.replace('_', '-')} does not apply to --to {target}")
 
 
+def stored_order(archive: MemberArchive) -> list[str]:
+    """Names in the order of their bytes: what is written so reads straight through, and packs again the same way."""
+    places = {
+        e.name: (e.source or "", e.offset, e.size or 0) for e in archive.entries() if e.name and e.offset is not None
+    }
+    names = list(archive.names())
+    return sorted(names, key=lambda name: (name not in places, places.get(name, ("", 0, 0))))
+
+
 def each_member(archive: MemberArchive, report: ExportReport, progress: Progress) -> Iterator[Entry]:
     """Every readable member; the others are counted as lost, with a note each."""
-    names = list(archive.names())
+    names = stored_order(archive)
     for done, name in enumerate(names):
         progress(done, len(names), "members")
         try:

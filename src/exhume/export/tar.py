@@ -7,7 +7,7 @@ from typing import Any
 from exhume.archive import MemberArchive, Progress, no_progress
 from exhume.engines.extract import extract
 from exhume.export import ExportReport
-from exhume.export._members import binary_output, lose, refuse_options
+from exhume.export._members import binary_output, lose, refuse_options, stored_order
 from exhume.output import TarSink
 
 ACCEPTS = "members"
@@ -23,7 +23,7 @@ def export(
     refuse_options("tar", options)
     report = ExportReport()
     with binary_output(output, overwrite=overwrite) as file, TarSink(file) as sink:
-        result = extract(archive, sink, progress=progress)
+        result = extract(archive, sink, stored_order(archive), progress=progress)
     report.written["members"] = result.extracted
     for _, error in result.refused:
         lose(report, error)
