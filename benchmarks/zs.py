@@ -52,7 +52,8 @@ def make_text(path: Path, size: int) -> None:
     weights = [1 / (rank + 5) for rank in ranks]
     cumulative = list(itertools.accumulate(weights))
     lines = size / 24.5
-    with path.open("wb") as file:
+    part = path.with_suffix(".part")
+    with part.open("wb") as file:
         due = 0.0
         for word, weight in zip(words, weights, strict=True):
             due += lines * weight / cumulative[-1]
@@ -63,6 +64,7 @@ def make_text(path: Path, size: int) -> None:
             block = [f"{word} {b} {c}\t{random.randrange(40, 4000)}".encode() for b, c in pairs]
             block.sort()
             file.writelines(line + b"\n" for line in block)
+    part.rename(path)
 
 
 # What runs in the processes that are measured; each prints one JSON line.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from exhume.checksums import crc64_xz
-from exhume.codecs import compress, deflate_fast, store
+from exhume.codecs import compress, deflate_fast, lzma2_fast, store
 from exhume.errors import WriterError
 from exhume.formats.zs.layout import DECODERS, STORED_CODECS, build_block
 from exhume.kernel import scan_records
@@ -14,10 +14,10 @@ from exhume.kernel import scan_records
 LEVELS = {
     "none": (),
     "deflate": ("fast", "1", "2", "3", "4", "5", "6", "7", "8", "9", "stored"),
-    "lzma": ("0e", "0", "1", "1e", "stored"),
+    "lzma": ("fast", "0", "0e", "1", "1e", "stored"),
 }
-"""Compression levels by codec, the default first; `fast` is ISA-L, the numbers of deflate are zlib's, `stored` wraps
-payloads in raw blocks."""
+"""Compression levels by codec, the default first.  `fast` is ISA-L for deflate and 0e with a shallower search for
+lzma, the other names are those of zlib and xz; `stored` wraps payloads in raw blocks."""
 
 Compressor = Callable[[bytes], bytes]
 
@@ -34,7 +34,7 @@ def compressor(codec: str, level: str | int | None = None) -> Compressor:
     if chosen is None:
         return lambda payload: payload
     if chosen == "fast":
-        return deflate_fast
+        return deflate_fast if codec == "deflate" else lzma2_fast
     if chosen == "stored":
         engine = DECODERS[STORED_CODECS[codec]]
         return lambda payload: store(engine, payload)
