@@ -17,6 +17,8 @@ from exhume.errors import ExhumeError
 from exhume.formats.clp_s.reader import open_archive
 from exhume.source import BytesSource
 
+QUERIES = ("*: *a1* OR n > 0 OR ts > 5 OR $_filename: *a*", 'list.k: a1 OR *.e: null OR NOT msg: "no *"')
+
 
 def use(data: bytes) -> None:
     """Everything that looks at an archive."""
@@ -36,6 +38,12 @@ def use(data: bytes) -> None:
                 pass
         except ExhumeError:
             pass
+        for query in QUERIES:
+            try:
+                for _ in archive.json_lines(query):
+                    pass
+            except ExhumeError:
+                pass
         list(archive.entries())
 
 

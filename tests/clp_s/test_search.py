@@ -10,9 +10,14 @@ from typing import Any
 
 import pytest
 
-from exhume.errors import QueryError
+from exhume.errors import LimitExceededError, QueryError
+from exhume.formats.clp_s import condition
+from exhume.formats.clp_s.kqltree import parse_column
+from exhume.formats.clp_s.layout import NodeType, SchemaTree
+from exhume.formats.clp_s.operand import ALL
 from exhume.formats.clp_s.plan import Options
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
+from exhume.formats.clp_s.resolve import Resolver
 from exhume.formats.clp_s.search import Search, resolve_projection
 from exhume.source import FileSource
 from exhume.testing.sources import CountingSource
@@ -206,6 +211,32 @@ def test_hostile_queries_end_soon(mixed: ClpSArchive, query: str) -> None:
     start = time.process_time()
     Search(mixed, query).count()
     assert time.process_time() - start < 10
+
+
+def tree_of(shape: str, size: int) -> SchemaTree:
+    """A tree of integers below keys `a`: a chain, a fan of objects, or a chain of empty keys."""
+    parents, keys, types = [-1], [b""], [int(NodeType.OBJECT)]
+    for i in range(1, size):
+        parents.append(0 if shape == "fan" else i - 1)
+        keys.append(b"%d" % i if shape == "fan" else b"" if shape == "empty" else b"a")
+        types.append(int(NodeType.OBJECT))
+    for i in range(1, size):
+        parents.append(i)
+        keys.append(b"x")
+        types.append(int(NodeType.INTEGER))
+    return SchemaTree(parents, keys, types)
+
+
+@pytest.mark.parametrize("shape", ["chain", "fan", "empty"])
+@pytest.mark.parametrize("path", ["*.x", "a.a.x", "*.a.*.a.*.nosuch"])
+def test_hostile_trees_end_soon(shape: str, path: str) -> None:
+    resolver = Resolver(tree_of(shape, 5_000))
+    start = time.process_time()
+    try:
+        resolver.run(condition.Test(parse_column(path), condition.EXISTS, ALL))
+    except LimitExceededError as error:
+        assert "too large" in str(error)
+    assert time.process_time() - start < 30
 
 
 # --- the command line -------------------------------------------------------------------------------------------------

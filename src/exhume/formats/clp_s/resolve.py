@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from typing import Final
 
+from exhume.errors import LimitExceededError
 from exhume.formats.clp_s.condition import NEVER, Any, Condition, Test, join
 from exhume.formats.clp_s.kqltree import Key
 from exhume.formats.clp_s.layout import NodeType, SchemaTree
@@ -28,6 +30,9 @@ LITERAL_TYPES: Final = {
 
 _KNOWN: Final = frozenset(LITERAL_TYPES)
 
+MAX_STEPS: Final = 3_000_000
+"""Steps through the tree for one query; real archives take a few for each node and column."""
+
 Nodes = tuple[frozenset[int], tuple[Key, ...]]
 """The nodes a column names, and the keys left over inside an unstructured array."""
 
@@ -41,6 +46,8 @@ class Resolver:
         self.all_types = 0
         for kind in set(self.types):
             self.all_types |= kind
+        self._named: dict[int, dict[bytes, list[int]]] = {}
+        self._steps = 0
         self._missed: set[str] = set()
         self._met: set[str] = set()
         self._found: dict[tuple[object, ...], Nodes] = {}
@@ -79,6 +86,7 @@ class Resolver:
         """The keys from the root of the namespace's objects to a node."""
         root = self.tree.roots.get((namespace.encode(), NodeType.OBJECT))
         path = self.tree.path(node)
+        self._spend(len(path))
         if path[0] != root:
             return None
         return tuple(Key(self.tree.keys[n]) for n in path[1:])
@@ -98,9 +106,31 @@ class Resolver:
         rest: tuple[Key, ...] = ()
         for (name, kind), root in tree.roots.items():
             if name == column.namespace.encode() and (kind == NodeType.METADATA) == test.metadata:
-                for child in tree.children[root]:
+                for child in self._candidates(root, column.keys, 0):
                     rest = self._walk_from(child, test, nodes, rest)
         return frozenset(nodes), rest
+
+    def _candidates(self, node: int, keys: tuple[Key, ...], at: int) -> Sequence[int]:
+        """The children of a node that key `at` of a path (behind its end: only nodes without a key) can accept."""
+        children = self.tree.children[node]
+        wild = at < len(keys) and keys[at].any
+        if not wild and len(children) > 8:
+            named = self._named.get(node)
+            if named is None:
+                named = self._named[node] = {}
+                for child in children:
+                    named.setdefault(self.tree.keys[child], []).append(child)
+            empty = named.get(b"", [])
+            children = sorted({*named.get(keys[at].name, ()), *empty}) if at < len(keys) else empty
+        self._spend(len(children) + 1)
+        return children
+
+    def _spend(self, steps: int) -> None:
+        self._steps += steps
+        if self._steps > MAX_STEPS:
+            raise LimitExceededError(
+                "the schema tree is too large for this query", format="clp-s", expected=f"at most {MAX_STEPS} steps"
+            )
 
     def _walk_from(self, start: int, test: Test, nodes: set[int], rest: tuple[Key, ...]) -> tuple[Key, ...]:
         """Walks the tree and the keys in step.
@@ -138,12 +168,7 @@ class Resolver:
                 continue
             if following < count and keys[following].any:
                 heapq.heappush(work, (depth, following, node))
-            for child in tree.children[node]:
-                if empty:
-                    heapq.heappush(work, (depth + 1, at, child))
-                else:
-                    if following < count or not tree.keys[child]:
-                        heapq.heappush(work, (depth + 1, following, child))
-                    if wild:
-                        heapq.heappush(work, (depth + 1, at, child))
+            for position in (at,) if empty else (following, at) if wild else (following,):
+                for child in self._candidates(node, keys, position):
+                    heapq.heappush(work, (depth + 1, position, child))
         return rest
