@@ -1,0 +1,50 @@
+"""The pages of the documentation: every console example prints what the page says."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+PAGES = ["forensics.md"]
+
+
+def examples(page: str) -> list[tuple[str, str]]:
+    """`(command, output)` of every `$` line of a page's console blocks, in order."""
+    found: list[tuple[str, str]] = []
+    for block in re.findall(r"```console\n(.*?)```", (ROOT / "docs" / page).read_text(encoding="utf-8"), re.DOTALL):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                found.append((line[2:], ""))
+            else:
+                command, output = found[-1]
+                found[-1] = (command, output + line + "\n")
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_examples_print_what_the_page_says(page: str, tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "100"}
+    commands = examples(page)
+    assert commands
+    for command, expected in commands:
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert "Traceback" not in done.stderr
+        printed = "".join(f"{line}\n" for line in (done.stdout + done.stderr).splitlines() if line)
+        assert printed == expected, command
+
+
+def test_every_page_is_linked() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    pages = [path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")]
+    pages += [path.relative_to(ROOT).as_posix() for path in (ROOT / "docs" / "formats").glob("*.md")]
+    assert [page for page in pages if page not in readme] == []
