@@ -231,3 +231,24 @@ def test_records_come_back(
 
 def canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
+
+
+def test_no_second_way_in_while_encoding() -> None:
+    """The compiled encoder works without the GIL, so it refuses to be entered twice."""
+    encoder: Any = None
+
+    def resolve(text: bytes, quoted: bool) -> None:
+        encoder.feed(b'{"a":1}', 0, True, NO_END, False)
+
+    chosen = {"core": True, "structurize": False, "retain_floats": True, "time_nodes": True, "lossy": False}
+    encoder = make_encoder(
+        **chosen,
+        log_order_type=11,
+        max_document=1000,
+        path=(b"ts",),
+        resolve_timestamp=resolve,
+        encode_float=encode_formatted_float,
+    )
+    with pytest.raises(RuntimeError, match="one thread"):
+        encoder.feed(b'{"ts":"2024-01-02"}', 0, True, NO_END, False)
+    assert feed(encoder, b'{"a":1}', final=True) == [(int(Status.DONE), 7, False)]
