@@ -49,6 +49,7 @@ class Cursor:
         """Moves on to the next block; False at the end, where the split is closed."""
         self._block = self._following
         if self._block is None:
+            self._blocks = self._keys = None  # what is done holds no index any more
             self.finish()
             return False
         self._following = self._fetch()
