@@ -82,6 +82,8 @@ def survey_split(reader: ArkReader, reference: SplitReference, source: Source, *
     # Only behind a count that can be true do uncounted slots follow.
     more = unindexed_entries(reader, reference, split) if not uncounted else listed[:0]
     entries = np.concatenate([good, more])
+    if bool(np.any(good["time"][1:] < good["time"][:-1])):
+        notes.append("the index was not in time order")
     entries = entries[np.argsort(entries["time"], kind="stable")]
     return Survey(split, entries, len(more), lost, uncounted, notes)
 
