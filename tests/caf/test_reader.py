@@ -79,6 +79,22 @@ def test_a_large_local_index_is_parsed_when_needed() -> None:
     assert archive.match(["dir-3"]) == [name for name in archive.names() if name.startswith("dir-3/")]
 
 
+def test_an_exact_name_means_one_member(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+    (tmp_path / "x.caf").write_bytes(BROKEN["file-and-directory"][1])
+    assert len(exhume_cli("cat", tmp_path / "x.caf", "a").out) == 20
+    assert len(exhume_cli("cat", tmp_path / "x.caf", "a/").out) == 44
+    assert len(exhume_cli("cat", tmp_path / "x.caf", "a", "a*").out) == 64
+    data, _ = many(6000)
+    archive = open_archive(Local(BytesSource(data)))
+    with pytest.raises(EntryNotFoundError):
+        archive.match(["nothing"])
+    before = archive.is_loaded
+    assert len(archive.match(["dir-3"])) == 600
+    assert (before, archive.is_loaded) == (False, True)
+    with pytest.raises(EntryNotFoundError):
+        archive.match(["dir-3", "dir-33"])
+
+
 def test_a_large_index_with_a_flaw_still_checks_its_ranges() -> None:
     data, files = many(6000)
     name = list(files)[3000]

@@ -239,12 +239,23 @@ class CafArchive(MemberArchive):
         return EntryNotFoundError("no such member", format="caf", span=self.source.span(0, 0), actual=shorten(name))
 
     def match(self, patterns: Sequence[str]) -> list[str]:
-        """See `MemberArchive.match`; one name given exactly is looked up without parsing a large index."""
-        if self._index is None and len(patterns) == 1 and not patterns[0].endswith("/"):
+        """See `MemberArchive.match`; a member's exact name means that member only (`a/` what is below it).
+
+        One pattern is looked up without parsing a large index where that is enough.
+        """
+        if self._index is None and len(patterns) == 1:
             known = self._look_up(patterns[0])
-            if known is not None and known.found is not None and not known.below:
+            if known is not None and known.found is not None:
                 return [patterns[0]]
-        return super().match(patterns)
+            plain = not any(c in patterns[0] for c in "*?[") and not patterns[0].endswith("/")
+            if known is not None and plain and not known.below:
+                raise self._no_such_member(patterns[0])
+        table = self.index.table
+        others = [pattern for pattern in patterns if pattern not in table]
+        chosen = set(patterns) & table.keys()
+        if others:
+            chosen.update(super().match(others))
+        return [name for name in self.names() if name in chosen]
 
     # -- bytes
 
