@@ -46,12 +46,12 @@ class Dataset:
             else:
                 yield from _merged(group, lambda data: line_stream(data, complete))
 
-    def json_lines(self, *, ordered: bool = False, complete: bool = False, jobs: int = 1) -> Iterator[bytes]:
+    def json_lines(self, *, ordered: bool = False, complete: bool = False) -> Iterator[bytes]:
         """As `ClpSArchive.json_lines`."""
         for group in self._groups(ordered):
             if len(group) == 1:
                 for archive in group[0]:
-                    yield from archive.json_lines(ordered=ordered, complete=complete, jobs=jobs)
+                    yield from archive.json_lines(ordered=ordered, complete=complete)
             else:
                 yield from _merged(group, lambda data: line_stream(data, complete))
 

@@ -89,9 +89,7 @@ def json_chunks(
             raise error
 
 
-def json_lines(
-    archive: ClpSArchive, *, ordered: bool = False, complete: bool = False, jobs: int = 1
-) -> Iterator[bytes]:
+def json_lines(archive: ClpSArchive, *, ordered: bool = False, complete: bool = False) -> Iterator[bytes]:
     """See `ClpSArchive.json_lines`."""
     if ordered and archive.schema_tree.log_event_idx is not None:
         loaded = [table.load() for table in archive.tables if table.num_messages]
