@@ -6,6 +6,7 @@ Spec: ark_log.txt, Manifest File Format ("each section parsed after this one has
 from __future__ import annotations
 
 import fnmatch
+import importlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -167,9 +168,8 @@ def check_pattern(text: str, span: Span) -> Finding | None:
 
 
 def _parse_pattern(text: str) -> Any:
-    from re import _parser
-
-    return _parser.parse(text)
+    # The only way to look at a pattern is the module that `re` itself parses with.
+    return importlib.import_module("re._parser").parse(text)
 
 
 def _repeats(pattern: Any) -> int:
