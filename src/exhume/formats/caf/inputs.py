@@ -113,12 +113,13 @@ def _scan(
                     except OSError as error:
                         skipped.append((entry.path, error.strerror or str(error)))
                         continue
-                    if stat.S_ISDIR(found.st_mode):
+                    if stat.S_ISREG(found.st_mode):
+                        if not exclude or (found.st_dev, found.st_ino) not in exclude:
+                            yield PlannedFile(entry.path, lead + entry.name, found.st_size)
+                    elif stat.S_ISDIR(found.st_mode):
                         skipped.append((entry.path, "symbolic link to a directory"))
-                    elif not stat.S_ISREG(found.st_mode):
+                    else:
                         skipped.append((entry.path, "not a regular file"))
-                    elif (found.st_dev, found.st_ino) not in exclude:
-                        yield PlannedFile(entry.path, lead + entry.name, found.st_size)
         except OSError as error:
             skipped.append((folder, error.strerror or str(error)))
 
