@@ -12,11 +12,11 @@ import pytest
 import exhume
 from exhume.errors import EntryNotFoundError
 from exhume.formats.clp_s import template
-from exhume.formats.clp_s.dataset import Dataset
+from exhume.formats.clp_s.dataset import Dataset, _file_order
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.formats.clp_s.records import Sourced
-from exhume.source import BytesSource
+from exhume.source import BytesSource, FileSource
 from tests.clp_s import build
 from tests.clp_s.build import Built, clp, demo, i64, marker, tiny, u64
 
@@ -212,6 +212,22 @@ def test_several_archives_are_merged() -> None:
     # Splits of one run keep the order of the run, whatever their times are.
     first, second = run_of("one", "a", 0, [10, 30]), run_of("one", "a", 1, [20])
     assert shown([second, first], ordered=True) == [10, 30, 20]
+
+
+def test_splits_in_any_order(shared_samples: Path) -> None:
+    """Archives of one run are put back in its order: the second holds the end of one file and the start of the next."""
+    for case in sorted(shared_samples.glob("clp_s/*/multi-input-split")):
+        paths = sorted(case.glob("*.clps"))
+        for order in itertools.permutations(paths):
+            archives = [open_archive(FileSource(path)) for path in order]
+            shown = b"".join(Dataset(archives).json_chunks(ordered=True))
+            assert shown == (case / "expected.ordered.jsonl").read_bytes()
+
+
+def test_file_order_survives_contradictions() -> None:
+    assert _file_order([["b", "c"], ["a", "b"]]) == ["a", "b", "c"]
+    assert _file_order([["b", "a"], ["a", "b"]]) == ["b", "a"]
+    assert _file_order([]) == []
 
 
 def test_opening_by_the_library(tmp_path: Path) -> None:

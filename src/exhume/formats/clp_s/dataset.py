@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from exhume.formats.clp_s.columns import Column
@@ -95,17 +96,39 @@ class Dataset:
 
 
 def _in_run_order(run: list[ClpSArchive]) -> list[ClpSArchive]:
-    """Archives by the file that they start in, files as they are met, splits by their number."""
-    files: dict[Any, int] = {}
+    """Archives by the file that they start in and its split number.
+
+    An archive that holds the end of one file and the start of the next tells the order of the two; files that no
+    archive connects come as they are met.
+    """
+    names = {
+        id(archive): [str(entry.properties.get("_filename")) for entry in archive.range_index] or [""]
+        for archive in run
+    }
+    position = {name: number for number, name in enumerate(_file_order([names[id(archive)] for archive in run]))}
 
     def key(archive: ClpSArchive) -> tuple[int, int]:
         ranges = archive.range_index
-        first = ranges[0].properties if ranges else {}
-        split = first.get("_file_split_number", 0)
-        position = files.setdefault(first.get("_filename"), len(files))
-        return position, split if isinstance(split, int) else 0
+        split = ranges[0].properties.get("_file_split_number") if ranges else 0
+        return position[names[id(archive)][0]], split if isinstance(split, int) else 0
 
     return sorted(run, key=key)
+
+
+def _file_order(sequences: Sequence[Sequence[str]]) -> list[str]:
+    """All names, in an order that agrees with each sequence where they do not contradict each other."""
+    later: dict[str, set[str]] = {name: set() for names in sequences for name in names}
+    for names in sequences:
+        for before, after in pairwise(names):
+            if before != after:
+                later[before].add(after)
+    out: list[str] = []
+    while later:
+        blocked = set().union(*later.values())
+        name = next((name for name in later if name not in blocked), next(iter(later)))
+        out.append(name)
+        del later[name]
+    return out
 
 
 def _bounds(run: list[ClpSArchive]) -> tuple[int, int] | None:
