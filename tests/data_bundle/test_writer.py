@@ -149,13 +149,13 @@ def _plyvel_rows(path: Path) -> list[tuple[bytes, bytes]]:
 def _rocksdict_rows(path: Path) -> list[tuple[bytes, bytes]]:
     import rocksdict
 
-    database = rocksdict.Rdict(
+    opened: Any = rocksdict.Rdict(
         str(path), rocksdict.Options(raw_mode=True), access_type=rocksdict.AccessType.read_only()
     )
     try:
-        return [(bytes(key), bytes(value)) for key, value in database.items()]
+        return list(opened.items())
     finally:
-        database.close()
+        opened.close()
 
 
 def test_members_that_cannot_be_stored(tmp_path: Path) -> None:
