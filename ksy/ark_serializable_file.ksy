@@ -22,7 +22,7 @@ doc-ref: https://ark.tbdrobotics.com/docs/overviews/logging/format/ Manifest Fil
 instances:
   footer:
     pos: _io.size - 29
-    type: footer
+    type: footer(_io.size - 29)
   content:
     pos: 0
     size: footer.len_content
@@ -51,15 +51,19 @@ types:
         doc: JSON text with every schema and enumeration that the type needs.
   footer:
     doc: The last 29 bytes of the file.
+    params:
+      - id: len_before
+        type: u8
+        doc: Bytes before the footer.
     seq:
       - id: len_trailer
         type: u4
         valid:
-          max: _io.size - 29
+          max: len_before
       - id: len_content
         type: u8
         valid:
-          max: _io.size - 29 - len_trailer
+          max: len_before - len_trailer
         doc: Content, trailer and footer together fill the file.
       - id: version
         type: u1

@@ -54,19 +54,20 @@ class ArkSerializableFile(KaitaiStruct):
 
     class Footer(KaitaiStruct):
         """The last 29 bytes of the file."""
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, len_before, _io, _parent=None, _root=None):
             super(ArkSerializableFile.Footer, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.len_before = len_before
             self._read()
 
         def _read(self):
             self.len_trailer = self._io.read_u4le()
-            if not self.len_trailer <= self._io.size() - 29:
-                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - 29, self.len_trailer, self._io, u"/types/footer/seq/0")
+            if not self.len_trailer <= self.len_before:
+                raise kaitaistruct.ValidationGreaterThanError(self.len_before, self.len_trailer, self._io, u"/types/footer/seq/0")
             self.len_content = self._io.read_u8le()
-            if not self.len_content <= (self._io.size() - 29) - self.len_trailer:
-                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - 29) - self.len_trailer, self.len_content, self._io, u"/types/footer/seq/1")
+            if not self.len_content <= self.len_before - self.len_trailer:
+                raise kaitaistruct.ValidationGreaterThanError(self.len_before - self.len_trailer, self.len_content, self._io, u"/types/footer/seq/1")
             self.version = self._io.read_u1()
             self.magic = self._io.read_bytes(16)
             if not self.magic == b"\xB6\x48\xF0\xE8\xFC\xE9\xEB\x53\x1F\xEA\x4C\x6B\x29\xAB\x81\xBC":
@@ -115,7 +116,7 @@ class ArkSerializableFile(KaitaiStruct):
 
         _pos = self._io.pos()
         self._io.seek(self._io.size() - 29)
-        self._m_footer = ArkSerializableFile.Footer(self._io, self, self._root)
+        self._m_footer = ArkSerializableFile.Footer(self._io.size() - 29, self._io, self, self._root)
         self._io.seek(_pos)
         return getattr(self, '_m_footer', None)
 

@@ -57,23 +57,24 @@ class ArkSerializableFile(KaitaiStruct):
     class Footer(KaitaiStruct):
         """The last 29 bytes of the file."""
         SEQ_FIELDS = ["len_trailer", "len_content", "version", "magic"]
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, len_before, _io, _parent=None, _root=None):
             super(ArkSerializableFile.Footer, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.len_before = len_before
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
             self._debug['len_trailer']['start'] = self._io.pos()
             self.len_trailer = self._io.read_u4le()
             self._debug['len_trailer']['end'] = self._io.pos()
-            if not self.len_trailer <= self._io.size() - 29:
-                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - 29, self.len_trailer, self._io, u"/types/footer/seq/0")
+            if not self.len_trailer <= self.len_before:
+                raise kaitaistruct.ValidationGreaterThanError(self.len_before, self.len_trailer, self._io, u"/types/footer/seq/0")
             self._debug['len_content']['start'] = self._io.pos()
             self.len_content = self._io.read_u8le()
             self._debug['len_content']['end'] = self._io.pos()
-            if not self.len_content <= (self._io.size() - 29) - self.len_trailer:
-                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - 29) - self.len_trailer, self.len_content, self._io, u"/types/footer/seq/1")
+            if not self.len_content <= self.len_before - self.len_trailer:
+                raise kaitaistruct.ValidationGreaterThanError(self.len_before - self.len_trailer, self.len_content, self._io, u"/types/footer/seq/1")
             self._debug['version']['start'] = self._io.pos()
             self.version = self._io.read_u1()
             self._debug['version']['end'] = self._io.pos()
@@ -136,7 +137,7 @@ class ArkSerializableFile(KaitaiStruct):
         _pos = self._io.pos()
         self._io.seek(self._io.size() - 29)
         self._debug['_m_footer']['start'] = self._io.pos()
-        self._m_footer = ArkSerializableFile.Footer(self._io, self, self._root)
+        self._m_footer = ArkSerializableFile.Footer(self._io.size() - 29, self._io, self, self._root)
         self._m_footer._read()
         self._debug['_m_footer']['end'] = self._io.pos()
         self._io.seek(_pos)

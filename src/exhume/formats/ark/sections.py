@@ -54,7 +54,9 @@ def manifest_sections(reader: ArkReader, source: Source) -> list[Section]:
                 block = source.span(content_size, footer_at)
                 out.append(Section(f"{label} trailer", block, schema="ark_serializable_file::trailer"))
             footer = source.span(footer_at, size)
-            out.append(Section(f"{label} footer", footer, schema="ark_serializable_file::footer"))
+            out.append(
+                Section(f"{label} footer", footer, schema="ark_serializable_file::footer", schema_args=(footer_at,))
+            )
             return out
     file = reader.loaded.file
     used = len(file.content) if file is not None else size
