@@ -88,6 +88,12 @@ types:
         type: ark_rbuf::groups
         if: header.groups_follow
         doc: Fields of later versions.
+  entry_list:
+    doc: The bytes of the index on their own, as a section of the file.
+    seq:
+      - id: entries
+        type: index_entry
+        repeat: eos
   index_entry:
     doc: The packed C structure SplitIndexEntry, 18 bytes.
     seq:

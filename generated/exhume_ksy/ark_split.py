@@ -46,6 +46,31 @@ class ArkSplit(KaitaiStruct):
             pass
 
 
+    class EntryList(KaitaiStruct):
+        """The bytes of the index on their own, as a section of the file."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ArkSplit.EntryList, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.entries = []
+            i = 0
+            while not self._io.is_eof():
+                self.entries.append(ArkSplit.IndexEntry(self._io, self, self._root))
+                i += 1
+
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.entries)):
+                pass
+                self.entries[i]._fetch_instances()
+
+
+
     class Header(KaitaiStruct):
         """The object ark::logging::SplitFileHeader at the start of the file.
         

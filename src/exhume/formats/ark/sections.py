@@ -90,7 +90,8 @@ def split_sections(reader: ArkReader, reference: SplitReference, source: Source)
         padding = source.span(header.size, first_use)
         out.append(Section(f"{label} header padding", padding, SectionKind.PADDING))
     if header.item_count:
-        out.append(Section(f"{label} index", source.span(header.index_offset, index_end)))
+        span = source.span(header.index_offset, index_end)
+        out.append(Section(f"{label} index", span, schema="ark_split::entry_list"))
     if spare_end > index_end:
         spare = source.span(index_end, spare_end)
         note = "slots of the index that are not in use"
