@@ -22,6 +22,7 @@ include "_kernel_search.pxi"
 include "_kernel_clps_writer.pxi"
 include "_kernel_files.pxi"
 include "_kernel_caf.pxi"
+include "_kernel_scan.pxi"
 
 ctypedef const unsigned char* chars
 

@@ -420,3 +420,16 @@ def find_blocks(data: bytes) -> list[tuple[int, int]]:
             if start >= 0:
                 out.append((start, at))
     return out
+
+
+def find_patterns(data: Buffer, patterns: list[bytes]) -> list[tuple[int, int]]:
+    """Every occurrence of non-empty byte strings as `(offset, index of the pattern)`, in ascending order."""
+    raw = bytes(data)
+    hits: list[tuple[int, int]] = []
+    for index, pattern in enumerate(patterns):
+        at = raw.find(pattern)
+        while at >= 0:
+            hits.append((at, index))
+            at = raw.find(pattern, at + 1)
+    hits.sort()
+    return hits

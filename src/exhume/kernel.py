@@ -58,6 +58,7 @@ internal_entries = _implementation.internal_entries
 find_blocks = _implementation.find_blocks
 entries_order = _implementation.entries_order
 resolve_items = _implementation.resolve_items
+find_patterns = _implementation.find_patterns
 
 __all__ = [
     "BLOCK_BOMB",
@@ -72,6 +73,7 @@ __all__ = [
     "build_uleb128",
     "entries_order",
     "find_blocks",
+    "find_patterns",
     "find_range",
     "frame_records",
     "frame_terminated",

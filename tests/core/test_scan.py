@@ -15,7 +15,7 @@ from exhume.source import BytesSource
 PATTERNS = [b"ab", b"aba", b"\x00\xff", b"(.*)"]
 
 ENGINES = [
-    "find",
+    "kernel",
     pytest.param(
         "pyperscan",
         marks=pytest.mark.skipif(
@@ -40,8 +40,8 @@ def test_every_occurrence_is_found_once(engine: str, data: bytes, window: int) -
 
 def test_spans_and_progress() -> None:
     seen: list[tuple[int, int | None, str]] = []
-    scanner = Scanner([b"xy"], engine="find")
-    assert scanner.engine == "find"
+    scanner = Scanner([b"xy"], engine="kernel")
+    assert scanner.engine == "kernel"
     source = BytesSource(b"xyxyxyxy")
     assert list(scanner.scan(source, 2, 5, 2, lambda *a: seen.append(a))) == [(2, 0), (4, 0)]
     assert seen == [(2, 3, "bytes"), (3, 3, "bytes")]

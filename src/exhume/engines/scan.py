@@ -1,4 +1,4 @@
-"""Multi-pattern search over a source: pyperscan when it is installed, `bytes.find` per pattern otherwise."""
+"""Multi-pattern search over a source: pyperscan when it is installed, the kernel otherwise."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from exhume.archive import Progress, no_progress
+from exhume.kernel import find_patterns
 from exhume.source import Source
 
 
@@ -29,8 +30,8 @@ class Scanner:
 
     @property
     def engine(self) -> str:
-        """Which engine runs: `pyperscan` or `find`."""
-        return "pyperscan" if self._database is not None else "find"
+        """Which engine runs: `pyperscan` or `kernel`."""
+        return "pyperscan" if self._database is not None else "kernel"
 
     def scan(
         self, source: Source, start: int, stop: int, window: int, progress: Progress = no_progress
@@ -51,14 +52,7 @@ class Scanner:
         if self._database is not None:
             lengths = [len(pattern) for pattern in self._patterns]
             return sorted((end - lengths[index], index) for index, end in self._database.scan(data))
-        hits: list[tuple[int, int]] = []
-        for index, pattern in enumerate(self._patterns):
-            at = data.find(pattern)
-            while at >= 0:
-                hits.append((at, index))
-                at = data.find(pattern, at + 1)
-        hits.sort()
-        return hits
+        return find_patterns(data, self._patterns)
 
 
 class _Hyperscan:
