@@ -13,7 +13,7 @@ doc: |
   the codec, then a footer of 6 bytes. Messages of uncompressed columns have
   no footer. Parse with a window that holds exactly the bytes that the index
   entry names.
-doc-ref: https://pypi.org/project/lqs-client/ footer handling of the LogQS client
+doc-ref: footer handling of the LogQS client (package lqs-client)
 instances:
   payload:
     pos: 0

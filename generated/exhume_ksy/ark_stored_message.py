@@ -16,7 +16,7 @@ class ArkStoredMessage(KaitaiStruct):
     entry names.
     
     .. seealso::
-       footer handling of the LogQS client - https://pypi.org/project/lqs-client/
+       footer handling of the LogQS client (package lqs-client)
     """
 
     class Codec(IntEnum):

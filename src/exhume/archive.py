@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Self
 
-from exhume.errors import EntryNotFoundError, ExhumeError, Span, UnsupportedOperationError, shorten
+from exhume.errors import EntryNotFoundError, Span, UnsupportedOperationError, shorten
 from exhume.findings import Finding
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.source import STREAM_CHUNK, Source, Tree
@@ -257,7 +257,3 @@ class Writer(abc.ABC):
     def abort(self) -> None:
         """Drops what was written; harmless to repeat and after `finish`."""
 
-
-def explain_failure(error: ExhumeError) -> Finding:
-    """The finding for an archive that cannot even be opened (used by the verify engine)."""
-    return Finding.from_error(error)
