@@ -19,6 +19,7 @@ from exhume.errors import ExhumeError, SourceError, UnrecognizedFormatError, Uns
 from exhume.formats.caf.canonical import OFFSET, TEXT
 from exhume.formats.caf.index import parse_partial
 from exhume.formats.caf.layout import FOOTER_SIZE, HARD_LIMIT, MIN_INDEX, parse_footer
+from exhume.formats.caf.pieces import find_pieces
 from exhume.formats.caf.table import Index
 from exhume.formats.caf.verify import ends_are_inclusive, index_order, live_ranges
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -91,8 +92,10 @@ def salvage(
         raise UnsupportedOperationError("a CAF holds files, not records: salvage it as an archive or as files")
     recovery = recover(source, limits)
     report = SalvageReport("caf", str(output), notes=recovery.notes)
+    if not recovery.index_found:
+        _number_pieces(source, recovery)
     gaps = list(_gaps(recovery, source.size))
-    if raw or not (recovery.members or recovery.lost):
+    if raw or not recovery.index_found or not (recovery.members or recovery.lost):
         recovery.members += [Member(f"unreferenced/{a}-{b}.bin", a, b, "raw bytes") for a, b in gaps if b > a]
         if gaps:
             report.notes.append("bytes that no entry names were kept below unreferenced/")
@@ -102,6 +105,16 @@ def salvage(
         report.notes.append(f"lost {shorten(name)!r}: {why} ({code})")
     _account(source, recovery, done, report)
     return report
+
+
+def _number_pieces(source: Source, recovery: Recovery) -> None:
+    """Names files of known types, found in the data by themselves, when no index names anything."""
+    if recovery.ofs_index == 0:
+        recovery.ofs_index = source.size
+    for number, (start, end, suffix) in enumerate(find_pieces(source, 0, min(recovery.ofs_index, source.size)), 1):
+        recovery.members.append(Member(f"piece-{number:04d}.{suffix}", start, end, "a file of a known type"))
+    if recovery.members:
+        recovery.notes.append(f"{len(recovery.members)} files of known types were found in the data and numbered")
 
 
 def recover(source: Source, limits: Limits = DEFAULT_LIMITS) -> Recovery:
