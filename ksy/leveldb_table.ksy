@@ -79,6 +79,19 @@ instances:
     if: footer.is_leveldb and index.is_stored
     doc: Every block that the index names, if the index itself is not compressed.
 types:
+  block_trailer:
+    doc: The five bytes behind every block.
+    seq:
+      - id: compression
+        type: u1
+        enum: compressions
+        doc: How the contents before it are compressed.
+      - id: checksum
+        -checksum: of the block
+        type: u4
+        doc: |
+          Over contents and compression byte; of the kind that the footer names,
+          CRC-32C rotated right by 15 bits plus 0xa282ead8 in LevelDB.
   block:
     doc: Contents, compression type and checksum of one block.
     params:

@@ -182,6 +182,23 @@ class LeveldbTable(KaitaiStruct):
             return getattr(self, '_m_is_stored', None)
 
 
+    class BlockTrailer(KaitaiStruct):
+        """The five bytes behind every block."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbTable.BlockTrailer, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.compression = KaitaiStream.resolve_enum(LeveldbTable.Compressions, self._io.read_u1())
+            self.checksum = self._io.read_u4le()
+
+
+        def _fetch_instances(self):
+            pass
+
+
     class DataBlock(KaitaiStruct):
         """A data block by way of its entry in the index."""
         def __init__(self, idx, _io, _parent=None, _root=None):

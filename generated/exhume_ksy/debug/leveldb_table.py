@@ -194,6 +194,28 @@ class LeveldbTable(KaitaiStruct):
             return getattr(self, '_m_is_stored', None)
 
 
+    class BlockTrailer(KaitaiStruct):
+        """The five bytes behind every block."""
+        SEQ_FIELDS = ["compression", "checksum"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbTable.BlockTrailer, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['compression']['start'] = self._io.pos()
+            self.compression = KaitaiStream.resolve_enum(LeveldbTable.Compressions, self._io.read_u1())
+            self._debug['compression']['end'] = self._io.pos()
+            self._debug['checksum']['start'] = self._io.pos()
+            self.checksum = self._io.read_u4le()
+            self._debug['checksum']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+
+
     class DataBlock(KaitaiStruct):
         """A data block by way of its entry in the index."""
         SEQ_FIELDS = []

@@ -124,4 +124,5 @@ def _block_sections(table: Table, name: str, handle: Handle, schema: str) -> lis
         note="" if schema else "a kind of block that no schema describes",
     )  # fmt: skip
     trailer = source.span(end, end + layout.BLOCK_TRAILER)
-    return [contents, Section(f"{label}/trailer", trailer, SectionKind.CHECKSUM, note="compression type and checksum")]
+    checksum = Section(f"{label}/trailer", trailer, SectionKind.CHECKSUM, schema="leveldb_table::block_trailer")
+    return [contents, checksum]
