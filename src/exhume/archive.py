@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import fnmatch
+import functools
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -118,6 +119,24 @@ class Archive(abc.ABC):
         self.limits.check("payload_size", section.span.size, section.span)
         return source.read_at(section.span.start - source.origin, section.span.size)
 
+    def to_arrow(self, **options: Any) -> Any:
+        """The archive's table as a streaming `pyarrow.RecordBatchReader` (extra `arrow`): records, or members.
+
+        Every format takes `columns` (names to give, in that order), `batch_rows`, and `lost`, a `collections.Counter`
+        that is told what did not fit (see `exhume.arrow`); the rest is the format's own.  Nothing of the data is read
+        before the first batch is asked for, and damage is raised by the batch that meets it.  Raises
+        `MissingDependencyError` without pyarrow, `EntryNotFoundError` for an unknown column.
+        """
+        raise UnsupportedOperationError(f"{self.format} has no Arrow form", span=Span(self.name, 0, 0))
+
+    def arrow_tables(self, **options: Any) -> Mapping[str, Callable[[], Any]]:
+        """The archive's tables by name, each with what makes its reader; most formats have one, without a name."""
+        return {"": functools.partial(self.to_arrow, **options)}
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The Arrow PyCapsule protocol: DuckDB, Polars, pandas and pyarrow read the archive's table through it."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
     def close(self) -> None:
         """Closes the source."""
         self.source.close()
@@ -134,6 +153,9 @@ class Archive(abc.ABC):
 
 class MemberArchive(Archive):
     """An archive of named byte strings (caf, databundle).  Names are relative and `/`-separated."""
+
+    detail_columns: ClassVar[Mapping[str, str]] = {}
+    """Columns of the member table that only this format has: name and Arrow type (a factory of `pyarrow`)."""
 
     @abc.abstractmethod
     def names(self) -> Iterator[str]:
@@ -159,6 +181,20 @@ class MemberArchive(Archive):
     def stored_range(self, name: str) -> tuple[Source, int, int] | None:
         """Where a member lies uncompressed, checked, as `(source, start, end)`; None when its bytes need decoding."""
         return None
+
+    def stored_digest(self, entry: Entry) -> str | None:
+        """The checksum that the archive keeps of a member's bytes, as `algorithm:hex`; None when it keeps none."""
+        return None
+
+    def detail_values(self, entry: Entry) -> Mapping[str, Any]:
+        """The values of `detail_columns` for one member."""
+        return {name: entry.details.get(name) for name in self.detail_columns}
+
+    def to_arrow(self, **options: Any) -> Any:
+        """The members as a table, one row each; see `exhume.arrow.member_table` for columns and options."""
+        from exhume.arrow import member_table
+
+        return member_table(self, **options)
 
     def open_member(self, name: str) -> BinaryIO:
         """A member as a seekable, buffered binary file."""
@@ -230,10 +266,6 @@ class MemberFile(io.RawIOBase):
 class RecordArchive(Archive):
     """An archive of records (zs, clp-s, ark); the format's own nouns say how they are read."""
 
-    def to_arrow(self, **options: Any) -> Any:
-        """A streaming `pyarrow.RecordBatchReader` over the records (extra `arrow`)."""
-        raise UnsupportedOperationError(f"{self.format} has no Arrow form", span=Span(self.name, 0, 0))
-
 
 class Writer(abc.ABC):
     """Builds one archive.  A context manager: leaving it normally finishes the archive, an exception leaves nothing
@@ -256,4 +288,3 @@ class Writer(abc.ABC):
     @abc.abstractmethod
     def abort(self) -> None:
         """Drops what was written; harmless to repeat and after `finish`."""
-

@@ -55,7 +55,14 @@ class ArkDirectory(Archive):
 
     def messages(self, *args: Any, **options: Any) -> Iterator[Any]:
         """Refused: which log?"""
-        raise SEVERAL_LOGS.error(
+        raise self._several()
+
+    def to_arrow(self, **options: Any) -> Any:
+        """Refused: which log?"""
+        raise self._several()
+
+    def _several(self) -> ExhumeError:
+        return SEVERAL_LOGS.error(
             span=Span(self._tree.name, 0, 0),
             actual=", ".join(PurePosixPath(name).name for name in self.manifests[:8]),
         )

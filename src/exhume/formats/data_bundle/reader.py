@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from exhume.archive import Entry, Info, MemberArchive, Progress, no_progress
+from exhume.arrow import plain_text
 from exhume.errors import EntryNotFoundError, ExhumeError, Span, shorten
 from exhume.findings import Finding
 from exhume.formats.data_bundle import checks
@@ -57,6 +59,9 @@ class DataBundleArchive(MemberArchive):
     """An open bundle.  `database` is the forensic reader of its index, `history()` the replaced and deleted rows."""
 
     format = "databundle"
+    detail_columns = MappingProxyType(
+        {"shard": "uint32", "shard_offset": "uint64", "user_data_type": "string", "user_data": "binary"}
+    )
 
     def __init__(self, source: Tree, *, limits: Limits = DEFAULT_LIMITS, sequence_rule: str | None = None) -> None:
         super().__init__(source, limits=limits)
@@ -124,6 +129,20 @@ class DataBundleArchive(MemberArchive):
             size=0 if meta.is_directory else meta.size,
             details=details,
         )
+
+    def stored_digest(self, entry: Entry) -> str | None:
+        found = entry.details.get("crc32c")
+        return None if found is None else f"crc32c:{found}"
+
+    def detail_values(self, entry: Entry) -> Mapping[str, Any]:
+        attached = entry.details.get("user_data")
+        values = {name: entry.details.get(name) for name in ("shard", "shard_offset")}
+        if attached is not None:
+            values |= {
+                "user_data_type": plain_text(attached["type_url"]),
+                "user_data": bytes.fromhex(attached["value_hex"]),
+            }
+        return values
 
     def entries(self) -> Iterator[Entry]:
         return (self.entry_of(row) for row in self.rows().values())

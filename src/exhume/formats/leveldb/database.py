@@ -274,6 +274,22 @@ class Database:
         column_family: int = 0,
     ) -> Iterator[tuple[bytes, int, bytes]]:
         """Like `scan`, with the sequence number in the middle."""
+        for item in self._newest(start, stop, sequence, column_family):
+            yield item[0], (_TOP - item[1]) >> 8, item[4]
+
+    def live_versions(self, start: bytes | None = None, stop: bytes | None = None) -> Iterator[Version]:
+        """Live rows with `start <= key < stop` and where they lie, by column family and key.  Raises at the first
+        damage on the way.
+        """
+        families = [n for n, f in self.manifest.families.items() if not f.dropped] if self.manifest else [0]
+        for family in sorted(families):
+            for item in self._newest(start, stop, None, family):
+                yield _version(item, Status.LIVE, None, family)
+
+    def _newest(
+        self, start: bytes | None, stop: bytes | None, sequence: int | None, column_family: int
+    ) -> Iterator[Item]:
+        """The item of each live key, as of `sequence`."""
         self.require_sound()
         ceiling = self.last_sequence() if sequence is None else sequence
         ranges = [r for r in self.range_deletions() if r.column_family == column_family and r.sequence <= ceiling]
@@ -293,7 +309,7 @@ class Database:
                 continue
             if kind not in checks.KNOWN_PUTS:
                 checks.fail(checks.VALUE_TYPE, span=item[5].span, actual=kind)
-            yield key, number, item[4]
+            yield item
 
     def last_sequence(self) -> int:
         """The last sequence number: of the manifest and of the logs that would be replayed."""

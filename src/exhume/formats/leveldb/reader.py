@@ -136,6 +136,12 @@ class LevelDbArchive(RecordArchive):
 
         return verify_database(self.database, quick=quick, jobs=jobs, progress=progress)
 
+    def to_arrow(self, **options: Any) -> Any:
+        """Rows, live ones unless asked for others, as a table; see `exhume.formats.leveldb.arrow.to_arrow`."""
+        from exhume.formats.leveldb.arrow import to_arrow
+
+        return to_arrow(self, **options)
+
     def close(self) -> None:
         self.database.close()
         super().close()

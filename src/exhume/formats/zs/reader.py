@@ -301,6 +301,12 @@ class ZsReader(RecordArchive):
                     ordinal += 1
                     at += len(record)
 
+    def to_arrow(self, **options: Any) -> Any:
+        """Records, whole or split into fields, as a table; see `exhume.formats.zs.arrow.to_arrow`."""
+        from exhume.formats.zs.arrow import to_arrow
+
+        return to_arrow(self, **options)
+
     def map_blocks(
         self,
         function: Callable[[list[bytes]], T],

@@ -1,0 +1,203 @@
+"""Records as Arrow record batches: one column of bytes or text, or the fields that the record format describes.
+
+A record format is what the metadata call `record-format` (zs.txt, "Metadata"): `{"type": "separated-values",
+"separator": …, "column-names": […], "column-types": […]}`.  Its column types become
+
+| type in the record format | Arrow type |
+|---|---|
+| `utf8` | large_string; bytes that are not UTF-8 are replaced |
+| `int` | int64, from decimal digits with an optional minus sign |
+| `float` | float64, from a decimal number, `nan`, `inf` or `-inf` |
+| anything else | large_binary, the field as it is |
+
+An empty field of a number is null.  A record with another number of fields, or
+with a number that is none, does not fit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from exhume.arrow import BAD_RECORD, BAD_TEXT, BATCH_ROWS, batched, choose, import_pyarrow, text_array
+from exhume.errors import ExhumeError, QueryError, StructureError, shorten
+from exhume.formats.zs.metadata import RECORD_FORMAT
+
+if TYPE_CHECKING:
+    from exhume.formats.zs.reader import ZsReader
+
+Errors = Literal["raise", "replace"]
+
+RECORD: Final = "record"
+SEPARATED: Final = "separated-values"
+
+_NUMBERS: Final = {
+    "int": re.compile(rb"-?[0-9]+"),
+    "float": re.compile(rb"[+-]?([0-9]+\.?[0-9]*([eE][+-]?[0-9]+)?|\.[0-9]+([eE][+-]?[0-9]+)?|nan|inf)"),
+}
+_INT64: Final = range(-(1 << 63), 1 << 63)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFormat:
+    """How records are split: the separator, and types by column name."""
+
+    separator: bytes
+    columns: dict[str, str]
+
+    @classmethod
+    def parse(cls, described: Any) -> RecordFormat:
+        """The record format that a metadata value describes.  Raises `QueryError` for one that is not understood."""
+        if not isinstance(described, Mapping) or described.get("type") != SEPARATED:
+            raise QueryError("not a record format", expected=f'{{"type": "{SEPARATED}", …}}', actual=shorten(described))
+        separator = described.get("separator", "\t")
+        names: Any = described.get("column-names")
+        types: Any = described.get("column-types")
+        if not isinstance(separator, str) or not separator:
+            raise QueryError("record format: the separator is no text", actual=shorten(separator))
+        if not _texts(names) or len(set(names)) != len(names):
+            raise QueryError("record format: column-names are not a list of different texts", actual=shorten(names))
+        if not _texts(types) or len(types) != len(names):
+            raise QueryError(
+                "record format: column-types do not go with the names", expected=f"{len(names)} texts", actual=types
+            )
+        return cls(separator.encode("utf-8", "surrogatepass"), dict(zip(names, types, strict=True)))
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
+
+
+def to_arrow(
+    archive: ZsReader,
+    *,
+    columns: Iterable[str] | None = None,
+    start: bytes | None = None,
+    stop: bytes | None = None,
+    prefix: bytes | None = None,
+    text: bool = False,
+    split: bool | Mapping[str, Any] = False,
+    errors: Errors = "raise",
+    batch_rows: int = BATCH_ROWS,
+    jobs: int = 1,
+    lost: Counter[str] | None = None,
+) -> Any:
+    """A streaming `pyarrow.RecordBatchReader` over the records in range, in their order.
+
+    One column `record`, large_binary or (`text`) large_string; with `split` one column per field of the record format:
+    that of the metadata (True), or one given in the same form.  `start`, `stop` and `prefix` choose records through the
+    index, `columns` names columns, `jobs` threads decompress.
+
+    A text that is not UTF-8 and a record that does not fit the record format raise `StructureError`;
+    `errors="replace"` puts U+FFFD and nulls there instead, and counts them in `lost`.  Raises `QueryError` when there
+    is no usable record format and `EntryNotFoundError` for an unknown column; damage is raised as `records` does.
+    """
+    pa = import_pyarrow()
+    if split is False or split is None:
+        form = _Whole(pa, text)
+    elif text:
+        raise QueryError("text is for whole records: columns that are split have their own types")
+    else:
+        described = archive.metadata.get(RECORD_FORMAT) if split is True else split
+        if described is None:
+            raise QueryError(f"the metadata have no {RECORD_FORMAT}: give one")
+        form = _Split(pa, RecordFormat.parse(described))
+    names = choose(form.types, columns)
+    schema = pa.schema([pa.field(name, form.types[name]) for name in names])
+
+    def batches() -> Iterator[Any]:
+        records = chain.from_iterable(archive.map_blocks(list, start, stop, prefix, jobs=jobs))
+        for part in batched(records, batch_rows, len):
+            found: Counter[str] = Counter()
+            arrays = form.arrays(part, names, found)
+            if found.total() and errors == "raise":
+                raise _misfit(archive, form, part)
+            if lost is not None:
+                lost.update(found)
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _misfit(archive: ZsReader, form: _Whole, records: list[bytes]) -> ExhumeError:
+    """The error for the first of these records that is at fault."""
+    for record in records:
+        found: Counter[str] = Counter()
+        form.arrays([record], list(form.types), found)
+        for what in found:
+            message = "a record does not fit the record format" if what == BAD_RECORD else "a text is not UTF-8"
+            return StructureError(message, format="zs", actual=record, span=archive.source.span(0, archive.source.size))
+    raise AssertionError("records fit one by one but not together")
+
+
+class _Whole:
+    """Records as they are."""
+
+    def __init__(self, pa: Any, text: bool) -> None:
+        self.pa = pa
+        self.types = {RECORD: pa.large_string() if text else pa.large_binary()}
+
+    def arrays(self, records: list[bytes], names: list[str], lost: Counter[str]) -> list[Any]:
+        """The named columns of these records."""
+        if self.pa.types.is_large_string(self.types[RECORD]):
+            return [text_array(self.pa, records, lost) for _ in names]
+        return [self.pa.array(records, self.types[RECORD]) for _ in names]
+
+
+class _Split(_Whole):
+    """Records split at a separator."""
+
+    def __init__(self, pa: Any, described: RecordFormat) -> None:
+        self.pa = pa
+        self.separator = described.separator
+        self.kinds = described.columns
+        makers = {"utf8": pa.large_string, "int": pa.int64, "float": pa.float64}
+        self.types = {name: makers.get(kind, pa.large_binary)() for name, kind in self.kinds.items()}
+
+    def arrays(self, records: list[bytes], names: list[str], lost: Counter[str]) -> list[Any]:
+        pa, width = self.pa, len(self.kinds)
+        rows = [record.split(self.separator) for record in records]
+        misfits = [place for place, row in enumerate(rows) if len(row) != width]
+        for place in misfits:
+            rows[place] = [b""] * width
+        if rows:
+            fields = dict(zip(self.kinds, map(list, zip(*rows, strict=True)), strict=True))
+        else:
+            fields = {name: [] for name in self.kinds}
+        bad = set(misfits)
+        out = []
+        for name in names:
+            values: list[Any] = fields[name]
+            for place in misfits:
+                values[place] = None
+            match self.kinds[name]:
+                case "utf8":
+                    out.append(text_array(pa, values, lost))
+                case "int" | "float" as kind:
+                    out.append(self._numbers(kind, values, bad))
+                case _:
+                    out.append(pa.array(values, pa.large_binary()))
+        lost[BAD_RECORD] += len(bad)
+        return out
+
+    def _numbers(self, kind: str, values: list[bytes | None], bad: set[int]) -> Any:
+        """Fields as numbers; the places of those that are none are added to `bad`."""
+        pa, fits = self.pa, _NUMBERS[kind].fullmatch
+        made: list[int | float | None] = []
+        for place, value in enumerate(values):
+            if not value:
+                made.append(None)
+                continue
+            number = (int(value) if kind == "int" else float(value)) if fits(value) and len(value) < 400 else None
+            if number is None or (kind == "int" and number not in _INT64):
+                bad.add(place)
+                number = None
+            made.append(number)
+        return pa.array(made, pa.int64() if kind == "int" else pa.float64())
+
+
+__all__ = ["BAD_RECORD", "BAD_TEXT", "RecordFormat", "to_arrow"]
