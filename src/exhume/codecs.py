@@ -11,10 +11,10 @@ import functools
 import io
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from exhume.errors import CodecError, LimitExceededError, MissingDependencyError, UnsupportedFeatureError
+from exhume.lightclass import dataclass
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 ZSTD_WINDOW_MAX = 1 << 27

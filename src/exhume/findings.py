@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from exhume.errors import ExhumeError, Span, StructureError, describe, shorten
+from exhume.lightclass import dataclass
 
 
 class Severity(enum.StrEnum):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-
 from exhume.errors import LimitExceededError, Span, WriterError
+from exhume.lightclass import dataclass, replace
 
 KIB = 1 << 10
 MIB = 1 << 20
@@ -59,6 +58,8 @@ class Limits:
 
     def with_overrides(self, assignments: list[str]) -> Limits:
         """Applies `NAME=VALUE` texts (decimal, with optional K/M/G suffix); raises `WriterError` for anything else."""
+        from dataclasses import fields  # lazily: a standard module that few commands need
+
         known = {f.name for f in fields(self)}
         out = self
         for text in assignments:

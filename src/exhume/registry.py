@@ -6,12 +6,12 @@ import functools
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from exhume import formats as _formats
 from exhume.errors import Span, UnrecognizedFormatError, UnsupportedOperationError
 from exhume.findings import RuleTable
+from exhume.lightclass import dataclass, field
 
 if TYPE_CHECKING:
     from exhume.archive import Writer

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from exhume.errors import EntryNotFoundError, Span
+from exhume.lightclass import dataclass, field
 from exhume.source import Source
 
 

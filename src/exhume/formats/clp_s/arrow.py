@@ -21,7 +21,6 @@ value is an empty object.  Text that is not UTF-8 has its bad bytes replaced.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import EntryNotFoundError, MissingDependencyError
@@ -30,6 +29,7 @@ from exhume.formats.clp_s.kernel import ClpsProgram
 from exhume.formats.clp_s.layout import COLUMN_TYPES, NodeType
 from exhume.formats.clp_s.render import operations
 from exhume.formats.clp_s.template import CLOSE, Kind, SchemaLayout, Token
+from exhume.lightclass import dataclass, field
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.reader import ClpSArchive

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Final
 
 from exhume import codecs
@@ -23,6 +22,7 @@ from exhume.formats.clp_s.layout import (
     is_marker,
 )
 from exhume.formats.clp_s.packets import section_list
+from exhume.lightclass import dataclass, field
 from exhume.limits import Limits
 from exhume.recovery import Fate, SalvageReport
 from exhume.source import Source

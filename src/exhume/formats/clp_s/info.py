@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Entry, Info
 from exhume.errors import ExhumeError
+from exhume.lightclass import dataclass
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.layout import TimestampRange

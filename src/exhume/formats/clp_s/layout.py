@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
 from typing import Any, Final
@@ -17,6 +16,7 @@ from typing import Any, Final
 from exhume import kaitai
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
+from exhume.lightclass import dataclass, field
 
 MAGIC: Final = b"\xfd\x2f\xc5\x30"
 HEADER_SIZE: Final = 64

@@ -7,13 +7,13 @@ its operations and `events()` its dicts.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import COLUMN_TYPES, ROOT, NodeType, Schema, SchemaTree, is_marker, marker_parts
+from exhume.lightclass import dataclass
 
 MAX_STEPS: Final = 1_000_000
 STEPS_PER_ENTRY: Final = 64

@@ -8,12 +8,12 @@ literal: string patterns carry their own quotes.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.kernel import STEP_CODES, ClpsPatterns
+from exhume.lightclass import dataclass, field
 
 _CODE: Final = {name: code for code, name in enumerate(STEP_CODES)}
 

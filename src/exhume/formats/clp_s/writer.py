@@ -8,7 +8,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,6 +20,7 @@ from exhume.formats.clp_s.inputs import STDIN, Input, name_of, read_ahead, read_
 from exhume.formats.clp_s.jsonscan import REASONS, Status
 from exhume.formats.clp_s.options import WriterOptions, check_properties
 from exhume.formats.clp_s.timestamp_parse import TimeDialect, TimestampPatterns
+from exhume.lightclass import dataclass, field
 from exhume.output import AtomicFile
 
 _NOT_SPACE: Final = re.compile(rb"[^ \t\r\n]")
