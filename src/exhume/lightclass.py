@@ -124,6 +124,7 @@ else:
 
     def _methods(fields, frozen, order):
         """The methods of a class with these fields."""
+        shown = [one for one in fields.values() if one.repr]
         compared = [one.name for one in fields.values() if one.compare]
         if len(compared) > 1:
             values = attrgetter(*compared)
@@ -137,29 +138,29 @@ else:
             def values(self):
                 return ()
 
-        def __init__(self, *args, **kwargs):
+        def init_(self, *args, **kwargs):
             # The class that has this very function: its constructor is compiled now, and takes this one's place.
             for cls in type(self).__mro__:
-                if cls.__dict__.get("__init__") is __init__:
+                if cls.__dict__.get("__init__") is init_:
                     cls.__init__ = _constructor(cls, frozen)
                     cls.__init__(self, *args, **kwargs)
                     return
             _constructor(type(self), frozen)(self, *args, **kwargs)  # another thread was faster
 
-        def __repr__(self):
-            shown = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in fields.values() if one.repr)
-            return f"{type(self).__qualname__}({shown})"
+        def repr_(self):
+            text = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in shown)
+            return f"{type(self).__qualname__}({text})"
 
-        def __eq__(self, other):
+        def eq_(self, other):
             return values(self) == values(other) if type(other) is type(self) else NotImplemented
 
-        methods = {"__init__": __init__, "__repr__": __repr__, "__eq__": __eq__, "__hash__": None}
+        methods = {"__init__": init_, "__repr__": repr_, "__eq__": eq_, "__hash__": None}
         if frozen:
 
-            def __hash__(self):
+            def hash_(self):
                 return hash(values(self))
 
-            def __setattr__(self, name, value):
+            def setattr_(self, name, value):
                 # What a subclass adds to the fields is the subclass's own business.
                 if name in fields or type(self).__dict__.get("__light_fields__") is fields:
                     from dataclasses import FrozenInstanceError
@@ -167,42 +168,42 @@ else:
                     raise FrozenInstanceError(f"cannot assign to field {name!r}")
                 object.__setattr__(self, name, value)
 
-            def __delattr__(self, name):
+            def delattr_(self, name):
                 if name in fields or type(self).__dict__.get("__light_fields__") is fields:
                     from dataclasses import FrozenInstanceError
 
                     raise FrozenInstanceError(f"cannot delete field {name!r}")
                 object.__delattr__(self, name)
 
-            def __getstate__(self):
+            def getstate_(self):
                 return [getattr(self, name) for name in fields]
 
-            def __setstate__(self, state):
+            def setstate_(self, state):
                 for name, value in zip(fields, state, strict=True):
                     object.__setattr__(self, name, value)
 
             methods |= {
-                "__hash__": __hash__,
-                "__setattr__": __setattr__,
-                "__delattr__": __delattr__,
-                "__getstate__": __getstate__,
-                "__setstate__": __setstate__,
+                "__hash__": hash_,
+                "__setattr__": setattr_,
+                "__delattr__": delattr_,
+                "__getstate__": getstate_,
+                "__setstate__": setstate_,
             }
         if order:
 
-            def __lt__(self, other):
+            def lt_(self, other):
                 return values(self) < values(other) if type(other) is type(self) else NotImplemented
 
-            def __le__(self, other):
+            def le_(self, other):
                 return values(self) <= values(other) if type(other) is type(self) else NotImplemented
 
-            def __gt__(self, other):
+            def gt_(self, other):
                 return values(self) > values(other) if type(other) is type(self) else NotImplemented
 
-            def __ge__(self, other):
+            def ge_(self, other):
                 return values(self) >= values(other) if type(other) is type(self) else NotImplemented
 
-            methods |= {"__lt__": __lt__, "__le__": __le__, "__gt__": __gt__, "__ge__": __ge__}
+            methods |= {"__lt__": lt_, "__le__": le_, "__gt__": gt_, "__ge__": ge_}
         return methods
 
     def _constructor(cls, frozen):
