@@ -45,6 +45,7 @@ enums:
     5:
       id: crc32c
       doc: CRC-32C of the file, not masked.
+      -checksum: CRC-32C
     6:
       id: user_data
       doc: A `google.protobuf.Any`, 1 type URL, 2 value.

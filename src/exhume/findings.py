@@ -20,7 +20,11 @@ class Severity(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One result of `verify`; `span` is absolute in the file it names."""
+    """One result of `verify`; `span` is absolute in the file it names.
+
+    `declared` is where the structure begins that holds the expected value, when that is far from `span` (a checksum in
+    an index).
+    """
 
     code: str
     severity: Severity
@@ -30,6 +34,7 @@ class Finding:
     expected: Any = None
     actual: Any = None
     spec_ref: str | None = None
+    declared: Span | None = None
 
     def __str__(self) -> str:
         return describe(self.code, self.message, self.span, self.field_path, self.expected, self.actual)
@@ -45,6 +50,7 @@ class Finding:
             "expected": _plain(self.expected),
             "actual": _plain(self.actual),
             "spec_ref": self.spec_ref,
+            "declared": self.declared.to_dict() if self.declared else None,
         }
 
     @classmethod

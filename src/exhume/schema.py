@@ -157,22 +157,23 @@ def describe_type(cls: Any) -> dict[str, FieldDoc]:
             unit=_text(item.get("-unit")),
         )
     for enum_name, values in enums.items():
-        for key, text in values.items():
-            described[f"enum {enum_name} {key}"] = FieldDoc(doc=text)
+        for key, value in values.items():
+            described[f"enum {enum_name} {key}"] = value
     return described
 
 
-def _enum_docs(id: str, qualname: str) -> dict[str, dict[int, str]]:
-    """Words for enum values that the type can see: its own, its enclosing types', the file's."""
-    found: dict[str, dict[int, str]] = {}
+def _enum_docs(id: str, qualname: str) -> dict[str, dict[int, FieldDoc]]:
+    """What is said about enum values that the type can see: its own, its enclosing types', the file's."""
+    found: dict[str, dict[int, FieldDoc]] = {}
     types = _type_specs(id)
     parts = qualname.split(".")
     for depth in range(1, len(parts) + 1):
         for name, values in types.get(".".join(parts[:depth]), {}).get("enums", {}).items():
             texts = {}
             for key, item in values.items():
-                if isinstance(item, dict) and item.get("doc"):
-                    texts[int(str(key), 0)] = _text(item["doc"])
+                if isinstance(item, dict):
+                    doc, checksum = _text(item.get("doc")), _text(item.get("-checksum"))
+                    texts[int(str(key), 0)] = FieldDoc(doc=doc, checksum=checksum)
             found[name] = texts
     return found
 
@@ -295,9 +296,13 @@ class Explainer:
             made.type = made.type if "switch" not in made.type else type(value).__qualname__
             self._children(value, made)
             made.value = _summary(value, made)
+            for child in made.children:
+                if child.span is None and child.checksum:  # a name says what the whole structure holds
+                    made.checksum, child.checksum = child.checksum, ""
         elif isinstance(value, enum.Enum):
             made.value = f"{value.value} ({value.name})"
-            made.meaning = docs.get(f"enum {doc.enum.split('::')[-1]} {value.value}", FieldDoc()).doc
+            said = docs.get(f"enum {doc.enum.split('::')[-1]} {value.value}", FieldDoc())
+            made.meaning, made.checksum = said.doc, said.checksum
         else:
             made.value = value
 
@@ -324,7 +329,9 @@ def _instances(cls: Any) -> tuple[str, ...]:
 
 
 def _summary(value: Any, made: Field) -> Any:
-    """The one value that stands for a small structure (a `value` instance: variable-length integers and the like)."""
-    if "value" in _instances(value.__class__):
-        return next((child.value for child in made.children if child.name == "value"), None)
-    return None
+    """The one value that stands for a small structure: its `value` instance (variable-length integers and the like),
+    else its `name` (fields told apart by a number).
+    """
+    instances = _instances(value.__class__)
+    wanted = "value" if "value" in instances else "name" if "name" in instances else None
+    return next((child.value for child in made.children if child.name == wanted), None)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from exhume.formats.data_bundle.keys import RecordKey, file_key
+from exhume.formats.data_bundle.keys import CONFIG_KEY, RecordKey, file_key
 from exhume.formats.data_bundle.messages import BundleConfig, FileMetadata, RecordMetadata, ShardHeader, UserData
 from exhume.formats.data_bundle.writer import DataBundleWriter
+from exhume.formats.leveldb.blocks import build_block
+from exhume.formats.leveldb.wire import InternalKey
 
 MEMBERS = {
     "readme.txt": b"a bundle of small files\n" * 20,
@@ -43,7 +45,20 @@ def _specifications() -> dict[str, bytes]:
         "data_bundle_key": file_key("docs/a\0b.txt").build(),
         "data_bundle_key-record": RecordKey(3, 1 << 40).build(),
         "data_bundle_key-config": b"\x01",
+        "data_bundle_index_block": _index_block(),
     }
+
+
+def _index_block() -> bytes:
+    """A row of each table, sharing parts of their keys, and a deleted one."""
+    rows = [
+        (CONFIG_KEY, BundleConfig(block_size=4096, record_size=262144, compression=3).build()),
+        *((file_key(f"docs/{n}").build(), FileMetadata(1, 2, 300, 4000, 0x8A9136AA, None).build()) for n in "ab"),
+        (file_key("docs/c").build(), b""),
+        (RecordKey(2, 262144).build(), RecordMetadata(2, 262144, 4096).build()),
+    ]
+    entries = ((InternalKey(key, n, int(bool(value))).build(), value) for n, (key, value) in enumerate(rows, 1))
+    return build_block(list(entries))
 
 
 def make(root: Path) -> None:

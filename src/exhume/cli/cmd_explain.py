@@ -67,8 +67,9 @@ def command(
             head = {"target": target, "format": archive.format}
             run.items("explain", head, "sections", (item.to_dict() for item in explained))
             return None
+        told: set[str] = set()
         for item in explained:
-            _section(run, item, depth, selection)
+            _section(run, item, depth, selection, told)
     return None
 
 
@@ -136,16 +137,21 @@ def _value(node: Any) -> str:
     return shorten(text, 70)
 
 
-def _meaning(node: Any) -> str:
+def _meaning(node: Any, told: set[str] | None = None) -> str:
+    """What a field means and whether it is sound.  A text in `told` was printed before and is not repeated."""
+    words = node.meaning or node.doc
+    if told is not None and not node.meaning:
+        words = "" if words in told else words
+        told.add(words)
     parts = [
-        node.meaning or node.doc,
+        words,
         f"[{node.checksum}]" if node.checksum else "",
         f"! {node.note}" if node.note else "",
     ]
     return printable("  ".join(part for part in parts if part))
 
 
-def _section(run: Run, item: Any, depth: int | None, selection: Any) -> None:
+def _section(run: Run, item: Any, depth: int | None, selection: Any, told: set[str]) -> None:
     section = item.section
     place = f"{section.span.start}..{section.span.end}"
     codec = f", {section.codec}" if section.codec else ""
@@ -167,7 +173,8 @@ def _section(run: Run, item: Any, depth: int | None, selection: Any) -> None:
                 continue
             if selection.start is not None and not _touches(node, selection):
                 continue
-            rows.append([_offset(node), _size(node), "  " * level + node.name, node.type, _value(node), _meaning(node)])
+            name = "  " * level + node.name
+            rows.append([_offset(node), _size(node), name, node.type, _value(node), _meaning(node, told)])
             if node.omitted:
                 rows.append(["", "", "  " * (level + 1) + f"… {node.omitted} more", "", "", ""])
         for line in table(rows, ["offset", "size", "field", "type", "value", "meaning"])[0 if not title else 1 :]:

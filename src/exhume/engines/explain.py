@@ -180,16 +180,56 @@ class _Overlay:
         if tree.span is None:
             return
         near = [f for f in self._findings if f.span is not None and _touches(f.span, tree.span)]
+        elsewhere = [(f, _declaring(tree, f.declared)) for f in self._findings if f.declared is not None]
         for _, node in tree.walk():
             if node.span is None:
                 continue
             if node.checksum:
                 bad = [f for f in near if f.code[-3] == "2" and f.span is not None and _touches(f.span, node.span)]
+                bad += [f for f, declaring in elsewhere if declaring is node]
                 node.checksum = f"{node.checksum}: {'MISMATCH, ' + str(bad[0]) if bad else 'ok'}"
             if not node.children:
                 for finding in near:
                     if finding.span is not None and _inside(finding.span, node.span) and not node.checksum:
                         node.note = f"{node.note}; {finding}" if node.note else str(finding)
+
+
+def _declaring(tree: Field, place: Span) -> Field | None:
+    """The checksum of the smallest structure that begins at `place` and has one."""
+    found = None
+    here = [tree]
+    while here:
+        node = here.pop()
+        if node.span is None or not _covers(node.span, place):
+            continue
+        here += node.children
+        if _starts(node.span, place):
+            inside = [child for _, child in node.walk() if child.checksum]
+            if inside:
+                found = inside[0] if len(inside) == 1 else None
+    return found
+
+
+def _at(span: Span, place: Span) -> tuple[int, int, int] | None:
+    """Start and end of `span`, and `place`, in the bytes that both count in; None when they have none in common."""
+    at = place.payload[0] if place.payload is not None else 0
+    if span.source != place.source:
+        return None
+    if span.payload is None:  # a payload that is stored as it is
+        inside = place.start <= span.start and span.end <= place.end
+        return (span.start, span.end, place.start + at) if inside else None
+    same = span.start == place.start and span.end <= place.end  # `place` may count what frames the payload
+    return (*span.payload, at) if same else None
+
+
+def _covers(span: Span, place: Span) -> bool:
+    found = _at(span, place)
+    return found is not None and found[0] <= found[2] < found[1]
+
+
+def _starts(span: Span, place: Span) -> bool:
+    found = _at(span, place)
+    return found is not None and found[0] == found[2]
 
 
 def _touches(a: Span, b: Span) -> bool:

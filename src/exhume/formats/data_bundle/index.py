@@ -30,11 +30,12 @@ INDEX = "index"
 
 
 class FileRow(NamedTuple):
-    """A file or directory: its relative path and what the index says about it."""
+    """A file or directory: its relative path, what the index says about it, and where the index says so."""
 
     path: str
     meta: FileMetadata
     key: FileKey
+    where: Span
 
 
 class RecordRow(NamedTuple):
@@ -49,7 +50,7 @@ def parse_file_row(key: bytes, value: bytes, where: Span) -> FileRow:
     """A file row; raises its rule when key or value is garbage."""
     try:
         parts = parse_file_key(key)
-        return FileRow(parts.path, FileMetadata.parse(value), parts)
+        return FileRow(parts.path, FileMetadata.parse(value), parts, where)
     except WireError as error:
         raise checks.FILE_ROW.error(error.reason, span=where, actual=key) from error
 
@@ -104,7 +105,7 @@ class BundleIndex:
         """The row of one path, None when there is none."""
         key = file_key(path)
         value = self.database.get(key.build(), sequence=self.sequence)
-        return None if value is None else FileRow(path, parse_file_row(key.build(), value, self.where).meta, key)
+        return None if value is None else parse_file_row(key.build(), value, self.where)._replace(path=path, key=key)
 
     def files(self, start: bytes = FILE_PREFIX, stop: bytes = FILE_STOP) -> Iterator[FileRow]:
         """File and directory rows with `start <= key < stop`, in key order."""

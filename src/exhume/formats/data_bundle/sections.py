@@ -22,7 +22,7 @@ def map_bundle(archive: DataBundleArchive) -> SectionMap:
     for number in archive.shard_files():
         source = archive.view.source(number)
         files.append((source, _shard_sections(archive, number, source)))
-    inner = map_sections(archive.database)
+    inner = map_sections(archive.database, rows="data_bundle_index_block")
     by_source: dict[str, list[Section]] = {name: [] for name in inner.sources}
     for section in inner:
         by_source[section.span.source].append(section)

@@ -6,6 +6,7 @@ Index database first, then its rows, then each shard against rows and configurat
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Progress, no_progress
@@ -222,7 +223,8 @@ class _Walk:
             except ExhumeError as error:
                 if error.code.startswith("EX-6"):
                     raise
-                return Finding.from_error(error)
+                found = Finding.from_error(error)
+                return replace(found, declared=row.where) if error.code == checks.FILE_CRC.code else found
             return None
 
         seen: set[tuple[Any, ...]] = set()

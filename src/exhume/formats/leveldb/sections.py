@@ -18,15 +18,18 @@ _MANY = frozenset({"data", "index-part", "filter-part"})
 """Kinds of blocks that a table has several of, told apart by their offsets."""
 
 
-def map_sections(database: Database) -> SectionMap:
-    """One tile per log, manifest and small file (their records nested in it); tables block by block."""
+def map_sections(database: Database, rows: str = "leveldb_block") -> SectionMap:
+    """One tile per log, manifest and small file (their records nested in it); tables block by block.
+
+    `rows` is the schema of data blocks, for databases whose values have a layout of their own.
+    """
     files: list[tuple[Source, list[Section]]] = []
     for file in database.files:
         if file.size is None:
             continue
         source = database.source(file.name)
         if file.kind == "table":
-            sections = table_sections(database.table(file))
+            sections = table_sections(database.table(file), rows)
         elif file.kind in ("log", "manifest"):
             sections = _log_sections(source, file.kind, database)
         else:
@@ -62,7 +65,7 @@ def _constant(data: bytes) -> Callable[[], bytes]:
     return lambda: data
 
 
-def table_sections(table: Table) -> list[Section]:
+def table_sections(table: Table, rows: str = "leveldb_block") -> list[Section]:
     """Blocks, their trailers, the footer.  A table without a readable footer is one unread span."""
     source = table.source
     footer = table.footer_or_none()
@@ -85,7 +88,7 @@ def table_sections(table: Table) -> list[Section]:
         handles.append(("index", index, _index_schema(table)))
     for name, handle in table.partitions():
         handles.append((name, handle, _index_schema(table) if name == "index-part" else ""))
-    handles += [("data", handle, "leveldb_block") for _, handle in table.index(checks.ignore)]
+    handles += [("data", handle, rows) for _, handle in table.index(checks.ignore)]
     out: list[Section] = []
     seen: set[Handle] = set()
     room = footer.offset - source.origin

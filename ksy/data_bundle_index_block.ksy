@@ -1,0 +1,107 @@
+meta:
+  id: data_bundle_index_block
+  title: DataBundle index block, decompressed
+  application: DataBundle
+  tags:
+    - archive
+    - database
+  license: CC0-1.0
+  ks-version: '0.11'
+  imports:
+    - data_bundle_config
+    - data_bundle_file_metadata
+    - data_bundle_record_metadata
+    - leveldb_varint
+  endian: le
+doc: |
+  A data block of the index: the layout of `leveldb_block`, with the values read
+  as the rows that they are.
+doc-ref: https://github.com/dennisss/dacha/tree/master/pkg/bundle
+instances:
+  packed_num_restarts:
+    pos: _io.size - 4
+    type: u4
+  has_hash_index:
+    value: packed_num_restarts >= 0x80000000
+    doc: RocksDB; a table of buckets lies between restarts and their number.
+  num_restarts:
+    value: packed_num_restarts % 0x80000000
+  num_buckets:
+    pos: _io.size - 6
+    type: u2
+    if: has_hash_index
+  ofs_restarts:
+    value: '_io.size - 4 - 4 * num_restarts - (has_hash_index ? 2 + num_buckets : 0)'
+  rows:
+    pos: 0
+    size: ofs_restarts
+    type: row_list
+  restarts:
+    pos: ofs_restarts
+    type: u4
+    repeat: expr
+    repeat-expr: num_restarts
+    doc: Offsets of rows that spell out their whole key; the first is 0.
+  buckets:
+    pos: ofs_restarts + 4 * num_restarts
+    size: num_buckets
+    if: has_hash_index
+    doc: Per bucket the number of a restart, 254 for several, 255 for none.
+types:
+  row_list:
+    doc: Rows one after the other, up to the restarts.
+    seq:
+      - id: rows
+        type: row(_index)
+        repeat: eos
+  row:
+    doc: |
+      An internal key, of which the first bytes may be those of the key before,
+      and what it stands for.
+    params:
+      - id: number
+        type: s4
+        doc: Position of the row in the block.
+    seq:
+      - id: len_shared
+        type: leveldb_varint
+        doc: Bytes that the key has in common with the one before.
+      - id: len_key_suffix
+        type: leveldb_varint
+      - id: len_value
+        type: leveldb_varint
+      - id: check_lengths
+        size: 0
+        valid:
+          expr: |
+            len_key_suffix.value <= _io.size - _io.pos
+            and len_value.value <= _io.size - _io.pos - len_key_suffix.value
+        doc: Takes no space; refuses lengths that pass the end of the rows.
+      - id: key_suffix
+        size: len_key_suffix.value
+      - id: value
+        size: len_value.value
+        type:
+          switch-on: table
+          cases:
+            'tables::config': data_bundle_config
+            'tables::files': data_bundle_file_metadata
+            'tables::records': data_bundle_record_metadata
+        doc: Empty when the key says that the row was deleted.
+    instances:
+      table:
+        value: |
+          len_shared.value == 0 and len_key_suffix.value > 0 ? key_suffix[0]
+          : number > 0 ? _parent.rows[number - 1].table.to_i : 0
+        enum: tables
+        doc: |
+          First byte of the whole key; a key that shares bytes with the one before
+          shares this one too.
+enums:
+  tables:
+    0:
+      id: unknown
+      doc: A key of no bytes.
+    1: config
+    2: files
+    3: records
