@@ -59,8 +59,10 @@ _IDENTITY_KEYS = (
 T = TypeVar("T")
 
 
-def open_url(url: str, storage_options: Mapping[str, Any] | None = None) -> Source | Tree:
+def open_url(url: str, storage_options: Mapping[str, Any] | None = None, size: int | None = None) -> Source | Tree:
     """The source or tree behind an fsspec URL (chained URLs included).
+
+    With `size`, an HTTP or S3 object is not asked for its size first: the first answer has to agree.
 
     `storage_options` go to fsspec, but for `allow_full_download` (see `RemoteSource`).  `file://` URLs become plain
     local sources.  Raises `SourceError`, or `MissingDependencyError` when the package for this kind of URL is missing.
@@ -81,6 +83,10 @@ def open_url(url: str, storage_options: Mapping[str, Any] | None = None) -> Sour
         from exhume.source import open_target
 
         return open_target(path)
+    if size is not None and {"https", "s3"} & set(protocols):
+        known = {"name": path, "size": size, "type": "file"}
+        return remote_source(fs, path, url, known, allow_full_download=allow_full_download)
+    fs.invalidate_cache(path)  # a listing from before must not stand for the object as it is now
     info = _attempt(lambda: fs.info(path), url, 0, 0)
     if info.get("type") == "directory":
         return FsspecTree(fs, path, url, allow_full_download=allow_full_download)
@@ -380,6 +386,10 @@ class S3Source(_AsyncSource):
                 raise self._changed(f"{type(error).__name__}: {error}") from error
             raise
         async with answer["Body"] as stream:
+            self._identity.setdefault("ETag", answer["ETag"])  # the first answer that names it sets it
+            total = answer.get("ContentRange", "").rpartition("/")[2]
+            if total.isdigit() and int(total) != self._size:
+                raise self._changed(f"{total} bytes")
             body: bytes = await stream.read()
             return body
 

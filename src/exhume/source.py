@@ -454,14 +454,20 @@ Target = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO | So
 
 
 def open_target(
-    target: Target, *, storage_options: Mapping[str, Any] | None = None, offset: int = 0, length: int | None = None
+    target: Target,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    offset: int = 0,
+    length: int | None = None,
+    size: int | None = None,
 ) -> Source | Tree:
     """A `Source` (file, bytes, file object, URL) or `Tree` (directory) for what the caller has.
 
     `offset` and `length` (bytes) select an archive inside a larger file; offsets in messages stay those of the larger
-    file.  Raises `SourceError` when it cannot be opened.
+    file.  `size` is what the caller knows a remote object's size to be, which may spare the question (a wrong one is a
+    `SourceChangedError` when it is read).  Raises `SourceError` when it cannot be opened.
     """
-    opened = _open_target(target, storage_options)
+    opened = _open_target(target, storage_options, size)
     if not offset and length is None:
         return opened
     if isinstance(opened, Tree):
@@ -470,7 +476,7 @@ def open_target(
     return opened.window(offset, end)
 
 
-def _open_target(target: Target, storage_options: Mapping[str, Any] | None) -> Source | Tree:
+def _open_target(target: Target, storage_options: Mapping[str, Any] | None, size: int | None = None) -> Source | Tree:
     if isinstance(target, (Source, Tree)):
         return target
     if isinstance(target, (bytes, bytearray, memoryview)):
@@ -480,7 +486,7 @@ def _open_target(target: Target, storage_options: Mapping[str, Any] | None) -> S
         if "://" in text or "::" in text:
             from exhume.remote import open_url
 
-            return open_url(text, storage_options)
+            return open_url(text, storage_options, size)
         path = Path(text)
         if path.is_dir():
             return LocalTree(path)

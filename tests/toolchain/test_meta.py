@@ -67,7 +67,8 @@ def within(name: str, package: str) -> bool:
 def layer(file: Path) -> str:
     """Returns the layer a module belongs to: cli, engines, formats, testing, or core."""
     top = file.relative_to(SRC).parts[0]
-    return top if top in ("cli", "engines", "formats", "testing", "view", "export", "distributed") else "core"
+    layers = ("cli", "engines", "formats", "testing", "view", "export", "distributed", "filesystems")
+    return top if top in layers else "core"
 
 
 def text_of_tests(folder: str) -> str:
@@ -145,12 +146,13 @@ def test_every_specification_belongs_to_a_format_or_is_shared() -> None:
 @pytest.mark.parametrize("file", modules(), ids=lambda file: str(file.relative_to(SRC)))
 def test_imports_run_one_way(file: Path) -> None:
     upper = {
-        "core": ("cli", "engines", "formats", "testing", "view", "export", "distributed"),
+        "core": ("cli", "engines", "formats", "testing", "view", "export", "distributed", "filesystems"),
         "formats": ("cli", "engines", "testing", "view"),
         "engines": ("cli", "testing", "view"),
         "view": ("cli", "formats", "testing"),
         "export": ("cli", "formats", "testing"),
         "distributed": ("cli", "testing"),
+        "filesystems": ("cli", "testing", "distributed"),
         "cli": ("testing",),
         "testing": (),
     }[layer(file)]
@@ -216,6 +218,22 @@ def test_import_is_light() -> None:
     words = [run.stdout.split() for run in runs]
     assert [found[1:] for found in words] == [[], [], []]
     assert min(float(found[0]) for found in words) < 0.1
+
+
+def test_reading_local_archives_imports_nothing_of_the_cloud() -> None:
+    """Every sample is opened, described and listed without fsspec, Arrow, dask or what they bring."""
+    code = (
+        "import sys, exhume\nfrom tests.archives import own_archives\n"
+        "for path in own_archives():\n"
+        "    with exhume.open(path) as archive:\n"
+        "        archive.info().to_dict(), list(archive.entries()), exhume.identify(path)\n"
+        "heavy = {'fsspec', 'pyarrow', 'dask', 'distributed', 'aiohttp', 's3fs', 'pandas', 'upath', 'sqlalchemy'}\n"
+        "print(len(own_archives()), *sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    number, *found = done.stdout.split()
+    assert int(number) > 10
+    assert found == []
 
 
 @FORMAT

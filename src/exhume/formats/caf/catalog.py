@@ -12,7 +12,7 @@ import fnmatch
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -30,6 +30,14 @@ BATCH = 5000
 
 ID_SIZE = 50
 """Characters of a `caf_file_id` in the specification's table."""
+
+FIRST_BATCH, LAST_BATCH = 64, 65_536
+"""Rows asked for at a time while a directory is listed."""
+
+_LOCATIONS = (
+    "SELECT l.file_path, l.name_json, l.caf_file_id, c.location, l.start_byte, l.size, c.chunk_size, c.tail_sha256"
+    " FROM file_locations l JOIN caf_files c ON c.caf_file_id = l.caf_file_id"
+)
 
 _WILD = re.compile(r"[*?\[]")
 
@@ -281,17 +289,58 @@ class Catalog:
             where, bound = f"{key} >= :low AND {key} < :high", {"low": lead, "high": lead + "\U0010ffff"}
             if not lead:
                 where, bound = "1 = 1", {}
-        rows = self._store.query(
-            "SELECT l.file_path, l.name_json, l.caf_file_id, c.location, l.start_byte, l.size, c.chunk_size,"
-            " c.tail_sha256 FROM file_locations l JOIN caf_files c ON c.caf_file_id = l.caf_file_id"
-            f" WHERE {where} ORDER BY {key}, l.caf_file_id",
-            **bound,
-        )
+        rows = self._store.query(f"{_LOCATIONS} WHERE {where} ORDER BY {key}, l.caf_file_id", **bound)
         matches = re.compile(fnmatch.translate(pattern)).match
         for file_path, name_json, *rest in rows:
             name = decode_path(file_path, name_json)
             if name == pattern or (wild is not None and matches(name)):
                 yield Location(name, *rest)
+
+    def find_exact(self, path: str) -> list[Location]:
+        """Locations of a path as it is (`*`, `?` and `[` mean themselves), by chunk."""
+        key, file_path = self._store.path_key, encode_path(path)[0]
+        rows = self._store.query(
+            f"{_LOCATIONS} WHERE {key} = :key AND file_path = :path ORDER BY l.caf_file_id",
+            key=file_path[:512], path=file_path,
+        )  # fmt: skip
+        named = ((decode_path(found, exact), rest) for found, exact, *rest in rows)
+        return [Location(name, *rest) for name, rest in named if name == path]
+
+    def list_directory(self, folder: str = "") -> Iterator[tuple[str, Location | None]]:
+        """What is directly in a directory, by path: a file's location, or None for a directory.
+
+        With a path in several chunks, the one with the last id counts.  Deeper directories are skipped, not read
+        through.  Names with NUL or lone surrogates, which databases do not hold as they are, are not listed.
+        """
+        key = self._store.path_key
+        lead = f"{folder}/" if folder else ""
+        low, high = lead[:512], f"{lead[:511]}\U0010ffff"
+        last: tuple[str, Location | None] | None = None
+        offset, batch = 0, FIRST_BATCH
+        while True:
+            sql = (
+                f"{_LOCATIONS} WHERE {key} >= :low AND {key} < :high AND l.name_json IS NULL"
+                f" ORDER BY {key}, l.file_path, l.caf_file_id LIMIT {batch} OFFSET {offset}"
+            )
+            rows = list(self._store.query(sql, low=low, high=high))
+            for done, (path, _, *rest) in enumerate(rows, 1):
+                if not path.startswith(lead):
+                    continue
+                cut = path.find("/", len(lead))
+                found = (path, Location(path, *rest)) if cut < 0 else (path[:cut], None)
+                if last is not None and (last[0], last[1] is None) != (found[0], cut >= 0):
+                    yield last
+                last = found
+                behind = f"{path[:cut]}0"  # "0" follows "/": behind all that is in there
+                if cut >= 0 and low < behind and len(behind) <= 512 and done < len(rows):
+                    low, offset = behind, 0
+                    break
+            else:
+                if len(rows) < batch:
+                    break
+                offset, batch = offset + len(rows), min(batch * 4, LAST_BATCH)
+        if last is not None:
+            yield last
 
     def read(self, path: str, start: int = 0, stop: int | None = None) -> bytes:
         """Bytes `[start, stop)` of a member, clipped like a slice, with one range read and without the chunk's index.
@@ -299,7 +348,7 @@ class Catalog:
         With the path in several chunks, the one with the last id counts.  Raises `EntryNotFoundError`, and
         `SourceChangedError` when the chunk is not the catalogued one any more.
         """
-        found = [place for place in self.find(path) if place.file_path == path]
+        found = self.find_exact(path)
         if not found:
             raise EntryNotFoundError("the catalog has no such path", format="caf", actual=shorten(path))
         return read_location(found[-1], start, stop)
@@ -410,15 +459,26 @@ def _open_chunk(location: str, limits: Limits) -> CafArchive:
         raise
 
 
+def open_location(place: Location, storage_options: Mapping[str, Any] | None = None) -> Source:
+    """The chunk that a location is in; an HTTP or S3 object is not asked for before it is read.
+
+    Raises `SourceChangedError` when its size is not the catalogued one.
+    """
+    source = open_target(place.location, storage_options=storage_options, size=place.chunk_size)
+    if isinstance(source, Tree) or source.size != place.chunk_size:
+        actual = "a directory" if isinstance(source, Tree) else f"{source.size} bytes"
+        source.close()
+        raise SourceChangedError(
+            "the chunk is not the catalogued one any more (see: exhume catalog check)",
+            span=Span(place.location, 0, 0),
+            expected=f"{place.chunk_size} bytes",
+            actual=actual,
+        )
+    return source
+
+
 def read_location(place: Location, start: int = 0, stop: int | None = None) -> bytes:
     """Bytes `[start, stop)` of a catalogued member; raises `SourceChangedError` when the chunk's size is another."""
     first, last, _ = slice(start, stop).indices(place.size)
-    with open_target(place.location) as source:
-        if isinstance(source, Tree) or source.size != place.chunk_size:
-            raise SourceChangedError(
-                "the chunk is not the catalogued one any more (see: exhume catalog check)",
-                span=Span(place.location, 0, 0),
-                expected=f"{place.chunk_size} bytes",
-                actual="a directory" if isinstance(source, Tree) else f"{source.size} bytes",
-            )
+    with open_location(place) as source:
         return source.read_at(place.start_byte + first, max(0, last - first))

@@ -75,6 +75,11 @@ def open_store(target: str, *, create: bool) -> Store:
     return SqlalchemyStore(target, create=create) if "://" in target else SqliteStore(target, create=create)
 
 
+def load_sqlite(data: bytes, name: str) -> Store:
+    """The store in the bytes of a SQLite file, read-only: for catalogs that are not on a local disk."""
+    return SqliteStore(name, create=False, data=data)
+
+
 def _failed(name: str, error: BaseException) -> SourceError:
     text = str(error).strip().splitlines() or [type(error).__name__]
     return SourceError(
@@ -85,14 +90,18 @@ def _failed(name: str, error: BaseException) -> SourceError:
 class SqliteStore(Store):
     """A SQLite file.  Opened read-only unless it may be created."""
 
-    def __init__(self, path: str, *, create: bool) -> None:
+    def __init__(self, path: str, *, create: bool, data: bytes | None = None) -> None:
         self.name = path
         mode = "rwc" if create else "ro"
         with self._guard():
-            uri = f"{Path(os.path.abspath(path)).as_uri()}?mode={mode}"  # noqa: PTH100 - resolve() would follow links
-            self._connection = sqlite3.connect(uri, uri=True, isolation_level=None)
+            uri = "file::memory:"
+            if data is None:
+                uri = f"{Path(os.path.abspath(path)).as_uri()}?mode={mode}"  # noqa: PTH100 - resolve() would follow links
+            self._connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
         try:
             with self._guard():
+                if data is not None:
+                    self._connection.deserialize(data)
                 if create:
                     for statement in TABLES:
                         self._connection.execute(statement)

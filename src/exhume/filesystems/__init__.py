@@ -1,0 +1,13 @@
+"""Archives as fsspec file systems, read-only: `caf://`, `databundle://`, `clps://`, `zs://` and `cafcat://`.
+
+Registered by entry points, so that everything that opens fsspec URLs opens members, chained to wherever the archive is:
+`caf://dir/member.csv::s3://bucket/chunk.caf`.
+"""
+
+from __future__ import annotations
+
+from exhume.filesystems.catalog import CafCatalogFileSystem
+from exhume.filesystems.members import CafFileSystem, DataBundleFileSystem
+from exhume.filesystems.payloads import ClpSFileSystem, ZsFileSystem
+
+__all__ = ["CafCatalogFileSystem", "CafFileSystem", "ClpSFileSystem", "DataBundleFileSystem", "ZsFileSystem"]

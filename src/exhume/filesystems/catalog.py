@@ -1,0 +1,204 @@
+"""`cafcat://`: all chunks of a CAF catalog as one file system; a file is fetched without its chunk's index."""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from fsspec.utils import stringify_path
+
+from exhume.errors import SourceChangedError, WriterError
+from exhume.filesystems.base import Info, ReadOnlyFileSystem, folder_info, is_path
+from exhume.filesystems.leases import Leases
+from exhume.source import Source, Tree, open_target
+
+if TYPE_CHECKING:
+    from exhume.formats.caf.catalog import Catalog, Location
+
+SQLITE = b"SQLite format 3\0"
+
+CATALOGS: Leases[Catalog] = Leases()
+CHUNKS: Leases[Source] = Leases()
+
+
+class CafCatalogFileSystem(ReadOnlyFileSystem):
+    """Every catalogued member by its path, whichever chunk holds it; one range request reads it.
+
+    `fo` is the catalog: a SQLite file, a SQLAlchemy URL (extra `catalog`), or a URL of a SQLite file, which is fetched
+    whole.  `cafcat:///data/catalog.db/dir/member` names both; chained: `cafcat://dir/member::file:///data/catalog.db`.
+    `remote_options` are fsspec's options for reaching the chunks.
+
+    With a path in several chunks, the one with the last id counts.
+    """
+
+    protocol: ClassVar[str] = "cafcat"
+
+    def __init__(
+        self,
+        fo: Any = "",
+        target_protocol: str | None = None,
+        target_options: Mapping[str, Any] | None = None,
+        remote_options: Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if not os.fspath(fo):
+            raise WriterError("which catalog? cafcat://MEMBER::URL-OF-THE-CATALOG, cafcat://FILE/MEMBER, or fo=")
+        self.fo = os.fspath(fo)
+        self.target_protocol = target_protocol
+        self.target_options = dict(target_options or {})
+        self.remote_options = dict(remote_options or {})
+        self._key = object()
+        self._locations: set[str] = set()
+        weakref.finalize(self, _drop, self._key, self._locations)
+
+    # One URL that holds both the catalog and the member
+
+    @classmethod
+    def _strip_protocol(cls, path: Any) -> Any:
+        if isinstance(path, list):
+            return [cls._strip_protocol(one) for one in path]
+        text = stringify_path(path)
+        if text.startswith("cafcat://"):
+            text = text.removeprefix("cafcat://")
+            text = text.removeprefix(_database_in(text))
+        return super()._strip_protocol(text)
+
+    @staticmethod
+    def _get_kwargs_from_urls(path: str) -> dict[str, Any]:
+        found = _database_in(path.removeprefix("cafcat://"))
+        return {"fo": found} if found else {}
+
+    # The catalog and the chunks
+
+    @contextmanager
+    def _catalog(self) -> Iterator[Catalog]:
+        with CATALOGS.lease(self._key, self._open_catalog) as held, held.lock:
+            yield held.item
+
+    def _open_catalog(self) -> Catalog:
+        from exhume.formats.caf.catalog import open_catalog
+
+        if self.target_protocol in (None, "file", "local"):
+            path = self.fo.removeprefix("file://")
+            if "://" not in path and not os.path.exists(path):  # noqa: PTH110 - path is text
+                raise FileNotFoundError(path)
+            return open_catalog(path)
+        from exhume.formats.caf.catalog import Catalog
+        from exhume.formats.caf.catalog_store import load_sqlite
+
+        options = {**self.target_options, "protocol": self.target_protocol, "allow_full_download": True}
+        with open_target(self.fo if "://" in self.fo else f"{self.target_protocol}://{self.fo}",
+                         storage_options=options) as source:  # fmt: skip
+            if isinstance(source, Tree):
+                raise IsADirectoryError(self.fo)
+            return Catalog(load_sqlite(source.read_at(0, source.size), source.name))
+
+    def close(self) -> None:
+        """Closes catalog and chunks; the next use opens them again."""
+        _drop(self._key, self._locations)
+
+    def invalidate_cache(self, path: Any = None) -> None:
+        """Forgets what is known of the chunks."""
+        _drop(self._key, self._locations)
+
+    # Asking
+
+    def _location(self, path: str) -> Location | None:
+        if not is_path(path):
+            return None
+        with self._catalog() as catalog:
+            found = catalog.find_exact(path)
+        return found[-1] if found else None
+
+    def _entry(self, path: str) -> Info | None:
+        if not path:
+            return folder_info("")
+        found = self._location(path)
+        if found is not None:
+            return _location_info(found)
+        if not is_path(path):
+            return None
+        with self._catalog() as catalog:
+            below = next(catalog.list_directory(path), None)
+        return None if below is None else folder_info(path)
+
+    def _children(self, path: str) -> list[Info] | None:
+        with self._catalog() as catalog:
+            found = [
+                folder_info(name) if place is None else _location_info(place)
+                for name, place in catalog.list_directory(path)
+                if is_path(name)
+            ]
+        return found if found or not path else None
+
+    # Reading
+
+    def _fetch(self, requests: Sequence[tuple[str, int | None, int | None]]) -> list[bytes | Exception]:
+        out: list[bytes | Exception] = [b""] * len(requests)
+        chunks: dict[str, list[tuple[int, Location, tuple[int, int]]]] = {}
+        for index, (path, start, end) in enumerate(requests):
+            place = self._location(path)
+            if place is None:
+                out[index] = IsADirectoryError(path) if self.isdir(path) else FileNotFoundError(path)
+                continue
+            first, last, _ = slice(start, end).indices(place.size)
+            if last > first:
+                span = (place.start_byte + first, place.start_byte + last)
+                chunks.setdefault(place.location, []).append((index, place, span))
+        for wanted in chunks.values():
+            try:
+                answers: Sequence[bytes | Exception] = self._read_chunk(wanted[0][1], [span for _, _, span in wanted])
+            except Exception as error:
+                answers = [error] * len(wanted)
+            for (index, _, _), answer in zip(wanted, answers, strict=True):
+                out[index] = answer
+        return out
+
+    def _read_chunk(self, place: Location, spans: list[tuple[int, int]]) -> list[bytes]:
+        from exhume.formats.caf.catalog import open_location
+
+        self._locations.add(place.location)
+        key = (self._key, place.location)
+        try:
+            with CHUNKS.lease(key, lambda: open_location(place, self.remote_options)) as held:
+                return held.item.read_many(spans)
+        except SourceChangedError:
+            CHUNKS.drop(key)
+            raise
+
+
+def _drop(key: object, locations: set[str]) -> None:
+    CATALOGS.drop(key)
+    for location in locations:
+        CHUNKS.drop((key, location))
+
+
+def _location_info(place: Location) -> Info:
+    return {
+        "name": place.file_path,
+        "size": place.size,
+        "type": "file",
+        "offset": place.start_byte,
+        "caf_file_id": place.caf_file_id,
+        "location": place.location,
+    }
+
+
+def _database_in(path: str) -> str:
+    """The leading part of a path that is a SQLite file; empty without one."""
+    cut = path.find("/", 1)
+    while True:
+        head = path if cut < 0 else path[:cut]
+        try:
+            if os.path.isfile(head):  # noqa: PTH113 - head is text
+                with open(head, "rb") as file:  # noqa: PTH123
+                    return head if file.read(len(SQLITE)) == SQLITE else ""
+        except OSError:
+            return ""
+        if cut < 0:
+            return ""
+        cut = path.find("/", cut + 1)
