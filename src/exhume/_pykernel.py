@@ -11,9 +11,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-VERSION = 4
-"""Raised with every function that is added or changed here and in `_kernel.pyx`: both must be of one version."""
-
 Buffer = bytes | bytearray | memoryview
 
 TRUNCATED = "truncated"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import fnmatch
 import functools
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -211,6 +210,8 @@ class MemberArchive(Archive):
             prefix = pattern.rstrip("/") + "/"
             hits = {n for n in names if n == pattern or n.startswith(prefix)}
             if not hits and any(c in pattern for c in "*?["):
+                import fnmatch
+
                 hits = set(fnmatch.filter(names, pattern))
             if not hits:
                 raise EntryNotFoundError("no such member", span=Span(self.name, 0, 0), actual=shorten(pattern))

@@ -6,10 +6,10 @@ is written in `exhume._pykernel`.
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from exhume import _pykernel
+from exhume._compiled import KERNEL
 from exhume._pykernel import (
     BLOCK_BOMB,
     BLOCK_FINE,
@@ -27,24 +27,15 @@ _PURE_ONLY = ("build_uleb128", "read_uleb128")
 
 def _current(module: object) -> bool:
     """Whether a compiled module has all that the twin has; one built from an older source does not."""
-    if getattr(module, "VERSION", 0) != _pykernel.VERSION:
-        return False
     functions = [n for n, f in vars(_pykernel).items() if getattr(f, "__module__", "") == _pykernel.__name__]
     wanted = [n for n in functions if n.islower() and not n.startswith("_") and n not in _PURE_ONLY]
     return all(hasattr(module, name) for name in wanted)
 
 
 _implementation = _pykernel
-COMPILED = False
-if not TYPE_CHECKING and os.environ.get("EXHUME_PURE", "") in ("", "0"):
-    try:
-        from exhume import _kernel
-    except ImportError:
-        pass
-    else:
-        # The twin stands in for an outdated module until `make kernel`.
-        COMPILED = _current(_kernel)
-        _implementation = _kernel if COMPILED else _pykernel
+COMPILED = KERNEL is not None and _current(KERNEL)
+if not TYPE_CHECKING and COMPILED:  # the twin stands in for an outdated module until `make kernel`
+    _implementation = KERNEL
 
 split_records = _implementation.split_records
 scan_records = _implementation.scan_records

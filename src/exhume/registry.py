@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-import pkgutil
+import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +63,7 @@ class Format:
     - `recode(archive, output_path, *, stored, limits, progress, **options) -> None`: the same content, stored otherwise
     - `locate(source, hit, *, limits) -> recovery.Carved | None`: the archive whose signature was hit at absolute
       offset `hit` of an image, with its exact span
+    - `quick`: the module with the plain forms of `search` and `cat` that are run without click (`exhume.cli.quick`)
     """
 
     id: str
@@ -82,6 +83,7 @@ class Format:
     locate: str | None = None
     recode: str | None = None
     cli: str | None = "cli"
+    quick: str | None = None
     verbs: tuple[str, ...] = field(default=())
     limitations: tuple[str, ...] = ()
 
@@ -109,10 +111,21 @@ def resolve(package: str, text: str) -> Any:
 def formats() -> dict[str, Format]:
     """All formats by id, in alphabetical order."""
     found: dict[str, Format] = {}
-    for module in sorted(pkgutil.iter_modules(_formats.__path__), key=lambda m: m.name):
-        described: Format = importlib.import_module(f"{_formats.__name__}.{module.name}").FORMAT
+    for name in _packages():
+        described: Format = importlib.import_module(f"{_formats.__name__}.{name}").FORMAT
         found[described.id] = described
     return dict(sorted(found.items()))
+
+
+def _packages() -> list[str]:
+    """The names of the formats' packages."""
+    try:  # folders with an __init__.py: `pkgutil`, which also looks into zip files, takes as long to import as they all
+        folders = [entry for path in _formats.__path__ for entry in os.scandir(path)]
+        return sorted(one.name for one in folders if os.access(f"{one.path}/__init__.py", os.R_OK))
+    except OSError:
+        import pkgutil
+
+        return sorted(module.name for module in pkgutil.iter_modules(_formats.__path__))
 
 
 def get_format(id: str) -> Format:

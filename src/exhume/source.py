@@ -9,12 +9,14 @@ from __future__ import annotations
 import abc
 import io
 import os
-import threading
+import stat
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, BinaryIO, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from exhume.errors import EntryNotFoundError, ShortReadError, SourceError, Span, TruncatedError, UnsafePathError
+
+if TYPE_CHECKING:
+    from pathlib import Path  # imported where it is used: one file is opened without it
 
 COALESCE_GAP = 64 << 10
 """Ranges closer than this are fetched in one request: nearly everywhere a request costs more than 64 KiB do."""
@@ -235,6 +237,8 @@ class FileSource(Source):
             raise source_error(error, self.name, offset, offset + size) from error
 
     def parent(self, levels: int = 1) -> Tree | None:
+        from pathlib import Path
+
         path = Path(os.path.abspath(self._path))  # noqa: PTH100 - resolve() would follow symlinks
         return LocalTree(path.parents[levels - 1]) if len(path.parents) >= levels else None
 
@@ -250,6 +254,8 @@ class FileObjectSource(Source):
     def __init__(self, file: BinaryIO, name: str | None = None) -> None:
         given = getattr(file, "name", None)
         self.name = name if name is not None else given if isinstance(given, str) else "<file>"
+        import threading
+
         self._file = file
         self._lock = threading.Lock()
         try:
@@ -382,6 +388,8 @@ class LocalTree(Tree):
     """A local directory.  Symbolic links that lead outside it are refused."""
 
     def __init__(self, path: str | os.PathLike[str], prefix: str = "") -> None:
+        from pathlib import Path
+
         self.path = Path(path)
         self.name = os.fspath(path)
         self._prefix = prefix
@@ -391,6 +399,8 @@ class LocalTree(Tree):
         return os.fspath(self.path)
 
     def names(self, prefix: str = "") -> list[str]:
+        from pathlib import Path
+
         base = self.path / check_relative(prefix, self.name) if prefix else self.path
         out: list[str] = []
         for folder, _, files in os.walk(base):
@@ -487,12 +497,20 @@ def _open_target(target: Target, storage_options: Mapping[str, Any] | None, size
             from exhume.remote import open_url
 
             return open_url(text, storage_options, size)
-        path = Path(text)
-        if path.is_dir():
-            return LocalTree(path)
-        if path.exists() and not (path.is_file() or path.is_block_device()):
+        kind = _file_type(text)
+        if kind == stat.S_IFDIR:
+            return LocalTree(text)
+        if kind not in (0, stat.S_IFREG, stat.S_IFBLK):
             raise SourceError("not a regular file or directory", span=Span(text, 0, 0))
-        return FileSource(path, text)
+        return FileSource(text)
     if hasattr(target, "read") and hasattr(target, "seek"):
         return FileObjectSource(target)
     raise TypeError(f"cannot open {type(target).__name__}: give a path, URL, bytes, binary file object, Source or Tree")
+
+
+def _file_type(path: str) -> int:
+    """What a path leads to, as in `stat.S_IFREG`; 0 when that cannot be told (opening it will say why)."""
+    try:
+        return stat.S_IFMT(os.stat(path).st_mode)  # noqa: PTH116 - pathlib is not worth its import for this
+    except (OSError, ValueError):
+        return 0

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from exhume_ksy.clp_s import ClpS
+from exhume_ksy.clp_s_metadata import ClpSMetadata
 from exhume_ksy.clp_s_schema_ids import ClpSSchemaIds
 from exhume_ksy.clp_s_schema_tree import ClpSSchemaTree
 from exhume_ksy.clp_s_table import ClpSTable
@@ -78,12 +80,66 @@ def tables_of_generated(data: bytes) -> Any:
     return streams, [(t.stream_id, t.ofs_table, t.schema_id, t.num_messages) for t in raw.tables], raw._io.pos()
 
 
+def header_of_twin(data: bytes) -> Any:
+    found = layout.parse_header(data, WHERE)
+    version = found.version
+    sizes = (found.original_size, found.archive_size, found.metadata_size)
+    return version, sizes, found.compression_type, found.reserved
+
+
+def header_of_generated(data: bytes) -> Any:
+    raw = kaitai.parse(ClpS, data[:64], WHERE).header
+    version = (raw.version.major, raw.version.minor, raw.version.patch)
+    sizes = (raw.len_original, raw.len_archive, raw.len_metadata)
+    reserved = raw.reserved1 + raw.reserved2.to_bytes(2, "little")
+    return version, sizes, int(getattr(raw.compression_type, "value", raw.compression_type)), reserved
+
+
+def packets_of_twin(data: bytes) -> Any:
+    packets, end = layout.parse_packets(data, WHERE)
+    return [(packet.type, packet.body, packet.span) for packet in packets], end
+
+
+def packets_of_generated(data: bytes) -> Any:
+    raw = kaitai.parse(ClpSMetadata, data, WHERE)
+    found, at = [], 1
+    for packet in raw.packets:
+        start, at = at + 5, at + 5 + len(packet._raw_body)
+        found.append((int(getattr(packet.type, "value", packet.type)), packet._raw_body, WHERE.sub(start, at)))
+    return found, raw._io.pos()
+
+
+def times_of_twin(data: bytes) -> Any:
+    found = layout.parse_timestamp_dictionary(data, WHERE)
+    ranges = [(r.key, r.column_ids, r.encoding, repr(r.begin), repr(r.end)) for r in found.ranges]
+    return ranges, found.patterns
+
+
+def times_of_generated(data: bytes) -> Any:
+    raw = kaitai.parse(ClpSMetadata.TimestampDictionary, data, WHERE)
+    ranges = []
+    for item in raw.ranges:
+        encoding = int(getattr(item.encoding, "value", item.encoding))
+        kind = {1: "epoch", 2: "double"}.get(encoding, "")
+        bounds = [repr(getattr(item, f"{end}_{kind}", None)) for end in ("begin", "end")]
+        ranges.append((item.key, tuple(item.column_ids), encoding, *bounds))
+    return ranges, {item.pattern_id: item.pattern for item in raw.patterns}
+
+
 PAIRS = {
+    "header": (header_of_twin, header_of_generated),
+    "packets": (packets_of_twin, packets_of_generated),
+    "timestamps": (times_of_twin, times_of_generated),
     "/schema_tree": (tree_of_twin, tree_of_generated),
     "/schema_ids": (schemas_of_twin, schemas_of_generated),
     "/table_metadata": (tables_of_twin, tables_of_generated),
 }
-GOOD = build.demo().payloads()
+DEMO = open_archive(BytesSource(build.demo().build()))
+GOOD = build.demo().payloads() | {
+    "header": DEMO.source.read_at(0, 64),
+    "packets": DEMO.metadata_payload,
+    "timestamps": DEMO.packets_of(layout.PacketType.TIMESTAMP_DICTIONARY)[0].body,
+}
 
 
 @pytest.mark.parametrize("name", PAIRS)

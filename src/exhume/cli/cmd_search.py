@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from typing import Any
 
 import click
@@ -10,6 +9,7 @@ import click
 from exhume.cli.formatcli import FormatCommand, format_cli, recognised_format, split_options
 from exhume.cli.outcome import Outcome
 from exhume.cli.runtime import Run, common_options
+from exhume.cli.searching import search
 
 
 @click.command("search", cls=FormatCommand, verb="search")
@@ -31,9 +31,4 @@ def command(run: Run, targets: tuple[str, ...], query: str, exit_status: bool, *
     if searcher is None:
         raise click.UsageError(f"{described.id} archives cannot be searched", ctx)
     mine, opening = split_options(ctx, "search", described, values)
-    with ExitStack() as stack:
-        archives = [stack.enter_context(run.open(target, **opening)) for target in targets]
-        outcome: Outcome | None = searcher(run, archives, query, mine)
-    if outcome is Outcome.NO and not exit_status:
-        return Outcome.DONE
-    return outcome
+    return search(run, searcher, targets, query, mine, opening, exit_status=exit_status)

@@ -9,10 +9,12 @@ import sys
 from typing import Any
 
 import click
+from click import UsageError
 
 from exhume import __version__
 from exhume import cli as _package
 from exhume.cli.outcome import Outcome
+from exhume.cli.start import run
 from exhume.errors import ExhumeError, QueryError
 
 ALIASES = {"ls": "list"}
@@ -51,12 +53,12 @@ class VerbGroup(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         try:
             return super().resolve_command(ctx, args)
-        except click.UsageError as error:
+        except UsageError as error:
             import difflib
 
             near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1)
             if near:
-                raise click.UsageError(f"{error.message} Did you mean {near[0]!r}?", ctx) from None
+                raise UsageError(f"{error.message} Did you mean {near[0]!r}?", ctx) from None
             raise
 
 
@@ -78,32 +80,40 @@ def invoke(args: list[str] | None = None) -> Outcome:
     try:
         result: Any = main.main(args=argv, prog_name="exhume", standalone_mode=False)
         sys.stdout.flush()
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
+    except Ended as ended:
+        return ending(ended.error, argv)
+    except BaseException as error:  # what `ending` does not know it raises again
+        return ending(error, argv)
+    return result if isinstance(result, Outcome) else Outcome(result) if isinstance(result, int) else Outcome.DONE
+
+
+def ending(error: BaseException, argv: list[str]) -> Outcome:
+    """How a run ended that raised `error`, which is said on standard error; raises it again when it is a bug."""
+    try:
+        raise error
+    except click.exceptions.NoArgsIsHelpError as usage:
+        click.echo(usage.format_message(), err=True)
         return Outcome.USAGE
-    except click.UsageError as error:
-        error.show()
+    except UsageError as usage:
+        usage.show()
         return Outcome.USAGE
-    except click.ClickException as error:
-        error.show()
+    except click.ClickException as failure:
+        failure.show()
         return Outcome.FAILED
     except (click.Abort, KeyboardInterrupt):
         click.echo("exhume: interrupted", err=True)
         return Outcome.INTERRUPTED
-    except Ended as ended:
-        if isinstance(ended.error, ExhumeError):
-            _say_error(ended.error, argv)
-            return Outcome.FAILED
-        return _reader_left()
+    except ExhumeError as failure:
+        _say_error(failure, argv)
+        return Outcome.FAILED
     except BrokenPipeError:
         return _reader_left()
-    except OSError as error:
-        click.echo(f"exhume: {error.filename or 'error'}: {error.strerror or error}", err=True)
+    except OSError as failure:
+        click.echo(f"exhume: {failure.filename or 'error'}: {failure.strerror or failure}", err=True)
         return Outcome.FAILED
     except MemoryError:
         click.echo("exhume: out of memory (lower --jobs or a --limit)", err=True)
         return Outcome.FAILED
-    return result if isinstance(result, Outcome) else Outcome(result) if isinstance(result, int) else Outcome.DONE
 
 
 def _reader_left() -> Outcome:
@@ -132,6 +142,4 @@ def _say_error(error: ExhumeError, argv: list[str]) -> None:
         click.echo("\n".join(f"  {line}" for line in pointer.split("\n")), err=True)
 
 
-def run() -> None:
-    """The console script."""
-    sys.exit(int(invoke()))
+__all__ = ["UsageError", "ending", "invoke", "main", "run"]

@@ -1,232 +1,17 @@
-"""What every verb shares: the common options, opening targets, talking to people and to programs, progress."""
+"""What every verb shares: the common options, as click takes them, and the `Run` that they become."""
 
 from __future__ import annotations
 
 import functools
-import sys
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
-from exhume.archive import Archive, Progress, no_progress
 from exhume.cli.params import SIZE
-from exhume.limits import DEFAULT_LIMITS, Limits
-
-if TYPE_CHECKING:
-    from exhume.source import Source, Tree
+from exhume.cli.run import Output, Run, is_binary
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-PROGRESS_AFTER = 1.0
-"""Seconds before a progress bar appears: short work needs none."""
-
-
-class Run:
-    """One run of a verb: the common options and the ways to read and to speak."""
-
-    def __init__(
-        self,
-        *,
-        json: bool = False,
-        ndjson: bool = False,
-        as_format: str | None = None,
-        offset: int = 0,
-        length: int | None = None,
-        limit: Sequence[str] = (),
-        allow_full_download: bool = False,
-        storage: Sequence[str] = (),
-        quiet: bool = False,
-        verbose: int = 0,
-    ) -> None:
-        self.json = json
-        self.ndjson = ndjson
-        self.as_format = as_format
-        self.offset = offset
-        self.length = length
-        self.quiet = quiet
-        self.verbose = verbose
-        self.limits: Limits = DEFAULT_LIMITS.with_overrides(list(limit)) if limit else DEFAULT_LIMITS
-        self.storage_options = _storage_options(storage, allow_full_download)
-        self.out = Output()
-        self._sources: dict[str, Source | Tree] = {}
-        self._formats: dict[str, str] = {}
-
-    @property
-    def machine(self) -> bool:
-        """Whether a program reads standard output."""
-        return self.json or self.ndjson
-
-    def take_source(self, target: str) -> Source | Tree:
-        """The target for a caller that will close it."""
-        opened = self.source(target)
-        del self._sources[target]
-        return opened
-
-    def source(self, target: str) -> Source | Tree:
-        """The target with the common options applied; kept open until somebody takes it."""
-        from exhume.source import open_target
-
-        known = self._sources.get(target)
-        if known is None:
-            known = self._sources[target] = open_target(
-                target, storage_options=self.storage_options, offset=self.offset, length=self.length
-            )
-        return known
-
-    def format_of(self, target: str) -> str:
-        """The id of the target's format, by `--as` or by its bytes (looked at once per run)."""
-        if self.as_format:
-            return self.as_format
-        if target not in self._formats:
-            from exhume.engines.identify import recognise
-
-            self._formats[target] = recognise(self.source(target))
-        return self._formats[target]
-
-    def open(self, target: str, **options: Any) -> Archive:
-        """Opens a target with the common options applied."""
-        from exhume.registry import get_format
-
-        opener = get_format(self.format_of(target)).hook("open")
-        archive: Archive = opener(self.take_source(target), limits=self.limits, **options)
-        return archive
-
-    def document(self, verb: str, body: Mapping[str, Any]) -> None:
-        """Prints the one JSON document of a verb."""
-        pretty = not self.ndjson and sys.stdout.isatty()
-        from exhume.jsonout import dumps
-
-        self.out.text(dumps({"schema": f"exhume.{verb}/1", **body}, pretty=pretty) + "\n")
-
-    def items(self, verb: str, head: Mapping[str, Any], key: str, items: Iterable[Mapping[str, Any]]) -> None:
-        """Prints many items: one document holding a list (`--json`, streamed), or one line each (`--ndjson`)."""
-        from exhume.jsonout import dumps
-
-        if self.ndjson:
-            for item in items:
-                self.out.text(dumps({"schema": f"exhume.{verb}/1", **head, **item}) + "\n")
-            return
-        opening = dumps({"schema": f"exhume.{verb}/1", **head})
-        self.out.text(f'{opening[:-1]},"{key}":[')
-        separator = ""
-        for item in items:
-            self.out.text(separator + dumps(item))
-            separator = ",\n"
-        self.out.text("]}\n")
-
-    def say(self, text: str = "") -> None:
-        """A line of the answer, for people."""
-        self.out.text(text + "\n")
-
-    def note(self, text: str) -> None:
-        """A line about the work, on standard error; silent with --quiet."""
-        if not self.quiet:
-            click.echo(f"exhume: {text}", err=True)
-
-    @contextmanager
-    def progress(self, label: str) -> Iterator[Progress]:
-        """A progress bar on standard error for work that lasts over a second, on a terminal only."""
-        if self.quiet or not sys.stderr.isatty():
-            yield no_progress
-            return
-        bar = _Bar(label)
-        try:
-            yield bar.update
-        finally:
-            bar.close()
-
-
-class _Bar:
-    """A rich progress bar that appears after `PROGRESS_AFTER` seconds."""
-
-    def __init__(self, label: str) -> None:
-        self._label = label
-        self._start = time.monotonic()
-        self._bar: Any = None
-        self._task: Any = None
-        self._last = 0.0
-
-    def update(self, done: int, total: int | None, unit: str) -> None:
-        now = time.monotonic()
-        if now - self._start < PROGRESS_AFTER or now - self._last < 0.1:
-            return
-        self._last = now
-        if self._bar is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-            self._bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TextColumn("{task.completed:,.0f}/{task.total:,.0f} {task.fields[unit]}"),
-                TimeRemainingColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self._bar.start()
-            self._task = self._bar.add_task(self._label, total=total or 0, unit=unit)
-        self._bar.update(self._task, completed=done, total=total, unit=unit)
-
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-
-class Output:
-    """Standard output as bytes and text; binary data never reach a terminal."""
-
-    def __init__(self) -> None:
-        self._terminal = sys.stdout.isatty()
-
-    def text(self, text: str) -> None:
-        """Writes text; lone surrogates and undecodable names come out as escapes."""
-        try:
-            sys.stdout.write(text)
-        except UnicodeEncodeError:
-            encoding = sys.stdout.encoding or "utf-8"
-            sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
-
-    def write(self, data: bytes | memoryview) -> None:
-        """Writes bytes; on a terminal only those that are text."""
-        if self._terminal and is_binary(bytes(data)):
-            raise click.UsageError("refusing to write binary data to a terminal: redirect it")
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-
-    def require_binary(self) -> BinaryIO:
-        """The binary stream, for bulk writers; raises a usage error when it is a terminal."""
-        if self._terminal:
-            raise click.UsageError("refusing to write binary data to a terminal: redirect it")
-        sys.stdout.flush()
-        return sys.stdout.buffer
-
-
-_CONTROL = bytes(byte for byte in range(32) if byte not in (9, 10, 13)) + b"\x7f"
-
-
-def is_binary(data: bytes) -> bool:
-    """Whether bytes hold control characters that a terminal would obey."""
-    return len(data.translate(None, _CONTROL)) != len(data)
-
-
-def _storage_options(assignments: Sequence[str], allow_full_download: bool) -> dict[str, Any]:
-    """`KEY=VALUE` texts as options for fsspec; values are JSON where they parse as such, text otherwise."""
-    import json
-
-    options: dict[str, Any] = {"allow_full_download": True} if allow_full_download else {}
-    for text in assignments:
-        key, equals, value = text.partition("=")
-        if not equals or not key:
-            raise click.UsageError(f"--storage takes KEY=VALUE, not {text!r}")
-        try:
-            options[key] = json.loads(value)
-        except ValueError:
-            options[key] = value
-    return options
-
 
 _COMMON = (
     "json", "ndjson", "as_format", "offset", "length", "limit", "allow_full_download", "storage", "quiet", "verbose",
@@ -258,3 +43,6 @@ def common_options(function: F) -> F:
     for option in reversed(_COMMON_OPTIONS):
         command = option(command)
     return command  # type: ignore[no-any-return]
+
+
+__all__ = ["Output", "Run", "common_options", "is_binary"]

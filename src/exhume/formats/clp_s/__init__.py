@@ -14,6 +14,7 @@ FORMAT = Format(
     signatures=(Signature(b"\xfd\x2f\xc5\x30", 0, "magic number"),),
     codecs=("zstd",),
     locate="carve:locate",
+    quick="quick",
     recode="recode:recode",
     salvage="salvage:salvage",
     verbs=("create", "cat", "list", "info", "verify", "payload", "explain", "carve", "recode", "salvage"),

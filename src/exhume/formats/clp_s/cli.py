@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from typing import Any
 
 import click
 
-from exhume.cli.outcome import Outcome
 from exhume.formats.clp_s.cli_create import create
+from exhume.formats.clp_s.quick import cat, search
 
 
 class ColumnsOption(click.Option):
@@ -57,26 +56,3 @@ OPTIONS = {
         click.Option(["--ordered"], is_flag=True, help="Matches of each archive in the order of its input."),
     ],
 }
-
-
-def cat(run: Any, archive: Any, names: tuple[str, ...], options: dict[str, Any]) -> None:
-    """Prints the records of the archive and of further archives given as NAMES; see `Dataset` for their order."""
-    chosen = {"ordered": options["ordered"], "complete": options["complete"], "jobs": options["jobs"]}
-    with ExitStack() as stack:
-        archives = [archive, *(stack.enter_context(run.open(name)) for name in names)]
-        if options["ordered"] and any(one.schema_tree.log_event_idx is None for one in archives):
-            run.note("made without log order: records come in table order")
-        shown = archive
-        if names:
-            from exhume.formats.clp_s.dataset import Dataset
-
-            shown = Dataset(archives)
-        for chunk in shown.json_chunks(**chosen):
-            run.out.write(chunk)
-
-
-def search(run: Any, archives: list[Any], query: str, options: dict[str, Any]) -> Outcome | None:
-    """Prints what a KQL query matches, one JSON line each, archive after archive."""
-    from exhume.formats.clp_s import searchcli
-
-    return searchcli.search(run, archives, query, options)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
 from array import array
@@ -326,6 +325,8 @@ class Column:
 
 def parse_json(text: bytes) -> Any:
     """A JSON value; what is not JSON stays text."""
+    import json  # lazily: most searches print arrays as they are
+
     decoded = text.decode("utf-8", "surrogateescape")
     try:
         return json.loads(decoded, strict=False)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from exhume._compiled import KERNEL
 from exhume.formats.clp_s import pykernel
 from exhume.formats.clp_s.pykernel import (
     BAD_FLOAT,
@@ -30,14 +31,10 @@ from exhume.formats.clp_s.pykernel import (
     clps_escape,
     clps_format_float,
 )
-from exhume.kernel import COMPILED
 
 _implementation = pykernel
-if not TYPE_CHECKING and COMPILED:
-    from exhume import _kernel
-
-    if hasattr(_kernel, "ClpsProgram"):  # else a kernel built before this format was added
-        _implementation = _kernel
+if not TYPE_CHECKING and hasattr(KERNEL, "ClpsProgram"):  # else none, or one built before this format was added
+    _implementation = KERNEL
 
 ClpsStrings = _implementation.ClpsStrings
 ClpsLogTypes = _implementation.ClpsLogTypes

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from exhume import codecs
 from exhume.archive import Entry, Progress, RecordArchive, no_progress
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
-from exhume.formats.clp_s import checks, layout, packets, records
+from exhume.formats.clp_s import checks, layout, packets
 from exhume.formats.clp_s.columns import Column, Texts
 from exhume.formats.clp_s.kernel import ClpsStrings
 from exhume.formats.clp_s.layout import (
@@ -424,6 +424,8 @@ class ClpSArchive(RecordArchive):
         inside arrays.  `jobs` threads decode and print tables.  Where a table is damaged, what comes before the damage
         is given before its error is raised.
         """
+        from exhume.formats.clp_s import records
+
         return records.json_chunks(self, ordered=ordered, complete=complete, jobs=jobs)
 
     def json_lines(
@@ -440,6 +442,8 @@ class ClpSArchive(RecordArchive):
         """
         if query is not None:
             return self.search(query, **options).lines(ordered=ordered, complete=complete)
+        from exhume.formats.clp_s import records
+
         return records.json_lines(self, ordered=ordered, complete=complete)
 
     def events(
@@ -455,6 +459,8 @@ class ClpSArchive(RecordArchive):
         """
         if query is not None:
             return self.search(query, **options).events(ordered=ordered, with_source=with_source)
+        from exhume.formats.clp_s import records
+
         return records.events(self, ordered=ordered, with_source=with_source)
 
     def to_arrow(self, **options: Any) -> Any:

@@ -6,8 +6,6 @@ column into a mask of its rows; only columns that the query names are touched.
 
 from __future__ import annotations
 
-import heapq
-import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import compress
 from operator import itemgetter
@@ -21,7 +19,6 @@ from exhume.formats.clp_s.kqltree import EQUAL, EscapeError, Expression, Key, pa
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.operand import ARRAYS, BOOLEANS, FLOATS, INTEGERS, STRINGS, TEXTS, TIMES, Operand
 from exhume.formats.clp_s.plan import Check, Every, Options, Part, Plan, make_plan
-from exhume.formats.clp_s.records import SourceFinder, event_stream
 from exhume.formats.clp_s.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.searchkernel import clps_compare_float, clps_compare_int, clps_lookup, clps_match_texts
 from exhume.formats.clp_s.wildcard import Wildcard
@@ -121,6 +118,8 @@ class Search:
 
     def events(self, *, ordered: bool = False, with_source: bool = False) -> Iterator[Any]:
         """The matching records as Python objects; see `ClpSArchive.events`."""
+        from exhume.formats.clp_s.records import SourceFinder, event_stream
+
         finder = SourceFinder(self.archive.range_index) if with_source else None
         return self._in_order(lambda hits: event_stream(hits.data, finder, hits.rows), ordered)
 
@@ -132,6 +131,8 @@ class Search:
             return
         loaded = list(self.hits())
         keyed = [zip(hits.positions(), stream(hits), strict=True) for hits in loaded]
+        import heapq
+
         for _, item in heapq.merge(*keyed, key=itemgetter(0)):
             yield item
 
@@ -403,6 +404,8 @@ class _Members(list[tuple[str, Any]]):
 
 def _parse_array(text: bytes) -> Any:
     decoded = text.decode("utf-8", "surrogateescape")
+    import json
+
     return json.loads(decoded, strict=False, object_pairs_hook=_Members)
 
 

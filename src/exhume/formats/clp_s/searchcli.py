@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from exhume.cli.outcome import Outcome
 from exhume.errors import QueryError
 from exhume.formats.clp_s import kql
@@ -25,6 +23,8 @@ def search(run: Any, archives: Sequence[ClpSArchive], query: str, options: dict[
     """Runs the query on each archive in turn; `Outcome.NO` when nothing matches anywhere."""
     kql.parse(query)  # before any archive is read
     if None not in (options["tge"], options["tle"]) and options["tge"] > options["tle"]:
+        import click
+
         raise click.UsageError("--tge is after --tle")
     how = Options(ignore_case=options["ignore_case"], begin_ms=options["tge"], end_ms=options["tle"])
     searches = _Searches(run, archives, query, how)

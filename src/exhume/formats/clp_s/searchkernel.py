@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from exhume.formats.clp_s import pysearch
+from exhume._compiled import KERNEL
 from exhume.formats.clp_s.wildcard import Wildcard
-from exhume.kernel import COMPILED
 
-_implementation = pysearch
-if not TYPE_CHECKING and COMPILED:
-    from exhume import _kernel
-
-    if hasattr(_kernel, "clps_match_texts"):  # else a kernel built before the search was added
-        _implementation = _kernel
+if not TYPE_CHECKING and hasattr(KERNEL, "clps_match_texts"):  # else none, or one built before the search was added
+    _implementation = KERNEL
+else:
+    from exhume.formats.clp_s import pysearch as _implementation
 
 clps_find = _implementation.clps_find
 clps_compare_int = _implementation.clps_compare_int
