@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ from exhume import export as _targets
 from exhume.cli.formatcli import FormatCommand, format_cli, recognised_format, split_options
 from exhume.cli.outcome import Outcome
 from exhume.cli.runtime import Run, common_options
+from exhume.export._output import refuse_options
 from exhume.registry import Format, resolve
 
 
@@ -21,23 +23,39 @@ def generic_targets() -> list[str]:
     return sorted(m.name.replace("_", "-") for m in pkgutil.iter_modules(_targets.__path__) if m.name[0] != "_")
 
 
-def exporter(described: Format, to: str) -> Callable[..., Any]:
-    """The function that exports this format to `to`; raises a usage error that names what is possible."""
+def exporter(described: Format, to: str) -> tuple[Callable[..., Any], bool]:
+    """The function that exports this format to `to`, and whether its options are those of `to_arrow`.
+
+    Raises a usage error that names what is possible.
+    """
     own: dict[str, str] = getattr(format_cli(described), "EXPORTS", {})
     if to in own:
         found: Callable[..., Any] = resolve(described.package, own[to])
-        return found
+        return found, False
     possible = sorted(own)
     for name in generic_targets():
         module = importlib.import_module(f"{_targets.__name__}.{name.replace('-', '_')}")
-        if module.ACCEPTS in ("any", described.content):
+        if module.ACCEPTS in ("any", "tables", described.content):
             if name == to:
                 generic: Callable[..., Any] = module.export
-                return generic
+                return generic, module.ACCEPTS == "tables"
             possible.append(name)
     raise click.UsageError(
-        f"{described.id} archives cannot be exported to {to!r}: one of {', '.join(sorted(possible))}"
+        f"{described.id} archives cannot be exported to {to!r}: one of {', '.join(sorted(set(possible)))}"
     )
+
+
+def table_options(described: Format, to: str, given: dict[str, Any]) -> dict[str, Any]:
+    """The options of `to_arrow` for those of the command line; raises `WriterError` for one that has no place there."""
+    left = {name: value for name, value in given.items() if value is not None and value is not False and value != ()}
+    taken: dict[str, Any] = getattr(format_cli(described), "table_options", lambda options: {})(left)
+    refuse_options(to, left)
+    return taken
+
+
+def split_columns(texts: tuple[str, ...]) -> list[str]:
+    """Names out of comma-separated texts; a comma that belongs to a name is escaped by a backslash."""
+    return [re.sub(r"\\,", ",", name) for text in texts for name in re.split(r"(?<!\\),", text)]
 
 
 @click.command("export", cls=FormatCommand, verb="export")
@@ -47,15 +65,24 @@ def exporter(described: Format, to: str) -> Callable[..., Any]:
     "-o", "--output", default="-", show_default=True, metavar="FILE", help="Where to write ('-': standard output)."
 )
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
+@click.option(
+    "--columns", multiple=True, metavar="NAME[,NAME...]", help="Tables: only these columns, in this order (repeatable)."
+)
 @common_options
-def command(run: Run, target: str, to: str, output: str, overwrite: bool, **values: Any) -> Outcome:
+def command(
+    run: Run, target: str, to: str, output: str, overwrite: bool, columns: tuple[str, ...], **values: Any
+) -> Outcome:
     """Write the content of TARGET in another form.
 
     Exit code 3 when values had to be coerced or left out; the counts say which.
     """
     described = recognised_format(run, target)
     mine, opening = split_options(click.get_current_context(), "export", described, values)
-    function = exporter(described, to)
+    function, is_table = exporter(described, to)
+    if is_table:
+        mine = table_options(described, to, mine)
+    if columns:
+        mine["columns"] = split_columns(columns)
     with run.open(target, **opening) as archive, run.progress(f"export to {to}") as progress:
         report = function(archive, output, overwrite=overwrite, progress=progress, **mine)
     if run.machine and output != "-":

@@ -7,6 +7,8 @@ A format's `cli.py` (light: click and `exhume.cli.params` only at the top) may d
 - `cat(run, archive, names, options) -> Outcome | None`
 - `search(run, archives, query, options) -> Outcome | None`
 - `entries(run, archive, options) -> Iterator[Entry]` for a `list` with options of its own
+- `table_options(options) -> dict`: takes (pops) the given options of `export` that choose what is in a table, and
+  returns them as those of the format's `to_arrow`
 - `EXPORTS`: `{target: "module:function"}` relative to the format's package, with the signature in `exhume.export`
 """
 

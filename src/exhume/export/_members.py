@@ -2,36 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, BinaryIO
+from collections.abc import Iterator
 
 from exhume.archive import Entry, MemberArchive, Progress
-from exhume.errors import ExhumeError, OutputExistsError, SourceError, WriterError
+from exhume.errors import ExhumeError, OutputExistsError, SourceError
 from exhume.export import ExportReport
-from exhume.output import AtomicFile
-
-
-@contextmanager
-def binary_output(output: str, *, overwrite: bool) -> Iterator[BinaryIO]:
-    """A new file that appears when complete, or standard output for `-` (never a terminal)."""
-    if output == "-":
-        if sys.stdout.isatty():
-            raise WriterError("refusing to write binary data to a terminal: redirect it, or use -o FILE")
-        sys.stdout.flush()
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    with AtomicFile(output, overwrite=overwrite) as file:
-        yield file.file
-
-
-def refuse_options(target: str, options: Mapping[str, Any]) -> None:
-    """Raises `WriterError` for an option that means nothing to this target."""
-    for name, value in options.items():
-        if value not in (None, False, (), ""):
-            raise WriterError(f"--{name.replace('_', '-')} does not apply to --to {target}")
 
 
 def stored_order(archive: MemberArchive) -> list[str]:

@@ -13,7 +13,8 @@ from typing import Any
 from exhume.archive import MemberArchive, Progress, no_progress
 from exhume.errors import ExhumeError, WriterError, shorten
 from exhume.export import ExportReport
-from exhume.export._members import binary_output, each_member, lose
+from exhume.export._members import each_member, lose
+from exhume.export._output import binary_output, refuse_options
 
 ACCEPTS = "members"
 
@@ -25,12 +26,14 @@ def export(
     overwrite: bool = False,
     progress: Progress = no_progress,
     url: str | None = None,
+    **options: Any,
 ) -> ExportReport:
     """Writes references (version 1) to `output`: for each member the archive's URL, offset and size in bytes.
 
     `url` is what the references name instead of the place the archive was read from.  Members that are not stored as
     they are, and empty names, have no reference and are reported.  Raises `WriterError` when there is no URL at all.
     """
+    refuse_options("fsspec-reference", options)
     report = ExportReport()
     with binary_output(output, overwrite=overwrite) as file:
         text = io.TextIOWrapper(file, "utf-8", write_through=True)

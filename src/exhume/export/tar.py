@@ -7,7 +7,8 @@ from typing import Any
 from exhume.archive import MemberArchive, Progress, no_progress
 from exhume.engines.extract import extract
 from exhume.export import ExportReport
-from exhume.export._members import binary_output, lose, refuse_options, stored_order
+from exhume.export._members import lose, stored_order
+from exhume.export._output import binary_output, refuse_options
 from exhume.output import TarSink
 
 ACCEPTS = "members"

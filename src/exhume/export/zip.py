@@ -8,7 +8,8 @@ from typing import Any
 from exhume.archive import MemberArchive, Progress, no_progress
 from exhume.errors import ExhumeError
 from exhume.export import ExportReport
-from exhume.export._members import binary_output, each_member, lose, refuse_options
+from exhume.export._members import each_member, lose
+from exhume.export._output import binary_output, refuse_options
 from exhume.output import safe_parts
 
 ACCEPTS = "members"

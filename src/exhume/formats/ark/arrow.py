@@ -1,4 +1,7 @@
-"""Channels as Arrow record batches and Parquet files with nested types (extra `arrow`).
+"""Channels as Arrow tables with nested types (extra `arrow`): one table per channel name and type.
+
+A table has `time_ns` (uint64, nanoseconds of the log's steady clock), `latched`, and the fields of the type, or `data`
+(binary) for a channel without a schema; the schema's metadata name channel, type and GUID.
 
 Types: integers, floats, booleans and strings as they are; GUIDs as text; byte buffers as binary; durations as
 `duration[ns]`; steady times as `uint64` nanoseconds (they are of no calendar); system times as `timestamp[ns, UTC]`;
@@ -10,17 +13,18 @@ on.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
-from exhume.archive import Progress, no_progress
-from exhume.errors import MissingDependencyError, QueryError
-from exhume.export import ExportReport
-from exhume.formats.ark.export import Selection, need_channels, opened
+from exhume.arrow import BAD_TIME, batched, choose, import_pyarrow
+from exhume.errors import EntryNotFoundError, QueryError, shorten
+from exhume.findings import Finding
+from exhume.formats.ark.query import Topics
 from exhume.formats.ark.rbuf.registry import Field, Registry
 from exhume.formats.ark.reader import ArkReader, Channel
 from exhume.jsonout import dumps
-from exhume.output import AtomicDirectory, AtomicFile
 
 BATCH_ROWS: Final = 8192
 TIMESTAMP_MAX: Final = (1 << 63) - 1
@@ -28,24 +32,20 @@ TIMESTAMP_MAX: Final = (1 << 63) - 1
 Convert = Callable[[Any], Any]
 
 
-def _pyarrow() -> Any:
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise MissingDependencyError("Arrow and Parquet need the extra `arrow`: pip install 'exhume[arrow]'") from error
-    return pyarrow
-
-
 class ArrowForm:
-    """The Arrow schema of a type, and the conversion of its values; `coerced` counts values that did not fit."""
+    """The Arrow schema of a type, and the conversion of its values; `lost` counts values that did not fit."""
 
     def __init__(self, registry: Registry, type_name: str) -> None:
-        self.pa = _pyarrow()
-        self.coerced = 0
+        self.pa = import_pyarrow()
+        self.lost: Counter[str] = Counter()
         self._registry = registry
         fields = [(each.name, *self._field(each, (type_name,))) for each in registry.schema(type_name).visible_fields()]
         self.fields = [self.pa.field(name, type_) for name, type_, _ in fields]
         self._converters = [(name, convert) for name, _, convert in fields]
+
+    def keep(self, names: Container[str]) -> None:
+        """Leaves out the fields that are not named."""
+        self._converters = [(name, convert) for name, convert in self._converters if name in names]
 
     def row(self, value: Mapping[str, Any]) -> dict[str, Any]:
         """A value as a row."""
@@ -93,7 +93,7 @@ class ArrowForm:
 
     def _timestamp(self, value: int) -> int | None:
         if value > TIMESTAMP_MAX:
-            self.coerced += 1
+            self.lost[BAD_TIME] += 1
             return None
         return value
 
@@ -142,117 +142,124 @@ def _maybe(convert: Convert | None, value: Any) -> Any:
     return value if value is None or convert is None else convert(value)
 
 
-def _batches(selection: Selection, channel: Channel, form: ArrowForm | None, schema: Any) -> Iterator[Any]:
-    pa = _pyarrow()
-    rows: list[dict[str, Any]] = []
-    for message in selection.messages(topics=channel.name):
-        row: dict[str, Any] = {"time_ns": message.time_ns, "latched": message.latched}
-        if form is not None and message.value is not None:
-            row |= form.row(message.value)
-        else:
-            row["data"] = message.data
-        rows.append(row)
-        if len(rows) >= BATCH_ROWS:
-            yield pa.RecordBatch.from_pylist(rows, schema=schema)
-            rows = []
-    if rows:
-        yield pa.RecordBatch.from_pylist(rows, schema=schema)
-    if form is not None and form.coerced:
-        selection.report.lost["values outside an Arrow type"] += form.coerced
+@dataclass(frozen=True)
+class ArkTable:
+    """The messages of one channel name and type; `identifiers` are the GUIDs under which the manifest declares it."""
+
+    log: ArkReader
+    name: str
+    channel: Channel
+    identifiers: frozenset[str]
+
+    def to_arrow(
+        self,
+        *,
+        columns: Iterable[str] | None = None,
+        start_ns: int | None = None,
+        stop_ns: int | None = None,
+        latched: bool = True,
+        skip_damaged: bool = False,
+        batch_rows: int = BATCH_ROWS,
+        lost: Counter[str] | None = None,
+    ) -> Any:
+        """A streaming `pyarrow.RecordBatchReader`, in the order of `ArkReader.messages`, whose options it takes.
+
+        `skip_damaged` goes on after damaged messages, which `lost` counts.  Raises as `messages` does, and
+        `EntryNotFoundError` for an unknown column.
+        """
+        pa = import_pyarrow()
+        channel = self.channel
+        registry = channel.declaration.registry
+        form = ArrowForm(registry, channel.type) if registry is not None else None
+        fields = {field.name: field for field in form.fields} if form else {"data": pa.field("data", pa.binary())}
+        own = {"time_ns": pa.field("time_ns", pa.uint64()), "latched": pa.field("latched", pa.bool_())}
+        fields = {**own, **fields}  # a field of the type hides ours of the same name
+        names = choose(fields, columns)
+        if form is not None:
+            form.keep(set(names))
+        metadata = {"channel": channel.name, "type": channel.type, "identifier": channel.identifier}
+        schema = pa.schema([fields[name] for name in names], metadata=metadata)
+        findings: list[Finding] = []
+
+        def batches() -> Iterator[Any]:
+            if lost is not None:
+                lost["missing splits"] = sum(not each.is_hidden for each in self.log.missing_splits())
+            found = self.log.messages(
+                re.compile(re.escape(channel.name)),
+                start_ns=start_ns,
+                stop_ns=stop_ns,
+                latched=latched,
+                on_error="skip" if skip_damaged else "raise",
+                findings=findings,
+            )
+            mine = (message for message in found if message.identifier in self.identifiers)
+            for part in batched(mine, batch_rows, lambda message: len(message.data)):
+                rows = []
+                for message in part:
+                    row: dict[str, Any] = {"time_ns": message.time_ns, "latched": message.latched}
+                    if form is not None and message.value is not None:
+                        row |= form.row(message.value)
+                    else:
+                        row["data"] = message.data
+                    rows.append(row)
+                yield pa.RecordBatch.from_pylist(rows, schema=schema)
+            if lost is not None:
+                lost["damaged messages"] += len(findings)
+                lost.update(form.lost if form is not None else ())
+
+        return pa.RecordBatchReader.from_batches(schema, batches())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The Arrow PyCapsule protocol: DuckDB, Polars, pandas and pyarrow read the channel through it."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
 
-def _stream(selection: Selection, channel: Channel) -> tuple[Any, Iterator[Any]]:
-    """The Arrow schema of a channel, and its batches."""
-    pa = _pyarrow()
-    registry = channel.declaration.registry
-    form = ArrowForm(registry, channel.type) if registry is not None else None
-    fields = form.fields if form is not None else [pa.field("data", pa.binary())]
-    taken = {field.name for field in fields}
-    own = [pa.field("time_ns", pa.uint64()), pa.field("latched", pa.bool_())]
-    head = [field for field in own if field.name not in taken]
-    metadata = {"channel": channel.name, "type": channel.type, "identifier": channel.identifier}
-    schema = pa.schema([*head, *fields], metadata=metadata)
-    return schema, _batches(selection, channel, form, schema)
+def tables(log: ArkReader, topics: Topics = None) -> dict[str, ArkTable]:
+    """The tables of the channels that are asked for (names, globs, expressions; None: all), in the manifest's order.
 
-
-def to_arrow(log: ArkReader, *, topic: str | None = None, **options: Any) -> Any:
-    """A streaming `pyarrow.RecordBatchReader` over one channel.
-
-    `topic` may be left out when the log has one channel; `start_ns` and `stop_ns` bound the time.  Raises `QueryError`
-    when the choice is not one channel.
+    A table is called as its channel; where a name has several types, `name (type)` and on.  A topic may also be a
+    GUID.  Raises `EntryNotFoundError` when nothing is chosen.
     """
-    given = {"topic": [topic] if topic is not None else None, "from_ns": options.get("start_ns")}
-    selection = Selection(log, {**given, "to_ns": options.get("stop_ns")}, ExportReport(), no_progress)
-    channels = selection.channels()
-    if len(channels) != 1:
-        raise QueryError("choose one channel", query=topic or "", actual=", ".join(c.name for c in channels[:20]))
-    schema, batches = _stream(selection, channels[0])
-    return _pyarrow().RecordBatchReader.from_batches(schema, batches)
+    from exhume.formats.ark.filters import topic_matcher
 
-
-def export_arrow(
-    log: ArkReader, output: str, *, overwrite: bool = False, progress: Progress = no_progress, **options: Any
-) -> ExportReport:
-    """Arrow IPC files: one channel to a file or standard output (a stream), several into a directory."""
-    pa = _pyarrow()
-
-    def write(file: Any, schema: Any, batches: Iterator[Any]) -> None:
-        with pa.ipc.new_stream(file, schema) as writer:
-            for batch in batches:
-                writer.write_batch(batch)
-
-    return _export(log, output, "arrow", write, overwrite, progress, options)
-
-
-def export_parquet(
-    log: ArkReader, output: str, *, overwrite: bool = False, progress: Progress = no_progress, **options: Any
-) -> ExportReport:
-    """Parquet files: one channel to a file, several into a directory."""
-    _pyarrow()
-    import pyarrow.parquet as parquet
-
-    def write(file: Any, schema: Any, batches: Iterator[Any]) -> None:
-        with parquet.ParquetWriter(file, schema) as writer:
-            for batch in batches:
-                writer.write_batch(batch)
-
-    return _export(log, output, "parquet", write, overwrite, progress, options)
-
-
-def _export(
-    log: ArkReader,
-    output: str,
-    suffix: str,
-    write: Callable[[Any, Any, Iterator[Any]], None],
-    overwrite: bool,
-    progress: Progress,
-    options: Mapping[str, Any],
-) -> ExportReport:
-    selection = Selection(log, options, ExportReport(), progress)
-    channels = selection.channels()
-    need_channels(channels)
-    if len(channels) == 1:
-        with opened(output, overwrite) as file:
-            write(file, *_stream(selection, channels[0]))
-        return selection.finish()
-    if output == "-":
-        raise QueryError("several channels do not go to standard output: choose one with --topic")
-    with AtomicDirectory(output) as folder:
-        for name, channel in file_names(channels, suffix).items():
-            with AtomicFile(folder.temporary / name) as atomic:
-                write(atomic.file, *_stream(selection, channel))
-            selection.report.written["files"] += 1
-    return selection.finish()
-
-
-def file_names(channels: list[Channel], suffix: str) -> dict[str, Channel]:
-    """A safe file name for each channel: its name with `_` for everything unusual, numbered when two are alike."""
-    out: dict[str, Channel] = {}
-    for channel in channels:
-        base = re.sub(r"[^A-Za-z0-9.-]+", "_", channel.name).strip("_.")[:100] or "channel"
-        name, number = f"{base}.{suffix}", 1
-        while name in out:
-            number += 1
-            name = f"{base}_{number}.{suffix}"
-        out[name] = channel
+    found: dict[tuple[str, str, str], list[Channel]] = {}
+    for channel in log.channels():
+        if log.acceptance(channel.section).accepts_name(channel.name):
+            found.setdefault((channel.name, channel.type, channel.declaration.schema_registry), []).append(channel)
+    wanted = topic_matcher(topics)
+    given = [topics] if isinstance(topics, (str, re.Pattern)) else list(topics or ())
+    guids = {each for each in given if isinstance(each, str)}
+    out: dict[str, ArkTable] = {}
+    for (name, type_name, _), channels in found.items():
+        identifiers = frozenset(channel.identifier for channel in channels)
+        if not wanted(name) and not identifiers & guids:
+            continue
+        label, number = name, 1
+        if sum(other == name for other, _, _ in found) > 1:
+            label = base = f"{name} ({type_name})"
+            while label in out:
+                number += 1
+                label = f"{base} {number}"
+        out[label] = ArkTable(log, label, channels[0], identifiers)
+    if not out:
+        known = ", ".join(dict.fromkeys(name for name, _, _ in found)) or "no channel at all"
+        raise EntryNotFoundError("no channel of that name", expected=f"one of {known}", actual=shorten(topics))
     return out
+
+
+def to_arrow(log: ArkReader, *, topic: Topics = None, **options: Any) -> Any:
+    """A streaming `pyarrow.RecordBatchReader` over one channel; the options are those of `ArkTable.to_arrow`.
+
+    `topic` (name or GUID) may be left out when the log has one channel.  Raises `QueryError`, naming the channels, when
+    several are chosen, `EntryNotFoundError` when none is.
+    """
+    found = tables(log, topic)
+    if len(found) > 1:
+        names = list(found)
+        more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+        raise QueryError(
+            "each channel is a table of its own: choose one with topic=",
+            query=topic if isinstance(topic, str) else "",
+            expected=f"one of {', '.join(names[:20])}{more}",
+        )
+    return next(iter(found.values())).to_arrow(**options)

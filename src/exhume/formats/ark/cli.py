@@ -26,8 +26,6 @@ _SKIP = click.Option(["--skip-damaged", "skip_damaged"], is_flag=True, help="Go 
 EXPORTS = {
     "jsonl": "export:export_jsonl",
     "csv": "export:export_csv",
-    "arrow": "arrow:export_arrow",
-    "parquet": "arrow:export_parquet",
     "mcap": "mcap:export",
 }
 
@@ -76,6 +74,13 @@ def message_query(names: tuple[str, ...], options: dict[str, Any]) -> dict[str, 
         "latched": not options.get("no_latched"),
         "reverse": bool(options.get("reverse")),
     }
+
+
+def table_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of `ArkReader.to_arrow` for those of `exhume export`."""
+    names = {"topic": "topic", "from_ns": "start_ns", "to_ns": "stop_ns", "skip_damaged": "skip_damaged"}
+    taken = {names[name]: options.pop(name) for name in names.keys() & options.keys()}
+    return taken | {"latched": not options.pop("no_latched", False)}
 
 
 def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:

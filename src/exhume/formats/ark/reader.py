@@ -5,13 +5,13 @@ Spec: ark_log.txt; decisions on what it leaves open: `docs/formats/ark.md`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 from exhume.archive import Entry, Progress, RecordArchive, no_progress
-from exhume.errors import EntryNotFoundError, Span
+from exhume.errors import EntryNotFoundError, Span, UnsupportedOperationError
 from exhume.findings import Finding
 from exhume.formats.ark.assumptions import MAXIMUM_SPLIT_REFERENCES
 from exhume.formats.ark.checks import MISSING_SPLIT, SPLIT_REFERENCES, SPLIT_REPEATED
@@ -37,6 +37,7 @@ class Channel:
     column: str
     compression: str
     section: int
+    log: ArkReader | None = field(default=None, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -63,6 +64,16 @@ class Channel:
         """Constant fields of its type; they are not in the messages."""
         registry = self.declaration.registry
         return registry.schema(self.type).constants() if registry is not None else {}
+
+    def to_arrow(self, **options: Any) -> Any:
+        """The channel's messages as a table; see `ArkReader.to_arrow`.  Only for channels that a log gave."""
+        if self.log is None:
+            raise UnsupportedOperationError("the channel belongs to no open log", format="ark", actual=self.name)
+        return self.log.to_arrow(topic=self.identifier, **options)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The Arrow PyCapsule protocol: DuckDB, Polars, pandas and pyarrow read the channel through it."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
 
 @dataclass(frozen=True)
@@ -187,7 +198,7 @@ class ArkReader(RecordArchive):
     def channels(self) -> list[Channel]:
         """Channels as the manifest declares them, in its order; one name may come several times (amendments)."""
         return [
-            Channel(each, column.name, column.compression, number)
+            Channel(each, column.name, column.compression, number, self)
             for number, section in enumerate(self.manifest.sections)
             for column in section.columns
             for each in column.objects
@@ -362,10 +373,19 @@ class ArkReader(RecordArchive):
         return verify_log(self, quick=quick, jobs=jobs, progress=progress)
 
     def to_arrow(self, **options: Any) -> Any:
-        """A `pyarrow.RecordBatchReader` over one channel (`topic=`, `start_ns=`, `stop_ns=`), fields nested."""
+        """One channel as a table with nested fields (`topic=`, `start_ns=`, `stop_ns=`, `columns=`, …).
+
+        See `exhume.formats.ark.arrow.to_arrow`.
+        """
         from exhume.formats.ark.arrow import to_arrow
 
         return to_arrow(self, **options)
+
+    def arrow_tables(self, *, topic: Topics = None, **options: Any) -> Mapping[str, Callable[[], Any]]:
+        """What makes the reader of each channel that is asked for, by table name."""
+        from exhume.formats.ark.arrow import tables
+
+        return {name: partial(table.to_arrow, **options) for name, table in tables(self, topic).items()}
 
     def close(self) -> None:
         if self._section_map is not None:

@@ -23,11 +23,21 @@ OPTIONS = {
     ],
     "export": [
         click.Option(["--url"], metavar="URL", help="What references name as the chunk (fsspec-reference)."),
+        click.Option(
+            ["--digest"],
+            type=click.Choice(["stored", "sha256"]),
+            help="Tables: the checksum that the archive keeps (default), or a computed SHA-256.",
+        ),
     ],
     "salvage": [
         click.Option(["--raw"], is_flag=True, help="Also keep bytes that no entry names, below unreferenced/."),
     ],
 }
+
+
+def table_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of `to_arrow` for those of `exhume export`."""
+    return {"digest": options.pop("digest")} if "digest" in options else {}
 
 
 @click.command("caf")

@@ -31,6 +31,13 @@ OPTIONS: dict[str, list[click.Option]] = {
         click.Option(["--sequence"], type=click.IntRange(0), metavar="N", help="The state as of sequence number N."),
         click.Option(["--directory"], metavar="DIR", help="Only what is directly in this directory ('' for the top)."),
     ],
+    "export": [
+        click.Option(
+            ["--digest"],
+            type=click.Choice(["stored", "sha256"]),
+            help="Tables: the checksum that the archive keeps (default), or a computed SHA-256.",
+        ),
+    ],
     "cat": [
         click.Option(["--sequence"], type=click.IntRange(0), metavar="N", help="The state as of sequence number N.")
     ],
@@ -43,6 +50,11 @@ OPTIONS: dict[str, list[click.Option]] = {
         click.Option(["--jobs"], type=click.IntRange(0), default=1, help="Threads (default 1; 0: one per core)."),
     ],
 }
+
+
+def table_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of `to_arrow` for those of `exhume export`."""
+    return {"digest": options.pop("digest")} if "digest" in options else {}
 
 
 def entries(run: Run, archive: DataBundleArchive, options: dict[str, Any]) -> Iterator[Entry]:

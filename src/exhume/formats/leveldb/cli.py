@@ -29,11 +29,30 @@ OPTIONS: dict[str, list[click.Option]] = {
     ],
     "list": [_ALL, _SEQUENCE, click.Option(["--key"], type=BYTES, help="Every version of this key.")],
     "cat": [_SEQUENCE],
+    "export": [
+        _ALL,
+        _SEQUENCE,
+        click.Option(
+            ["--start", "start_record"],
+            type=BYTES,
+            metavar="BYTES",
+            help="First record or key (escapes as in \\t, \\xff).",
+        ),
+        click.Option(["--stop", "stop_record"], type=BYTES, metavar="BYTES", help="Record or key to stop before."),
+        click.Option(["--prefix"], type=BYTES, metavar="BYTES", help="Only records or keys that start with this."),
+    ],
     "search": [
         _ALL,
         click.Option(["--values"], is_flag=True, help="Look inside values instead of at the start of keys."),
     ],
 }
+
+
+def table_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of `LevelDbArchive.to_arrow` for those of `exhume export`."""
+    names = {"start_record": "start", "stop_record": "stop"}
+    known = ("start_record", "stop_record", "prefix", "all_versions", "sequence")
+    return {names.get(name, name): options.pop(name) for name in known if name in options}
 
 
 def entries(run: Run, archive: LevelDbArchive, options: dict[str, Any]) -> Iterator[Entry]:

@@ -30,7 +30,24 @@ _LENGTH_PREFIXED = click.Option(
 _JOBS = click.Option(["--jobs"], type=click.IntRange(0), default=1, help="Threads (default 1; 0: one per core).")
 _COUNT = click.Option(["--count"], is_flag=True, help="Print how many records match, not the records.")
 
+_RECORD_FORMAT = click.Option(
+    ["--record-format"],
+    metavar="NAME:TYPE,...",
+    help="Tables: split tab-separated records into these columns (types: utf8, int, float).",
+)
+
 OPTIONS = {
+    "export": [
+        _START,
+        _STOP,
+        _PREFIX,
+        click.Option(["--text"], is_flag=True, help="Tables: records are text (UTF-8), not bytes."),
+        click.Option(
+            ["--split"], is_flag=True, help="Tables: split records as the record-format of the metadata says."
+        ),
+        _RECORD_FORMAT,
+        _JOBS,
+    ],
     "cat": [_START, _STOP, _PREFIX, _TERMINATOR, _LENGTH_PREFIXED, _JOBS],
     "search": [_COUNT, _TERMINATOR, _LENGTH_PREFIXED, _JOBS],
     "recode": [
@@ -42,6 +59,16 @@ OPTIONS = {
         _JOBS,
     ],
 }
+
+
+def table_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of `ZsReader.to_arrow` for those of `exhume export`."""
+    names = {"start_record": "start", "stop_record": "stop"}
+    known = ("start_record", "stop_record", "prefix", "text", "split", "jobs")
+    taken = {names.get(name, name): options.pop(name) for name in known if name in options}
+    if "record_format" in options:
+        taken["split"] = _record_format(options.pop("record_format"))
+    return taken | {"errors": "replace"}
 
 
 def cat(run: Run, archive: ZsReader, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:
@@ -181,18 +208,25 @@ def create(
 
 
 def _metadata(text: str, record_format: str | None) -> dict[str, Any]:
-    from exhume.formats.zs.metadata import RECORD_FORMAT, parse_metadata_text, separated_values
+    from exhume.formats.zs.metadata import RECORD_FORMAT, parse_metadata_text
 
     if text.startswith("@"):
         with click.open_file(text[1:], "r", encoding="utf-8") as file:
             text = file.read()
     described = parse_metadata_text(text)
     if record_format is not None:
-        columns = {}
-        for item in record_format.split(","):
-            name, colon, kind = item.strip().rpartition(":")
-            if not colon or not name or not kind:
-                raise click.BadParameter(f"not NAME:TYPE: {item!r}", param_hint="--record-format")
-            columns[name] = kind
-        described[RECORD_FORMAT] = separated_values(columns)
+        described[RECORD_FORMAT] = _record_format(record_format)
     return described
+
+
+def _record_format(text: str) -> dict[str, Any]:
+    """The metadata value that `NAME:TYPE,...` stands for."""
+    from exhume.formats.zs.metadata import separated_values
+
+    columns = {}
+    for item in text.split(","):
+        name, colon, kind = item.strip().rpartition(":")
+        if not colon or not name or not kind:
+            raise click.BadParameter(f"not NAME:TYPE: {item!r}", param_hint="--record-format")
+        columns[name] = kind
+    return separated_values(columns)

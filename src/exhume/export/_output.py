@@ -1,0 +1,67 @@
+"""Where an export goes, and what every target does with options that are not its own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, BinaryIO, cast
+
+from exhume.errors import WriterError
+from exhume.output import AtomicFile
+
+_CONTROL = bytes(byte for byte in range(32) if byte not in (9, 10, 13)) + b"\x7f"
+
+
+@contextmanager
+def binary_output(output: str, *, overwrite: bool) -> Iterator[BinaryIO]:
+    """A new file that appears when complete, or standard output for `-` (never a terminal)."""
+    if output == "-" and sys.stdout.isatty():
+        raise WriterError("refusing to write binary data to a terminal: redirect it, or use -o FILE")
+    with _opened(output, overwrite) as file:
+        yield file
+
+
+@contextmanager
+def text_output(output: str, *, overwrite: bool) -> Iterator[BinaryIO]:
+    """The same for text, which may go to a terminal unless it holds control characters."""
+    with _opened(output, overwrite) as file:
+        yield cast("BinaryIO", _Guarded(file)) if output == "-" and sys.stdout.isatty() else file
+
+
+@contextmanager
+def _opened(output: str, overwrite: bool) -> Iterator[BinaryIO]:
+    if output == "-":
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with AtomicFile(output, overwrite=overwrite) as file:
+        yield file.file
+
+
+class _Guarded:
+    """A terminal that is only sent what it will not obey."""
+
+    closed = False
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def write(self, data: bytes) -> int:
+        if len(bytes(data).translate(None, _CONTROL)) != len(data):
+            raise WriterError("refusing to write control characters to a terminal: redirect it, or use -o FILE")
+        return self._file.write(data)
+
+    def flush(self) -> None:
+        self._file.flush()
+
+    def close(self) -> None:
+        """Leaves the terminal open."""
+
+
+def refuse_options(target: str, options: Mapping[str, Any]) -> None:
+    """Raises `WriterError` for an option that means nothing to this target."""
+    for name, value in options.items():
+        if value is not None and value is not False and value not in ((), ""):
+            raise WriterError(f"--{name.replace('_', '-')} does not apply to --to {target}")

@@ -1,0 +1,140 @@
+"""What the targets for tables share: batches of `to_arrow` on their way into files, and what they cannot hold.
+
+One table goes to one file or standard output, several (the channels of an Ark log) into a directory of one file each.
+"""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, BinaryIO, ClassVar, Self
+
+from exhume.archive import Archive, Progress, no_progress
+from exhume.arrow import NESTED, import_pyarrow, text_array
+from exhume.errors import WriterError
+from exhume.export import ExportReport
+from exhume.export._output import binary_output, text_output
+from exhume.jsonout import dumps
+from exhume.output import AtomicDirectory, AtomicFile
+
+
+class TableFile(ABC):
+    """A file of one table: made with the schema, given batches, closed.  `lost` counts what it cannot hold."""
+
+    suffix: ClassVar[str]
+    is_text: ClassVar[bool]
+
+    def __init__(self, pa: Any, file: BinaryIO, schema: Any, report: ExportReport) -> None:
+        self.pa, self.file, self.schema, self.report = pa, file, schema, report
+
+    @abstractmethod
+    def write(self, batch: Any) -> None:
+        """Adds a `pyarrow.RecordBatch`."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Completes the file."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, exc_type: object, *exc: object) -> None:
+        if exc_type is None:
+            self.close()
+
+
+def exporter(kind: type[TableFile]) -> Callable[..., ExportReport]:
+    """The `export` function of a target that writes files of this kind."""
+
+    def export(
+        archive: Archive,
+        output: str,
+        *,
+        overwrite: bool = False,
+        progress: Progress = no_progress,
+        columns: Sequence[str] | None = None,
+        **options: Any,
+    ) -> ExportReport:
+        """Writes the tables of an archive; `options` are those of its `to_arrow`.
+
+        Raises `WriterError` for several tables that would go to one stream, and what `to_arrow` and its batches raise;
+        no file is left then.
+        """
+        pa = import_pyarrow()
+        report = ExportReport()
+        tables = archive.arrow_tables(columns=columns or None, lost=report.lost, **options)
+        if len(tables) == 1:
+            (make,) = tables.values()
+            opened = text_output if kind.is_text else binary_output
+            with opened(output, overwrite=overwrite) as file:
+                _copy(pa, make, file, kind, report, progress)
+            return report
+        if output == "-":
+            names = ", ".join(list(tables)[:20])
+            raise WriterError(f"several tables do not go to one stream: choose one, or name a directory: {names}")
+        with AtomicDirectory(output) as folder:
+            for name, make in file_names(tables, kind.suffix).items():
+                with AtomicFile(folder.temporary / name) as atomic:
+                    _copy(pa, make, atomic.file, kind, report, progress)
+                report.written["files"] += 1
+        return report
+
+    return export
+
+
+def _copy(
+    pa: Any, make: Callable[[], Any], file: BinaryIO, kind: type[TableFile], report: ExportReport, progress: Progress
+) -> None:
+    reader = make()
+    with kind(pa, file, reader.schema, report) as target:
+        for batch in reader:
+            target.write(batch)
+            report.written["rows"] += batch.num_rows
+            progress(report.written["rows"], None, "rows")
+
+
+def file_names(tables: Mapping[str, Callable[[], Any]], suffix: str) -> dict[str, Callable[[], Any]]:
+    """A safe file name for each table: its name with `_` for everything unusual, numbered when two are alike."""
+    out: dict[str, Callable[[], Any]] = {}
+    for table, make in tables.items():
+        base = re.sub(r"[^A-Za-z0-9.-]+", "_", table).strip("_.")[:100] or "table"
+        name, number = f"{base}.{suffix}", 1
+        while name.lower() in {other.lower() for other in out}:
+            number += 1
+            name = f"{base}_{number}.{suffix}"
+        out[name] = make
+    return out
+
+
+# --- columns as text --------------------------------------------------------------------------------------------------
+
+
+def flat_column(pa: Any, column: Any, lost: Any) -> Any:
+    """A column as CSV can hold it.
+
+    Dictionaries become their values, bytes text (U+FFFD for what is not UTF-8), durations integers, nested values JSON
+    text; what that loses is counted.
+    """
+    types, kind = pa.types, column.type
+    if types.is_dictionary(kind):
+        return flat_column(pa, column.dictionary_decode(), lost)
+    if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
+        return text_array(pa, column.to_pylist(), lost)
+    if types.is_duration(kind):
+        return column.cast(pa.int64())
+    if types.is_nested(kind):
+        lost[NESTED] += len(column) - column.null_count
+        return pa.array([None if value is None else dumps(value) for value in column.to_pylist()], pa.large_string())
+    return column
+
+
+def json_column(pa: Any, column: Any) -> list[Any]:
+    """The values of a column as `exhume.jsonout` prints them; times of a calendar are text with all their digits."""
+    types, kind = pa.types, column.type
+    if types.is_duration(kind):
+        column = column.cast(pa.int64())
+    elif types.is_temporal(kind):
+        column = column.cast(pa.string())
+    values: list[Any] = column.to_pylist()
+    return values

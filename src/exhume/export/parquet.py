@@ -1,0 +1,49 @@
+"""`--to parquet`: the archive's table (or tables) as Parquet, compressed with zstd."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exhume.export._tables import TableFile, exporter
+
+ACCEPTS = "tables"
+
+GROUP_ROWS = 1 << 20
+"""A row group ends with the batch that reaches so many rows,"""
+
+GROUP_BYTES = 64 << 20
+"""or so many bytes in memory: small batches share one, and memory stays bounded."""
+
+
+class ParquetFile(TableFile):
+    """A Parquet file; the Arrow types are kept in its metadata."""
+
+    suffix = "parquet"
+    is_text = False
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        from pyarrow.parquet import ParquetWriter
+
+        self._writer = ParquetWriter(self.file, self.schema, compression="zstd")
+        self._held: list[Any] = []
+        self._rows = self._bytes = 0
+
+    def write(self, batch: Any) -> None:
+        self._held.append(batch)
+        self._rows += batch.num_rows
+        self._bytes += batch.nbytes
+        if self._rows >= GROUP_ROWS or self._bytes >= GROUP_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._held:
+            self._writer.write_table(self.pa.Table.from_batches(self._held, self.schema), row_group_size=self._rows)
+        self._held, self._rows, self._bytes = [], 0, 0
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+
+
+export = exporter(ParquetFile)
