@@ -171,7 +171,11 @@ def test_create_wants_sensible_options(tmp_path: Path, exhume_cli: Callable[...,
 
 def test_csv(log: Path, exhume_cli: Callable[..., Ran]) -> None:
     ran = exhume_cli("export", log, "--to", "csv", "--topic", "/nav/pose", "--topic", "/drive/*")
-    assert ran.code == 0
+    assert ran.code == 3, "lists as JSON text"
+    assert "nested values as JSON text" in ran.err
+    flat = exhume_cli("export", log, "--to", "csv", "--topic", "/nav/pose", "--columns", "at.x,time_ns")
+    assert flat.code == 0
+    assert flat.text.startswith("at.x,time_ns")
     rows = list(csv.DictReader(io.StringIO(ran.text)))
     assert list(rows[0])[:6] == ["time_ns", "channel", "at.x", "at.y", "heading", "sequence"]
     wanted = [m for m in values(log) if m[1] in ("/nav/pose", "/drive/state")]

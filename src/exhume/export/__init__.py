@@ -28,6 +28,12 @@ class ExportReport:
         """Whether nothing was lost on the way."""
         return not sum(self.lost.values())
 
+    def without_zeros(self) -> ExportReport:
+        """The report itself, without kinds of loss that did not happen."""
+        for kind in [kind for kind, count in self.lost.items() if not count]:
+            del self.lost[kind]
+        return self
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form documented for `exhume export --json`."""
         return {"written": dict(self.written), "lost": dict(self.lost), "notes": list(self.notes)}

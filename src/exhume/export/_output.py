@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -40,24 +41,21 @@ def _opened(output: str, overwrite: bool) -> Iterator[BinaryIO]:
         yield file.file
 
 
-class _Guarded:
+class _Guarded(io.RawIOBase):
     """A terminal that is only sent what it will not obey."""
 
-    closed = False
-
     def __init__(self, file: BinaryIO) -> None:
+        super().__init__()
         self._file = file
 
-    def write(self, data: bytes) -> int:
-        if len(bytes(data).translate(None, _CONTROL)) != len(data):
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        raw = bytes(data)
+        if len(raw.translate(None, _CONTROL)) != len(raw):
             raise WriterError("refusing to write control characters to a terminal: redirect it, or use -o FILE")
-        return self._file.write(data)
-
-    def flush(self) -> None:
-        self._file.flush()
-
-    def close(self) -> None:
-        """Leaves the terminal open."""
+        return self._file.write(raw)
 
 
 def refuse_options(target: str, options: Mapping[str, Any]) -> None:

@@ -69,7 +69,7 @@ def exporter(kind: type[TableFile]) -> Callable[..., ExportReport]:
             opened = text_output if kind.is_text else binary_output
             with opened(output, overwrite=overwrite) as file:
                 _copy(pa, make, file, kind, report, progress)
-            return report
+            return report.without_zeros()
         if output == "-":
             names = ", ".join(list(tables)[:20])
             raise WriterError(f"several tables do not go to one stream: choose one, or name a directory: {names}")
@@ -78,7 +78,7 @@ def exporter(kind: type[TableFile]) -> Callable[..., ExportReport]:
                 with AtomicFile(folder.temporary / name) as atomic:
                     _copy(pa, make, atomic.file, kind, report, progress)
                 report.written["files"] += 1
-        return report
+        return report.without_zeros()
 
     return export
 

@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import Any
 
 from exhume.archive import Progress, no_progress
-from exhume.errors import QueryError
+from exhume.arrow import NESTED, choose
 from exhume.export import ExportReport
+from exhume.export._output import refuse_options, text_output
 from exhume.findings import Finding
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.rbuf.registry import Field, Registry
 from exhume.formats.ark.reader import ArkReader, Channel
 from exhume.jsonout import dumps
-from exhume.output import AtomicFile
 
 PROGRESS_STEP = 4096
 
@@ -35,18 +33,6 @@ def message_json(message: ArkMessage) -> dict[str, Any]:
     else:
         out["data"] = message.data
     return out
-
-
-@contextmanager
-def opened(output: str, overwrite: bool) -> Iterator[BinaryIO]:
-    """A binary file that appears when complete, or standard output for `-`."""
-    if output == "-":
-        sys.stdout.flush()
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    with AtomicFile(output, overwrite=overwrite) as file:
-        yield file.file
 
 
 class Selection:
@@ -81,62 +67,73 @@ class Selection:
         self.report.notes += [str(finding) for finding in findings[:20]]
 
     def channels(self) -> list[Channel]:
-        """Channels that are asked for, one per name and type, in the manifest's order."""
+        """Channels that are asked for, one per GUID, in the manifest's order."""
         from exhume.formats.ark.filters import topic_matcher
 
         wanted = topic_matcher(self.query["topics"])
         found: dict[str, Channel] = {}
         for channel in self.log.channels():
             if wanted(channel.name) and self.log.acceptance(channel.section).accepts_name(channel.name):
-                found.setdefault(channel.name, channel)
+                found.setdefault(channel.identifier, channel)
         return list(found.values())
 
     def finish(self) -> ExportReport:
         """The report, with splits that were skipped because they are missing."""
         missing = [each for each in self.log.missing_splits() if not each.is_hidden]
         self.report.lost["missing splits"] += len(missing)
-        return self.report
+        return self.report.without_zeros()
 
 
 def export_jsonl(
     log: ArkReader, output: str, *, overwrite: bool = False, progress: Progress = no_progress, **options: Any
 ) -> ExportReport:
     """One JSON object per message and line, in time order."""
+    refuse_options("jsonl", {name: options.get(name) for name in ("columns", "payload")})
     selection = Selection(log, options, ExportReport(), progress)
-    with opened(output, overwrite) as file:
+    with text_output(output, overwrite=overwrite) as file:
         for message in selection.messages():
             file.write((dumps(message_json(message)) + "\n").encode("ascii"))
     return selection.finish()
 
 
 def export_csv(
-    log: ArkReader, output: str, *, overwrite: bool = False, progress: Progress = no_progress, **options: Any
+    log: ArkReader,
+    output: str,
+    *,
+    overwrite: bool = False,
+    progress: Progress = no_progress,
+    columns: Sequence[str] | None = None,
+    **options: Any,
 ) -> ExportReport:
     """One row per message: time, channel, and the fields of all chosen channels.
 
-    Fields of objects in objects get columns of their own (`left.rpm`); lists, dictionaries and variants are JSON text
-    in one cell; bytes are hexadecimal.
+    Fields of objects in objects get columns of their own (`left.rpm`); bytes are hexadecimal; lists, dictionaries and
+    variants are JSON text in one cell, which is counted as a loss.  `columns` names those to write.
     """
+    refuse_options("csv", {"payload": options.get("payload")})
     selection = Selection(log, options, ExportReport(), progress)
-    columns: dict[str, None] = {}
-    leaves: dict[str, list[tuple[str, tuple[str, ...]]]] = {}
+    leaves: dict[str, dict[str, tuple[str, ...]]] = {}
     for channel in selection.channels():
         registry = channel.declaration.registry
         paths = list(leaf_paths(registry, channel.type)) if registry is not None else [("data",)]
-        leaves[channel.name] = [(".".join(path), path) for path in paths]
-        columns.update(dict.fromkeys(name for name, _ in leaves[channel.name]))
-    with opened(output, overwrite) as file:
+        leaves[channel.identifier] = {".".join(path): path for path in paths}
+    known = dict.fromkeys(["time_ns", "channel", *(name for mine in leaves.values() for name in mine)])
+    names = choose(known, columns)
+    lost = selection.report.lost
+    with text_output(output, overwrite=overwrite) as file:
         text = io.TextIOWrapper(file, "utf-8", newline="")
         writer = csv.writer(text)
-        writer.writerow(["time_ns", "channel", *columns])
+        writer.writerow(names)
         for message in selection.messages():
-            row = dict.fromkeys(columns, "")
+            row: dict[str, Any] = {"time_ns": message.time_ns, "channel": message.channel}
             if message.value is None:
                 row["data"] = message.data.hex()
             else:
-                for name, path in leaves[message.channel]:
-                    row[name] = cell(pick(message.value, path))
-            writer.writerow([message.time_ns, message.channel, *row.values()])
+                for name, path in leaves[message.identifier].items():
+                    value = pick(message.value, path)
+                    row[name] = cell(value)
+                    lost[NESTED] += isinstance(value, (Mapping, list, tuple)) and name in names
+            writer.writerow([row.get(name, "") for name in names])
         text.flush()
         text.detach()
     return selection.finish()
@@ -185,9 +182,3 @@ def cell(value: Any) -> Any:
     if isinstance(value, (Mapping, list, tuple)):
         return dumps(value)
     return value
-
-
-def need_channels(channels: list[Channel]) -> None:
-    """Raises `QueryError` when nothing was chosen."""
-    if not channels:
-        raise QueryError("no channel of that name")

@@ -17,7 +17,8 @@ from typing import Any, Final
 from exhume.archive import Progress, no_progress
 from exhume.errors import FormatError, MissingDependencyError, Span
 from exhume.export import ExportReport
-from exhume.formats.ark.export import Selection, opened
+from exhume.export._output import binary_output, refuse_options
+from exhume.formats.ark.export import Selection
 from exhume.formats.ark.rbuf.registry import Field, Registry, Schema
 from exhume.formats.ark.reader import ArkReader, Channel
 from exhume.formats.ark.writer import ArkWriter, ChannelWriter
@@ -61,8 +62,9 @@ def export(
     """
     writing = _mcap("writer")
     as_json = payload == "json"
+    refuse_options("mcap", {"columns": options.get("columns")})
     selection = Selection(log, options, ExportReport(), progress)
-    with opened(output, overwrite) as file:
+    with binary_output(output, overwrite=overwrite) as file:
         writer = writing.Writer(file)
         writer.start(profile="", library=LIBRARY)
         manifest = log.manifest

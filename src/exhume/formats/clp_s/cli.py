@@ -27,7 +27,13 @@ class ColumnsOption(click.Option):
             known.process = take
 
 
-__all__ = ["OPTIONS", "cat", "create", "search"]
+__all__ = ["EXPORTS", "OPTIONS", "cat", "create", "search", "table_options"]
+
+_IGNORE_CASE = click.Option(["--ignore-case", "-i"], is_flag=True, help="Values match in any case.")
+_TGE = click.Option(["--tge"], type=int, metavar="TS", help="Only records at or after TS (epoch milliseconds).")
+_TLE = click.Option(["--tle"], type=int, metavar="TS", help="Only records at or before TS (epoch milliseconds).")
+
+EXPORTS = {"jsonl": "export:export_jsonl"}
 
 OPTIONS = {
     "cat": [
@@ -35,10 +41,18 @@ OPTIONS = {
         click.Option(["--complete"], is_flag=True, help="Also what clp-s does not print: root arrays, auto keys."),
         click.Option(["--jobs", "-j"], type=click.IntRange(min=0), default=1, help="Threads (0: one per core)."),
     ],
+    "export": [
+        click.Option(["--query"], metavar="KQL", help="Only records that match; tables that cannot are not read."),
+        _IGNORE_CASE,
+        _TGE,
+        _TLE,
+        click.Option(["--ordered"], is_flag=True, help="jsonl: records in the order in which they were compressed."),
+        click.Option(["--complete"], is_flag=True, help="jsonl: also what clp-s does not print."),
+    ],
     "search": [
-        click.Option(["--ignore-case", "-i"], is_flag=True, help="Values match in any case."),
-        click.Option(["--tge"], type=int, metavar="TS", help="Only records at or after TS (epoch milliseconds)."),
-        click.Option(["--tle"], type=int, metavar="TS", help="Only records at or before TS (epoch milliseconds)."),
+        _IGNORE_CASE,
+        _TGE,
+        _TLE,
         ColumnsOption(
             ["--projection"],
             multiple=True,
@@ -56,3 +70,9 @@ OPTIONS = {
         click.Option(["--ordered"], is_flag=True, help="Matches of each archive in the order of its input."),
     ],
 }
+
+
+def table_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of `ClpSArchive.to_arrow` for those of `exhume export`."""
+    names = {"query": "query", "ignore_case": "ignore_case", "tge": "begin_ms", "tle": "end_ms"}
+    return {names[name]: options.pop(name) for name in names.keys() & options.keys()}

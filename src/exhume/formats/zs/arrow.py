@@ -10,8 +10,8 @@ A record format is what the metadata call `record-format` (zs.txt, "Metadata"): 
 | `float` | float64, from a decimal number, `nan`, `inf` or `-inf` |
 | anything else | large_binary, the field as it is |
 
-An empty field of a number is null.  A record with another number of fields, or
-with a number that is none, does not fit.
+Without names columns are called `column_1` and on, without types they are `utf8`.  An empty field of a number is
+null.  A record with another number of fields, or with a number that is none, does not fit.
 """
 
 from __future__ import annotations
@@ -59,6 +59,12 @@ class RecordFormat:
         types: Any = described.get("column-types")
         if not isinstance(separator, str) or not separator:
             raise QueryError("record format: the separator is no text", actual=shorten(separator))
+        if names is None and types is None:
+            raise QueryError("record format: neither column-names nor column-types: give one that has them")
+        if names is None:
+            names = [f"column_{number}" for number in range(1, len(types) + 1)] if _texts(types) else types
+        if types is None:
+            types = ["utf8"] * len(names) if _texts(names) else names
         if not _texts(names) or len(set(names)) != len(names):
             raise QueryError("record format: column-names are not a list of different texts", actual=shorten(names))
         if not _texts(types) or len(types) != len(names):

@@ -1,0 +1,66 @@
+"""`exhume export --to jsonl`: the records as the archive's own JSON text, without Arrow in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from exhume.archive import Progress, no_progress
+from exhume.export import ExportReport
+from exhume.export._output import refuse_options, text_output
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.reader import ClpSArchive
+
+
+def export_jsonl(
+    archive: ClpSArchive,
+    output: str,
+    *,
+    overwrite: bool = False,
+    progress: Progress = no_progress,
+    columns: Sequence[str] = (),
+    query: str | None = None,
+    ordered: bool = False,
+    complete: bool = False,
+    ignore_case: bool = False,
+    tge: int | None = None,
+    tle: int | None = None,
+    **options: Any,
+) -> ExportReport:
+    """One record per line, exactly as `clp-s x` prints it (with `query`: as `clp-s s` does), so that nothing is lost.
+
+    `columns` are projected as `--projection` of the native search; `complete` and `ordered` are those of
+    `ClpSArchive.json_lines`, the rest are options of its search.  Raises as they do.
+    """
+    refuse_options("jsonl", options)
+    report = ExportReport()
+    total = None
+    if query is None and not (columns or ignore_case) and tge is None and tle is None:
+        chunks = archive.json_chunks(ordered=ordered, complete=complete)
+        total = archive.num_messages
+    else:
+        chunks = _matches(archive, query or "*", columns, ordered, complete, ignore_case, tge, tle)
+    with text_output(output, overwrite=overwrite) as file:
+        for chunk in chunks:
+            file.write(chunk)
+            report.written["rows"] += chunk.count(b"\n")
+            progress(report.written["rows"], total, "rows")
+    return report
+
+
+def _matches(
+    archive: ClpSArchive,
+    query: str,
+    columns: Sequence[str],
+    ordered: bool,
+    complete: bool,
+    ignore_case: bool,
+    tge: int | None,
+    tle: int | None,
+) -> Iterator[bytes]:
+    from exhume.formats.clp_s.search import resolve_projection
+
+    search = archive.search(query, ignore_case=ignore_case, begin_ms=tge, end_ms=tle)
+    nodes = resolve_projection(archive, columns) if columns else None
+    return search.lines(ordered=ordered, complete=complete, nodes=nodes)
