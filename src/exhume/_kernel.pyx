@@ -196,38 +196,54 @@ def find_range(const unsigned char[::1] payload not None, bytes start, bytes sto
     return low, offset
 
 
+cdef inline Py_ssize_t put_terminated(char* target, Py_ssize_t written, Py_ssize_t room, chars data, Py_ssize_t size,
+                                      Record* record, const unsigned char* end, Py_ssize_t end_size) noexcept nogil:
+    """Writes a record and its terminator at `written`; returns the offset after them."""
+    cdef Py_ssize_t length = record.stop - record.start
+    copy(target + written, data + record.start, length, written + 32 <= room and record.start + 32 <= size)
+    written += length
+    if end_size == 1:
+        target[written] = <char>end[0]
+    else:
+        memcpy(target + written, end, end_size)
+    return written + end_size
+
+
 def terminate_records(const unsigned char[::1] payload not None, bytes terminator not None):
     cdef chars data = pointer(payload)
     cdef const unsigned char* end = terminator
-    cdef Py_ssize_t size = payload.shape[0], offset = 0, total = 0, written = 0, end_size = len(terminator), length
+    cdef Py_ssize_t size = payload.shape[0], offset = 0, room = 0, written = 0, end_size = len(terminator)
     cdef Record record = nothing()
     cdef Fault fault = FINE
     cdef char* target
     cdef PyObject* out
+    if end_size <= 1:
+        room = size  # a length takes a byte at least, so one pass does
+    else:
+        with nogil:
+            while offset < size:
+                fault = read_record(data, size, offset, &record)
+                if fault != FINE:
+                    break
+                room += record.stop - record.start + end_size
+                offset = record.stop
+        if fault != FINE:
+            fail(fault, offset, record.length)
+        offset = 0
+    out = PyBytes_FromStringAndSize(NULL, room)
     with nogil:
+        target = PyBytes_AS_STRING(out)
         while offset < size:
             fault = read_record(data, size, offset, &record)
             if fault != FINE:
                 break
-            total += record.stop - record.start + end_size
+            written = put_terminated(target, written, room, data, size, &record, end, end_size)
             offset = record.stop
     if fault != FINE:
+        Py_DECREF(out)
         fail(fault, offset, record.length)
-    out = PyBytes_FromStringAndSize(NULL, total)
-    with nogil:
-        target = PyBytes_AS_STRING(out)
-        offset = 0
-        while offset < size:
-            read_record(data, size, offset, &record)
-            length = record.stop - record.start
-            copy(target + written, data + record.start, length, written + 32 <= total and record.start + 32 <= size)
-            written += length
-            if end_size == 1:
-                target[written] = <char>end[0]
-            else:
-                memcpy(target + written, end, end_size)
-            written += end_size
-            offset = record.stop
+    if written < room:
+        _PyBytes_Resize(&out, written)
     result = <object>out
     Py_DECREF(out)
     return result

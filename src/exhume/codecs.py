@@ -22,6 +22,9 @@ ZSTD_WINDOW_MAX = 1 << 27
 
 ZS_LZMA2_DICTIONARY = 1 << 20
 
+INFLATE_FIRST = 1 << 20
+"""Bytes that ISA-L may put out in the first step."""
+
 Buffer = bytes | bytearray | memoryview
 
 
@@ -116,8 +119,14 @@ def _igzip_family(name: str, wbits: int, flag: str) -> Callable[[Buffer, int, in
         if igzip is None:
             return fallback(data, max_size, size)
         engine = igzip.IgzipDecompressor(getattr(igzip, flag))
+        # The engine takes a buffer of the limit's size at once, and gives it back when it is large: fresh pages for
+        # every block.  So the first step is one that most payloads fit in and the allocator keeps.
+        most = max_size + 1  # one byte past the budget tells "full" from "too much"
+        first = min(most, max(INFLATE_FIRST, 4 * len(data)) if size is None else size + 1)
         try:
-            out = engine.decompress(data, max_size + 1)
+            out = engine.decompress(data, first)
+            if len(out) == first < most and not engine.eof:
+                out += engine.decompress(b"", most - first)
         except igzip.error as error:
             raise CodecError(f"{name}: corrupt stream", actual=str(error)) from error
         if len(out) > max_size:
@@ -151,17 +160,63 @@ def inflated_size(data: Buffer, limit: int) -> int:
     return total
 
 
+class Stepwise:
+    """Decodes a payload a step at a time, for readers that may not need all of it.
+
+    What is decoded comes out as from `decompress_prefix`; damage behind it is not seen.
+    """
+
+    def __init__(self, codec: str, data: Buffer) -> None:
+        """Takes `deflate` and `lzma2`."""
+        if codec == "lzma2":
+            self._engine = _lzma2_decoder()
+        else:
+            igzip = _igzip()
+            self._engine = zlib.decompressobj(-15) if igzip is None else igzip.IgzipDecompressor(igzip.DECOMP_DEFLATE)
+        self._codec = codec
+        self._size = len(data)
+        self._rest: Buffer = bytes(data) if isinstance(data, memoryview) else data
+
+    @property
+    def finished(self) -> bool:
+        """Whether the stream's end has been reached."""
+        return bool(self._engine.eof)
+
+    @property
+    def consumed(self) -> int:
+        """Stored bytes of a finished stream."""
+        return self._size - len(self._engine.unused_data)
+
+    def more(self, size: int) -> bytes:
+        """The next bytes, at most `size`; empty at the end.  Raises `CodecError` for a corrupt or cut stream."""
+        if self.finished:
+            return b""
+        try:
+            piece: bytes = self._engine.decompress(self._rest, size)
+        except Exception as error:  # zlib.error, isal's, lzma.LZMAError: no common base
+            raise CodecError(f"{self._codec}: corrupt stream", actual=str(error)) from error
+        self._rest = getattr(self._engine, "unconsumed_tail", b"")  # zlib hands back what the others keep
+        if not piece and not self.finished:
+            raise CodecError(f"{self._codec}: the stream is cut short", actual=f"{self._size} bytes without an end")
+        return piece
+
+
 def _lzma_family(name: str, make: Callable[[], Any]) -> Callable[[Buffer, int, int | None], Decoded]:
     def decode(data: Buffer, max_size: int, size: int | None) -> Decoded:
         import lzma
 
+        # One byte past what may come tells "full" from "too much".  A known size keeps the engine from taking a
+        # buffer of 1 MiB for the last piece, most of it unused.
+        most = max_size if size is None else size
         engine = make()
         try:
-            out = engine.decompress(bytes(data) if isinstance(data, memoryview) else data, max_size + 1)
+            out = engine.decompress(bytes(data) if isinstance(data, memoryview) else data, most + 1)
         except (lzma.LZMAError, OSError, EOFError, ValueError) as error:
             raise CodecError(f"{name}: corrupt stream", actual=str(error)) from error
-        if len(out) > max_size:
-            raise _over_budget(name, max_size)
+        if len(out) > most:
+            if size is None:
+                raise _over_budget(name, max_size)
+            raise CodecError(f"{name}: wrong decompressed size", expected=f"{size} bytes", actual="more")
         if not engine.eof:
             raise CodecError(f"{name}: the stream is cut short", actual=f"{len(data)} bytes without an end")
         return Decoded(out, len(data) - len(engine.unused_data))

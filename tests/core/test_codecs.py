@@ -138,6 +138,48 @@ def test_lzma2_size_needs_no_decoding(data: bytes, preset: int) -> None:
             codecs.lzma2_size(stored[:cut])
 
 
+@pytest.mark.parametrize("isal", [True, False])
+@pytest.mark.parametrize("codec", ["deflate", "lzma2"])
+def test_steps_give_what_the_whole_gives(codec: str, isal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not isal:
+        monkeypatch.setattr(codecs, "_igzip", lambda: None)
+    data = b"".join(b"%d " % (i * i) for i in range(20_000))
+    stored = codecs.compress(codec, data)
+    engine = codecs.Stepwise(codec, memoryview(stored + b"tail"))
+    out = b""
+    while piece := engine.more(1000):
+        assert len(piece) <= 1000
+        out += piece
+    assert (out, engine.finished, engine.consumed) == (data, True, len(stored))
+    assert engine.more(1) == b""
+    engine = codecs.Stepwise(codec, stored[: len(stored) // 2])
+    with pytest.raises(CodecError, match="cut short"):
+        while True:
+            engine.more(1000)
+    with pytest.raises(CodecError, match="corrupt"):
+        codecs.Stepwise(codec, b"\xff" * 100).more(1000)
+
+
+@pytest.mark.parametrize("codec", ["deflate", "zlib"])
+def test_payloads_beyond_the_first_step(codec: str) -> None:
+    for size in (codecs.INFLATE_FIRST - 1, codecs.INFLATE_FIRST, codecs.INFLATE_FIRST + 1, 3 * codecs.INFLATE_FIRST):
+        data = bytes(size)
+        stored = codecs.compress(codec, data)
+        assert codecs.decompress_prefix(codec, stored + b"tail", max_size=size) == codecs.Decoded(data, len(stored))
+        with pytest.raises(LimitExceededError):
+            codecs.decompress(codec, stored, max_size=size - 1)
+        with pytest.raises(CodecError, match="cut short"):
+            codecs.decompress(codec, stored[:-6], max_size=4 << 20)
+        with pytest.raises(CodecError, match="wrong decompressed size"):
+            codecs.decompress(codec, stored, max_size=4 << 20, size=size + 1)
+
+
+def test_a_stated_size_that_is_too_small() -> None:
+    for codec in ("deflate", "zlib", "lzma2", "lzma"):
+        with pytest.raises(CodecError):
+            codecs.decompress(codec, codecs.compress(codec, bytes(5000)), max_size=1 << 20, size=4999)
+
+
 @given(st.binary(max_size=300))
 def test_garbage_never_escapes(data: bytes) -> None:
     for codec in codecs.CODECS:

@@ -14,6 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exhume.checksums import crc64_xz
+from exhume.codecs import compress
 from exhume.errors import ExhumeError, SourceError, WriterError
 from exhume.formats.zs.reader import ZsReader
 from exhume.formats.zs.search import after_prefix
@@ -228,6 +230,56 @@ def test_typical_lookup_is_three_requests(folder: Path) -> None:
     assert len(source.requests) == 3  # all of it from the caches
     list(archive.records(prefix=b"00015"))
     assert len(source.requests) == 4
+
+
+@pytest.mark.parametrize("codec", ["none", "deflate", "lzma"])
+def test_lookups_in_any_order_equal_a_filter(folder: Path, codec: str) -> None:
+    words = [f"{n:06d}".encode() + b"x" * (n % 90) for n in range(0, 90_000, 3)]
+    items = sorted([*words, b"000500" + bytes(90_000), b"089000" + b"y" * 1_500_000, b"089001" + b"z" * 40_000])
+    path = write(folder / "lookups.zs", items, codec=codec, level=None if codec == "none" else "1")
+    chance = random.Random(5)
+    with reader(path) as archive:
+        for _ in range(120):
+            low = b"%06d" % chance.randrange(90_000)
+            high = b"%06d" % (int(low) + chance.choice([1, 5, 3000, 40_000]))
+            wanted = items[bisect_left(items, low) : bisect_left(items, high)]
+            assert list(archive.records(low, high)) == wanted
+            assert archive.count(low, high) == len(wanted)
+
+
+@pytest.mark.parametrize(("codec", "field"), [("deflate", b"deflate"), ("lzma2", b"lzma2;dsize=2^20")])
+def test_a_lookup_decodes_as_far_as_it_needs(codec: str, field: bytes) -> None:
+    items = [b"%08d" % n + random.Random(n).randbytes(30) for n in range(9000)]
+    payload = records(*items)
+    sound = compress(codec, payload)
+    damaged = sound[: len(sound) * 2 // 3]
+
+    def made(stored: bytes, **options: Any) -> ZsReader:
+        file = File(codec=field)
+        place = file.block(0, payload, stored=stored, **options)
+        inner = entries((b"", *place))
+        return reader(file.finish(file.block(1, inner, stored=compress(codec, inner))))
+
+    with made(sound) as archive:
+        assert list(archive.records(prefix=b"00000100")) == [items[100]]
+        block, held, whole = archive._cache.get(archive.header.blocks_offset) or (None, b"", True)
+        assert not whole
+        assert len(held) < len(payload) // 4
+        assert payload.startswith(held)
+        assert list(archive.records(prefix=b"00000101")) == [items[101]]
+        assert list(archive.records(prefix=b"00008000")) == [items[8000]]  # more of it
+        assert archive._cache.get(archive.header.blocks_offset) == (block, payload, True)
+    # What the checksum vouches for is used up to the damage (a writer's), and reported from there on.
+    with made(damaged) as archive:
+        assert list(archive.records(prefix=b"00000100")) == [items[100]]
+        with pytest.raises(ExhumeError) as caught:
+            list(archive.records(prefix=b"00008000"))
+        assert caught.value.code == "ZS-307"
+        assert next(archive.verify()).code == "ZS-307"
+    # Damage on the way to the reader is found whatever is looked up: the checksum comes first.
+    with made(damaged, crc=crc64_xz(b"\0" + sound)) as archive, pytest.raises(ExhumeError) as caught:
+        list(archive.records(prefix=b"00000100"))
+    assert caught.value.code == "ZS-202"
 
 
 def test_small_file_is_one_request(samples: Path) -> None:

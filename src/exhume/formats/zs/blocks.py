@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 from exhume.checksums import crc64_xz
-from exhume.codecs import Decoded, decompress_prefix, inflated_size, lzma2_size
+from exhume.codecs import Decoded, Stepwise, decompress_prefix, inflated_size, lzma2_size
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
 from exhume.formats.zs import checks
 from exhume.formats.zs.layout import (
@@ -21,7 +21,7 @@ from exhume.formats.zs.layout import (
     parse_block,
     parse_index,
 )
-from exhume.kernel import MalformedRecordsError, build_uleb128
+from exhume.kernel import MalformedRecordsError, build_uleb128, find_range, take_records
 from exhume.limits import Limits
 from exhume.source import Source
 
@@ -36,6 +36,12 @@ FIRST_READ_AHEAD = 256 << 10
 
 LARGE_PAYLOAD = 64 << 20
 """Payloads up to this size, or 16 times their stored size, are decompressed without counting them first."""
+
+STEP = 32 << 10
+"""Payload bytes that a lookup decodes at once; the decoders' own first buffer."""
+
+STEPS = 32
+"""So many of them; what is larger is decoded whole."""
 
 FRAME_WINDOW = 4096
 """Bytes read per block by walks that only want to know where the blocks are."""
@@ -185,6 +191,43 @@ class BlockFile:
         """
         self.check(block)
         return self.unpack(block)
+
+    def payload_until(self, block: RawBlock, stop: bytes) -> tuple[bytes, bool]:
+        """The payload as far as a record that is not below `stop`, and whether that is all of it.
+
+        The checksum covers the stored bytes, so it is complete before anything is decoded: a lookup trusts the same
+        bytes as a reader of the whole block and saves half of the decoding on average.  Raises as `payload` does.
+        """
+        self.check(block)
+        if self.decoder in ("deflate", "lzma2"):
+            try:
+                found = self._decode_until(block.body[1:], stop)
+            except (CodecError, MalformedRecordsError):
+                found = None  # decoding it whole tells what is wrong and where
+            if found is not None:
+                return found, False
+        return self.unpack(block), True
+
+    def _decode_until(self, stored: memoryview, stop: bytes) -> bytes | None:
+        """Whole records from the start of a payload, the last ones not below `stop`; None when it has none of these.
+
+        Raises `CodecError` and `MalformedRecordsError` for what is broken up to there.
+        """
+        engine = Stepwise(self.decoder or "", stored)
+        pieces: list[bytes] = []
+        done, rest = 0, b""
+        for _ in range(STEPS):
+            piece = engine.more(STEP)
+            if not piece:
+                break
+            pieces.append(piece)
+            rest += piece
+            end = take_records(rest, len(rest))
+            if find_range(memoryview(rest)[:end], None, stop)[1] < end:
+                return b"".join(pieces)[: done + end]
+            done += end
+            rest = rest[end:]
+        return None
 
     def unpack(self, block: RawBlock) -> bytes:
         """The decompressed payload of a block, whatever its checksum says.  Raises ZS-103, ZS-307, ZS-308, ZS-501."""

@@ -25,6 +25,7 @@ from exhume.formats.zs.layout import (
     parse_header,
 )
 from exhume.formats.zs.search import Bounds, Index, make_bounds
+from exhume.heap import keep_freed_memory
 from exhume.kernel import (
     MalformedRecordsError,
     build_uleb128,
@@ -210,7 +211,7 @@ class ZsReader(RecordArchive):
         self.file = BlockFile(source, head.header, limits)
         self._head = head.data
         self.index = Index(self.file, self._from_head)
-        self._cache: BlockCache[tuple[RawBlock, bytes]] = BlockCache(PAYLOAD_CACHE)
+        self._cache: BlockCache[tuple[RawBlock, bytes, bool]] = BlockCache(PAYLOAD_CACHE)
 
     def _from_head(self, start: int, end: int) -> bytes | None:
         """A range out of what opening has read already, or None."""
@@ -351,6 +352,7 @@ class ZsReader(RecordArchive):
         for block, data in self._map(call, make_bounds(start, stop, prefix), jobs):
             out.write(data)
             written += len(data)
+            del data  # before the next block needs as much
             progress(block.end, self.source.size, "bytes")
         return written
 
@@ -387,25 +389,43 @@ class ZsReader(RecordArchive):
             return
 
         def work(found: _Found) -> tuple[RawBlock, list[T], bool]:
-            block, payload = found.block, found.payload
-            if payload is None:
-                payload = self.file.payload(block)
-                if found.remember:
-                    self._cache.put(block.offset, (block, payload), len(payload) + block.size)
-            if not payload:
-                raise checks.DATA_EMPTY.error(span=self.file.span(block))
-            try:
-                low, high = find_range(payload, bounds.low, bounds.high)
-            except MalformedRecordsError as error:
-                raise self.file.records_error(block, error, len(payload)) from error
+            block = found.block
+            payload, low, high = self._cut(found, bounds)
             results = [function(Slice(block, payload, low, high))] if low < high else []
             return block, results, high < len(payload)
 
+        keep_freed_memory()
         for block, results, last in map_ordered(work, self._find(bounds), jobs):
-            for result in results:
-                yield block, result
+            while results:  # taken out, so that its memory can serve for the next block
+                yield block, results.pop()
             if last:
                 return
+
+    def _cut(self, found: _Found, bounds: Bounds) -> tuple[bytes, int, int]:
+        """A payload and the part of it that is in range; of a lookup's block, no more is decoded than that takes."""
+        block, payload, whole = found.block, found.payload, found.whole
+        fresh = payload is None
+        if payload is None:
+            if found.remember and bounds.high is not None:
+                payload, whole = self.file.payload_until(block, bounds.high)
+            else:
+                payload = self.file.payload(block)
+        low, high = self._range(block, payload, bounds)
+        if not whole and high == len(payload):  # an earlier lookup needed less of it
+            payload, whole, fresh = self.file.payload(block), True, True
+            low, high = self._range(block, payload, bounds)
+        if fresh and found.remember:
+            self._cache.put(block.offset, (block, payload, whole), len(payload) + block.size)
+        return payload, low, high
+
+    def _range(self, block: RawBlock, payload: bytes, bounds: Bounds) -> tuple[int, int]:
+        """The part of a payload that is in range.  Raises ZS-309, ZS-311 and ZS-312."""
+        if not payload:
+            raise checks.DATA_EMPTY.error(span=self.file.span(block))
+        try:
+            return find_range(payload, bounds.low, bounds.high)
+        except MalformedRecordsError as error:
+            raise self.file.records_error(block, error, len(payload)) from error
 
     def _find(self, bounds: Bounds) -> Iterator[_Found]:
         """The data blocks that can hold records in range.
@@ -445,7 +465,7 @@ class ZsReader(RecordArchive):
         for entry in entries:
             cached = self._cache.get(entry.offset)
             if cached is not None and cached[0].size == entry.size:
-                found[entry.offset] = _Found(cached[0], cached[1])
+                found[entry.offset] = _Found(*cached, remember=True)
             else:
                 missing.append(entry)
         ranges = [(entry.offset, entry.offset + entry.size) for entry in missing]
@@ -462,10 +482,11 @@ class ZsReader(RecordArchive):
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A data block that may hold records in range; its payload when that was in memory already."""
+    """A data block that may hold records in range; its payload when that was in memory, `whole` or the start of it."""
 
     block: RawBlock
     payload: bytes | None = None
+    whole: bool = True
     remember: bool = False
 
 

@@ -15,6 +15,7 @@ from exhume.formats.zs.blocks import BlockFile
 from exhume.formats.zs.layout import Header, IndexEntry, RawBlock
 from exhume.formats.zs.reader import read_head
 from exhume.formats.zs.references import References
+from exhume.heap import keep_freed_memory
 from exhume.kernel import MalformedRecordsError, Scan, scan_records
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.parallel import map_ordered
@@ -132,6 +133,7 @@ class _Walk:
         def work(item: RawBlock | ExhumeError) -> Examined | ExhumeError:
             return item if isinstance(item, ExhumeError) else examine(file, item, quick=self.quick)
 
+        keep_freed_memory()
         for found in map_ordered(work, self._blocks(), jobs):
             if isinstance(found, ExhumeError):
                 self.complete = False
@@ -141,6 +143,7 @@ class _Walk:
                 yield from self._add(found)
                 self.end = found.offset + found.size
                 progress(self.end, file.source.size, "bytes")
+            del found  # its payload's memory can serve for the next one
         if not self.known:
             return
         yield from self.references.finish(

@@ -25,6 +25,7 @@ from exhume.formats.zs.layout import (
     codec_field,
 )
 from exhume.formats.zs.metadata import encode_metadata
+from exhume.heap import keep_freed_memory
 from exhume.kernel import MalformedRecordsError, frame_records, scan_records
 from exhume.output import AtomicFile
 from exhume.parallel import cpu_count
@@ -97,6 +98,7 @@ class ZsWriter(Writer):
         self._buffer: list[bytes] = []
         self._buffered = 0
         self._closed = False
+        keep_freed_memory()
         self._output = AtomicFile(target, overwrite=overwrite)
         self.name = os.fspath(target)
         try:
