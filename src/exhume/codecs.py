@@ -545,11 +545,15 @@ def deflate_fast(data: Buffer) -> bytes:
 
 
 def lzma2_fast(data: Buffer) -> bytes:
-    """A raw LZMA2 stream from preset 0e with a shallower search: as small on text, a fifth less time."""
+    """A raw LZMA2 stream from preset 0e, fitted to records of text: a little smaller and a little faster.
+
+    Records of any length follow each other, so nothing is aligned (`pb` 0) and what precedes a byte says more about it
+    than its position does (`lc` 4).  The search may then stop at shorter matches.
+    """
     import lzma
 
     preset = 0 | lzma.PRESET_EXTREME
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": preset, "nice_len": 128, "depth": 64}]
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": preset, "lc": 4, "pb": 0, "nice_len": 20, "depth": 6}]
     return lzma.compress(bytes(data), format=lzma.FORMAT_RAW, filters=filters)
 
 
