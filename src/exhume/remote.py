@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -42,6 +43,9 @@ FREE_BYTES = 16 << 20
 EDGE = 64 << 10
 """The first and last bytes of an object are fetched in one piece each and kept: formats are recognised there."""
 
+MOST_KNOWN = 256
+"""Files of a remote directory whose head and tail are kept."""
+
 _BLOCK = 1 << 20
 
 _IDENTITY_KEYS = (
@@ -73,7 +77,7 @@ def open_url(url: str, storage_options: Mapping[str, Any] | None = None, size: i
         fs, path = url_to_fs(url, **options)
     except ImportError as error:
         raise MissingDependencyError(
-            f"no support for this kind of URL is installed ({error}); try: pip install 'exhume[cloud]'",
+            f"no support for this kind of URL is installed ({error}); http, s3 and gs: pip install 'exhume[cloud]'",
             span=Span(url, 0, 0),
         ) from error
     except (ValueError, OSError) as error:
@@ -382,7 +386,7 @@ class S3Source(_AsyncSource):
                 "get_object", Bucket=bucket, Key=key, Range=f"bytes={start}-{end - 1}", **more
             )
         except Exception as error:
-            if "PreconditionFailed" in repr(error) or "412" in str(error) or "InvalidRange" in repr(error):
+            if _s3_code(error) in ("PreconditionFailed", "412", "InvalidRange", "416"):
                 raise self._changed(f"{type(error).__name__}: {error}") from error
             raise
         async with answer["Body"] as stream:
@@ -394,13 +398,53 @@ class S3Source(_AsyncSource):
             return body
 
 
+def _s3_code(error: BaseException | None) -> str:
+    """The code that the store answered; s3fs hides it behind an `OSError` of its own."""
+    while error is not None:
+        response = getattr(error, "response", None)
+        if isinstance(response, dict):
+            return str(response.get("Error", {}).get("Code", ""))
+        error = error.__cause__
+    return ""
+
+
+class _Snapshot:
+    """What is known of a remote directory while it is open: listings by prefix, and sources with their edges.
+
+    Every question is asked once.  An object that is replaced meanwhile is a `SourceChangedError` when it is read.
+    """
+
+    def __init__(self) -> None:
+        self.listings: dict[str, dict[str, Mapping[str, Any]]] = {}
+        self.sources: OrderedDict[str, RemoteSource] = OrderedDict()
+        self.lock = threading.RLock()
+
+    def find(self, path: str) -> tuple[bool, Mapping[str, Any] | None]:
+        """`(whether a listing tells, its entry or None)` for a path."""
+        for base, listing in self.listings.items():
+            if path.startswith(f"{base}/"):
+                return True, listing.get(path)
+        return False, None
+
+
 class FsspecTree(Tree):
     """A directory or key prefix behind fsspec."""
 
-    def __init__(self, fs: Any, path: str, name: str, prefix: str = "", *, allow_full_download: bool = False) -> None:
+    def __init__(
+        self,
+        fs: Any,
+        path: str,
+        name: str,
+        prefix: str = "",
+        *,
+        allow_full_download: bool = False,
+        snapshot: _Snapshot | None = None,
+    ) -> None:
         self.name = name
-        self._fs, self._path, self._prefix = fs, path.rstrip("/"), prefix
+        self._fs, self._prefix = fs, prefix
+        self._path = str(fs._strip_protocol(path)).rstrip("/")  # noqa: SLF001 - the form of paths that find() returns
         self._allow = allow_full_download
+        self._known = snapshot if snapshot is not None else _Snapshot()
 
     @property
     def location(self) -> str | None:
@@ -408,31 +452,62 @@ class FsspecTree(Tree):
 
     def names(self, prefix: str = "") -> list[str]:
         base = f"{self._path}/{check_relative(prefix, self.name)}" if prefix else self._path
-        try:
-            found = _attempt(lambda: self._fs.find(base), self.name, 0, 0)
-        except SourceError as error:
-            if isinstance(error.__cause__, FileNotFoundError):
-                return []
-            raise
-        root = self._fs._strip_protocol(self._path)  # noqa: SLF001 - the canonical form of paths that find() returns
-        return sorted(name[len(root) :].lstrip("/") for name in found)
+        listing = self._listing(base)
+        return sorted(path[len(self._path) :].lstrip("/") for path in listing)
+
+    def _listing(self, base: str) -> dict[str, Mapping[str, Any]]:
+        with self._known.lock:
+            for other, listing in self._known.listings.items():
+                if base == other or base.startswith(f"{other}/"):
+                    return {path: info for path, info in listing.items() if path.startswith(f"{base}/")}
+            try:
+                found = _attempt(lambda: self._fs.find(base, detail=True), self.name, 0, 0)
+            except SourceError as error:
+                if not isinstance(error.__cause__, FileNotFoundError):
+                    raise
+                found = {}
+            listing = self._known.listings[base] = {
+                path: info for path, info in found.items() if path.startswith(f"{base}/")
+            }
+            return listing
 
     def exists(self, name: str) -> bool:
         path = f"{self._path}/{check_relative(name, self.name)}"
-        return bool(_attempt(lambda: self._fs.isfile(path), self.name, 0, 0))
+        with self._known.lock:
+            if path in self._known.sources:
+                return True
+            told, info = self._known.find(path)
+        return info is not None if told else bool(_attempt(lambda: self._fs.isfile(path), self.name, 0, 0))
 
     def source(self, name: str) -> Source:
         path = f"{self._path}/{check_relative(name, self.name)}"
+        with self._known.lock:
+            source = self._known.sources.get(path)
+            if source is not None:
+                self._known.sources.move_to_end(path)
+                return source
+            told, info = self._known.find(path)
+        if told and info is None:
+            raise EntryNotFoundError("no such file in the directory", span=Span(self.name, 0, 0), actual=name)
+        if info is not None and info.get("size") is None:
+            info = None  # listings of some servers do not tell
         try:
-            return remote_source(self._fs, path, self._prefix + name, allow_full_download=self._allow)
+            source = remote_source(self._fs, path, self._prefix + name, info, allow_full_download=self._allow)
         except SourceError as error:
             if isinstance(error.__cause__, FileNotFoundError):
                 raise EntryNotFoundError(
                     "no such file in the directory", span=Span(self.name, 0, 0), actual=name
                 ) from error
             raise
+        with self._known.lock:
+            source = self._known.sources.setdefault(path, source)
+            while len(self._known.sources) > MOST_KNOWN:
+                self._known.sources.popitem(last=False)
+        return source
 
     def subtree(self, name: str) -> Tree:
         check_relative(name, self.name)
         below, prefix = f"{self.name.rstrip('/')}/{name}", f"{self._prefix}{name}/"
-        return FsspecTree(self._fs, f"{self._path}/{name}", below, prefix, allow_full_download=self._allow)
+        return FsspecTree(
+            self._fs, f"{self._path}/{name}", below, prefix, allow_full_download=self._allow, snapshot=self._known
+        )

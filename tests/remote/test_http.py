@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -12,7 +13,7 @@ import pytest
 
 import exhume
 import exhume.remote
-from exhume.errors import RangeNotSupportedError, SourceChangedError, SourceError
+from exhume.errors import MissingDependencyError, RangeNotSupportedError, SourceChangedError, SourceError
 from exhume.source import Source, open_target
 from exhume.testing.contracts import SourceContract
 from tests.archives import label, own_archives
@@ -157,3 +158,30 @@ def test_other_urls(tmp_path: Path) -> None:
     for bad in ("nothing://x", "memory://remote/missing", "zip://nothing::" + str(tmp_path / "z.zip")):
         with pytest.raises((SourceError, ImportError)):
             exhume.open(bad)
+
+
+def test_a_missing_package_is_named() -> None:
+    if importlib.util.find_spec("gcsfs") is not None:
+        pytest.skip("gcsfs is installed")
+    with pytest.raises(MissingDependencyError, match="gcsfs") as caught:
+        exhume.open("gs://bucket/archive.zs")
+    assert "\n" not in str(caught.value)
+
+
+def test_directories_in_memory_and_chained(exhume_cli: Cli) -> None:
+    import fsspec
+
+    memory = fsspec.filesystem("memory")
+    for path in (path for path in own_archives() if path.is_dir()):
+        url = f"memory://trees/{label(path)}"
+        memory.put(str(path), url, recursive=True)
+        for verb in ("identify", "list", "verify"):
+            local, remote = exhume_cli(verb, path), exhume_cli(verb, url)
+            assert (remote.code, remote.out.replace(url.encode(), b"@")) == (
+                local.code,
+                local.out.replace(str(path).encode(), b"@"),
+            ), remote.err
+    bundle = next(path for path in own_archives() if path.parent.name == "data_bundle")
+    parent = label(bundle).removesuffix(f"/{bundle.name}")
+    ran = exhume_cli("info", f"dir://{bundle.name}::memory://trees/{parent}")
+    assert ran.code == 0, ran.err

@@ -32,8 +32,11 @@ def build(run: Run, database: str, targets: tuple[str, ...], add: bool) -> Outco
     """
     from exhume.formats.caf.catalog import list_chunks, open_catalog
 
-    chunks = list_chunks(map(_absolute, targets))
-    with open_catalog(database, create=True, limits=run.limits) as catalog, run.progress("catalog") as progress:
+    chunks = list_chunks(map(_absolute, targets), run.storage_options)
+    with (
+        open_catalog(database, create=True, limits=run.limits, storage_options=run.storage_options) as catalog,
+        run.progress("catalog") as progress,
+    ):
         failed = catalog.build(chunks, add=add, progress=progress)
         files, count = catalog.count(), len(catalog.chunks())
     for location, error in failed:
@@ -56,11 +59,11 @@ def find(run: Run, database: str, patterns: tuple[str, ...], cat: bool, exit_sta
     """Say in which chunk, and where in it, paths lie; quote globs (`*` also matches `/`)."""
     from exhume.formats.caf.catalog import open_catalog, read_location
 
-    with open_catalog(database, limits=run.limits) as catalog:
+    with open_catalog(database, limits=run.limits, storage_options=run.storage_options) as catalog:
         found = [place for pattern in patterns for place in catalog.find(pattern)]
     if cat:
         for place in found:
-            run.out.write(read_location(place))
+            run.out.write(read_location(place, storage_options=run.storage_options))
         sys.stdout.buffer.flush()
     elif run.machine:
         run.items("catalog", {"catalog": database}, "locations", (place.to_dict() for place in found))
@@ -83,8 +86,11 @@ def check(run: Run, database: str, targets: tuple[str, ...], quick: bool) -> Out
     """
     from exhume.formats.caf.catalog import list_chunks, open_catalog
 
-    chunks = list_chunks(map(_absolute, targets)) if targets else None
-    with open_catalog(database, limits=run.limits) as catalog, run.progress("check") as progress:
+    chunks = list_chunks(map(_absolute, targets), run.storage_options) if targets else None
+    with (
+        open_catalog(database, limits=run.limits, storage_options=run.storage_options) as catalog,
+        run.progress("check") as progress,
+    ):
         found = list(catalog.check(chunks, quick=quick, progress=progress))
     if run.machine:
         body = {"catalog": database, "ok": not found, "differences": [one.to_dict() for one in found]}

@@ -53,9 +53,10 @@ def _side(run: Run, target: str, content: bool) -> tuple[dict[str, Side], bool]:
     from exhume.formats.data_bundle.reader import open_archive
     from exhume.source import Tree, open_target
 
-    found = [candidate for candidate in identify(target) if candidate.format == "databundle"]
+    candidates = identify(target, storage_options=run.storage_options)
+    found = [candidate for candidate in candidates if candidate.format == "databundle"]
     if run.as_format == "databundle" or (found and found[0].confidence >= 0.5):
-        source = open_target(target)
+        source = open_target(target, storage_options=run.storage_options)
         if isinstance(source, Tree):
             with open_archive(source, limits=run.limits) as archive:
                 return bundle_side(archive, content=content), True

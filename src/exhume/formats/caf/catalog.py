@@ -108,12 +108,19 @@ class Difference:
         return line + (f", found {self.actual}" if self.actual is not None else "")
 
 
-def open_catalog(target: str, *, create: bool = False, limits: Limits = DEFAULT_LIMITS) -> Catalog:
+def open_catalog(
+    target: str,
+    *,
+    create: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+    storage_options: Mapping[str, Any] | None = None,
+) -> Catalog:
     """Opens a catalog: a path (SQLite) or a SQLAlchemy URL; `create` makes the tables where they are missing.
 
-    Raises `SourceError` when the database cannot be opened or is no catalog.
+    `storage_options` are fsspec's, for reaching chunks by URL.  Raises `SourceError` when the database cannot be opened
+    or is no catalog.
     """
-    return Catalog(open_store(target, create=create), limits=limits)
+    return Catalog(open_store(target, create=create), limits=limits, storage_options=storage_options)
 
 
 def encode_path(name: str) -> tuple[str, str | None]:
@@ -137,11 +144,11 @@ def decode_path(file_path: str, name_json: str | None) -> str:
     return file_path if name_json is None else str(json.loads(name_json))
 
 
-def list_chunks(targets: Iterable[str]) -> list[str]:
+def list_chunks(targets: Iterable[str], storage_options: Mapping[str, Any] | None = None) -> list[str]:
     """Paths or URLs of chunks: files as they are, directories and prefixes searched for `*.caf`, in sorted order."""
     found: list[str] = []
     for target in targets:
-        opened = open_target(target)
+        opened = open_target(target, storage_options=storage_options)
         try:
             if isinstance(opened, Tree):
                 root = (opened.location or target).rstrip("/")
@@ -162,9 +169,12 @@ def tail_digest(source: Source) -> str:
 class Catalog:
     """An open catalog; a context manager.  One user at a time."""
 
-    def __init__(self, store: Store, *, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self, store: Store, *, limits: Limits = DEFAULT_LIMITS, storage_options: Mapping[str, Any] | None = None
+    ) -> None:
         self._store = store
         self._limits = limits
+        self._storage = storage_options
 
     # -- building
 
@@ -197,7 +207,7 @@ class Catalog:
             return self._enter(location)
 
     def _enter(self, location: str) -> ChunkRecord:
-        with _open_chunk(location, self._limits) as archive:
+        with _open_chunk(location, self._limits, self._storage) as archive:
             index = archive.index
             digest = tail_digest(archive.source)
             known = self._store.query("SELECT caf_file_id FROM caf_files WHERE location = :location", location=location)
@@ -351,7 +361,7 @@ class Catalog:
         found = self.find_exact(path)
         if not found:
             raise EntryNotFoundError("the catalog has no such path", format="caf", actual=shorten(path))
-        return read_location(found[-1], start, stop)
+        return read_location(found[-1], start, stop, self._storage)
 
     # -- checking
 
@@ -397,7 +407,7 @@ class Catalog:
         try:
             if outside:
                 raise SourceError("not among the chunks given", span=Span(location, 0, 0))
-            with _open_chunk(location, self._limits) as archive:
+            with _open_chunk(location, self._limits, self._storage) as archive:
                 size, digest = archive.source.size, tail_digest(archive.source)
                 same = record is not None and (size, digest) == (record.chunk_size, record.tail_sha256)
                 if record is None:
@@ -450,8 +460,8 @@ def _place(caf_file_id: str, start: int, end: int) -> str:
     return f"[{start}, {end}) of {caf_file_id}"
 
 
-def _open_chunk(location: str, limits: Limits) -> CafArchive:
-    source = open_target(location)
+def _open_chunk(location: str, limits: Limits, storage_options: Mapping[str, Any] | None) -> CafArchive:
+    source = open_target(location, storage_options=storage_options)
     try:
         return open_archive(source, limits=limits)
     except BaseException:
@@ -477,8 +487,10 @@ def open_location(place: Location, storage_options: Mapping[str, Any] | None = N
     return source
 
 
-def read_location(place: Location, start: int = 0, stop: int | None = None) -> bytes:
+def read_location(
+    place: Location, start: int = 0, stop: int | None = None, storage_options: Mapping[str, Any] | None = None
+) -> bytes:
     """Bytes `[start, stop)` of a catalogued member; raises `SourceChangedError` when the chunk's size is another."""
     first, last, _ = slice(start, stop).indices(place.size)
-    with open_location(place) as source:
+    with open_location(place, storage_options) as source:
         return source.read_at(place.start_byte + first, max(0, last - first))

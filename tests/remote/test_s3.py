@@ -1,0 +1,265 @@
+"""A real object store (moto's S3 server): every read verb and the API, on every format, gives what the local file gives."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+import exhume.remote
+from exhume.errors import EntryNotFoundError, SourceChangedError, SourceError
+from exhume.source import Source, Tree, open_target
+from exhume.testing.contracts import SourceContract
+from tests.archives import label, own_archives
+from tests.conftest import Ran
+
+pytest.importorskip("s3fs", reason="the extra cloud (s3fs) is not installed")
+moto_server = pytest.importorskip("moto.server", reason="moto[server] is not installed")
+Cli = Callable[..., Ran]
+BUCKET = "evidence"
+ARCHIVES = own_archives()
+
+
+class Store:
+    """A running object store: `options` reach it, `put` uploads."""
+
+    def __init__(self, endpoint: str) -> None:
+        import s3fs
+
+        self.options: dict[str, Any] = {"endpoint_url": endpoint, "key": "k", "secret": "s"}
+        self.fs = s3fs.S3FileSystem(**self.options)
+        self.fs.mkdir(BUCKET)
+
+    @property
+    def arguments(self) -> list[str]:
+        return [word for key, value in self.options.items() for word in ("--storage", f"{key}={value}")]
+
+    def put(self, name: str, path: Path) -> str:
+        url = f"s3://{BUCKET}/{name}"
+        self.fs.put(str(path), url, recursive=path.is_dir())
+        return url
+
+    def pipe(self, name: str, data: bytes) -> str:
+        url = f"s3://{BUCKET}/{name}"
+        self.fs.pipe(url, data)
+        return url
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[Store]:
+    server = moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    try:
+        yield Store(f"http://{host}:{port}")
+    finally:
+        server.stop()
+
+
+@pytest.fixture(scope="module")
+def uploaded(store: Store) -> dict[Path, str]:
+    """The URL of every sample."""
+    return {path: store.put(f"{path.parent.name}/{path.name}", path) for path in ARCHIVES}
+
+
+@pytest.fixture(autouse=True)
+def _fast_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exhume.remote, "RETRY_DELAY", 0.001)
+
+
+class TestContract(SourceContract):
+    @pytest.fixture
+    def make(self, store: Store) -> Callable[[bytes], Source]:
+        def make(data: bytes) -> Source:
+            source = open_target(store.pipe("contract", data), storage_options=store.options)
+            assert isinstance(source, Source)
+            return source
+
+        return make
+
+
+def same(local: Ran, remote: Ran, path: Path, url: str) -> None:
+    """Both runs said the same, but for the name of the target."""
+    assert remote.code == local.code, remote.err
+    assert normal(remote.out, url) == normal(local.out, str(path))
+
+
+def normal(out: bytes, name: str) -> bytes:
+    """Output without names and without what depends on their length (aligned columns)."""
+    out = out.replace(name.encode(), b"@").replace(name.rsplit("/", 1)[-1].encode() + b"-", b"@-")
+    return re.sub(rb" +", b" ", out)
+
+
+@pytest.mark.parametrize("path", ARCHIVES, ids=label)
+def test_every_verb_answers_as_it_does_locally(
+    path: Path, store: Store, uploaded: dict[Path, str], exhume_cli: Cli, tmp_path: Path
+) -> None:
+    url = uploaded[path]
+    with exhume.open(path) as archive:
+        described, section = archive.format, next(s.name for s in archive.sections() if s.span.size)
+        query = {"clp-s": "*: *", "ark": "*"}.get(described, "")
+    runs: list[list[str]] = [
+        ["identify", "--json"], ["info", "--json"], ["list", "--json"], ["list", "--sections"], ["verify", "--json"],
+        ["explain", "--coverage"], ["payload", section],
+    ]  # fmt: skip
+    if described != "leveldb":
+        runs.append(["cat"])
+    done = 0
+    for verb, *words in runs:
+        local = exhume_cli(verb, path, *words)
+        same(local, exhume_cli(verb, url, *words, *store.arguments), path, url)
+        done += local.code == 0
+    assert done >= 7  # explain wants one log of a directory of several to be named
+    if described in ("clp-s", "zs", "ark", "leveldb"):
+        local = exhume_cli("search", path, query, "--json")
+        same(local, exhume_cli("search", url, query, "--json", *store.arguments), path, url)
+
+
+@pytest.mark.parametrize("path", [path for path in ARCHIVES if path.name != "amended"][::2], ids=label)
+def test_what_is_written_is_what_it_is_locally(
+    path: Path, store: Store, uploaded: dict[Path, str], exhume_cli: Cli, tmp_path: Path
+) -> None:
+    url = uploaded[path]
+    with exhume.open(path) as archive:
+        members = isinstance(archive, exhume.MemberArchive)
+    runs = [("salvage", ["-o"])]
+    if members:
+        runs += [("extract", ["-o"]), ("export", ["--to", "tar", "-o"]), ("export", ["--to", "zip", "-o"])]
+    for number, (verb, words) in enumerate(runs):
+        codes = set()
+        for side, target in (("local", str(path)), ("remote", url)):
+            more = store.arguments if side == "remote" else []
+            codes.add(exhume_cli(verb, target, *words, tmp_path / f"{side}{number}", *more).code)
+        assert codes == {0}
+        assert content(tmp_path / f"local{number}") == content(tmp_path / f"remote{number}")
+
+
+def content(path: Path) -> dict[str, bytes]:
+    """The files below a path, by name (identifiers and times that each run makes anew left out)."""
+    if path.is_file():
+        return {"": path.read_bytes()}
+    files = {p.relative_to(path).as_posix(): p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}
+    return {
+        name: data
+        for name, data in files.items()
+        if not (name.endswith(("LOG", "IDENTITY")) or name.startswith("manifests/"))
+    }
+
+
+def test_carving_an_image_in_a_bucket(store: Store, exhume_cli: Cli, tmp_path: Path) -> None:
+    parts = [path.read_bytes() for path in ARCHIVES if path.is_file()]
+    image = tmp_path / "image"
+    image.write_bytes(b"\0" * 5000 + (b"\xee" * 3000).join(parts))
+    url = store.put("image", image)
+    local = exhume_cli("carve", image, "--json")
+    assert local.code == 0
+    assert len(json.loads(local.out)["archives"]) >= len(parts) // 2
+    same(local, exhume_cli("carve", url, "--json", *store.arguments), image, url)
+    found = [one for one in json.loads(local.out)["archives"] if one["format"] == "caf"]
+    at = max(found, key=lambda one: one["length"])
+    with exhume.open(url, storage_options=store.options, offset=at["offset"], length=at["length"]) as inner:
+        assert inner.format == "caf"
+        assert len(list(inner.entries())) > 3
+
+
+def test_a_catalog_over_a_bucket(store: Store, exhume_cli: Cli, samples: Path, tmp_path: Path) -> None:
+    for name in ("sorted.caf", "insertion.caf"):
+        store.put(f"chunks/deep/{name}", samples / "caf" / name)
+    db = tmp_path / "catalog.db"
+    ran = exhume_cli("catalog", "build", db, f"s3://{BUCKET}/chunks", "--json", *store.arguments)
+    assert ran.code == 0, ran.err
+    assert json.loads(ran.out)["chunks"] == 2
+    with exhume.open(samples / "caf" / "sorted.caf") as archive:
+        assert isinstance(archive, exhume.MemberArchive)
+        name = next(n for n in archive.names() if archive.stat(n).size)
+        data = archive.read_member(name)
+    ran = exhume_cli("catalog", "find", db, name, "--cat", *store.arguments)
+    assert ran.out == data * 2
+    assert exhume_cli("catalog", "check", db, *store.arguments).code == 0
+    import fsspec
+
+    fs = fsspec.filesystem("cafcat", fo=str(db), remote_options=store.options)
+    assert fs.cat(name) == data
+    fs.close()
+    store.put("chunks/deep/sorted.caf", samples / "caf" / "insertion.caf")
+    assert exhume_cli("catalog", "check", db, *store.arguments).code == 4
+
+
+@pytest.mark.parametrize("folder", ["data_bundle", "ark", "leveldb"])
+def test_directories(folder: str, store: Store, uploaded: dict[Path, str]) -> None:
+    for path, url in uploaded.items():
+        if path.parent.name == folder:
+            with open_target(url, storage_options=store.options) as tree, open_target(path) as local:
+                assert isinstance(tree, Tree)
+                assert isinstance(local, Tree)
+                assert tree.names() == local.names()
+                for name in local.names():
+                    with tree.source(name) as source, local.source(name) as there:
+                        assert source.read_at(0, source.size) == there.read_at(0, there.size)
+                with pytest.raises(EntryNotFoundError):
+                    tree.source("nothing")
+                assert not tree.exists("nothing")
+
+
+def test_an_object_that_is_overwritten_between_requests(store: Store) -> None:
+    data = bytes(range(256)) * 4096
+    url = store.pipe("changing", data)
+    with open_target(url, storage_options=store.options) as source:
+        assert isinstance(source, Source)
+        assert source.read_at(300_000, 10) == data[300_000:300_010]
+        store.pipe("changing", data[::-1])  # as long as before: only its ETag tells
+        with pytest.raises(SourceChangedError):
+            source.read_at(500_000, 10)
+    with open_target(url, storage_options=store.options) as source:  # opened anew, it is what it is now
+        assert isinstance(source, Source)
+        assert source.read_at(500_000, 10) == data[::-1][500_000:500_010]
+        store.pipe("changing", data[:1000])
+        with pytest.raises(SourceChangedError):
+            source.read_at(700_000, 10)
+    with open_target(url, storage_options=store.options, size=999) as source:
+        assert isinstance(source, Source)
+        with pytest.raises(SourceChangedError):
+            source.read_at(5, 10)
+
+
+def test_a_size_that_is_known_spares_the_question(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = store.pipe("known", b"x" * 1000 + b"y" * 10)
+    source = open_target(url, storage_options=store.options, size=1010)
+    asked: list[str] = []
+    call = type(store.fs)._call_s3
+
+    async def counted(self: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+        asked.append(method)
+        return await call(self, method, *args, **kwargs)
+
+    monkeypatch.setattr(type(store.fs), "_call_s3", counted)
+    assert isinstance(source, Source)
+    assert source.read_at(1000, 10) == b"y" * 10
+    assert asked == ["get_object"]
+
+
+def test_what_is_not_there(store: Store, exhume_cli: Cli) -> None:
+    for url in (f"s3://{BUCKET}/no/such/key", "s3://no-such-bucket/key"):
+        with pytest.raises(SourceError, match="no such"):
+            exhume.open(url, storage_options=store.options)
+        ran = exhume_cli("info", url, *store.arguments)
+        assert ran.code == 1
+        assert ran.err.count("\n") == 1
+
+
+def test_chained_urls_over_the_store(store: Store, uploaded: dict[Path, str], samples: Path) -> None:
+    import fsspec
+
+    for protocol, name in (("caf", "caf/sorted.caf"), ("databundle", "data_bundle/zlib")):
+        url = uploaded[samples / name]
+        fs, _ = fsspec.url_to_fs(f"{protocol}://::{url}", s3=store.options)
+        local = fsspec.filesystem(protocol, fo=str(samples / name))
+        assert fs.find("") == local.find("")
+        assert fs.cat("", recursive=True) == local.cat("", recursive=True)
+        fs.close()
+        local.close()
