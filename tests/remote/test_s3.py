@@ -1,4 +1,4 @@
-"""A real object store (moto's S3 server): every read verb and the API, on every format, gives what the local file gives."""
+"""A real object store (moto's S3 server): every read verb, on every format, gives what the local file gives."""
 
 from __future__ import annotations
 
