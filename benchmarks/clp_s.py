@@ -50,6 +50,26 @@ def binary() -> Path:
     return Path(spec.origin).parent / "bin" / "clp-s"
 
 
+def own_command() -> list[str]:
+    """The `exhume` command beside this interpreter, which is what people run; `python -m exhume` where there is none.
+
+    Says which, and whether the package is installed or an editable copy: the finder of an editable install takes some
+    20 ms of every start.
+    """
+    import exhume
+
+    script = Path(sys.executable).parent / "exhume"
+    command = [str(script)] if script.exists() else [sys.executable, "-m", "exhume"]
+    editable = "" if "site-packages" in exhume.__path__[0] else " (an editable install: its finder is measured too)"
+    print(f"measuring {' '.join(command)}{editable}")
+    subprocess.run([*command, "--version"], check=True, env=ENVIRONMENT, stdout=subprocess.DEVNULL)
+    return command
+
+
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+"""Compiled modules are written and used, as they are wherever the command was run once."""
+
+
 def measure(command: list[str], output: Path | None = None) -> Sample:
     """Runs a command to its end.
 
@@ -57,7 +77,7 @@ def measure(command: list[str], output: Path | None = None) -> Sample:
     """
     with (output or Path(os.devnull)).open("wb") as sink:
         start = time.perf_counter()
-        process = subprocess.Popen(command, stdout=sink)
+        process = subprocess.Popen(command, stdout=sink, env=ENVIRONMENT)
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - start
     if status:
@@ -99,7 +119,7 @@ JOBS: dict[str, Callable[[str], None]] = {"column": scan_column, "arrow": to_arr
 
 def compare(shape: str, size: int, folder: Path, repeat: int) -> list[tuple[str, Sample]]:
     """Median costs of each way to read one archive."""
-    clp, exhume = str(binary()), [sys.executable, "-m", "exhume"]
+    clp, exhume = str(binary()), own_command()
     logs, out = folder / f"{shape}.jsonl", folder / "out"
     records = write_logs(logs, shape, size)
     archives = folder / f"{shape}-archives"

@@ -24,6 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.clp_s import ENVIRONMENT, own_command
 from benchmarks.clp_s_logs import SHAPES, write_logs
 
 TARGET_CPU = 4.0
@@ -59,7 +60,7 @@ def measure(command: list[str], folder: Path) -> Sample:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     start = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=ENVIRONMENT)
     _, status, usage = os.wait4(process.pid, 0)
     wall = time.perf_counter() - start
     if status:
@@ -79,7 +80,7 @@ def version_of(clp: Path, folder: Path) -> str:
 
 def compare(shape: str, size: int, folder: Path, repeat: int) -> dict[str, Sample]:
     """Median costs of each way to write the same records."""
-    clp, exhume = binary(), [sys.executable, "-m", "exhume"]
+    clp, exhume = binary(), own_command()
     version = version_of(clp, folder)
     logs, halves = folder / f"{shape}.jsonl", [folder / f"{shape}-{half}.jsonl" for half in (1, 2)]
     records = write_logs(logs, shape, size)
