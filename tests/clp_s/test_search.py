@@ -19,6 +19,7 @@ from exhume.formats.clp_s.plan import Options
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.formats.clp_s.resolve import Resolver
 from exhume.formats.clp_s.search import Search, resolve_projection
+from exhume.formats.clp_s.writer import create
 from exhume.source import FileSource
 from exhume.testing.sources import CountingSource
 
@@ -321,3 +322,35 @@ def test_several_archives(shared_samples: Path, exhume_cli: Callable[..., Any]) 
         for line in query["stdout"]
     ]
     assert exhume_cli("search", *archives, "level: ERROR").text.splitlines() == expected
+
+
+def test_arrays_are_looked_through_before_they_are_parsed(tmp_path: Path) -> None:
+    """The short cut past the JSON parser decides nothing: escapes, wildcards, numbers and case still count."""
+    texts = [
+        '["ab\\u0063",1]',
+        '["abc"]',
+        '["xabc"]',
+        '["ABC"]',
+        '[{"k":"abc"}]',
+        '["a\\"c"]',
+        "[3,null,true]",
+        '["3"]',
+    ]
+    path = tmp_path / "arrays.clps"
+    with create(path) as writer:
+        for number, text in enumerate(texts):
+            writer.write_json_line(b'{"n":%d,"a":%s}' % (number, text.encode()))
+    with open_archive(FileSource(path)) as archive:
+
+        def found(query: str, **options: Any) -> list[int]:
+            return [event["n"] for event in archive.events(query, **options)]
+
+        assert found("a: abc") == [0, 1]
+        assert found("*: abc") == [0, 1, 4]
+        assert found("*: *abc") == [0, 1, 2, 4]
+        assert found("a: ABC", ignore_case=True) == [0, 1, 3]
+        assert found("a.k: abc") == [4]
+        assert found('a: "a\\"c"') == [5]
+        assert found("a: 3") == [6, 7]
+        assert found("a: true") == [6]
+        assert found("a: nothing-like-it") == []

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from typing import NoReturn
 
 
 def run() -> None:
@@ -13,5 +15,18 @@ def run() -> None:
     if outcome is None:
         from exhume.cli.main import invoke
 
-        outcome = invoke()
-    sys.exit(int(outcome))
+        sys.exit(int(invoke()))
+    _leave(int(outcome))
+
+
+def _leave(code: int) -> NoReturn:
+    """Ends the process without taking the interpreter apart, which takes 10 ms when a search took 40.
+
+    Only behind a plain command: it leaves no thread, temporary file or exit handler behind.
+    """
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        sys.exit(code)
+    os._exit(code)

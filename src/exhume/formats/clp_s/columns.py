@@ -7,7 +7,7 @@ import threading
 from array import array
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks, kernel
@@ -15,6 +15,9 @@ from exhume.formats.clp_s.kernel import ClpsLogTypes, ClpsProgram, ClpsStrings
 from exhume.formats.clp_s.layout import Header, NodeType, type_name
 from exhume.formats.clp_s.template import ColumnSpec
 from exhume.formats.clp_s.timestamps import PatternSet
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.tables import Table
 
 Typed = Sequence[Any]
 
@@ -97,6 +100,25 @@ _WIDTH: dict[int, int] = {
 TEXT_TYPES = (NodeType.CLP_STRING, NodeType.UNSTRUCTURED_ARRAY)
 
 
+def column_ranges(data: memoryview, specs: Sequence[ColumnSpec], rows: int) -> list[tuple[int, int]] | None:
+    """What `slice_columns` gives, quickly; None where that raises."""
+    ranges: list[tuple[int, int]] = []
+    at, size = 0, len(data)
+    width_of = _WIDTH.get
+    for spec in specs:
+        width = width_of(spec.type)
+        if width is not None:
+            end = at + rows * width
+        else:
+            end = at + 8 * rows + 8
+            if end > size:
+                return None
+            end += 8 * int.from_bytes(data[end - 8 : end], "little")
+        ranges.append((at, end))
+        at = end
+    return ranges if at == size else None
+
+
 def slice_columns(data: memoryview, specs: Sequence[ColumnSpec], rows: int, where: Span) -> list[tuple[int, int]]:
     """Byte ranges of the columns in a table's bytes.
 
@@ -155,22 +177,20 @@ class Column:
     | timestamp | int64 epochs, nanoseconds | `pattern_ids` |
     """
 
-    __slots__ = ("_decoded", "_place", "_table_span", "data", "rows", "spec", "texts")
+    __slots__ = ("_decoded", "_place", "_table", "data", "rows", "spec", "texts")
 
-    def __init__(
-        self, spec: ColumnSpec, data: memoryview, rows: int, texts: Texts, table_span: Span, place: tuple[int, int]
-    ) -> None:
+    def __init__(self, spec: ColumnSpec, data: memoryview, table: Table, place: tuple[int, int]) -> None:
         self.spec = spec
         self.data = data
-        self.rows = rows
-        self.texts = texts
-        self._table_span, self._place = table_span, place
+        self.rows = table.num_messages
+        self.texts = table.archive.texts
+        self._table, self._place = table, place
         self._decoded: bytes | None = None
 
     @property
     def span(self) -> Span:
         """Where it lies: its stream in the file, narrowed to the column's bytes of the decompressed stream."""
-        return self._table_span.sub(*self._place)
+        return self._table.span.sub(*self._place)
 
     @property
     def node(self) -> int:
@@ -271,6 +291,14 @@ class Column:
         if fault is not None:
             raise self.failure(fault)
         return out
+
+    def joined(self, start: int, stop: int) -> bytes:
+        """`strings` of the rows `[start, stop)` in one piece.  Raises the error of the first that cannot be decoded."""
+        text, _, fault = ClpsProgram([self.operation(raw=True)], self.rows).spans(start, stop)
+        if fault is not None:
+            raise self.failure(fault)
+        found: bytes = text
+        return found
 
     def objects(self, rows: Sequence[int] | None = None) -> list[Any]:
         """The value of each row (all rows by default) as a Python object, as `events()` gives it.

@@ -13,11 +13,14 @@ import struct
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
 from exhume.lightclass import dataclass, field
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.template import ColumnSpec
 
 MAGIC: Final = b"\xfd\x2f\xc5\x30"
 HEADER_SIZE: Final = 64
@@ -334,13 +337,15 @@ class SchemaTree:
     positions in the file where that happened).
     """
 
-    __slots__ = ("__dict__", "keys", "parents", "repeated", "types")
+    __slots__ = ("__dict__", "keys", "parents", "repeated", "specs", "types")
 
     def __init__(self, parents: Sequence[int], keys: Sequence[bytes], types: Sequence[int]) -> None:
         self.parents: list[int] = []
         self.keys: list[bytes] = []
         self.types: list[int] = []
         self.repeated: list[int] = []
+        self.specs: dict[tuple[int, int, bool], ColumnSpec] = {}
+        """Columns of the schemas by place, node and whether they belong to a structured array: each is made once."""
         seen: set[tuple[int, bytes, int]] = set()
         for position, triple in enumerate(zip(parents, keys, types, strict=True)):
             if triple in seen:

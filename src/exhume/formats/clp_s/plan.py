@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from exhume.formats.clp_s.layout import RangeEntry, SchemaTree, TimestampRange
+    from exhume.formats.clp_s.search import ArrayTest
     from exhume.formats.clp_s.textsearch import TextQuery
 
     class Searched(Protocol):
@@ -195,6 +196,8 @@ class Plan:
         """The same as one byte per id of the dictionary: 1 where it matches."""
         self.texts: dict[bytes, TextQuery | None] = {}
         """Texts to look for by pattern, None where nothing can match."""
+        self.array_tests: dict[tuple[object, ...], ArrayTest] = {}
+        """Tests of array texts by the key of their check, with what they have seen."""
 
     def drop(self, tables: Collection[int], reason: str) -> None:
         """Takes tables out of the plan."""
@@ -364,8 +367,9 @@ class _Shapes:
         self.resolver = resolver
         self.schemas = schemas
         self.last = dialect.last_column
-        self._leaves: dict[int, tuple[list[int], frozenset[int], int]] = {}
-        self._columns: dict[tuple[int, int], int | None] = {}
+        self._nodes: dict[int, tuple[tuple[int, ...], frozenset[int]]] = {}
+        # By the identity of the test, which the condition keeps alive: to hash one takes longer than to answer it.
+        self._named: dict[int, tuple[frozenset[int], tuple[Key, ...]]] = {}
 
     def part(self, condition: Condition, schema_id: int) -> Part:
         if isinstance(condition, Test):
@@ -375,23 +379,30 @@ class _Shapes:
             parts.append(self.part(child, schema_id))  # noqa: PERF401 - a frame less per level
         return simplify(Every if isinstance(condition, All) else Some, iter(parts))
 
-    def _schema(self, schema_id: int) -> tuple[list[int], frozenset[int], int]:
-        """The nodes of a schema in its order, as a set, and the literal types of its columns."""
-        found = self._leaves.get(schema_id)
+    def _schema(self, schema_id: int) -> tuple[tuple[int, ...], frozenset[int]]:
+        """The nodes of a schema in its order, and as a set."""
+        found = self._nodes.get(schema_id)
         if found is None:
             schema, size = self.schemas[schema_id], len(self.resolver.tree)
-            nodes = [n for n in schema.entries if not is_marker(n) and 0 <= n < size]
-            metadata = self.resolver.tree.roots.get((b"", NodeType.METADATA))
-            types = 0
-            for node in nodes:
-                if metadata is None or self.resolver.tree.parents[node] != metadata:
-                    types |= self.resolver.types[node]
-            found = self._leaves[schema_id] = (nodes, frozenset(nodes), types)
+            nodes = tuple(schema.entries)
+            if nodes and (min(nodes) < 0 or max(nodes) >= min(size, 1 << 24)):  # markers, or nodes that are not there
+                nodes = tuple(n for n in nodes if not is_marker(n) and 0 <= n < size)
+            found = self._nodes[schema_id] = (nodes, frozenset(nodes))
         return found
+
+    def _types(self, schema_id: int) -> int:
+        """The literal types of the columns of a schema."""
+        tree = self.resolver.tree
+        metadata = tree.roots.get((b"", NodeType.METADATA))
+        types = 0
+        for node in self._schema(schema_id)[1]:
+            if metadata is None or tree.parents[node] != metadata:
+                types |= self.resolver.types[node]
+        return types
 
     def _column(self, nodes: frozenset[int], schema_id: int) -> int | None:
         """The one node of the schema that is searched for a column."""
-        order, present, _ = self._schema(schema_id)
+        order, present = self._schema(schema_id)
         if nodes.isdisjoint(present):
             return None
         for node in reversed(order) if self.last else order:
@@ -403,9 +414,12 @@ class _Shapes:
         if test.column.everything:
             if test.op in (EXISTS, MISSING):
                 return True
-            types = test.types & self._schema(schema_id)[2]
+            types = test.types & self._types(schema_id)
             return Check(test, None, types) if types else test.inverted
-        nodes, rest = self.resolver.nodes(test)
+        found = self._named.get(id(test))
+        if found is None:
+            found = self._named[id(test)] = self.resolver.nodes(test)
+        nodes, rest = found
         node = self._column(nodes, schema_id)
         if test.op == MISSING:
             return node is None

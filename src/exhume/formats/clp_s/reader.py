@@ -220,6 +220,9 @@ class ClpSArchive(RecordArchive):
             if whole is not None:
                 return whole
         cap = min(max_size, max(self.limits.expansion_floor, len(stored) * self.limits.expansion))
+        quick = codecs.zstd_whole(stored, max_size=cap) if stored else None
+        if quick is not None:
+            return quick
         parts: list[bytes] = []
         try:
             parts.extend(part for _, _, part in codecs.zstd_frames(stored, max_size=cap))
@@ -401,9 +404,10 @@ class ClpSArchive(RecordArchive):
         nodes = {key} if isinstance(key, int) else set(self.schema_tree.find(key))
         for table in self.tables:
             if table.num_messages and any(spec.node in nodes for spec in table.layout.columns):
-                for column in table.load().columns:
-                    if column.node in nodes:
-                        yield table, column
+                data = table.load()
+                for spec in table.layout.columns:
+                    if spec.node in nodes:
+                        yield table, data.column_at(spec.index)
 
     # -- records ------------------------------------------------------------------------------------------------
 

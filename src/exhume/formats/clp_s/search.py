@@ -21,7 +21,7 @@ from exhume.formats.clp_s.operand import ARRAYS, BOOLEANS, FLOATS, INTEGERS, STR
 from exhume.formats.clp_s.plan import Check, Every, Options, Part, Plan, make_plan
 from exhume.formats.clp_s.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.searchkernel import clps_compare_float, clps_compare_int, clps_lookup, clps_match_texts
-from exhume.formats.clp_s.wildcard import Wildcard
+from exhume.formats.clp_s.wildcard import STAR, Wildcard
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.columns import Column
@@ -203,9 +203,6 @@ class Evaluator:
         self.plan = plan
         self.rows = data.num_messages
         self.ones = int.from_bytes(b"\1" * self.rows, "little")
-        self._by_node: dict[int, list[Column]] = {}
-        for column in data.columns:
-            self._by_node.setdefault(column.node, []).append(column)
         self._masks: dict[tuple[object, ...], int] = {}
 
     def run(self, part: Part) -> bytes:
@@ -252,16 +249,17 @@ class Evaluator:
     def _columns(self, check: Check) -> Iterator[tuple[Column, int]]:
         """The columns that a check looks at, the cheap ones first."""
         if check.node is not None:
-            for column in self._by_node.get(check.node, ()):
+            for column in self.data.columns_of(check.node):
                 yield column, check.types
             return
         metadata = self.data.tree.roots.get((b"", NodeType.METADATA))
         parents = self.data.tree.parents
         later = []
-        for column in self.data.columns:
-            kind = LITERAL_TYPES[NodeType(column.type)]
-            if not kind & check.types or (metadata is not None and parents[column.node] == metadata):
+        for spec in self.data.layout.columns:
+            kind = LITERAL_TYPES[spec.type]  # type: ignore[index]  # node types are equal to their numbers
+            if not kind & check.types or (metadata is not None and parents[spec.node] == metadata):
                 continue
+            column = self.data.column_at(spec.index)
             if kind & (TEXTS | ARRAYS):
                 later.append((column, kind))
             else:
@@ -341,19 +339,20 @@ class Evaluator:
 
     def _arrays(self, check: Check, column: Column, wanted: int) -> int:
         """Arrays are kept as text: each is parsed, once for all rows that have the same."""
-        tester = ArrayTest(check, ignore_case=self.plan.options.ignore_case)
+        tests = self.plan.array_tests
+        tester = tests.get(check.key)
+        if tester is None:  # one for all tables: what it has learned of a text holds in all of them
+            tester = tests[check.key] = ArrayTest(check, ignore_case=self.plan.options.ignore_case)
         rows = list(compress(range(self.rows), wanted.to_bytes(self.rows, "little")))
         mask = bytearray(self.rows)
-        known: dict[bytes, bool] = {}
         for start in range(0, len(rows), 8192):
             part = rows[start : start + 8192]
+            # Rows side by side are looked through as one text, which most often settles it.
+            side_by_side = tester.needle and len(part) == part[-1] - part[0] + 1
+            if side_by_side and tester.rules_out(column.joined(part[0], part[-1] + 1)):
+                continue
             for row, text in zip(part, column.strings(part), strict=True):
-                verdict = known.get(text)
-                if verdict is None:
-                    if len(known) > 65536:
-                        known.clear()
-                    verdict = known[text] = tester.matches(text)
-                mask[row] = verdict
+                mask[row] = tester.verdict(text)
         return int.from_bytes(mask, "little")
 
 
@@ -429,6 +428,37 @@ class ArrayTest:
         self.numbers = operand is not None and operand.number
         if self.anywhere:
             self.numbers = self.numbers and bool(check.types & FLOATS)
+        self.needle = self._needle()
+        self._known: dict[bytes, bool] = {}
+
+    def _needle(self) -> bytes:
+        """Bytes that every array holds in which only a string can match, unless it holds escapes; empty if unknown."""
+        operand = self.operand
+        if operand is None or self.pattern is None or not self.equal or self.numbers or self.pattern.ignore_case:
+            return b""
+        if operand.null or operand.boolean is not None:
+            return b""
+        longest, piece = b"", bytearray()
+        for code in [*self.pattern.codes, STAR]:
+            if code < STAR and code not in b'"\\':
+                piece.append(code)
+                continue
+            longest = max(longest, bytes(piece), key=len)
+            piece.clear()
+        return longest
+
+    def rules_out(self, text: bytes) -> bool:
+        """Whether nothing in the text of one or many arrays can match, told without parsing it."""
+        return bool(self.needle) and self.needle not in text and b"\\" not in text
+
+    def verdict(self, text: bytes) -> bool:
+        """`matches`, which is asked once per text: arrays repeat."""
+        found = self._known.get(text)
+        if found is None:
+            if len(self._known) > 65536:
+                self._known.clear()
+            found = self._known[text] = not self.rules_out(text) and self.matches(text)
+        return found
 
     def matches(self, text: bytes) -> bool:
         """Whether the array of this text matches; what is not JSON does not."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.errors import EntryNotFoundError, ExhumeError, Span
 from exhume.formats.clp_s import checks
-from exhume.formats.clp_s.columns import Column, Texts, slice_columns
+from exhume.formats.clp_s.columns import Column, Texts, column_ranges, slice_columns
 from exhume.formats.clp_s.layout import Schema, SchemaTree, TableEntry
 from exhume.formats.clp_s.render import TableRenderer, build_objects
 from exhume.formats.clp_s.template import SchemaLayout
@@ -93,23 +93,43 @@ class Table:
         if not layout.columns:
             self._archive.limits.check("entries", rows, self.span)
         data = self._archive.table_bytes(self.entry)
-        ranges = slice_columns(data, layout.columns, rows, self.span)
+        ranges = column_ranges(data, layout.columns, rows)
+        if ranges is None:
+            ranges = slice_columns(data, layout.columns, rows, self.span)  # says what is wrong
         return TableData(self, layout, data, ranges)
 
 
 class TableData:
-    """A loaded table: `columns` in schema order; holds the decompressed bytes until it is dropped."""
+    """A loaded table: `columns` in schema order; holds the decompressed bytes until it is dropped.
+
+    Columns are made when they are asked for: a search looks at one or two of each of hundreds of tables.
+    """
 
     def __init__(self, table: Table, layout: SchemaLayout, data: memoryview, ranges: list[tuple[int, int]]) -> None:
         self.table = table
         self.layout = layout
         self.data = data
-        texts = table.archive.texts
-        span, rows = table.span, table.num_messages
-        self.columns = [
-            Column(spec, data[start:end], rows, texts, span, (start, end))
-            for spec, (start, end) in zip(layout.columns, ranges, strict=True)
-        ]
+        self._ranges = ranges
+        self._made: dict[int, Column] = {}
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """All columns, in schema order."""
+        return [self.column_at(index) for index in range(len(self._ranges))]
+
+    def column_at(self, index: int) -> Column:
+        """The column of `layout.columns[index]`."""
+        made = self._made.get(index)
+        if made is None:
+            start, end = self._ranges[index]
+            made = self._made[index] = Column(
+                self.layout.columns[index], self.data[start:end], self.table, (start, end)
+            )
+        return made
+
+    def columns_of(self, node: int) -> Iterator[Column]:
+        """The columns of a schema tree node: one, or several within structured arrays."""
+        return (self.column_at(spec.index) for spec in self.layout.columns if spec.node == node)
 
     @property
     def num_messages(self) -> int:
@@ -132,18 +152,18 @@ class TableData:
         Raises `EntryNotFoundError`.
         """
         nodes = (key,) if isinstance(key, int) else self.tree.find(key)
-        for column in self.columns:
-            if column.node in nodes:
-                return column
+        for spec in self.layout.columns:
+            if spec.node in nodes:
+                return self.column_at(spec.index)
         raise EntryNotFoundError("this table has no such column", actual=key)
 
     @cached_property
     def log_event_idx(self) -> memoryview | None:
         """Position of each record in the archive's input (int64), None when the log order was not recorded."""
         node = self.tree.log_event_idx
-        for column in self.columns:
-            if column.node == node and not column.spec.unordered:
-                return column.int64_bytes
+        for spec in self.layout.columns:
+            if spec.node == node and not spec.unordered:
+                return self.column_at(spec.index).int64_bytes
         return None
 
     def renderer(self, *, nodes: Collection[int] | None = None, complete: bool = False) -> TableRenderer:

@@ -100,8 +100,14 @@ class SchemaLayout:
         node_type = self.tree.types[node]
         if node_type not in COLUMN_TYPES:
             return -1
-        self.columns.append(ColumnSpec(len(self.columns), node, node_type, unordered))
-        return len(self.columns) - 1
+        index = len(self.columns)
+        # Schemas share most of their columns, and there may be thousands of both.
+        key = (index, node, unordered)
+        spec = self.tree.specs.get(key)
+        if spec is None:
+            spec = self.tree.specs[key] = ColumnSpec(index, node, node_type, unordered)
+        self.columns.append(spec)
+        return index
 
     def _parse_runs(self) -> None:
         """Splits the unordered entries into one run per structured array (fact sheet section 5)."""
