@@ -5,6 +5,7 @@ One table goes to one file or standard output, several (the channels of an Ark l
 
 from __future__ import annotations
 
+import io
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +27,8 @@ class TableFile(ABC):
     is_text: ClassVar[bool]
 
     def __init__(self, pa: Any, file: BinaryIO, schema: Any, report: ExportReport) -> None:
-        self.pa, self.file, self.schema, self.report = pa, file, schema, report
+        self.pa, self.schema, self.report = pa, schema, report
+        self.file = _Sink(file)
 
     @abstractmethod
     def write(self, batch: Any) -> None:
@@ -40,8 +42,24 @@ class TableFile(ABC):
         return self
 
     def __exit__(self, exc_type: object, *exc: object) -> None:
-        if exc_type is None:
-            self.close()
+        if exc_type is not None:
+            self.file.is_open = False  # what closing would write must not make a broken file look whole
+        self.close()
+
+
+class _Sink(io.RawIOBase):
+    """The output as the writers of pyarrow see it; closing it leaves the output open."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__()
+        self._file = file
+        self.is_open = True
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any, /) -> int:
+        return self._file.write(data) if self.is_open else memoryview(data).nbytes
 
 
 def exporter(kind: type[TableFile]) -> Callable[..., ExportReport]:

@@ -7,7 +7,7 @@ One Arrow column per key path (dots in keys escaped), in the order of the schema
 | integers | int64 |
 | floats, or integers and floats | float64 |
 | booleans | bool |
-| strings | dictionary of large_string; its entries are those that the batch's table uses |
+| strings | dictionary of string; its entries are those that the batch's table uses |
 | timestamps (0.5.0 on) | timestamp[ns, UTC] |
 | date strings (up to 0.4.1) | timestamp[ms, UTC]; large_string when a pattern holds epochs of unknown unit |
 | arrays | large_string, their JSON text |
@@ -28,6 +28,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from exhume.arrow import BAD_TEXT, BATCH_ROWS, MIXED, ROUNDED, choose, import_pyarrow, text_array
+from exhume.errors import LimitExceededError
 from exhume.formats.clp_s import kernel
 from exhume.formats.clp_s.columns import Column
 from exhume.formats.clp_s.kernel import ClpsProgram
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
 REPEATED: Final = "values of keys that a record has twice"
 EXACT: Final = 1 << 53
 """Up to here float64 holds every integer."""
+
+TEXT_MAX: Final = (1 << 31) - 1
+"""Bytes that an Arrow array of (not large) strings can hold."""
 
 Rows = range | Sequence[int]
 Maker = Callable[[Rows], Any]
@@ -145,7 +149,7 @@ def _arrow_type(pa: Any, archive: ClpSArchive, item: _Field, dictionaries: bool)
     if types == {NodeType.DATE_STRING} and not {b"%E", b"%F"} & set(archive.patterns.texts.values()):
         return pa.timestamp("ms", tz="UTC")
     if types == {NodeType.VAR_STRING} and dictionaries:
-        return pa.dictionary(pa.int32(), pa.large_string())
+        return pa.dictionary(pa.int32(), pa.string())
     return pa.large_string()
 
 
@@ -313,12 +317,14 @@ def _dictionary(pa: Any, column: Column, pick: Picker, lost: Counter[str]) -> Ma
         different, codes = pick.number(ids)
         program = ClpsProgram([(kernel.STRING, memoryview(different.tobytes()), variables)], len(different))
         text, ends, _ = program.spans(0, len(different))
+        if len(text) > TEXT_MAX:
+            raise LimitExceededError("the strings of a batch pass 2 GiB: ask for smaller batches", span=column.span)
         bad: Counter[str] = Counter()
         words = _texts(pa, text, ends, len(different), bad)
         if bad:
             replaced = [place for place, entry in enumerate(different.tolist()) if not _is_utf8(variables[entry])]
             lost[BAD_TEXT] += int(numpy.isin(codes, replaced).sum())
-        return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), words)
+        return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), words.cast(pa.string()))
 
     return make
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Progress, no_progress
+from exhume.errors import EntryNotFoundError
 from exhume.export import ExportReport
 from exhume.export._output import refuse_options, text_output
 
@@ -30,8 +31,9 @@ def export_jsonl(
 ) -> ExportReport:
     """One record per line, exactly as `clp-s x` prints it (with `query`: as `clp-s s` does), so that nothing is lost.
 
-    `columns` are projected as `--projection` of the native search; `complete` and `ordered` are those of
-    `ClpSArchive.json_lines`, the rest are options of its search.  Raises as they do.
+    `columns` are projected as by `--projection` of the native search (`EntryNotFoundError` for an unknown one);
+    `complete` and `ordered` are those of `ClpSArchive.json_lines`, the rest are options of its search.  Raises as they
+    do.
     """
     refuse_options("jsonl", options)
     report = ExportReport()
@@ -63,4 +65,7 @@ def _matches(
 
     search = archive.search(query, ignore_case=ignore_case, begin_ms=tge, end_ms=tle)
     nodes = resolve_projection(archive, columns) if columns else None
+    for column in columns:
+        if not resolve_projection(archive, [column]):
+            raise EntryNotFoundError("no record has such a column", format="clp-s", actual=column)
     return search.lines(ordered=ordered, complete=complete, nodes=nodes)

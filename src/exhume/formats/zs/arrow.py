@@ -134,7 +134,7 @@ def _misfit(archive: ZsReader, form: _Whole, records: list[bytes]) -> ExhumeErro
     for record in records:
         found: Counter[str] = Counter()
         form.arrays([record], list(form.types), found)
-        for what in found:
+        for what in +found:
             message = "a record does not fit the record format" if what == BAD_RECORD else "a text is not UTF-8"
             return StructureError(message, format="zs", actual=record, span=archive.source.span(0, archive.source.size))
     raise AssertionError("records fit one by one but not together")
@@ -187,7 +187,8 @@ class _Split(_Whole):
                     out.append(self._numbers(kind, values, bad))
                 case _:
                     out.append(pa.array(values, pa.large_binary()))
-        lost[BAD_RECORD] += len(bad)
+        if bad:
+            lost[BAD_RECORD] += len(bad)
         return out
 
     def _numbers(self, kind: str, values: list[bytes | None], bad: set[int]) -> Any:

@@ -1,0 +1,281 @@
+"""`exhume export --to parquet|arrow|csv|jsonl`: what is written reads back, what is lost is counted."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from exhume.errors import ExhumeError, WriterError
+from exhume.export import ExportReport, csv, jsonl, parquet
+from exhume.export._tables import flat_column, json_column
+from exhume.formats.zs.metadata import separated_values
+from tests.archives import label, own_archives
+from tests.arrow.test_tools import one_channel
+from tests.clp_s.build import demo, tiny, u64
+from tests.conftest import Ran
+from tests.leveldb.make_samples import PUT, build_table
+
+pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow.parquet")
+
+Run = Callable[..., Ran]
+
+ARCHIVES = [path for path in own_archives() if path.parent.name != "ark"] + [Path("ark")]
+
+
+@pytest.fixture(params=ARCHIVES, ids=label)
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return one_channel(tmp_path / "log") if request.param == Path("ark") else request.param
+
+
+def table_of(path: Path, **options: Any) -> Any:
+    with exhume.open(path) as archive:
+        return archive.to_arrow(**options).read_all()
+
+
+def plain(table: Any) -> Any:
+    """A table with values for dictionaries, which are made anew for every chunk."""
+    types = [(field.name, getattr(field.type, "value_type", field.type)) for field in table.schema]
+    keep = [
+        field.type if pa.types.is_nested(field.type) else kind
+        for field, (_, kind) in zip(table.schema, types, strict=True)
+    ]
+    return table.cast(pa.schema(list(zip(table.column_names, keep, strict=True)))).combine_chunks()
+
+
+def test_parquet_and_arrow_read_back_equal(path: Path, tmp_path: Path, exhume_cli: Run) -> None:
+    pq: Any = pytest.importorskip("pyarrow.parquet")
+    ipc: Any = pa.ipc
+    wanted = table_of(path)
+    for kind, read in (
+        ("parquet", lambda file: pq.ParquetFile(file).read()),
+        ("arrow", lambda file: ipc.open_stream(file.read_bytes()).read_all()),
+    ):
+        ran = exhume_cli("export", path, "--to", kind, "-o", tmp_path / f"x.{kind}", "--json")
+        assert ran.code == 0, ran.err
+        document = json.loads(ran.out)
+        assert document["written"].get("rows", 0) == wanted.num_rows
+        assert document["lost"] == {}
+        found = read(tmp_path / f"x.{kind}")
+        assert found.schema.equals(wanted.schema)
+        assert plain(found).equals(plain(wanted))
+
+
+def test_jsonl_and_csv_hold_the_same(path: Path, tmp_path: Path, exhume_cli: Run) -> None:
+    from pyarrow import csv as pyarrow_csv
+
+    wanted = table_of(path)
+    ran = exhume_cli("export", path, "--to", "jsonl")
+    assert ran.code == 0, ran.err
+    lines = [json.loads(line) for line in ran.out.splitlines()]
+    assert len(lines) == wanted.num_rows
+    ran = exhume_cli("export", path, "--to", "csv", "-o", tmp_path / "x.csv")
+    assert ran.code == (3 if path.name == "log" else 0), ran.err
+    if wanted.num_columns > 1 and path.name != "log":
+        found = pyarrow_csv.read_csv(
+            tmp_path / "x.csv", parse_options=pyarrow_csv.ParseOptions(newlines_in_values=True)
+        )
+        assert found.num_rows == wanted.num_rows
+        assert found.column_names == wanted.column_names
+
+
+def test_clp_s_json_lines_are_the_native_text(samples: Path, exhume_cli: Run) -> None:
+    file = samples / "clp_s/demo.clps"
+    assert exhume_cli("export", file, "--to", "jsonl").out == exhume_cli("cat", file).out
+    complete = exhume_cli("export", file, "--to", "jsonl", "--complete", "--ordered").out
+    assert complete == exhume_cli("cat", file, "--complete", "--ordered").out
+    query = exhume_cli("export", file, "--to", "jsonl", "--query", "n > 0", "--columns", "n,name")
+    assert query.code == 0
+    wanted = exhume_cli("search", file, "n > 0", "--projection", "n", "--projection", "name").out
+    assert query.out == wanted != b""
+    assert exhume_cli("export", file, "--to", "jsonl", "--query", "n > (").code == 1
+    assert exhume_cli("export", file, "--to", "csv", "--ordered").code == 1, "only jsonl can"
+
+
+def test_columns_and_filters_are_pushed_down(samples: Path, tmp_path: Path, exhume_cli: Run) -> None:
+    from pyarrow import parquet as pq
+
+    out = tmp_path / "x.parquet"
+
+    def export(name: str, *options: object) -> Any:
+        ran = exhume_cli("export", samples / name, "--to", "parquet", "-o", out, "--overwrite", *options)
+        assert ran.code == 0, ran.err
+        return pq.read_table(out).to_pylist()
+
+    assert export("clp_s/demo.clps", "--query", "n < 0", "--columns", "n", "--columns", "name") == [
+        {"n": -5, "name": "plain"}
+    ]
+    assert export("zs/words-none.zs", "--prefix", "calm h", "--text") == [{"record": "calm harbour\t0"}]
+    assert export("leveldb/small", "--start", "b", "--columns", "key") == [{"key": b"damson"}, {"key": b"elder"}]
+    assert export("leveldb/small", "--sequence", 0) == []
+    assert len(export("leveldb/small", "--all-versions")) > 3
+    digests = export("caf/sorted.caf", "--digest", "sha256", "--columns", "name,digest")
+    assert all(row["digest"].startswith("sha256:") for row in digests)
+
+
+def test_zs_is_split_on_request(samples: Path, exhume_cli: Run, tmp_path: Path) -> None:
+    file = samples / "zs/words-none.zs"
+    ran = exhume_cli("export", file, "--to", "csv", "--record-format", "word:utf8,count:int", "--prefix", "calm h")
+    assert (ran.code, ran.text) == (0, '"word","count"\n"calm harbour",0\n')
+    assert exhume_cli("export", file, "--to", "csv", "--split").code == 1, "its record format names no columns"
+    with exhume.create(tmp_path / "x.zs", "zs", metadata={"record-format": separated_values({"n": "int"})}) as writer:
+        writer.add_records([b"1", b"2", b"x"])  # type: ignore[attr-defined]
+    ran = exhume_cli("export", tmp_path / "x.zs", "--to", "jsonl", "--split")
+    assert (ran.code, ran.text) == (3, '{"n":1}\n{"n":2}\n{"n":null}\n')
+    assert "lost: 1 records that do not fit the record format" in ran.err
+
+
+def test_bytes_that_are_no_text(tmp_path: Path, exhume_cli: Run) -> None:
+    data, _ = build_table([(b"k\xff", 1, PUT, b"v")])
+    (tmp_path / "x.ldb").write_bytes(data)
+    ran = exhume_cli("export", tmp_path / "x.ldb", "--to", "csv", "--columns", "key,value")
+    assert (ran.code, ran.text) == (3, '"key","value"\n"k\ufffd","v"\n')
+    assert "lost: 1 texts that are not UTF-8" in ran.err
+    ran = exhume_cli("export", tmp_path / "x.ldb", "--to", "jsonl", "--columns", "key,value")
+    assert ran.code == 0, "base64 loses nothing"
+    assert json.loads(ran.out) == {"key": {"text": "k\ufffd", "base64": "a/8="}, "value": {"text": "v"}}
+    ran = exhume_cli("export", tmp_path / "x.ldb", "--to", "parquet", "-o", tmp_path / "x.parquet")
+    assert ran.code == 0
+
+
+def test_texts_of_clp_s_that_are_not_utf8(tmp_path: Path, exhume_cli: Run) -> None:
+    built = tiny(
+        nodes=[(-1, b"", 5), (0, b"s", 3)], schemas=[(0, [1], [])], streams=[[(0, 1, u64(0))]], variables=[b"\xff"]
+    )
+    (tmp_path / "x.clps").write_bytes(built.build())
+    for kind in ("parquet", "arrow", "csv"):
+        ran = exhume_cli("export", tmp_path / "x.clps", "--to", kind, "-o", tmp_path / kind)
+        assert ran.code == 3
+        assert "lost: 1 texts that are not UTF-8" in ran.err
+    ran = exhume_cli("export", tmp_path / "x.clps", "--to", "jsonl")
+    assert (ran.code, ran.out) == (0, b'{"s":"\xff"}\n'), "the exact bytes"
+
+
+def test_wrong_options_are_named(samples: Path, tmp_path: Path, exhume_cli: Run) -> None:
+    caf, zs, clps = samples / "caf/sorted.caf", samples / "zs/words-none.zs", samples / "clp_s/demo.clps"
+    log = samples / "ark/log"
+    for target, options, code, words in (
+        (zs, ["--to", "csv", "--query", "x"], 2, "--query does not apply to zs archives"),
+        (zs, ["--to", "tar"], 2, "one of arrow, csv, jsonl, parquet"),
+        (caf, ["--to", "parquet", "--url", "x"], 1, "--url does not apply to --to parquet"),
+        (caf, ["--to", "tar", "--columns", "name"], 1, "--columns does not apply to --to tar"),
+        (caf, ["--to", "fsspec-reference", "--digest", "sha256"], 1, "--digest does not apply"),
+        (caf, ["--to", "csv", "--columns", "nam"], 1, "expected one of name, kind, size"),
+        (caf, ["--to", "csv", "--columns", "name,name"], 1, "named twice"),
+        (clps, ["--to", "parquet", "--columns", "zzz"], 1, "no such column"),
+        (clps, ["--to", "jsonl", "--columns", "n,zz"], 1, "no record has such a column: found zz"),
+        (log, ["--to", "jsonl", "--columns", "x"], 1, "--columns does not apply to --to jsonl"),
+        (log, ["--to", "mcap", "--columns", "x"], 1, "--columns does not apply to --to mcap"),
+        (log, ["--to", "parquet", "--payload", "json"], 1, "--payload does not apply to --to parquet"),
+        (log, ["--to", "parquet", "--topic", "/x"], 1, "no channel of that name"),
+        (log, ["--to", "csv", "--columns", "x"], 1, "no such column"),
+    ):
+        ran = exhume_cli("export", target, *options, "-o", tmp_path / "out")
+        assert words in ran.err.replace("\n", " "), (options, ran.err)
+        assert ran.code == code, (options, ran.err)
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_several_tables_need_a_directory(samples: Path, tmp_path: Path, exhume_cli: Run) -> None:
+    ran = exhume_cli("export", samples / "ark/log", "--to", "parquet")
+    assert ran.code == 1
+    assert "/camera, /raw, /nav/pose" in ran.err
+    ran = exhume_cli("export", samples / "ark/log", "--to", "arrow", "-o", tmp_path / "out", "--json")
+    assert json.loads(ran.out)["written"]["files"] == 4
+    assert sorted(file.name for file in (tmp_path / "out").iterdir())[0] == "camera.arrow"
+    assert exhume_cli("export", samples / "ark/log", "--to", "arrow", "-o", tmp_path / "out").code == 1, "exists"
+
+
+def test_files_appear_whole_or_not_at_all(tmp_path: Path, exhume_cli: Run) -> None:
+    built = demo()
+    raw = bytearray(built.build())
+    raw[-20] ^= 0xFF
+    (tmp_path / "x.clps").write_bytes(raw)
+    for kind in ("parquet", "arrow", "csv", "jsonl"):
+        ran = exhume_cli("export", tmp_path / "x.clps", "--to", kind, "-o", tmp_path / "out")
+        assert ran.code == 1
+        assert "CLPS-" in ran.err
+    assert [file.name for file in tmp_path.iterdir()] == ["x.clps"]
+    for kind in ("parquet", "arrow"):
+        ran = exhume_cli("export", tmp_path / "x.clps", "--to", kind)
+        assert ran.code == 1
+        assert len(ran.out) < 8 or not ran.out.endswith((b"PAR1", b"\xff\xff\xff\xff\0\0\0\0")), (
+            "it does not look whole"
+        )
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "csv", "jsonl"])
+def test_existing_files_are_kept_unless_asked(samples: Path, tmp_path: Path, exhume_cli: Run, kind: str) -> None:
+    out = tmp_path / "out"
+    out.write_bytes(b"precious")
+    command = ["export", samples / "caf/sorted.caf", "--to", kind, "-o", out]
+    assert exhume_cli(*command).code == 1
+    assert out.read_bytes() == b"precious"
+    assert exhume_cli(*command, "--overwrite").code == 0
+    assert out.read_bytes() != b"precious"
+    assert exhume_cli(*command[:-2]).out == out.read_bytes(), "the same on standard output"
+
+
+class Terminal(io.TextIOWrapper):
+    """A standard output that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_terminals_get_text_only(samples: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with exhume.create(tmp_path / "x.zs", "zs") as writer:
+        writer.add_records([b"\x1b[31mred"])  # type: ignore[attr-defined]
+    raw = io.BytesIO()
+    terminal = Terminal(raw, "utf-8", write_through=True)
+    monkeypatch.setattr(sys, "stdout", terminal)
+    with exhume.open(samples / "caf/sorted.caf") as archive:
+        with pytest.raises(WriterError, match="terminal"):
+            parquet.export(archive, "-")
+        assert csv.export(archive, "-", columns=["name", "size"]).complete
+        assert raw.getvalue().startswith(b'"name","size"\n"10",3\n')
+        assert jsonl.export(archive, "-", columns=["name"]).written["rows"] == 8
+    with exhume.open(tmp_path / "x.zs") as archive:
+        with pytest.raises((ExhumeError, OSError), match="control characters"):
+            csv.export(archive, "-")
+        assert jsonl.export(archive, "-").complete, "JSON escapes them"
+    assert b"\x1b" not in raw.getvalue()
+    terminal.detach()
+
+
+def test_columns_that_csv_has_no_form_for() -> None:
+    lost: Counter[str] = Counter()
+    nested = pa.array([[1, 2], None, []], pa.list_(pa.int8()))
+    assert flat_column(pa, nested, lost).to_pylist() == ["[1,2]", None, "[]"]
+    assert lost == Counter({"nested values as JSON text": 2})
+    assert flat_column(pa, pa.array([5], pa.duration("ns")), lost).to_pylist() == [5]
+    words = pa.array([b"a", b"\xff", None]).dictionary_encode()
+    assert flat_column(pa, words, lost).to_pylist() == ["a", "\ufffd", None]
+    assert lost["texts that are not UTF-8"] == 1
+    assert json_column(pa, pa.array([1, None], pa.timestamp("ns", "UTC"))) == ["1970-01-01 00:00:00.000000001Z", None]
+    assert json_column(pa, pa.array([7], pa.duration("ns"))) == [7]
+
+
+def test_row_groups_hold_many_batches(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from pyarrow import parquet as pq
+
+    monkeypatch.setattr(parquet, "GROUP_ROWS", 25)
+    with exhume.create(tmp_path / "x.zs", "zs") as writer:
+        writer.add_records(b"%03d" % number for number in range(100))  # type: ignore[attr-defined]
+    seen: list[int] = []
+    with exhume.open(tmp_path / "x.zs") as archive:
+        report = parquet.export(
+            archive, str(tmp_path / "x"), batch_rows=10, progress=lambda done, total, unit: seen.append(done)
+        )
+    file = pq.ParquetFile(tmp_path / "x")
+    assert [file.metadata.row_group(n).num_rows for n in range(file.metadata.num_row_groups)] == [30, 30, 30, 10]
+    assert seen == list(range(10, 101, 10))
+    assert report.to_dict() == ExportReport(written=Counter(rows=100)).to_dict()
