@@ -181,6 +181,13 @@ class MemberArchive(Archive):
         """Where a member lies uncompressed, checked, as `(source, start, end)`; None when its bytes need decoding."""
         return None
 
+    def stored_ranges(self, names: Sequence[str]) -> tuple[Source, Sequence[int], Sequence[int]] | None:
+        """`stored_range` of many members of one source at once: `(source, starts, ends)` in the order of `names`.
+
+        None where they have to be asked for one by one, because some are unknown, damaged or not stored as they are.
+        """
+        return None
+
     def stored_digest(self, entry: Entry) -> str | None:
         """The checksum that the archive keeps of a member's bytes, as `algorithm:hex`; None when it keeps none."""
         return None

@@ -324,6 +324,10 @@ class OutputTree:
         folders: dict[str, int] = {}
         jobs: list[tuple[int, bytes, int, int]] = []
         quick: list[int] = []
+        # Checked for all names at once, so that the loop need not look at each.
+        names = [name for name, _, _ in files]
+        everything = "".join(names)
+        plain = everything.isascii() and "\0" not in everything and max(map(len, names), default=0) <= NAME_MAX
         try:
             for i, (name, start, stop) in enumerate(files):
                 folder, slash, leaf = name.rpartition("/")
@@ -336,7 +340,9 @@ class OutputTree:
                         folders[folder] = fd = self._open_folder(tuple(parts[:-1]))
                 except (ExhumeError, UnicodeEncodeError):
                     continue
-                if len(spelled) > NAME_MAX or spelled in _NO_LEAF or b"\0" in spelled or len(name) * 4 > PATH_MAX:
+                if spelled in _NO_LEAF:
+                    continue
+                if not plain and (len(spelled) > NAME_MAX or b"\0" in spelled or len(name) * 4 > PATH_MAX):
                     continue
                 jobs.append((fd, spelled, start, stop))
                 quick.append(i)
@@ -344,6 +350,8 @@ class OutputTree:
         finally:
             for fd in folders.values():
                 os.close(fd)
+        if len(quick) == len(files) and not any(errors):
+            return [None] * len(files)
         out: list[ExhumeError | None] = [None] * len(files)
         done = {i for i, error in zip(quick, errors, strict=True) if not error}
         for i, (name, start, stop) in enumerate(files):

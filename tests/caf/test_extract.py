@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import exhume
 from exhume import batchio
 from exhume.archive import MemberArchive
-from exhume.engines.extract import ExtractReport, extract
+from exhume.engines.extract import BATCH_SIZE, ExtractReport, _Batch, _plan, extract
 from exhume.errors import UnsafePathError
 from exhume.formats.caf.writer import create
 from exhume.output import OutputTree
@@ -192,6 +193,48 @@ def test_a_full_disk_is_an_error_not_a_refusal(tmp_path: Path, monkeypatch: pyte
         with pytest.raises(SourceError, match="No space left"):
             extract(archive, output)
     assert list((tmp_path / "t").iterdir()) == []
+
+
+@given(
+    sizes=st.lists(st.sampled_from([0, 1, 4000, 100_000, 262_144, 262_145]), max_size=40),
+    folders=st.lists(st.integers(0, 4), min_size=40, max_size=40),
+    reverse=st.booleans(),
+    data=st.data(),
+)
+@settings(max_examples=30)
+def test_batches_hold_every_member_once(
+    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], folders: list[int], reverse: bool, data: st.DataObject
+) -> None:
+    spot = tmp_path_factory.mktemp("batches")
+    names = [f"{folders[i]}/{i:02d}" for i in range(len(sizes))]
+    with create(spot / "x.caf", order="insertion") as writer:
+        for i, name in enumerate(names):
+            writer.add_bytes(name, bytes([i]) * sizes[i])
+    with exhume.open(spot / "x.caf", format="caf") as archive:
+        assert isinstance(archive, MemberArchive)
+        chosen = data.draw(st.lists(st.sampled_from(names), unique=True)) if names and reverse else names
+        seen: list[int] = []
+        for task in _plan(archive, chosen):
+            if isinstance(task, _Batch):
+                assert task.members
+                assert task.start == task.members[0][1]
+                assert task.end == max(end for _, _, end in task.members)
+                assert len(task.members) == 1 or task.end - task.start <= BATCH_SIZE
+                seen += [place for place, _, _ in task.members]
+                for place, start, end in task.members:
+                    assert archive.stored_range(chosen[place]) == (archive.source, start, end)
+            else:
+                assert isinstance(task, int)
+                seen.append(task)
+        assert sorted(seen) == list(range(len(chosen)))
+        for jobs in (1, 2):
+            with OutputTree(spot / f"out{jobs}") as output:
+                report = extract(archive, output, chosen, jobs=jobs)
+            assert (report.extracted, report.ok) == (len(chosen), True)
+            assert report.bytes == sum(archive.stat(name).size or 0 for name in chosen)
+            for name in chosen:
+                assert (spot / f"out{jobs}" / name).read_bytes() == archive.read_member(name)
+    shutil.rmtree(spot)
 
 
 # --- the batch functions and their twins ------------------------------------------------------------------------------

@@ -173,7 +173,8 @@ class CafArchive(MemberArchive):
     # -- names
 
     def names(self) -> Iterator[str]:
-        return (name for _, name in self.index.items())
+        index = self.index
+        return iter(index.names if len(index.table) == len(index.names) else index.table)
 
     def __len__(self) -> int:
         return len(self.index.table)
@@ -276,6 +277,18 @@ class CafArchive(MemberArchive):
 
     def stored_range(self, name: str) -> tuple[Source, int, int]:
         return (self.source, *self.range_of(name))
+
+    def stored_ranges(self, names: Sequence[str]) -> tuple[Source, Sequence[int], Sequence[int]] | None:
+        index = self.index
+        if index.flaws:
+            return None
+        if len(index.table) == len(index.names) and index.names == names:  # all of them, in order
+            return self.source, index.starts, index.ends
+        try:
+            places = [index.table[name] for name in names]
+        except KeyError:
+            return None
+        return self.source, [index.starts[place] for place in places], [index.ends[place] for place in places]
 
     def read_members(self, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """Several members, in the order given; neighbours are read together, at most `BATCH` bytes at a time.
