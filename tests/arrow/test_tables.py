@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import datetime
 import hashlib
+import re
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import exhume
 from exhume.errors import EntryNotFoundError, ExhumeError, QueryError, StructureError, UnsupportedOperationError
@@ -16,11 +20,13 @@ from exhume.formats.ark.reader import ArkReader, Channel
 from exhume.formats.ark.writer import ArkWriter
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.reader import open_archive as open_clp
+from exhume.formats.zs.arrow import RecordFormat, _Split
 from exhume.formats.zs.metadata import separated_values
 from exhume.source import BytesSource, MemoryTree
 from tests.ark.make_samples import write_log
 from tests.caf.make_samples import chunk, index_of
 from tests.clp_s.build import Built, demo, f64, i64, tiny, u64
+from tests.conftest import Ran
 from tests.data_bundle.make_samples import MEMBERS, write_bundle
 from tests.leveldb.make_samples import build_database
 
@@ -119,6 +125,46 @@ def test_zs_record_formats(tmp_path: Path) -> None:
         archive.to_arrow(split=True)
 
 
+TEXTS = (
+    " 0 -0 007 12 -9223372036854775808 9223372036854775808 +5 0x1f 1_0 1.5 .5 5. . 1e5 1E+400 e5 nan -NaN nan(1) inf "
+    "Infinity infinit - x \u00e9 --1 1e"
+)
+FIELDS = st.sampled_from([*(text.encode() for text in TEXTS.split(" ")), b" 1", b"1 ", b"\xff", b"9" * 500])
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*(e[+-]?\d+)?|\.\d+(e[+-]?\d+)?|nan|inf(inity)?)", re.ASCII | re.IGNORECASE)
+
+
+def expected(kind: str, field: bytes) -> tuple[Any, bool]:
+    """A field's value, and whether it fits."""
+    text = field.decode("latin-1")
+    if kind == "utf8":
+        return field.decode("utf-8", "replace"), True
+    if not field:
+        return None, True
+    if kind == "int":
+        number = int(text) if re.fullmatch(r"-?\d+", text, re.ASCII) and len(text) < 400 else None
+        return (number, True) if number is not None and -(2**63) <= number < 2**63 else (None, False)
+    return (float(text), True) if NUMBER.fullmatch(text) and len(text) < 400 else (None, False)
+
+
+@given(st.lists(st.lists(FIELDS, min_size=1, max_size=4), min_size=1, max_size=8), st.permutations("abc"))
+def test_zs_splitting_is_what_it_says(rows: list[list[bytes]], order: list[str]) -> None:
+    kinds = {"a": "utf8", "b": "int", "c": "float"}
+    form = _Split(pa, RecordFormat(b"::", kinds))
+    lost: Counter[str] = Counter()
+    arrays = form.arrays([b"::".join(row) for row in rows], list(order), lost)
+    found = dict(zip(order, arrays, strict=True))
+    misfits = 0
+    for place, row in enumerate(rows):
+        split = b"::".join(row).split(b"::")
+        values = [expected(kind, field) for kind, field in zip(kinds.values(), split, strict=False)]
+        whole = len(split) == len(kinds)
+        misfits += not (whole and all(fits for _, fits in values))
+        for name, (value, _) in zip(kinds, values, strict=False):
+            got = found[name][place].as_py()
+            assert repr(got) == repr(value if whole else None), (name, row)
+    assert lost["records that do not fit the record format"] == misfits
+
+
 # --- clp-s ------------------------------------------------------------------------------------------------------------
 
 
@@ -183,6 +229,17 @@ def test_clp_s_counts_what_does_not_fit() -> None:
     lost.clear()
     assert clp(built).to_arrow(lost=lost, query="s: text").read_all()["s"].to_pylist() == ["text"]
     assert +lost == Counter({"values of mixed types as text": 1})
+
+
+def test_clp_s_records_without_columns(tmp_path: Path, exhume_cli: Callable[..., Ran]) -> None:
+    with exhume.create(tmp_path / "x.clps", "clp-s") as writer:
+        for _ in range(3):
+            writer.write({})  # type: ignore[attr-defined]
+    with exhume.open(tmp_path / "x.clps") as archive:
+        assert archive.to_arrow().read_all().num_rows == 3
+    ran = exhume_cli("export", tmp_path / "x.clps", "--to", "parquet", "-o", tmp_path / "out")
+    assert ran.code == 3
+    assert "lost: 3 rows without columns" in ran.err
 
 
 def test_clp_s_refuses_bad_queries() -> None:

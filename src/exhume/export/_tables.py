@@ -19,6 +19,8 @@ from exhume.export._output import binary_output, text_output
 from exhume.jsonout import dumps
 from exhume.output import AtomicDirectory, AtomicFile
 
+NO_COLUMNS = "rows without columns"
+
 
 class TableFile(ABC):
     """A file of one table: made with the schema, given batches, closed.  `lost` counts what it cannot hold."""
@@ -109,6 +111,8 @@ def _copy(
         for batch in reader:
             target.write(batch)
             report.written["rows"] += batch.num_rows
+            if not reader.schema.names:
+                report.lost[NO_COLUMNS] += batch.num_rows  # no target can hold them
             progress(report.written["rows"], None, "rows")
 
 

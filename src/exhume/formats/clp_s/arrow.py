@@ -170,7 +170,10 @@ def _batches(
         makers = [_maker(pa, data, item, by_node, pick, lost) for item in fields]
         for start in range(0, len(rows), batch_rows):
             part = rows[start : start + batch_rows]
-            yield pa.RecordBatch.from_arrays([make(part) for make in makers], schema=schema)
+            if makers:
+                yield pa.RecordBatch.from_arrays([make(part) for make in makers], schema=schema)
+            else:  # records of nothing but empty objects have no columns, but their number
+                yield pa.RecordBatch.from_struct_array(pa.array([{}] * len(part), pa.struct([])))
 
 
 def _tables(archive: ClpSArchive, search: Search | None) -> Iterator[tuple[TableData, Rows]]:

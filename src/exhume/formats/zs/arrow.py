@@ -7,7 +7,7 @@ A record format is what the metadata call `record-format` (zs.txt, "Metadata"): 
 |---|---|
 | `utf8` | large_string; bytes that are not UTF-8 are replaced |
 | `int` | int64, from decimal digits with an optional minus sign |
-| `float` | float64, from a decimal number, `nan`, `inf` or `-inf` |
+| `float` | float64, from a decimal number, `nan` or `inf` (in any case, with a sign) |
 | anything else | large_binary, the field as it is |
 
 Without names columns are called `column_1` and on, without types they are `utf8`.  An empty field of a number is
@@ -37,8 +37,11 @@ SEPARATED: Final = "separated-values"
 
 _NUMBERS: Final = {
     "int": re.compile(rb"-?[0-9]+"),
-    "float": re.compile(rb"[+-]?([0-9]+\.?[0-9]*([eE][+-]?[0-9]+)?|\.[0-9]+([eE][+-]?[0-9]+)?|nan|inf)"),
+    "float": re.compile(rb"(?i:[+-]?([0-9]+\.?[0-9]*(e[+-]?[0-9]+)?|\.[0-9]+(e[+-]?[0-9]+)?|nan|inf(inity)?))"),
 }
+LONGEST: Final = 400
+"""Digits that a number has at most: longer ones are no measurement, and slow to read."""
+
 _INT64: Final = range(-(1 << 63), 1 << 63)
 
 
@@ -165,46 +168,68 @@ class _Split(_Whole):
         self.types = {name: makers.get(kind, pa.large_binary)() for name, kind in self.kinds.items()}
 
     def arrays(self, records: list[bytes], names: list[str], lost: Counter[str]) -> list[Any]:
-        pa, width = self.pa, len(self.kinds)
-        rows = [record.split(self.separator) for record in records]
-        misfits = [place for place, row in enumerate(rows) if len(row) != width]
-        for place in misfits:
-            rows[place] = [b""] * width
-        if rows:
-            fields = dict(zip(self.kinds, map(list, zip(*rows, strict=True)), strict=True))
-        else:
-            fields = {name: [] for name in self.kinds}
-        bad = set(misfits)
-        out = []
-        for name in names:
-            values: list[Any] = fields[name]
-            for place in misfits:
-                values[place] = None
-            match self.kinds[name]:
-                case "utf8":
-                    out.append(text_array(pa, values, lost))
-                case "int" | "float" as kind:
-                    out.append(self._numbers(kind, values, bad))
-                case _:
-                    out.append(pa.array(values, pa.large_binary()))
-        if bad:
-            lost[BAD_RECORD] += len(bad)
-        return out
+        import numpy
+        from pyarrow import compute
 
-    def _numbers(self, kind: str, values: list[bytes | None], bad: set[int]) -> Any:
-        """Fields as numbers; the places of those that are none are added to `bad`."""
-        pa, fits = self.pa, _NUMBERS[kind].fullmatch
-        made: list[int | float | None] = []
-        for place, value in enumerate(values):
-            if not value:
-                made.append(None)
+        pa, width = self.pa, len(self.kinds)
+        # One piece more than there are columns is enough to see that a record has too many.
+        parts = compute.split_pattern(pa.array(records, pa.large_binary()), self.separator, max_splits=width)
+        fitting = compute.list_value_length(parts).to_numpy() == width
+        rows = numpy.arange(len(records)) if fitting.all() else numpy.cumsum(fitting) - 1
+        # Where each record's fields are among those of the records that fit; null for the others.
+        places = pa.array(rows, pa.int64(), mask=~fitting)
+        fields = parts.filter(pa.array(fitting)).flatten()
+        bad = ~fitting
+        out = []
+        for number, (name, kind) in enumerate(self.kinds.items()):
+            if name not in names:
                 continue
-            number = (int(value) if kind == "int" else float(value)) if fits(value) and len(value) < 400 else None
-            if number is None or (kind == "int" and number not in _INT64):
-                bad.add(place)
-                number = None
-            made.append(number)
-        return pa.array(made, pa.int64() if kind == "int" else pa.float64())
+            values = fields.take(compute.add(compute.multiply(places, width), number))
+            match kind:
+                case "utf8":
+                    out.append((name, _as_text(pa, values, lost)))
+                case "int" | "float":
+                    out.append((name, _numbers(pa, kind, values, bad)))
+                case _:
+                    out.append((name, values))
+        if bad.any():
+            lost[BAD_RECORD] += int(bad.sum())
+        found = dict(out)
+        return [found[name] for name in names]
+
+
+def _as_text(pa: Any, values: Any, lost: Counter[str]) -> Any:
+    try:
+        return values.cast(pa.large_string())
+    except pa.ArrowInvalid:
+        return text_array(pa, values.to_pylist(), lost)
+
+
+def _numbers(pa: Any, kind: str, values: Any, bad: Any) -> Any:
+    """Fields as numbers, empty ones as nulls; `bad` is set where one is no number."""
+    from pyarrow import compute
+
+    target = pa.int64() if kind == "int" else pa.float64()
+    lengths = compute.binary_length(values)
+    values = compute.if_else(compute.equal(lengths, 0), pa.scalar(None, values.type), values)
+    # Arrow also takes hexadecimal integers, NaNs with a text in parentheses, and texts of any length.
+    odd = any(compute.any(compute.match_substring(values, text)).as_py() for text in ("x", "X", "("))
+    if not odd and (compute.max(lengths).as_py() or 0) < LONGEST:
+        try:
+            return values.cast(pa.large_string()).cast(target)
+        except pa.ArrowInvalid:
+            pass  # one by one, to see which
+    fits = _NUMBERS[kind].fullmatch
+    made: list[int | float | None] = []
+    for place, value in enumerate(values.to_pylist()):
+        number = None
+        if value is not None and fits(value) and len(value) < LONGEST:
+            number = int(value) if kind == "int" else float(value)
+        if value is not None and (number is None or (kind == "int" and number not in _INT64)):
+            bad[place] = True
+            number = None
+        made.append(number)
+    return pa.array(made, target)
 
 
 __all__ = ["BAD_RECORD", "BAD_TEXT", "RecordFormat", "to_arrow"]
