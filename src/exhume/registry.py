@@ -64,6 +64,7 @@ class Format:
     - `locate(source, hit, *, limits) -> recovery.Carved | None`: the archive whose signature was hit at absolute
       offset `hit` of an image, with its exact span
     - `quick`: the module with the plain forms of `search` and `cat` that are run without click (`exhume.cli.quick`)
+    - `parts`: the module that plans and reads parts of an archive; see `exhume.parts`
     """
 
     id: str
@@ -82,6 +83,7 @@ class Format:
     salvage: str | None = None
     locate: str | None = None
     recode: str | None = None
+    parts: str | None = None
     cli: str | None = "cli"
     quick: str | None = None
     verbs: tuple[str, ...] = field(default=())

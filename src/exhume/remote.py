@@ -97,6 +97,29 @@ def open_url(url: str, storage_options: Mapping[str, Any] | None = None, size: i
     return remote_source(fs, path, url, info, allow_full_download=allow_full_download)
 
 
+def glob_url(url: str, storage_options: Mapping[str, Any] | None = None) -> list[str]:
+    """The URLs that match a pattern (`s3://bucket/*.zs`), sorted; of a chain, the first link may have one.
+
+    Raises `SourceError` when nothing matches, and as `open_url` does.
+    """
+    options = {key: value for key, value in (storage_options or {}).items() if key != "allow_full_download"}
+    head, link, rest = url.partition("::")
+    try:
+        fs, path = url_to_fs(url, **options)
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"no support for this kind of URL is installed ({error}); try: pip install 'exhume[cloud]'",
+            span=Span(url, 0, 0),
+        ) from error
+    except (ValueError, OSError) as error:
+        raise SourceError("cannot open the URL", span=Span(url, 0, 0), actual=error) from error
+    found = _attempt(lambda: sorted(fs.glob(path)), url, 0, 0)
+    if not found:
+        raise SourceError("no file or object matches", span=Span(url, 0, 0))
+    scheme = head.partition("://")[0]
+    return [name if "://" in name else f"{scheme}://{name}{link}{rest}" for name in found]
+
+
 def remote_source(
     fs: Any, path: str, name: str, info: Mapping[str, Any] | None = None, *, allow_full_download: bool = False
 ) -> RemoteSource:

@@ -2,43 +2,88 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from exhume.cli.many import Many, OutputNames, many_options, prepare_directory, say_failed, worst
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import SIZE
 from exhume.cli.render import printable, table
 from exhume.cli.runtime import Run, common_options
 from exhume.recovery import Carved, Verdict
 
+if TYPE_CHECKING:
+    from exhume.distributed.carving import Image
+    from exhume.source import Source
+
 _SUFFIX = {"clp-s": "clps", "zs": "zs", "caf": "caf"}
 
 
 @click.command("carve")
-@click.argument("image", metavar="IMAGE")
+@click.argument("images", nargs=-1, metavar="IMAGE...")
 @click.option("--only", multiple=True, metavar="FORMAT", help="Only this format (repeatable).")
 @click.option("-o", "--output", metavar="DIR", help="Also write what was found below DIR.")
 @click.option("--from", "start", type=SIZE, default=0, help="Offset to start (or go on) at.")
 @click.option("--to", "stop", type=SIZE, help="Offset to stop before.")
 @click.option("--min-confidence", type=click.FloatRange(0, 1), default=0.5, show_default=True)
+@click.option("--span", type=SIZE, help="With --jobs or --cluster: bytes that a worker searches at a time (256M).")
+@many_options
 @common_options
 def command(
     run: Run,
-    image: str,
+    images: tuple[str, ...],
+    many: Many,
     only: tuple[str, ...],
     output: str | None,
     start: int,
     stop: int | None,
     min_confidence: float,
+    span: int | None,
 ) -> Outcome:
-    """Find archives of all formats inside IMAGE: a disk image, a memory dump, another archive.
+    """Find archives of all formats inside each IMAGE: a disk image, a memory dump, another archive.
 
-    Reports offset, length, format, verdict (whole, partial, damaged) and confidence; writes only with -o.  Exit code 4
-    when nothing is found.
+    Reports offset, length, format, verdict (whole, partial, damaged) and confidence; writes only with -o, where each of
+    several images gets a directory called like it.  With --jobs or --cluster an image is searched in spans, with the
+    same result.  Exit code 4 when nothing is found, 1 when an image or a part of it could not be read.
     """
+    from exhume.distributed.carving import SPAN, Search, carve_each
+
+    if span == 0:
+        raise click.UsageError("--span needs at least one byte")
+    chosen = many.targets(run, images, "IMAGE...")
+    only = only or ((run.as_format,) if run.as_format else ())
+    if not chosen.several and many.is_local:
+        return _in_one_pass(run, chosen.only, only, output, start, stop, min_confidence)
+    search = Search(tuple(only), min_confidence, run.limits, run.storage_options, run.offset, run.length)
+    folder = None if output is None else prepare_directory(output) if chosen.several else Path(output)
+    names = OutputNames()
+    outcomes: set[Outcome] = set()
+    with run.progress("carve") as progress:
+        work = partial(carve_each, chosen.names, search, start=start, stop=stop, span=span or SPAN, progress=progress)
+        image: Image
+        for image in many.how(work):
+            place = folder / names.of(image.target, keep_extension=True) if folder and chosen.several else folder
+            with search.open(image.target) if image.archives else nullcontext() as opened:
+                if opened is not None:
+                    _write(opened, image.archives, place)
+                    image.archives = [_absolute(carved, opened.origin) for carved in image.archives]
+            _report(run, image.target, image.archives, place)
+            for error in image.errors:
+                say_failed(run, image.target, error)
+            outcomes.add(Outcome.FAILED if image.errors else Outcome.DONE if image.archives else Outcome.NO)
+    return Outcome.DONE if outcomes <= {Outcome.DONE, Outcome.NO} and Outcome.DONE in outcomes else worst(outcomes)
+
+
+def _in_one_pass(
+    run: Run, image: str, only: Sequence[str], output: str | None, start: int, stop: int | None, min_confidence: float
+) -> Outcome:
     from exhume.engines.carve import carve
-    from exhume.output import OutputTree
     from exhume.source import Source
 
     with run.take_source(image) as opened, run.progress("carve") as progress:
@@ -47,7 +92,7 @@ def command(
         found = list(
             carve(
                 opened,
-                only=only or ((run.as_format,) if run.as_format else ()),
+                only=only,
                 start=start,
                 stop=stop,
                 min_confidence=min_confidence,
@@ -55,17 +100,27 @@ def command(
                 progress=progress,
             )
         )
-        if output is not None:
-            with OutputTree(output) as tree:
-                for carved in found:
-                    end = min(carved.end, opened.size)
-                    tree.copy(file_name(carved), opened, carved.offset, end)
+        place = None if output is None else Path(output)
+        _write(opened, found, place)
         found = [_absolute(carved, opened.origin) for carved in found]
+    _report(run, image, found, place)
+    return Outcome.DONE if found else Outcome.NO
+
+
+def _write(opened: Source, found: Iterable[Carved], folder: Path | None) -> None:
+    from exhume.output import OutputTree
+
+    if folder is not None:
+        with OutputTree(folder) as tree:
+            for carved in found:
+                tree.copy(file_name(carved), opened, carved.offset, min(carved.end, opened.size))
+
+
+def _report(run: Run, image: str, found: list[Carved], folder: Path | None) -> None:
     if run.machine:
         run.items("carve", {"target": image}, "archives", (carved.to_dict() for carved in found))
     else:
-        _say(run, image, found, output)
-    return Outcome.DONE if found else Outcome.NO
+        _say(run, image, found, folder)
 
 
 def file_name(carved: Carved) -> str:
@@ -75,12 +130,10 @@ def file_name(carved: Carved) -> str:
 
 
 def _absolute(carved: Carved, origin: int) -> Carved:
-    import dataclasses
-
     return dataclasses.replace(carved, offset=carved.offset + origin)
 
 
-def _say(run: Run, image: str, found: list[Carved], output: str | None) -> None:
+def _say(run: Run, image: str, found: list[Carved], folder: Path | None) -> None:
     if not found:
         run.say(f"{printable(image)}: no archives found")
         return
@@ -100,4 +153,4 @@ def _say(run: Run, image: str, found: list[Carved], output: str | None) -> None:
     for carved in found:
         for finding in carved.findings if run.verbose else ():
             run.say(f"  {carved.offset}: {printable(str(finding))}")
-    run.note(f"{len(found)} found" + (f", written to {Path(output)}" if output else ""))
+    run.note(f"{len(found)} found" + (f", written to {folder}" if folder else ""))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import partial
 
 import click
 
+from exhume.cli.many import Many, many_options
 from exhume.cli.outcome import Outcome
 from exhume.cli.render import cell, printable, table
 from exhume.cli.runtime import Run, common_options
@@ -22,22 +24,27 @@ def command() -> None:
 
 @command.command("build")
 @click.argument("database", metavar="DB")
-@click.argument("targets", nargs=-1, required=True, metavar="CHUNK|DIR|URL...")
+@click.argument("targets", nargs=-1, metavar="CHUNK|DIR|URL...")
 @click.option("--add", is_flag=True, help="Keep what the catalog says about other chunks.")
+@many_options
 @common_options
-def build(run: Run, database: str, targets: tuple[str, ...], add: bool) -> Outcome:
+def build(run: Run, database: str, targets: tuple[str, ...], many: Many, add: bool) -> Outcome:
     """Make the catalog DB describe these chunks; directories and URL prefixes are searched for *.caf.
 
-    Chunks that cannot be read are reported and left out (exit code 3).
+    Chunks that cannot be read are reported and left out (exit code 3).  With --jobs or --cluster the workers read the
+    indexes; the database is written here.
     """
-    from exhume.formats.caf.catalog import list_chunks, open_catalog
+    from exhume.formats.caf.catalog import list_chunks, open_catalog, read_entry
 
-    chunks = list_chunks(map(_absolute, targets), run.storage_options)
+    chosen = many.targets(run, targets, "CHUNK|DIR|URL...")
+    chunks = list_chunks(map(_absolute, chosen.names), run.storage_options)
+    reader = partial(read_entry, limits=run.limits, storage_options=run.storage_options)
     with (
         open_catalog(database, create=True, limits=run.limits, storage_options=run.storage_options) as catalog,
         run.progress("catalog") as progress,
     ):
-        failed = catalog.build(chunks, add=add, progress=progress)
+        results = many.run(reader, chunks, progress=progress, unit="chunks")
+        failed = catalog.enter_all(((each.unit, each.error or each.value) for each in results), add=add)
         files, count = catalog.count(), len(catalog.chunks())
     for location, error in failed:
         click.echo(f"exhume: left out: {printable(location)}: {error}", err=True)

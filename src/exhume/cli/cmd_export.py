@@ -6,13 +6,16 @@ import importlib
 import pkgutil
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
 
 from exhume import export as _targets
-from exhume.cli.formatcli import FormatCommand, format_cli, recognised_format, split_options
+from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
+from exhume.cli.many import Many, discard, each_target, many_options, prepare_directory, sweep, worst
 from exhume.cli.outcome import Outcome
+from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
 from exhume.export._output import refuse_options
 from exhume.registry import Format, resolve
@@ -59,7 +62,7 @@ def split_columns(texts: tuple[str, ...]) -> list[str]:
 
 
 @click.command("export", cls=FormatCommand, verb="export")
-@click.argument("target", metavar="TARGET")
+@click.argument("targets", nargs=-1, metavar="TARGET...")
 @click.option("--to", "to", required=True, metavar="KIND", help="jsonl, csv, arrow, parquet, mcap, tar, zip, …")
 @click.option(
     "-o", "--output", default="-", show_default=True, metavar="FILE", help="Where to write ('-': standard output)."
@@ -68,16 +71,60 @@ def split_columns(texts: tuple[str, ...]) -> list[str]:
 @click.option(
     "--columns", multiple=True, metavar="NAME[,NAME...]", help="Tables: only these columns, in this order (repeatable)."
 )
+@many_options
 @common_options
 def command(
-    run: Run, target: str, to: str, output: str, overwrite: bool, columns: tuple[str, ...], **values: Any
+    run: Run,
+    targets: tuple[str, ...],
+    many: Many,
+    to: str,
+    output: str,
+    overwrite: bool,
+    columns: tuple[str, ...],
+    **values: Any,
 ) -> Outcome:
     """Write the content of TARGET in another form.
 
-    Exit code 3 when values had to be coerced or left out; the counts say which.
+    With several targets FILE is a directory, new or empty without --overwrite, that gets a file per target, called
+    like it.  Exit code 3 when values had to be coerced or left out; the counts say which.
     """
+    ctx = click.get_current_context()
+    chosen = many.targets(run, targets)
+    options: dict[str, Any] = {"to": to, "columns": columns, "values": values, "given": given_options(ctx)}
+    if not chosen.several:
+        return _export(run, chosen.only, output, overwrite=overwrite, **options)
+    folder = prepare_directory(output, overwrite=overwrite)
+    chosen = chosen.with_outputs(f".{to.replace('fsspec-reference', 'json')}", keep_extension=False)
+    try:
+        outcomes = each_target(
+            run, many, "export", export_one, chosen, folder=str(folder), overwrite=overwrite, **options
+        )
+    finally:
+        sweep(folder)
+    return worst(outcomes)
+
+
+def export_one(run: Run, target: tuple[str, str], *, folder: str, overwrite: bool, **options: Any) -> Outcome:
+    """Exports one target of several to its own name below `folder`, which nobody else writes to."""
+    output = Path(folder) / target[1]
+    if not overwrite:
+        discard(output)
+    return _export(run, target[0], str(output), overwrite=overwrite, **options)
+
+
+def _export(
+    run: Run,
+    target: str,
+    output: str,
+    *,
+    to: str,
+    columns: tuple[str, ...],
+    overwrite: bool,
+    values: dict[str, Any],
+    given: frozenset[str],
+) -> Outcome:
     described = recognised_format(run, target)
-    mine, opening = split_options(click.get_current_context(), "export", described, values)
+    mine, opening = split_options(click.Context(command), "export", described, values, given)
     function, is_table = exporter(described, to)
     if is_table:
         mine = table_options(described, to, mine)
@@ -85,13 +132,14 @@ def command(
         mine["columns"] = split_columns(columns)
     with run.open(target, **opening) as archive, run.progress(f"export to {to}") as progress:
         report = function(archive, output, overwrite=overwrite, progress=progress, **mine)
+    lead = f"{printable(target)}: " if run.several else ""
     if run.machine and output != "-":
         run.document("export", {"target": target, "to": to, "output": output, **report.to_dict()})
     else:
-        run.note(", ".join(f"{n} {kind}" for kind, n in report.written.items()) or "nothing written")
+        run.note(lead + (", ".join(f"{n} {kind}" for kind, n in report.written.items()) or "nothing written"))
         for kind, count in report.lost.items():
             if count:
-                run.note(f"lost: {count} {kind}")
+                run.note(f"{lead}lost: {count} {kind}")
         for note in report.notes:
-            run.note(note)
+            run.note(lead + note)
     return Outcome.DONE if report.complete else Outcome.LOSS

@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from exhume.cli.formatcli import FormatCommand, split_options
+from exhume.cli.formatcli import FormatCommand, given_options, split_options
+from exhume.cli.many import Many, discard, each_target, many_options, prepare_directory, sweep, worst
 from exhume.cli.outcome import Outcome
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
@@ -15,36 +16,95 @@ from exhume.recovery import SalvageReport
 
 
 @click.command("salvage", cls=FormatCommand, verb="salvage")
-@click.argument("target", metavar="TARGET")
+@click.argument("targets", nargs=-1, metavar="TARGET...")
 @click.option(
     "-o", "--output", required=True, metavar="OUT", help="The new archive, directory or file; must not exist."
 )
 @click.option("--as-files", is_flag=True, help="Write surviving members as files below OUT.")
 @click.option("--jsonl", is_flag=True, help="Write surviving records as JSON lines to OUT.")
 @click.option("--report", metavar="FILE", help="Also write the full report as JSON ('-': standard output).")
+@many_options
 @common_options
 def command(
-    run: Run, target: str, output: str, as_files: bool, jsonl: bool, report: str | None, **values: Any
+    run: Run,
+    targets: tuple[str, ...],
+    many: Many,
+    output: str,
+    as_files: bool,
+    jsonl: bool,
+    report: str | None,
+    **values: Any,
 ) -> Outcome:
     """Rebuild what survives of TARGET at OUT, never in place, and say what was lost and why.
 
-    Exit code 3 when anything was lost, 1 when what was written does not verify.
+    With several targets OUT is a new or empty directory that gets an output per target, called like it, and --report
+    is not taken (use --json).  Exit code 3 when anything was lost, 1 when a target could not be read or what
+    was written does not verify.
     """
-    from exhume.engines.identify import identify_source
-    from exhume.engines.salvage import salvage
     from exhume.output import AtomicFile
-    from exhume.recovery import SalvageMode
-    from exhume.registry import get_format
 
     ctx = click.get_current_context()
     if as_files and jsonl:
         raise click.UsageError("--as-files and --jsonl exclude each other", ctx)
+    chosen = many.targets(run, targets)
+    options: dict[str, Any] = {"as_files": as_files, "jsonl": jsonl, "values": values, "given": given_options(ctx)}
+    if not chosen.several:
+        document, result = _salvage(run, chosen.only, output, **options)
+        if report is not None and report != "-":
+            with AtomicFile(report) as file:
+                file.file.write((dumps({"schema": "exhume.salvage/1", **document}, pretty=True) + "\n").encode())
+        if run.machine or report == "-":
+            run.document("salvage", document)
+        else:
+            _say(run, result)
+        return _outcome(result)
+    if report is not None:
+        raise click.UsageError("--report is for one target: several have their reports in --json or --ndjson", ctx)
+    folder = prepare_directory(output)
+    chosen = chosen.with_outputs(".jsonl" if jsonl else "", keep_extension=not (jsonl or as_files))
+    try:
+        outcomes = each_target(run, many, "salvage", salvage_one, chosen, folder=str(folder), **options)
+    finally:
+        sweep(folder)
+    return worst(outcomes)
+
+
+def salvage_one(run: Run, target: tuple[str, str], *, folder: str, **options: Any) -> Outcome:
+    """Salvages one target of several to its own name below `folder`, which nobody else writes to."""
+    from pathlib import Path
+
+    name, output = target[0], Path(folder) / target[1]
+    discard(output)
+    document, result = _salvage(run, name, str(output), **options)
+    if run.machine:
+        run.document("salvage", document)
+    else:
+        run.say(f"{printable(name)}:")
+        _say(run, result)
+    return _outcome(result)
+
+
+def _salvage(
+    run: Run,
+    target: str,
+    output: str,
+    *,
+    as_files: bool,
+    jsonl: bool,
+    values: dict[str, Any],
+    given: frozenset[str],
+) -> tuple[dict[str, Any], SalvageReport]:
+    from exhume.engines.identify import identify_source
+    from exhume.engines.salvage import salvage
+    from exhume.recovery import SalvageMode
+    from exhume.registry import get_format
+
     mode = SalvageMode.FILES if as_files else SalvageMode.RECORDS if jsonl else SalvageMode.ARCHIVE
     with run.take_source(target) as source:
         guesses = [run.as_format] if run.as_format else [c.format for c in identify_source(source)]
         mine: dict[str, Any] = {}
         if guesses:
-            mine, _ = split_options(ctx, "salvage", get_format(guesses[0]), values)
+            mine, _ = split_options(click.Context(command), "salvage", get_format(guesses[0]), values, given)
         with run.progress("salvage") as progress:
             result = salvage(
                 source,
@@ -55,14 +115,10 @@ def command(
                 progress=progress,
                 **mine,
             )
-    document = {"target": target, **result.to_dict()}
-    if report is not None and report != "-":
-        with AtomicFile(report) as file:
-            file.file.write((dumps({"schema": "exhume.salvage/1", **document}, pretty=True) + "\n").encode())
-    if run.machine or report == "-":
-        run.document("salvage", document)
-    else:
-        _say(run, result)
+    return {"target": target, **result.to_dict()}, result
+
+
+def _outcome(result: SalvageReport) -> Outcome:
     if not result.verified:
         return Outcome.FAILED
     return Outcome.DONE if result.complete else Outcome.LOSS

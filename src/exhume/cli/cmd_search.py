@@ -6,29 +6,147 @@ from typing import Any
 
 import click
 
-from exhume.cli.formatcli import FormatCommand, format_cli, recognised_format, split_options
+from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
+from exhume.cli.many import Many, Player, each_target, many_options, worst
 from exhume.cli.outcome import Outcome
 from exhume.cli.runtime import Run, common_options
-from exhume.cli.searching import search
+from exhume.registry import Format, get_format
+
+PRECHECKED = 64
+"""Of so many targets on this machine it is known before the first answer whether they are of one format."""
 
 
 @click.command("search", cls=FormatCommand, verb="search")
-@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
+@click.argument("targets", nargs=-1, metavar="TARGET...")
 @click.argument("query", metavar="QUERY")
 @click.option("--exit-status", is_flag=True, help="Exit code 4 when nothing matches.")
+@many_options
 @common_options
-def command(run: Run, targets: tuple[str, ...], query: str, exit_status: bool, **values: Any) -> Outcome | None:
+def command(
+    run: Run, targets: tuple[str, ...], query: str, many: Many, exit_status: bool, **values: Any
+) -> Outcome | None:
     """Print what matches QUERY in each TARGET.
 
-    clp-s takes KQL, zs a prefix, ark a topic pattern, leveldb a key prefix.
+    clp-s takes KQL, zs a prefix, ark a topic pattern, leveldb a key prefix.  Of several targets, all of one format, one
+    that cannot be read is reported on standard error, and the exit code is 1.
     """
     ctx = click.get_current_context()
-    kinds = {recognised_format(run, target).id: target for target in targets}
+    given = given_options(ctx)
+    chosen = many.targets(run, targets)
+    if not chosen.several:
+        if "jobs" in given:
+            values["jobs"] = many.jobs
+        outcome = search_one(run, chosen.only, query=query, values=values, given=given, expected=None)
+        outcomes = [outcome or Outcome.DONE]
+    else:
+        outcomes = _search_several(run, many, chosen, query, values, given)
+    if Outcome.FAILED not in outcomes:
+        if Outcome.DONE in outcomes and Outcome.NO in outcomes:
+            outcomes.remove(Outcome.NO)
+        if not exit_status:
+            outcomes = [Outcome.DONE if one is Outcome.NO else one for one in outcomes]
+    return worst(outcomes)
+
+
+def _search_several(
+    run: Run, many: Many, chosen: Any, query: str, values: dict[str, Any], given: frozenset[str]
+) -> list[Outcome]:
+    names, described = chosen.names, None
+    if isinstance(names, list | tuple) and len(names) <= PRECHECKED and not any("://" in name for name in names):
+        described = _one_format(run, names)
+    player = _Answers(run, query, values, given, described)
+    options: dict[str, Any] = {
+        "query": query,
+        "values": values,
+        "given": given,
+        "expected": described.id if described else None,
+    }
+    outcomes = each_target(run, many, "search", search_one, chosen, player=player, **options)
+    return player.merged(outcomes)
+
+
+def _one_format(run: Run, targets: Any) -> Format | None:
+    """The format of all targets; None when some cannot be told (which is reported when it is their turn)."""
+    from exhume.errors import ExhumeError
+
+    kinds: dict[str, str] = {}
+    for target in targets:
+        try:
+            kinds.setdefault(recognised_format(run, target).id, target)
+        except ExhumeError:
+            continue
+        finally:
+            run.close()
     if len(kinds) > 1:
-        raise click.UsageError(f"targets of one format at a time, not {', '.join(sorted(kinds))}", ctx)
-    described = recognised_format(run, targets[0])
-    searcher = getattr(format_cli(described), "search", None)
+        raise _mixed(sorted(kinds))
+    return get_format(next(iter(kinds))) if kinds else None
+
+
+def _mixed(kinds: list[str]) -> click.UsageError:
+    return click.UsageError(
+        f"targets of one format at a time, not {', '.join(kinds)}", click.get_current_context(silent=True)
+    )
+
+
+def search_one(
+    run: Run, target: str, *, query: str, values: dict[str, Any], given: frozenset[str], expected: str | None
+) -> Outcome | None:
+    """Searches one target."""
+    described = recognised_format(run, target)
+    if expected is not None and described.id != expected:
+        raise _mixed(sorted((described.id, expected)))
+    cli = format_cli(described)
+    searcher = getattr(cli, "search", None)
     if searcher is None:
-        raise click.UsageError(f"{described.id} archives cannot be searched", ctx)
-    mine, opening = split_options(ctx, "search", described, values)
-    return search(run, searcher, targets, query, mine, opening, exit_status=exit_status)
+        raise click.UsageError(f"{described.id} archives cannot be searched", click.get_current_context(silent=True))
+    mine, opening = split_options(click.Context(command), "search", described, values, given)
+    merges = run.several and getattr(cli, "merges", None)
+    asked = run.json, run.ndjson
+    with run.open(target, **opening) as archive:
+        if run.several:
+            run.document("format", {"format": described.id})
+        if merges and merges(mine, run.machine):
+            run.json, run.ndjson = True, False
+        try:
+            outcome: Outcome | None = searcher(run, [archive], query, mine)
+        finally:
+            run.json, run.ndjson = asked
+    return outcome
+
+
+class _Answers(Player):
+    """Plays back the answers of several targets; those that make one answer are kept for the format to merge."""
+
+    def __init__(
+        self, run: Run, query: str, values: dict[str, Any], given: frozenset[str], described: Format | None
+    ) -> None:
+        super().__init__(run)
+        self._query, self._values, self._given = query, values, given
+        self._described = described
+        self._merging = False
+
+    def play(self, event: tuple[Any, ...]) -> None:
+        if event[0] == "document" and event[1] == "format":
+            self._meet(get_format(event[2]["format"]))
+        elif event[0] == "document" and self._merging:
+            self.documents.append(event[2])
+        else:
+            super().play(event)
+
+    def _meet(self, described: Format) -> None:
+        if self._described is not None and described.id != self._described.id:
+            raise _mixed(sorted((described.id, self._described.id)))
+        self._described = described
+        merges = getattr(format_cli(described), "merges", None)
+        self._merging = bool(merges and merges(self._options(described), self._run.machine))
+
+    def _options(self, described: Format) -> dict[str, Any]:
+        return split_options(click.Context(command), "search", described, self._values, self._given)[0]
+
+    def merged(self, outcomes: list[Outcome]) -> list[Outcome]:
+        """The outcomes, once the one answer has been given where there is one."""
+        if self._merging and self._described is not None:
+            merge = format_cli(self._described).merge
+            answer: Outcome = merge(self._run, self.documents, self._query, self._options(self._described))
+            return [*(one for one in outcomes if one is Outcome.FAILED), answer]
+        return outcomes

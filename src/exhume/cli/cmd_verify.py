@@ -6,30 +6,46 @@ from typing import Any
 
 import click
 
+from exhume.cli.many import Many, each_target, many_options, worst
 from exhume.cli.outcome import Outcome
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
+from exhume.errors import ExhumeError
 from exhume.findings import Finding, Severity
 
 
 @click.command("verify")
-@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
+@click.argument("targets", nargs=-1, metavar="TARGET...")
 @click.option("--quick", is_flag=True, help="Leave out what needs the payloads to be decompressed.")
-@click.option("--jobs", type=click.IntRange(0), default=1, show_default=True, help="Threads (0: one per core).")
 @click.option("--fail-on", type=click.Choice(["error", "warning"]), default="error", show_default=True)
+@many_options
 @common_options
-def command(run: Run, targets: tuple[str, ...], quick: bool, jobs: int, fail_on: str) -> Outcome:
+def command(run: Run, targets: tuple[str, ...], many: Many, quick: bool, fail_on: str) -> Outcome:
     """Check every rule of the format of each TARGET and report what is broken.
 
-    Goes on after each finding.  Exit code 4 when there are errors (or, with --fail-on warning, warnings).
+    Goes on after each finding.  Exit code 4 when there are errors (or, with --fail-on warning, warnings).  Of several
+    targets, one that cannot be read is reported (code EX-6xx), and the exit code is 1.
     """
-    bad = False
-    for target in targets:
-        bad |= not _verify_one(run, target, quick, jobs, fail_on)
-    return Outcome.NO if bad else Outcome.DONE
+    chosen = many.targets(run, targets)
+    options: dict[str, Any] = {"quick": quick, "fail_on": fail_on}
+    if not chosen.several:
+        return verify_one(run, chosen.only, jobs=many.jobs, **options)
+
+    def failed(target: str, error: ExhumeError) -> None:
+        finding = Finding.from_error(error)
+        if run.ndjson:
+            run.document("verify", {"target": target, "format": None, **finding.to_dict()})
+        elif run.json:
+            run.document("verify", {"target": target, "format": None, "ok": False, "findings": [finding.to_dict()]})
+        else:
+            _say(run, finding)
+            run.say(f"{printable(target)}: not read")
+
+    return worst(each_target(run, many, "verify", verify_one, chosen, failed=failed, **options))
 
 
-def _verify_one(run: Run, target: str, quick: bool, jobs: int, fail_on: str) -> bool:
+def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 1) -> Outcome:
+    """Verifies one target.  Raises `SourceError` when reading fails."""
     from exhume.engines.verify import Verification
 
     counts = dict.fromkeys(Severity, 0)
@@ -45,7 +61,7 @@ def _verify_one(run: Run, target: str, quick: bool, jobs: int, fail_on: str) -> 
             elif run.json:
                 kept.append(finding.to_dict())
             else:
-                _say(run, target, finding)
+                _say(run, finding)
     ok = counts[Severity.ERROR] == 0
     if run.json:
         run.document("verify", {"target": target, "format": verification.format, "ok": ok, "findings": kept})
@@ -54,10 +70,10 @@ def _verify_one(run: Run, target: str, quick: bool, jobs: int, fail_on: str) -> 
         verdict = "ok" if ok else "damaged" if verification.format else "not recognised"
         lead = f"{printable(target)}: {verification.format}" if verification.format else printable(target)
         run.say(f"{lead}: {verdict}{f' ({summary})' if summary else ''}")
-    return ok and not (fail_on == "warning" and counts[Severity.WARNING])
+    return Outcome.NO if not ok or (fail_on == "warning" and counts[Severity.WARNING]) else Outcome.DONE
 
 
-def _say(run: Run, target: str, finding: Finding) -> None:
+def _say(run: Run, finding: Finding) -> None:
     run.say(f"{finding.severity}: {printable(str(finding))}")
     if run.verbose and finding.spec_ref:
         run.say(f"  rule: {finding.spec_ref}")

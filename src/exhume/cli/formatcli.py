@@ -9,6 +9,8 @@ A format's `cli.py` (light: click and `exhume.cli.params` only at the top) may d
 - `entries(run, archive, options) -> Iterator[Entry]` for a `list` with options of its own
 - `table_options(options) -> dict`: takes (pops) the given options of `export` that choose what is in a table, and
   returns them as those of the format's `to_arrow`
+- `merges(options, machine) -> bool` and `merge(run, documents, query, options) -> Outcome`: searches of several targets
+  whose answer is one (a count), and that answer from the JSON document of each target
 - `EXPORTS`: `{target: "module:function"}` relative to the format's package, with the signature in `exhume.export`
 """
 
@@ -61,26 +63,37 @@ def contributed(verb: str) -> dict[str, click.Option]:
     return {name: option for name, (option, _) in found.items()}
 
 
+def given_options(ctx: click.Context) -> frozenset[str]:
+    """Names of the options that were given, not defaulted."""
+    defaults = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP, None)
+    return frozenset(name for name in ctx.params if ctx.get_parameter_source(name) not in defaults)
+
+
 def split_options(
-    ctx: click.Context, verb: str, described: Format, values: dict[str, Any]
+    ctx: click.Context,
+    verb: str,
+    described: Format,
+    values: dict[str, Any],
+    given: frozenset[str] | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """`(verb options, open options)` of one format out of all contributed values.
 
-    Raises a usage error when an option was given that this format does not take.
+    `given` names those that were given, where the context cannot tell.  Raises a usage error when an option was given
+    that this format does not take.
     """
+    given = given_options(ctx) if given is None else given
     table = getattr(format_cli(described), "OPTIONS", {})
     mine = {option.name: option for option in table.get(verb, ())}
     opening = {option.name for option in table.get("open", ())} if verb in READING_VERBS else set()
     verb_options: dict[str, Any] = {}
     open_options: dict[str, Any] = {}
     for name, value in values.items():
-        given = ctx.get_parameter_source(name) not in (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP, None)
         if name in mine:
-            verb_options[name] = value if given else _default(mine[name], ctx)
+            verb_options[name] = value if name in given else _default(mine[name], ctx)
         elif name in opening:
-            if given:
+            if name in given:
                 open_options[name] = value
-        elif given:
+        elif name in given:
             flag = "--" + name.replace("_", "-")
             raise click.UsageError(f"{flag} does not apply to {described.id} archives", ctx)
     for name, option in mine.items():

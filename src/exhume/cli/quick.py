@@ -88,6 +88,8 @@ def _run(verb: str, argv: list[str]) -> Outcome:
     run = Run(quiet=given.pop("quiet", False))
     exit_status = given.pop("exit_status", False)
     targets = words[:-1] if verb == "search" else words[:1]
+    if len(targets) > 1 or ("://" in targets[0] and any(c in targets[0] for c in "*?[")):
+        raise Declined  # several targets have a runner of their own
     kinds = {run.format_of(target) for target in targets}
     described = get_format(kinds.pop())
     if kinds or described.quick is None:

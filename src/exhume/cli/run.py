@@ -48,6 +48,13 @@ class Run:
         quiet: bool = False,
         verbose: int = 0,
     ) -> None:
+        self.arguments: dict[str, Any] = {
+            "json": json, "ndjson": ndjson, "as_format": as_format, "offset": offset, "length": length,
+            "limit": tuple(limit), "allow_full_download": allow_full_download, "storage": tuple(storage),
+            "quiet": quiet, "verbose": verbose,
+        }  # fmt: skip
+        self.several = False
+        """Whether this is one target of several: names then belong to what is said of it."""
         self.json = json
         self.ndjson = ndjson
         self.as_format = as_format
@@ -82,6 +89,11 @@ class Run:
                 target, storage_options=self.storage_options, offset=self.offset, length=self.length
             )
         return known
+
+    def close(self) -> None:
+        """Closes the targets that were looked at but never taken."""
+        while self._sources:
+            self._sources.popitem()[1].close()
 
     def format_of(self, target: str) -> str:
         """The id of the target's format, by `--as` or by its bytes (looked at once per run)."""

@@ -7,7 +7,7 @@ exact span and verifies it.  Memory is bounded by one window, whatever the size 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
 from exhume.archive import Progress, no_progress
@@ -38,50 +38,68 @@ def carve(
     `only` restricts the formats.  Archives are reported even when they are cut or damaged, with the verdict that says
     so.  Raises `SourceError` when reading fails, `UnrecognizedFormatError` for an unknown format id.
     """
-    wanted = [get_format(id) for id in only] or list(formats().values())
-    wanted = [described for described in wanted if described.has("locate") and described.signatures]
     image = open_target(target, storage_options=storage_options)
     if isinstance(image, Tree):
         raise TypeError("carving needs a file (a disk image, a dump), not a directory")
+    end = image.size if stop is None else stop
     try:
-        yield from _carve(image, wanted, start, image.size if stop is None else stop, min_confidence, limits, progress)
+        how: dict[str, Any] = {"min_confidence": min_confidence, "limits": limits, "progress": progress}
+        yield from join(find(image, only=only, start=start, stop=end, **how))
     finally:
         if image is not target:
             image.close()
 
 
-def _carve(
+def find(
     image: Source,
-    wanted: list[Format],
+    *,
+    only: Collection[str] = (),
     start: int,
     stop: int,
-    min_confidence: float,
-    limits: Limits,
-    progress: Progress,
+    min_confidence: float = 0.0,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Progress = no_progress,
 ) -> Iterator[Carved]:
+    """What the signatures that begin in `[start, stop)` lead to, in order of the signatures, each archive once.
+
+    Signatures may reach past `stop` and archives to either side, so the finds of adjoining ranges, one after the other,
+    are those of the whole: `join` makes the same of them.
+    """
+    wanted = [get_format(id) for id in only] or list(formats().values())
+    wanted = [described for described in wanted if described.has("locate") and described.signatures]
     patterns = [(described, signature) for described in wanted for signature in described.signatures]
     scanner = Scanner([signature.magic for _, signature in patterns])
-    waiting: list[Carved] = []
     seen: set[tuple[str, int, int]] = set()
-    open_ones: list[tuple[int, Carved]] = []
-    # A format without a leading magic is found from its end, after others that start behind it: results wait until
-    # nothing that is still to come can start before them.
     for hit, index in scanner.scan(image, start, stop, WINDOW, progress):
         described, signature = patterns[index]
         begin = hit - signature.offset
         if begin < 0:
             continue
         found = _locate(described, image, begin if signature.offset >= 0 else hit, limits)
-        if found is None or found.confidence < min_confidence or (found.format, found.offset, found.length) in seen:
+        if found is None or found.confidence < min_confidence or _key(found) in seen:
             continue
-        seen.add((found.format, found.offset, found.length))
-        waiting.append(found)
-    for number, found in enumerate(sorted(waiting, key=lambda c: (c.offset, -c.length, c.format))):
+        seen.add(_key(found))
+        yield found
+
+
+def join(finds: Iterable[Carved]) -> Iterator[Carved]:
+    """Finds in order of offset, each archive once, nested ones marked.
+
+    A format without a leading magic is found from its end, after others that start behind it: all finds are looked at
+    before the first is given.
+    """
+    once = {_key(found): found for found in reversed(list(finds))}
+    open_ones: list[tuple[int, Carved]] = []
+    for number, found in enumerate(sorted(once.values(), key=lambda c: (c.offset, -c.length, c.format))):
         open_ones = [(i, c) for i, c in open_ones if c.end > found.offset and c.verdict is not Verdict.DAMAGED]
         parents = [i for i, c in open_ones if c.end >= found.end and (c.offset, c.end) != (found.offset, found.end)]
         result = dataclasses.replace(found, nested_in=parents[-1] if parents else None)
         open_ones.append((number, result))
         yield result
+
+
+def _key(found: Carved) -> tuple[str, int, int]:
+    return found.format, found.offset, found.length
 
 
 def _locate(described: Format, image: Source, hit: int, limits: Limits) -> Carved | None:

@@ -17,4 +17,5 @@ FORMAT = Format(
     salvage="salvage:salvage",
     locate="locate:locate",
     cli="cli",
+    parts="parts",
 )

@@ -9,6 +9,7 @@ other databases go through SQLAlchemy (extra `catalog`).
 from __future__ import annotations
 
 import fnmatch
+import functools
 import hashlib
 import json
 import re
@@ -22,11 +23,15 @@ from exhume.formats.caf.catalog_store import Store, open_store
 from exhume.formats.caf.chunk import DIGEST_WINDOW
 from exhume.formats.caf.reader import CafArchive, open_archive
 from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.parallel import map_ordered
 from exhume.source import Source, Tree, open_target
 
 SCHEMA_VERSION = 1
 BATCH = 5000
 """Rows sent to the database at a time."""
+
+LISTERS = 8
+"""Targets that are looked at together: each may cost a round trip."""
 
 ID_SIZE = 50
 """Characters of a `caf_file_id` in the specification's table."""
@@ -146,24 +151,56 @@ def decode_path(file_path: str, name_json: str | None) -> str:
 
 def list_chunks(targets: Iterable[str], storage_options: Mapping[str, Any] | None = None) -> list[str]:
     """Paths or URLs of chunks: files as they are, directories and prefixes searched for `*.caf`, in sorted order."""
-    found: list[str] = []
-    for target in targets:
-        opened = open_target(target, storage_options=storage_options)
-        try:
-            if isinstance(opened, Tree):
-                root = (opened.location or target).rstrip("/")
-                found += [f"{root}/{name}" for name in opened.names() if name.lower().endswith(".caf")]
-            else:
-                found.append(target)
-        finally:
-            opened.close()
-    return list(dict.fromkeys(found))
+    found: dict[str, None] = {}
+    for names in map_ordered(functools.partial(_chunks_of, storage_options), targets, LISTERS):
+        found.update(dict.fromkeys(names))
+    return list(found)
+
+
+def _chunks_of(storage_options: Mapping[str, Any] | None, target: str) -> list[str]:
+    with open_target(target, storage_options=storage_options) as opened:
+        if not isinstance(opened, Tree):
+            return [target]
+        root = (opened.location or target).rstrip("/")
+        return [f"{root}/{name}" for name in opened.names() if name.lower().endswith(".caf")]
 
 
 def tail_digest(source: Source) -> str:
     """SHA-256 of the last `DIGEST_WINDOW` bytes: footer and (at least the end of) the index."""
     window = min(DIGEST_WINDOW, source.size)
     return hashlib.sha256(source.read_at(source.size - window, window)).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkEntry:
+    """What the catalog needs of a chunk, picklable: `rows` are (ordinal, file_path, start_byte, size, name_json)."""
+
+    location: str
+    chunk_size: int
+    data_size: int
+    tail_sha256: str
+    num_files: int
+    rows: tuple[tuple[int, str, int, int, str | None], ...]
+
+
+_COLUMNS = ("caf_file_id", "ordinal", "file_path", "start_byte", "size", "name_json")
+
+
+def read_entry(
+    location: str, limits: Limits = DEFAULT_LIMITS, storage_options: Mapping[str, Any] | None = None
+) -> ChunkEntry:
+    """Reads the index of a chunk for the catalog.  Raises what opening the chunk raises."""
+    with _open_chunk(location, limits, storage_options) as archive:
+        index = archive.index
+        rows = []
+        for ordinal, name in index.items():
+            if ordinal not in index.flaws:
+                path, exact = encode_path(name)
+                start = index.starts[ordinal]
+                rows.append((ordinal, path, start, index.ends[ordinal] - start, exact))
+        return ChunkEntry(
+            location, archive.source.size, archive.data_size, tail_digest(archive.source), len(index.table), tuple(rows)
+        )
 
 
 class Catalog:
@@ -185,81 +222,69 @@ class Catalog:
 
         Returns the chunks that could not be read, with the reason; they are left out.
         """
+
+        def entries() -> Iterator[tuple[str, ChunkEntry | ExhumeError]]:
+            for done, chunk in enumerate(chunks):
+                progress(done, len(chunks), "chunks")
+                try:
+                    entry: ChunkEntry | ExhumeError = read_entry(chunk, self._limits, self._storage)
+                except ExhumeError as error:
+                    entry = error
+                yield chunk, entry
+            progress(len(chunks), len(chunks), "chunks")
+
+        return self.enter_all(entries(), add=add)
+
+    def enter_all(
+        self, entries: Iterable[tuple[str, ChunkEntry | ExhumeError]], *, add: bool = False
+    ) -> list[tuple[str, ExhumeError]]:
+        """`build` from what `read_entry` gave for each chunk, or from the error it raised."""
         failed: list[tuple[str, ExhumeError]] = []
         with self._store.transaction():
             if not add:
                 self._store.execute("DELETE FROM file_locations")
                 self._store.execute("DELETE FROM caf_files")
-            for done, chunk in enumerate(chunks):
-                progress(done, len(chunks), "chunks")
-                try:
-                    self._enter(chunk)
-                except ExhumeError as error:
-                    if error.code == "EX-606":
-                        raise
-                    failed.append((chunk, error))
-            progress(len(chunks), len(chunks), "chunks")
+            for location, entry in entries:
+                if isinstance(entry, ExhumeError):
+                    failed.append((location, entry))
+                else:
+                    self._enter(entry)
         return failed
 
     def add_chunk(self, location: str) -> ChunkRecord:
         """Enters one chunk, replacing what was known of it."""
+        entry = read_entry(location, self._limits, self._storage)
         with self._store.transaction():
-            return self._enter(location)
+            return self._enter(entry)
 
-    def _enter(self, location: str) -> ChunkRecord:
-        with _open_chunk(location, self._limits, self._storage) as archive:
-            index = archive.index
-            digest = tail_digest(archive.source)
-            known = self._store.query("SELECT caf_file_id FROM caf_files WHERE location = :location", location=location)
-            for (caf_file_id,) in known:
-                self._store.execute("DELETE FROM file_locations WHERE caf_file_id = :id", id=caf_file_id)
-                self._store.execute("DELETE FROM caf_files WHERE caf_file_id = :id", id=caf_file_id)
-            record = ChunkRecord(
-                self._new_id(location, digest),
-                location,
-                archive.source.size,
-                archive.data_size,
-                digest,
-                len(index.table),
-            )
-            self._store.execute(
-                "INSERT INTO caf_files (caf_file_id, location, chunk_size, data_size, tail_sha256, num_files)"
-                " VALUES (:caf_file_id, :location, :chunk_size, :data_size, :tail_sha256, :num_files)",
-                **{name: getattr(record, name) for name in ChunkRecord.__slots__},
-            )
-            self._insert(record.caf_file_id, archive)
-        return record
-
-    def _insert(self, caf_file_id: str, archive: CafArchive) -> None:
-        index = archive.index
-        rows: list[dict[str, Any]] = []
-        for ordinal, name in index.items():
-            if ordinal in index.flaws:
-                continue
-            path, exact = encode_path(name)
-            start = index.starts[ordinal]
-            rows.append(
-                {
-                    "caf_file_id": caf_file_id,
-                    "ordinal": ordinal,
-                    "file_path": path,
-                    "start_byte": start,
-                    "size": index.ends[ordinal] - start,
-                    "name_json": exact,
-                }
-            )
-            if len(rows) >= BATCH:
-                self._insert_rows(rows)
-                rows = []
-        self._insert_rows(rows)
-
-    def _insert_rows(self, rows: list[dict[str, Any]]) -> None:
-        if rows:
+    def _enter(self, entry: ChunkEntry) -> ChunkRecord:
+        location = entry.location
+        known = self._store.query("SELECT caf_file_id FROM caf_files WHERE location = :location", location=location)
+        for (caf_file_id,) in list(known):
+            self._store.execute("DELETE FROM file_locations WHERE caf_file_id = :id", id=caf_file_id)
+            self._store.execute("DELETE FROM caf_files WHERE caf_file_id = :id", id=caf_file_id)
+        record = ChunkRecord(
+            self._new_id(location, entry.tail_sha256),
+            location,
+            entry.chunk_size,
+            entry.data_size,
+            entry.tail_sha256,
+            entry.num_files,
+        )
+        self._store.execute(
+            "INSERT INTO caf_files (caf_file_id, location, chunk_size, data_size, tail_sha256, num_files)"
+            " VALUES (:caf_file_id, :location, :chunk_size, :data_size, :tail_sha256, :num_files)",
+            **{name: getattr(record, name) for name in ChunkRecord.__slots__},
+        )
+        for at in range(0, len(entry.rows), BATCH):
             self._store.execute_many(
                 "INSERT INTO file_locations (caf_file_id, ordinal, file_path, start_byte, size, name_json)"
                 " VALUES (:caf_file_id, :ordinal, :file_path, :start_byte, :size, :name_json)",
-                rows,
+                [
+                    dict(zip(_COLUMNS, (record.caf_file_id, *row), strict=True)) for row in entry.rows[at : at + BATCH]
+                ],
             )
+        return record
 
     def _new_id(self, location: str, digest: str) -> str:
         """The chunk's file name where it is short enough and free, else its digest, else its location's."""
@@ -460,7 +485,7 @@ def _place(caf_file_id: str, start: int, end: int) -> str:
     return f"[{start}, {end}) of {caf_file_id}"
 
 
-def _open_chunk(location: str, limits: Limits, storage_options: Mapping[str, Any] | None) -> CafArchive:
+def _open_chunk(location: str, limits: Limits, storage_options: Mapping[str, Any] | None = None) -> CafArchive:
     source = open_target(location, storage_options=storage_options)
     try:
         return open_archive(source, limits=limits)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from exhume.formats.clp_s.cli_create import create
 from exhume.formats.clp_s.quick import cat, search
+
+if TYPE_CHECKING:
+    from exhume.cli.outcome import Outcome
 
 
 class ColumnsOption(click.Option):
@@ -27,7 +30,7 @@ class ColumnsOption(click.Option):
             known.process = take
 
 
-__all__ = ["EXPORTS", "OPTIONS", "cat", "create", "search", "table_options"]
+__all__ = ["EXPORTS", "OPTIONS", "cat", "create", "merge", "merges", "search", "table_options"]
 
 _IGNORE_CASE = click.Option(["--ignore-case", "-i"], is_flag=True, help="Values match in any case.")
 _TGE = click.Option(["--tge"], type=int, metavar="TS", help="Only records at or after TS (epoch milliseconds).")
@@ -76,3 +79,17 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
     """Options of `ClpSArchive.to_arrow` for those of `exhume export`."""
     names = {"query": "query", "ignore_case": "ignore_case", "tge": "begin_ms", "tle": "end_ms"}
     return {names[name]: options.pop(name) for name in names.keys() & options.keys()}
+
+
+def merges(options: dict[str, Any], machine: bool) -> bool:
+    """Whether the answers of several archives make one answer."""
+    from exhume.formats.clp_s import searchcli
+
+    return searchcli.merges(options, machine)
+
+
+def merge(run: Any, documents: list[dict[str, Any]], query: str, options: dict[str, Any]) -> Outcome:
+    """That answer."""
+    from exhume.formats.clp_s import searchcli
+
+    return searchcli.merge(run, documents, query, options)

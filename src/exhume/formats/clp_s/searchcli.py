@@ -33,12 +33,7 @@ def search(run: Any, archives: Sequence[ClpSArchive], query: str, options: dict[
     if options["count_by_time"]:
         return _count_by_time(run, query, searches, options["count_by_time"])
     if options["count"]:
-        total = sum(one.count() for one in searches)
-        if run.machine:
-            run.document("search", {"format": "clp-s", "query": query, "count": total})
-        else:
-            run.say(str(total))
-        return Outcome.DONE if total else Outcome.NO
+        return _say_count(run, query, sum(one.count() for one in searches))
     found = False
     if run.machine:
 
@@ -55,6 +50,34 @@ def search(run: Any, archives: Sequence[ClpSArchive], query: str, options: dict[
         found = True
         run.out.write(chunk)
     return Outcome.DONE if found else Outcome.NO
+
+
+def merges(options: dict[str, Any], machine: bool) -> bool:
+    """Whether the answers of several archives are to be made one: counts, and plans in one document."""
+    return bool(options["count"] or options["count_by_time"] or (options["explain_plan"] and machine))
+
+
+def merge(run: Any, documents: Sequence[dict[str, Any]], query: str, options: dict[str, Any]) -> Outcome:
+    """One answer of those of several archives, each searched by itself."""
+    if options["explain_plan"]:
+        plans = [plan for document in documents for plan in document["plans"]]
+        run.document("search", {"format": "clp-s", "query": query, "plans": plans})
+        return Outcome.DONE
+    if options["count_by_time"]:
+        spans: Counter[int] = Counter()
+        for document in documents:
+            for row in document["counts"]:
+                spans[int(row["timestamp"])] += row["count"]
+        return _say_spans(run, query, spans, options["count_by_time"])
+    return _say_count(run, query, sum(int(document["count"]) for document in documents))
+
+
+def _say_count(run: Any, query: str, total: int) -> Outcome:
+    if run.machine:
+        run.document("search", {"format": "clp-s", "query": query, "count": total})
+    else:
+        run.say(str(total))
+    return Outcome.DONE if total else Outcome.NO
 
 
 def _chunks(searches: _Searches, options: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
@@ -75,7 +98,7 @@ class _Searches:
     def __iter__(self) -> Iterator[Search]:
         for archive in self.archives:
             one = Search(archive, self.query, self.how)
-            name = f"{archive.name}: " if len(self.archives) > 1 else ""
+            name = f"{archive.name}: " if len(self.archives) > 1 or self.run.several else ""
             for column in one.plan.unknown:
                 self.run.note(f"{name}no record has a column {column} that this value could match")
             if one.plan.reason:
@@ -118,6 +141,10 @@ def _count_by_time(run: Any, query: str, searches: _Searches, width: int) -> Out
     for one in searches:
         for hits in one.hits():
             spans.update(value // width * width for value in times(one, hits))
+    return _say_spans(run, query, spans, width)
+
+
+def _say_spans(run: Any, query: str, spans: Counter[int], width: int) -> Outcome:
     rows = [{"timestamp": start, "count": spans[start]} for start in sorted(spans)]
     if run.machine:
         run.document("search", {"format": "clp-s", "query": query, "span_ms": width, "counts": rows})
@@ -149,4 +176,4 @@ def times(one: Search, hits: Hits) -> Iterator[int]:
 
 _WHOLE = (NodeType.TIMESTAMP, NodeType.DATE_STRING, NodeType.INTEGER, NodeType.DELTA_INTEGER)
 
-__all__ = ["plan_lines", "search", "times"]
+__all__ = ["merge", "merges", "plan_lines", "search", "times"]

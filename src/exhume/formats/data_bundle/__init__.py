@@ -34,4 +34,5 @@ FORMAT = Format(
         "metadata inside a shard (inline or at its end) was never defined upstream and is not read",
         "no modes, owners, times or links: the format has no place for them",
     ),
+    parts="parts",
 )

@@ -26,4 +26,5 @@ FORMAT = Format(
         "RocksDB blob files and tables with a compression dictionary are not decoded",
         "keys of databases with their own comparator are ordered bytewise",
     ),
+    parts="parts",
 )

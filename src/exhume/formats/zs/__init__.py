@@ -21,4 +21,5 @@ FORMAT = Format(
     locate="locate:locate",
     recode="recode:recode",
     verbs=("identify", "info", "list", "cat", "search", "create", "verify", "payload", "recode", "salvage", "carve"),
+    parts="parts",
 )

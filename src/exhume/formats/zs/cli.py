@@ -91,7 +91,7 @@ def search(run: Run, archives: list[ZsReader], query: str, options: dict[str, An
             if run.machine:
                 run.document("search", {"target": archive.name, "format": archive.format, "count": number})
             else:
-                run.say(str(number) if len(archives) == 1 else f"{archive.name}: {number}")
+                run.say(str(number) if len(archives) == 1 and not run.several else f"{archive.name}: {number}")
         else:
             found |= _print(run, archive, {"prefix": prefix}, options)
     return Outcome.DONE if found else Outcome.NO

@@ -209,6 +209,8 @@ class ZsReader(RecordArchive):
         self.header = head.header
         self.metadata = head.metadata
         self.file = BlockFile(source, head.header, limits)
+        self.stop_offset: int | None = None
+        """Where reading a range ends at the latest, for who reads the file in parts; nothing is read ahead then."""
         self._head = head.data
         self.index = Index(self.file, self._from_head)
         self._cache: BlockCache[tuple[RawBlock, bytes, bool]] = BlockCache(PAYLOAD_CACHE)
@@ -447,8 +449,9 @@ class ZsReader(RecordArchive):
         # Blocks of equal records may stand in another order than their entries: the outermost ones count.
         start = min(entry.offset for entry in plan.entries)
         end = max(entry.offset + entry.size for entry in plan.entries)
-        ahead = 0 if bounds.high is None else max(FIRST_READ_AHEAD, end - start)
-        yield from self._stream(start, end if bounded else None, read_ahead=ahead)
+        last = end if bounded else self.stop_offset
+        ahead = 0 if bounds.high is None or last is not None else max(FIRST_READ_AHEAD, end - start)
+        yield from self._stream(start, last, read_ahead=ahead)
 
     def _stream(self, start: int, end: int | None = None, *, read_ahead: int = 0) -> Iterator[_Found]:
         """Data blocks in file order; the checksums of the others are looked at as well."""

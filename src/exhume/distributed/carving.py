@@ -1,0 +1,177 @@
+"""Carving images in spans: each worker searches its part, the finds are joined as one pass would have made them.
+
+A span is where signatures begin; a worker reads as far past it as the longest signature needs, and a format follows an
+archive to wherever it ends.  So the finds of all spans, one after the other, are exactly those of the whole image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from exhume.archive import Progress, no_progress
+from exhume.distributed.runner import run
+from exhume.engines.carve import find, join
+from exhume.errors import ExhumeError, SourceError, Span
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.parallel import map_ordered
+from exhume.recovery import Carved
+from exhume.source import Source, open_target
+
+SPAN = 256 << 20
+"""Bytes that one unit searches: minutes of work at most, and far more than a unit costs to send."""
+
+OPENERS = 16
+"""Threads that ask for the sizes of images ahead of the work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What to look for, and how images are opened; the same for all spans."""
+
+    only: tuple[str, ...] = ()
+    min_confidence: float = 0.0
+    limits: Limits = DEFAULT_LIMITS
+    storage_options: dict[str, Any] = field(default_factory=dict)
+    offset: int = 0
+    length: int | None = None
+
+    def open(self, target: str) -> Source:
+        """The image.  Raises `SourceError`."""
+        opened = open_target(target, storage_options=self.storage_options, offset=self.offset, length=self.length)
+        if isinstance(opened, Source):
+            return opened
+        opened.close()
+        raise SourceError("carving needs a file (a disk image, a dump), not a directory", span=Span(target, 0, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSpan:
+    """The signatures that begin in `[start, stop)` of an image; `last` for the last span of it."""
+
+    target: str
+    start: int
+    stop: int
+    last: bool
+    error: ExhumeError | None = None
+
+
+@dataclass(slots=True)
+class Image:
+    """What was found in one image, and which parts of it could not be searched."""
+
+    target: str
+    archives: list[Carved] = field(default_factory=list)
+    errors: list[ExhumeError] = field(default_factory=list)
+
+
+def search_span(search: Search, span: ImageSpan) -> list[Carved]:
+    """The finds of one span, in order of their signatures."""
+    if span.error is not None:
+        raise span.error
+    with search.open(span.target) as image:
+        return list(
+            find(
+                image,
+                only=search.only,
+                start=span.start,
+                stop=span.stop,
+                min_confidence=search.min_confidence,
+                limits=search.limits,
+            )
+        )
+
+
+def carve_each(
+    targets: Iterable[str],
+    search: Search,
+    *,
+    start: int = 0,
+    stop: int | None = None,
+    span: int = SPAN,
+    progress: Progress = no_progress,
+    **how: Any,
+) -> Iterator[Image]:
+    """Carves images one after the other, all their spans in one run; `how` goes to `run`."""
+    if span < 1:
+        raise ValueError("a span needs at least one byte")
+    units = _plan(targets, search, start, stop, span)
+    image: Image | None = None
+    finds: list[Carved] = []
+    for result in run(partial(search_span, search), units, progress=progress, unit="spans", **how):
+        unit: ImageSpan = result.unit
+        if image is None:
+            image, finds = Image(unit.target), []
+        if result.error is not None:
+            image.errors.append(result.error)
+        else:
+            finds += result.value
+        if unit.last:
+            image.archives = list(join(finds))
+            yield image
+            image = None
+
+
+def _plan(targets: Iterable[str], search: Search, start: int, stop: int | None, span: int) -> Iterator[ImageSpan]:
+    for target, size in map_ordered(partial(_size, search, start, stop), targets, OPENERS):
+        if isinstance(size, ExhumeError):
+            yield ImageSpan(target, 0, 0, True, size)
+            continue
+        end = size if stop is None else min(stop, size)
+        starts = range(start, end, span) or range(start, start + 1)
+        for at in starts:
+            yield ImageSpan(target, at, max(at, min(at + span, end)), at == starts[-1])
+
+
+def _size(search: Search, start: int, stop: int | None, target: str) -> tuple[str, int | ExhumeError]:
+    try:
+        with search.open(target) as image:
+            _refuse_download(image, search, start, image.size if stop is None else stop)
+            return target, image.size
+    except ExhumeError as error:
+        return target, error
+
+
+def _refuse_download(image: Source, search: Search, start: int, stop: int) -> None:
+    """Searching is reading: what one pass would have to be allowed, many spans have to be allowed together."""
+    if not image.is_remote or search.storage_options.get("allow_full_download"):
+        return
+    from exhume.remote import FREE_BYTES
+
+    if stop - start > max(FREE_BYTES, image.size // 2):
+        raise SourceError(
+            "this reads most of a remote object: add --allow-full-download (allow_full_download=True) to go on",
+            code="EX-607",
+            span=Span(image.name, 0, 0),
+            expected=f"at most {max(FREE_BYTES, image.size // 2)} bytes",
+            actual=f"{stop - start} bytes",
+        )
+
+
+def carve(
+    target: str,
+    *,
+    only: Collection[str] = (),
+    start: int = 0,
+    stop: int | None = None,
+    min_confidence: float = 0.0,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Progress = no_progress,
+    storage_options: dict[str, Any] | None = None,
+    span: int = SPAN,
+    **how: Any,
+) -> Iterator[Carved]:
+    """`exhume.carve` of a path or URL in spans of `span` bytes, on `jobs=` local workers or a `cluster=` (see `run`).
+
+    The result is the same.  Raises the error of a span that could not be searched.
+    """
+    search = Search(tuple(only), min_confidence, limits, storage_options or {})
+    for image in carve_each([target], search, start=start, stop=stop, span=span, progress=progress, **how):
+        if image.errors:
+            raise image.errors[0]
+        yield from image.archives
+
+
+__all__ = ["Image", "ImageSpan", "Search", "carve", "carve_each", "search_span"]

@@ -1,0 +1,160 @@
+"""Archives as dask collections (extra `dask`): bags of records, dataframes of columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+from exhume.distributed.partition import Partition, partitions, parts_of
+from exhume.errors import MissingDependencyError
+
+KEY = "key"
+"""The index of the dataframe of a sorted archive."""
+
+Targets = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+
+def to_bag(targets: Targets, **options: Any) -> Any:
+    """A `dask.bag.Bag` of the records of archives, one partition for each that `partitions` plans (its options).
+
+    Raises `MissingDependencyError` without dask.
+    """
+    try:
+        from dask import bag
+    except ImportError as error:
+        raise MissingDependencyError("bags need the extra dask: pip install 'exhume[dask]'") from error
+    found = partitions(targets, **options)
+    made: Any = bag
+    return made.from_sequence(found, npartitions=max(1, len(found))).map_partitions(_records)
+
+
+def _records(given: Iterable[Partition]) -> list[Any]:
+    return [record for one in given for record in one.records()]
+
+
+def to_dataframe(targets: Targets, *, schema: Any = None, **options: Any) -> Any:
+    """A `dask.dataframe.DataFrame` over archives, one partition for each that `partitions` plans (its options).
+
+    Columns are those of the format's `to_arrow`, with pandas' Arrow types.  Archives of different columns make one
+    frame of all columns: a column that an archive lacks is null there, one of different types is text (or float64 for
+    integers and floats).  `schema` (a `pyarrow.Schema`) spares opening every archive for it.
+
+    One zs archive with whole records has known divisions: the index `key` is the record, so `frame.loc[b"a":b"b"]`
+    reads only the partitions of that range.  Raises `MissingDependencyError` without dask or pyarrow.
+    """
+    try:
+        from dask import dataframe
+    except ImportError as error:
+        raise MissingDependencyError("dataframes need the extra dask: pip install 'exhume[dask]'") from error
+    from exhume.arrow import import_pyarrow
+
+    pa = import_pyarrow()
+    found = partitions(targets, **options)
+    if not found:
+        raise ValueError("no archives")
+    schema = schema if schema is not None else merged_schema(pa, _schemas(found))
+    key = _key_column(found, schema)
+    meta = _frame(schema.empty_table(), key)
+    divisions = _divisions(found, key)
+    more = {} if divisions is None else {"divisions": divisions}
+    made: Any = dataframe
+    return made.from_map(
+        _load, found, schema=schema, key=key, meta=meta, label="exhume", enforce_metadata=False, **more
+    )
+
+
+def _schemas(found: Sequence[Partition]) -> list[Any]:
+    """The schema of each archive, from one of its partitions as a whole."""
+    from exhume.distributed.partition import PLANNERS
+    from exhume.parallel import map_ordered
+
+    firsts = {one.target: one for one in found}
+    return list(map_ordered(_schema, firsts.values(), PLANNERS if len(firsts) > 1 else 1))
+
+
+def _schema(one: Partition) -> Any:
+    # Most archives have all columns in all parts, or more than one part has; of others the parts have fewer.
+    with one.open() as archive:
+        module = parts_of(archive)
+        selection = one.selection if getattr(module, "PARTS_LACK_COLUMNS", False) else ()
+        return module.table(archive, selection, dict(one.options)).schema
+
+
+def merged_schema(pa: Any, schemas: Iterable[Any]) -> Any:
+    """All columns of several schemas, in the order in which they are met, with a type that holds each."""
+    types: dict[str, Any] = {}
+    for schema in schemas:
+        for field in schema:
+            known = types.get(field.name)
+            types[field.name] = field.type if known is None else _common(pa, known, field.type)
+    return pa.schema(list(types.items()))
+
+
+def _common(pa: Any, one: Any, other: Any) -> Any:
+    if one == other or pa.types.is_null(other):
+        return one
+    if pa.types.is_null(one):
+        return other
+    numbers = (pa.types.is_integer, pa.types.is_floating)
+    if all(any(test(kind) for test in numbers) for kind in (one, other)):
+        return pa.float64() if pa.types.is_floating(one) or pa.types.is_floating(other) else pa.int64()
+    return pa.large_string()
+
+
+def _key_column(found: Sequence[Partition], schema: Any) -> str | None:
+    """The column whose values the keys of the partitions are, when the partitions are those of one sorted archive."""
+    sorted_one = len({one.target for one in found}) == 1 and all(a.stop == b.first for a, b in pairwise(found))
+    bounded = len(found) > 1 and all(one.first is not None for one in found[1:])
+    whole = schema.names == ["record"]
+    return "record" if sorted_one and bounded and whole else None
+
+
+def _divisions(found: Sequence[Partition], key: str | None) -> tuple[bytes, ...] | None:
+    """First keys of the partitions and the last record of all, as dask has them."""
+    if key is None:
+        return None
+    with found[-1].open() as archive:
+        last: bytes = parts_of(archive).last_key(archive)
+    return (b"", *(one.first or b"" for one in found[1:]), last)
+
+
+def _load(one: Partition, schema: Any, key: str | None) -> Any:
+    return _frame(conform(one.to_arrow(), schema), key)
+
+
+def conform(table: Any, schema: Any) -> Any:
+    """A table in another schema: columns that it lacks are null, others are cast, to text by their printed form."""
+    import pyarrow as pa
+
+    columns = []
+    for field in schema:
+        if field.name not in table.schema.names:
+            columns.append(pa.nulls(table.num_rows, field.type))
+            continue
+        column = table.column(field.name)
+        if column.type != field.type:
+            column = _cast(pa, column, field.type)
+        columns.append(column)
+    return pa.table(columns, schema=schema)
+
+
+def _cast(pa: Any, column: Any, kind: Any) -> Any:
+    try:
+        return column.cast(kind, safe=False)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        from exhume.jsonout import dumps
+
+        values = column.to_pylist()
+        texts = [value if value is None or isinstance(value, str) else dumps(value) for value in values]
+        return pa.chunked_array([pa.array(texts, kind)])
+
+
+def _frame(table: Any, key: str | None) -> Any:
+    import pandas
+
+    frame = table.to_pandas(types_mapper=pandas.ArrowDtype)
+    if key is not None:
+        frame.index = pandas.Index(frame[key], name=KEY)
+    return frame

@@ -1,0 +1,215 @@
+"""One runner for this machine and for a cluster: results in the order of the units, in bounded memory.
+
+At most a window of units is under way or waiting to be handed out, however many there are.  A unit whose reading failed
+is tried again; what still fails becomes a `Result` with an error, never an exception, so one bad archive of a hundred
+thousand costs itself only.  A worker that dies takes down no more than its own units, which are tried again one by one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sized
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+from exhume.archive import Progress, no_progress
+from exhume.distributed.work import Answer, Lost
+from exhume.errors import ExhumeError, SourceError
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+RETRY_DELAY = 0.5
+"""Seconds before the second attempt; doubled each time."""
+
+MAX_BATCH = 32
+"""Units sent to a worker together, when there are so many that the sending counts."""
+
+Workers = Literal["processes", "threads"]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of one unit: `value`, or `error` after so many attempts."""
+
+    index: int
+    unit: Any
+    value: Any = None
+    error: ExhumeError | None = None
+    attempts: int = 1
+
+    @property
+    def ok(self) -> bool:
+        """Whether the unit succeeded."""
+        return self.error is None
+
+
+class Backend(Protocol):
+    """Where tasks run.  `submit` does not wait; `next` waits for any task to end."""
+
+    @property
+    def slots(self) -> int:
+        """How many tasks are worth having submitted."""
+        ...
+
+    def submit(self, task: int, function: Callable[[Any], Any], units: list[Any], delay: float) -> None: ...
+
+    def next(self) -> tuple[int, list[Answer] | Lost]: ...
+
+    def close(self) -> None: ...
+
+
+def run(
+    function: Callable[[Any], Any],
+    units: Iterable[Any],
+    *,
+    cluster: str | Client | None = None,
+    jobs: int = 1,
+    workers: Workers = "processes",
+    retries: int = 2,
+    retry_delay: float = RETRY_DELAY,
+    window: int | None = None,
+    batch: int | None = None,
+    progress: Progress = no_progress,
+    total: int | None = None,
+    unit: str = "units",
+) -> Iterator[Result]:
+    """`function(unit)` for each unit, as `Result`s in the order of the units, while they become known.
+
+    Args:
+        function: Picklable (a module's function, or a `functools.partial` of one) unless everything runs in this
+            process.
+        units: Any number of small picklable values; taken as they are needed.
+        cluster: A dask scheduler's address, the path of a scheduler file, or a `distributed.Client`.
+        jobs: Local workers (1: in the caller; 0: one per core).  Ignored with a cluster.
+        workers: Local workers are processes, because reading archives is Python code that threads would take turns at;
+            threads where units wait more than they work, or cannot be pickled.
+        retries: Further attempts for a unit whose reading failed or whose worker died.
+        window: Units under way or done but waiting for an earlier one (default: 4 for each place of a worker).
+        batch: Units sent together (default: from 1 up to 32 with the number of units).
+        total: The number of units, when it is known and `units` has no length.
+
+    Raises `SourceError` (EX-608) when the cluster cannot be reached (any more), `MissingDependencyError` without dask.
+    """
+    if total is None and isinstance(units, Sized):
+        total = len(units)
+    backend = _backend(cluster, jobs, workers)
+    try:
+        yield from _Drive(backend, function, units, retries, retry_delay, window, batch, progress, total, unit)
+    finally:
+        backend.close()
+
+
+def _backend(cluster: Any, jobs: int, workers: Workers) -> Backend:
+    if cluster is not None:
+        from exhume.distributed.cluster import Cluster
+
+        return Cluster(cluster)
+    from exhume.distributed import local
+    from exhume.parallel import cpu_count
+
+    count = jobs or cpu_count()
+    if count <= 1:
+        return local.Inline()
+    return local.Threads(count) if workers == "threads" else local.Processes(count)
+
+
+@dataclass(slots=True)
+class _Try:
+    """A unit on its way."""
+
+    index: int
+    unit: Any
+    attempts: int = 0
+
+
+class _Drive:
+    """One run: keeps the backend busy and the results in order."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        function: Callable[[Any], Any],
+        units: Iterable[Any],
+        retries: int,
+        retry_delay: float,
+        window: int | None,
+        batch: int | None,
+        progress: Progress,
+        total: int | None,
+        unit: str,
+    ) -> None:
+        self._backend, self._function, self._retries, self._delay = backend, function, retries, retry_delay
+        self._progress, self._total, self._unit = progress, total, unit
+        self._rest = enumerate(units)
+        self._exhausted = False
+        self._batch = batch or _batch(total, backend.slots)
+        self._window = window
+        self._pending: dict[int, list[_Try]] = {}
+        self._again: deque[_Try] = deque()
+        self._ready: dict[int, Result] = {}
+        self._held = 0
+        self._tasks = 0
+
+    def __iter__(self) -> Iterator[Result]:
+        following = done = 0
+        while True:
+            self._fill()
+            if not self._pending:
+                return
+            task, answer = self._backend.next()
+            for result in self._settle(self._pending.pop(task), answer):
+                self._ready[result.index] = result
+                done += 1
+                self._progress(done, self._total, self._unit)
+            while following in self._ready:
+                self._held -= 1
+                yield self._ready.pop(following)
+                following += 1
+
+    def _fill(self) -> None:
+        """Submits what the backend has places for, as far as the window goes."""
+        slots = self._backend.slots
+        window = self._window or max(4 * slots * self._batch, 64)
+        while len(self._pending) < slots:
+            if self._again:
+                group = [self._again.popleft()]
+            else:
+                room = min(self._batch, window - self._held)
+                group = [_Try(*pair) for pair in islice(self._rest, room)] if room > 0 and not self._exhausted else []
+                self._exhausted |= room > 0 and not group
+                self._held += len(group)
+            if not group:
+                return
+            first = group[0]
+            delay = self._delay * 2 ** (first.attempts - 1) if first.attempts else 0.0
+            self._pending[self._tasks] = group
+            self._backend.submit(self._tasks, self._function, [one.unit for one in group], delay)
+            self._tasks += 1
+
+    def _settle(self, group: list[_Try], answer: list[Answer] | Lost) -> Iterator[Result]:
+        """Results of a task's units; the others are queued again."""
+        if isinstance(answer, Lost):
+            if len(group) > 1:  # one of them may be the reason: alone, it cannot harm the others
+                self._again.extend(group)
+                return
+            error = SourceError("the worker died", code="EX-609", actual=answer.reason)
+            answer = [Answer(error=error, passing=not answer.final)]
+        for one, got in zip(group, answer, strict=True):
+            one.attempts += 1
+            if got.error is not None and got.passing and one.attempts <= self._retries:
+                self._again.append(one)
+            else:
+                yield Result(one.index, one.unit, got.value, got.error, one.attempts)
+
+
+def _batch(total: int | None, slots: int) -> int:
+    """Units per task: enough tasks to spread evenly, not so many that sending them is the work."""
+    return 1 if total is None else max(1, min(MAX_BATCH, total // (32 * slots)))
+
+
+def is_scheduler_file(cluster: str) -> bool:
+    """Whether `--cluster` names a scheduler file instead of an address."""
+    return "://" not in cluster and (os.sep in cluster or cluster.endswith(".json") or os.path.isfile(cluster))  # noqa: PTH113

@@ -1,0 +1,69 @@
+"""What runs where the work is done: a function over a few units, every failure turned into an answer."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from exhume.errors import ExhumeError, SourceError
+
+_FINAL = frozenset({"EX-602", "EX-605", "EX-606", "EX-607"})
+"""Failures of sources that another attempt cannot mend: no ranges, closed, a database, a download not allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of one unit: a value, or the error and whether another attempt may help."""
+
+    value: Any = None
+    error: ExhumeError | None = None
+    passing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The worker died with these units; `final` when they have been tried on others already."""
+
+    reason: str
+    final: bool = False
+
+
+def work(function: Callable[[Any], Any], units: Sequence[Any], delay: float = 0.0) -> list[Answer]:
+    """`function(unit)` for each unit, in order, after a pause of `delay` seconds; never raises an `Exception`."""
+    if delay > 0:
+        time.sleep(delay)
+    return [_one(function, unit) for unit in units]
+
+
+def _one(function: Callable[[Any], Any], unit: Any) -> Answer:
+    try:
+        return Answer(function(unit))
+    except ExhumeError as error:
+        return Answer(passing=may_pass(error), error=_portable(error))
+    except MemoryError as error:
+        return Answer(error=failure("out of memory", error), passing=True)
+    except Exception as error:  # whatever it is, the other units go on and this one is reported
+        return Answer(error=failure("the work on a unit failed", error), passing=True)
+
+
+def failure(message: str, error: BaseException) -> SourceError:
+    """Anything that is no error of ours as one."""
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if message == "out of memory":
+        return SourceError("out of memory while working on a unit", code="EX-610", actual=text)
+    return SourceError("the work on a unit failed", code="EX-610", actual=text)
+
+
+def may_pass(error: ExhumeError) -> bool:
+    """Whether another attempt may succeed: reading failed, and not because nothing is there or it is not allowed."""
+    if not isinstance(error, SourceError) or error.code in _FINAL:
+        return False
+    return not isinstance(error.__cause__, (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError))
+
+
+def _portable(error: ExhumeError) -> ExhumeError:
+    """Without its traceback and causes, which hold on to buffers and do not cross process borders anyway."""
+    error.__cause__ = error.__context__ = None
+    return error.with_traceback(None)

@@ -1,0 +1,44 @@
+"""Ark logs in parts: one split file each.  Messages are in time order within a part, not from one to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from exhume.formats.ark.collection import ArkDirectory
+from exhume.formats.ark.filters import topic_matcher
+from exhume.formats.ark.reader import ArkReader
+from exhume.parts import Part, Selection
+
+
+def plan(archive: ArkReader | ArkDirectory, size: int | None, options: dict[str, Any]) -> Iterator[Part]:
+    """One part for each split that may show something of the channels asked for; no split file is looked at."""
+    if not isinstance(archive, ArkReader):
+        archive.messages()  # a directory of several logs: says that one has to be named
+        return
+    if size is None or archive.single_split is not None or not archive.references:
+        yield Part()
+        return
+    wanted = topic_matcher(options.get("topics") or options.get("topic"))
+    for each in archive.references:
+        shown = [channel for channel in each.channels.values() if wanted(channel.name)]
+        if not each.is_hidden and any(each.acceptance.accepts_name(channel.name) for channel in shown):
+            yield Part((each.rank, each.rank + 1))
+
+
+def items(archive: ArkReader, part: Selection, options: dict[str, Any]) -> Iterator[Any]:
+    """Messages; latched ones are replayed by no part unless there is only one."""
+    _restrict(archive, part)
+    chosen: dict[str, Any] = {"latched": False, **options} if part else options
+    return archive.messages(**chosen)
+
+
+def table(archive: ArkReader, part: Selection, options: dict[str, Any]) -> Any:
+    """The messages of one channel (`topic=`) as `to_arrow` gives them."""
+    _restrict(archive, part)
+    return archive.to_arrow(**options)
+
+
+def _restrict(archive: ArkReader, part: Selection) -> None:
+    if part:
+        archive.references = archive.references[part[0] : part[1]]

@@ -1,0 +1,42 @@
+"""clp-s archives in parts: tables, those of one compressed stream together; dictionaries are read by every part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+from exhume.formats.clp_s.reader import ClpSArchive
+from exhume.parts import Part, Selection, ranges
+
+
+def plan(archive: ClpSArchive, size: int | None, options: dict[str, Any]) -> Iterator[Part]:
+    """Ranges of tables, as ordinals in stored order."""
+    if size is None or options.get("ordered"):
+        yield Part((), archive.end)
+        return
+    streams: list[tuple[int, int]] = []
+    sizes: list[int] = []
+    for stream, group in groupby(archive.tables, key=lambda table: table.entry.stream_id):
+        tables = list(group)
+        streams.append((tables[0].index, tables[-1].index + 1))
+        sizes.append(archive.stream_span(stream).size)
+    for first, stop, stored in ranges(sizes, size):
+        yield Part((streams[first][0], streams[stop - 1][1]), stored)
+
+
+def items(archive: ClpSArchive, part: Selection, options: dict[str, Any]) -> Iterator[Any]:
+    """Events."""
+    _restrict(archive, part)
+    return archive.events(**options)
+
+
+def table(archive: ClpSArchive, part: Selection, options: dict[str, Any]) -> Any:
+    """The events as `to_arrow` gives them."""
+    _restrict(archive, part)
+    return archive.to_arrow(**options)
+
+
+def _restrict(archive: ClpSArchive, part: Selection) -> None:
+    if part:
+        archive.tables = archive.tables[part[0] : part[1]]

@@ -1,0 +1,64 @@
+"""Databases in parts: one table or log file each, with every version that it holds.
+
+Whether a version is the live one takes all files to tell, so parts have no `status`; the whole database (one part) has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from exhume.formats.leveldb.model import Role, Version
+from exhume.formats.leveldb.reader import LevelDbArchive
+from exhume.parts import Part, Selection
+
+PARTS_LACK_COLUMNS = True
+"""A table of a part has fewer columns than one of the whole."""
+
+_OF_ALL = ("status", "superseded_by")
+
+
+def plan(archive: LevelDbArchive, size: int | None, options: dict[str, Any]) -> Iterator[Part]:
+    """One part for each live table and log, by its place in the directory's listing."""
+    archive.database.require_sound()
+    if size is None:
+        yield Part()
+        return
+    for place, file in enumerate(archive.database.files):
+        if file.kind in ("table", "log") and file.role is Role.LIVE:
+            yield Part((place,), file.size or 0)
+
+
+def items(archive: LevelDbArchive, part: Selection, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """`{"key", "value", "sequence", "type", "file"}` of each version, `"status"` too where one part is all."""
+    from exhume.formats.leveldb import checks
+    from exhume.formats.leveldb.model import type_name
+
+    def row(version: Version) -> dict[str, Any]:
+        found = {
+            "key": version.key,
+            "value": version.value,
+            "sequence": version.sequence,
+            "type": type_name(version.value_type),
+            "file": version.place.file,
+        }
+        return found if part else {**found, "status": str(version.status)}
+
+    _restrict(archive, part)
+    return map(row, archive.database.versions(checks.strict, unreferenced=False))
+
+
+def table(archive: LevelDbArchive, part: Selection, options: dict[str, Any]) -> Any:
+    """The versions as `to_arrow` gives them (the live rows, where one part is all)."""
+    if not part:
+        return archive.to_arrow(**options)
+    _restrict(archive, part)
+    if options.get("columns") is None:
+        columns = [name for name in archive.to_arrow(all_versions=True).schema.names if name not in _OF_ALL]
+        options = {**options, "columns": columns}
+    return archive.to_arrow(**{**options, "all_versions": True})
+
+
+def _restrict(archive: LevelDbArchive, part: Selection) -> None:
+    if part:
+        archive.database.files = [archive.database.files[part[0]]]

@@ -1,0 +1,85 @@
+"""ZS files in parts: ranges of keys that the index cuts, so that a part reads the blocks of its range.
+
+The bounds are keys of the index, shortened: a bound need not be a record.  Copies of a record that equals a bound may
+end the block before it, so a part also reads that one block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from exhume.formats.zs.layout import IndexEntry
+from exhume.formats.zs.reader import ZsReader
+from exhume.parts import Part, Selection
+
+KEY = 128
+"""Bytes kept of a bound: a shorter key sorts before the whole one, so it cuts as well."""
+
+_BOUNDS = ("start", "stop", "prefix")
+
+
+def plan(archive: ZsReader, size: int | None, options: dict[str, Any]) -> Iterator[Part]:
+    """Parts of about `size` stored bytes, cut at the lowest index level that is needed for that."""
+    total = archive.source.size
+    if size is None or total <= size or any(options.get(name) is not None for name in _BOUNDS):
+        yield Part((), total)
+        return
+    root = archive.index.root()
+    cutter = _Cutter(archive, size)
+    cutter.cut(root.entries, root.level, archive.header.blocks_offset)
+    edges = [(None, archive.header.blocks_offset), *cutter.bounds, (None, total)]
+    for (first, start), (stop, end) in pairwise(edges):
+        yield Part((first, stop, end), end - start, first, stop)
+
+
+class _Cutter:
+    """Collects `bounds`: keys with about `size` stored bytes between them, and the offset that those bytes end at."""
+
+    def __init__(self, archive: ZsReader, size: int) -> None:
+        self._archive, self._size = archive, size
+        self._at = archive.header.blocks_offset
+        self.bounds: list[tuple[bytes, int]] = []
+
+    def cut(self, entries: list[IndexEntry], level: int, before: int) -> None:
+        """Goes through the entries of an index block whose data start at `before`; descends into those of many bytes.
+
+        An index block stands behind what it refers to, so what an entry covers ends where its block does.
+        """
+        for entry in entries:
+            end = entry.offset + entry.size
+            if level > 1 and end - before > 2 * self._size:
+                node = self._archive.index.node(entry, level - 1)
+                self.cut(node.entries, node.level, before)
+            elif end - self._at > self._size and before > self._at:
+                key = entry.key[:KEY]
+                if key and (not self.bounds or key > self.bounds[-1][0]):
+                    self.bounds.append((key, before))
+                    self._at = before
+            before = end
+
+
+def items(archive: ZsReader, part: Selection, options: dict[str, Any]) -> Iterator[bytes]:
+    """Records."""
+    return archive.records(**_range(archive, part, options))
+
+
+def table(archive: ZsReader, part: Selection, options: dict[str, Any]) -> Any:
+    """The records as `to_arrow` gives them."""
+    return archive.to_arrow(**{**options, **_range(archive, part, options)})
+
+
+def _range(archive: ZsReader, part: Selection, options: dict[str, Any]) -> dict[str, Any]:
+    if part:
+        archive.stop_offset = part[2]
+        return {"start": part[0], "stop": part[1]}
+    return {name: options[name] for name in _BOUNDS if name in options}
+
+
+def last_key(archive: ZsReader) -> bytes:
+    """The last record, found through the index."""
+    node = archive.index.root()
+    while node.level > 1:
+        node = archive.index.node(node.entries[-1], node.level - 1)
+    return max(archive.records(start=node.keys[-1]), default=b"")

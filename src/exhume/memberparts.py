@@ -1,0 +1,50 @@
+"""Archives of members in parts: ranges of members in the order of their bytes; every part reads the index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from exhume.archive import Entry, MemberArchive
+from exhume.parts import Part, Selection, ranges
+
+
+def stored_order(archive: MemberArchive) -> list[Entry]:
+    """The members in the order of their bytes; those without a place, directories too, come last."""
+
+    def place(entry: Entry) -> tuple[bool, Any, int]:
+        shard = entry.details.get("shard")
+        offset = entry.offset if entry.offset is not None else entry.details.get("shard_offset")
+        return offset is None, shard if shard is not None else 0, offset or 0
+
+    return sorted(archive.entries(), key=place)
+
+
+def plan(archive: MemberArchive, size: int | None, options: dict[str, Any]) -> Iterator[Part]:
+    """Ranges of members, as positions in `stored_order`."""
+    sizes = [entry.size or 0 for entry in stored_order(archive)]
+    if size is None or not sizes:
+        yield Part((), sum(sizes))
+        return
+    for first, stop, stored in ranges(sizes, size):
+        yield Part((first, stop), stored)
+
+
+def items(archive: MemberArchive, part: Selection, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """`{"name", "size", "offset", "data"}` of each member, no directories; without `data` when that option is False."""
+    entries = stored_order(archive)
+    for entry in entries[slice(*part)] if part else entries:
+        if entry.kind == "directory":
+            continue
+        row: dict[str, Any] = {"name": entry.name, "size": entry.size, "offset": entry.offset}
+        if options.get("data", True) and entry.name is not None:
+            row["data"] = archive.read_member(entry.name)
+        yield row
+
+
+def table(archive: MemberArchive, part: Selection, options: dict[str, Any]) -> Any:
+    """The member table (`Archive.to_arrow`) of these members."""
+    if part:
+        chosen = stored_order(archive)[slice(*part)]
+        archive.entries = lambda: iter(chosen)  # type: ignore[method-assign]
+    return archive.to_arrow(**options)

@@ -1,0 +1,111 @@
+"""Carving in spans: the same finds as one pass, wherever the spans are cut."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import exhume
+from exhume import distributed
+from exhume.distributed.carving import Search, carve_each
+from exhume.errors import SourceError
+
+Cli = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def image(archives: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Archives of three formats, whole, cut, nested in a chunk and touching one another, in 60 KiB of noise."""
+    rng = random.Random(5)
+    nest = tmp_path_factory.mktemp("image")
+    with exhume.create(nest / "nest.caf", "caf") as writer:
+        members: Any = writer
+        for name in ("z00.zs", "l0.clps", "c0.caf"):
+            members.add_bytes(name, (archives / name).read_bytes())
+    pieces = [rng.randbytes(7000)]
+    for name in ("z01.zs", "l1.clps", "c1.caf", "z03.zs"):
+        pieces += [(archives / name).read_bytes(), rng.randbytes(rng.randrange(3000))]
+    pieces += [(nest / "nest.caf").read_bytes(), (archives / "z02.zs").read_bytes(), (archives / "z04.zs").read_bytes()]
+    pieces += [rng.randbytes(9000), (archives / "l2.clps").read_bytes()[:900], rng.randbytes(4000)]
+    pieces += [(archives / "z05.zs").read_bytes()[:-40]]
+    path = nest / "disk.img"
+    path.write_bytes(b"".join(pieces))
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected(image: Path) -> list[Any]:
+    found = list(exhume.carve(image))
+    assert len(found) >= 11
+    assert any(one.nested_in is not None for one in found)
+    assert {str(one.verdict) for one in found} >= {"whole", "partial"}
+    return found
+
+
+@given(data=st.data())
+@settings(max_examples=12)
+def test_spans_join_exactly(image: Path, expected: list[Any], data: st.DataObject) -> None:
+    size = image.stat().st_size
+    borders = [one.offset + shift for one in expected for shift in (-1, 0, 1, 4, 8)] + [one.end for one in expected]
+    span = data.draw(
+        st.one_of(st.integers(size // 20, size), st.sampled_from([b for b in borders if b > size // 20])), label="span"
+    )
+    start = data.draw(st.sampled_from([0, 0, *[b for b in borders if 0 <= b < size]]), label="start")
+    stop = data.draw(st.sampled_from([None, size, *[b for b in borders if start < b <= size]]), label="stop")
+    found = list(distributed.carve(str(image), span=span, start=start, stop=stop))
+    assert found == (expected if (start, stop) == (0, None) else list(exhume.carve(image, start=start, stop=stop)))
+
+
+def test_processes_find_the_same(image: Path, expected: list[Any]) -> None:
+    assert list(distributed.carve(str(image), span=9973, jobs=2)) == expected
+
+
+def test_several_images(image: Path, expected: list[Any], archives: Path) -> None:
+    targets = [str(image), str(archives / "none"), str(archives), str(archives / "z00.zs")]
+    found = list(carve_each(targets, Search(), span=5000))
+    assert [one.target for one in found] == targets
+    assert [[str(error.code) for error in one.errors] for one in found] == [[], ["EX-601"], ["EX-601"], []]
+    assert found[0].archives == expected
+    assert [one.format for one in found[3].archives] == ["zs"]
+
+
+def test_a_span_that_cannot_be_read_is_an_error(image: Path, tmp_path: Path) -> None:
+    with pytest.raises(SourceError) as caught:
+        list(distributed.carve(str(tmp_path / "none")))
+    assert caught.value.code == "EX-601"
+    with pytest.raises(ValueError, match="at least one byte"):
+        list(distributed.carve(str(image), span=0))
+
+
+def test_an_empty_image(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_bytes(b"")
+    assert list(distributed.carve(str(tmp_path / "empty"))) == []
+
+
+def test_the_command_line(image: Path, exhume_cli: Cli, archives: Path, tmp_path: Path) -> None:
+    plain = exhume_cli("carve", "--json", image, "-o", tmp_path / "one")
+    spans = exhume_cli("carve", "--json", "--jobs", 2, "--span", "20K", image, "-o", tmp_path / "two")
+    assert plain.code == spans.code == 0
+    assert plain.out == spans.out
+    names = sorted(path.name for path in (tmp_path / "one").iterdir())
+    assert names == sorted(path.name for path in (tmp_path / "two").iterdir())
+    both = exhume_cli("carve", "--json", image, archives / "z00.zs", archives / "none", "-o", tmp_path / "three")
+    assert both.code == 1
+    documents = [json.loads(line) for line in both.text.replace("\n{", "{").replace("}{", "}\n{").splitlines()]
+    assert documents[0] == json.loads(plain.text)
+    assert sorted(path.name for path in (tmp_path / "three" / "disk.img").iterdir()) == names
+    assert [path.name for path in (tmp_path / "three" / "z00.zs").iterdir()] == ["000000000000.zs"]
+    assert "EX-601" in both.err
+    (tmp_path / "noise").write_bytes(b"nothing here" * 100)
+    assert exhume_cli("carve", "--jobs", 2, tmp_path / "noise").code == 4
+    assert exhume_cli("carve", tmp_path / "noise", image).code == 0
+    assert exhume_cli("carve", "--span", 0, image).code == 2
+    shifted = exhume_cli("carve", "--json", "--offset", 7000, "--jobs", 2, "--span", "20K", image)
+    assert shifted.out == exhume_cli("carve", "--json", "--offset", 7000, image).out

@@ -1,0 +1,237 @@
+"""Partitions: small, complete, reading their own bytes; bags and dataframes made of them."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+
+import exhume
+from exhume.distributed import partitions, to_bag, to_dataframe
+from exhume.distributed.frames import conform, merged_schema
+from tests.archives import own_archives
+from tests.conftest import ROOT
+from tests.many.conftest import make_zs
+
+pytest.importorskip("dask")
+
+READABLE = [path for path in own_archives() if path.name != "amended"]
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, int]]]:
+    """The ranges that are read of a `memory://` object."""
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    ranges: list[tuple[int, int]] = []
+    plain = MemoryFileSystem.cat_file
+
+    def cat_file(self: Any, path: str, start: int | None = None, end: int | None = None, **more: Any) -> Any:
+        ranges.append((start or 0, end or 0))
+        return plain(self, path, start=start, end=end, **more)
+
+    monkeypatch.setattr(MemoryFileSystem, "cat_file", cat_file)
+    yield ranges
+    memory = fsspec.filesystem("memory")
+    if memory.exists("/counted"):
+        memory.rm("/counted", recursive=True)
+
+
+@pytest.mark.parametrize("path", READABLE, ids=lambda path: "/".join(path.parts[-2:]))
+def test_parts_give_everything_once(path: Path) -> None:
+    whole = partitions(path, size=None)
+    assert len(whole) == 1
+    parts = partitions(path, size=1)
+    assert all(len(pickle.dumps(one)) < 1024 for one in parts)
+    assert [pickle.loads(pickle.dumps(one)) for one in parts] == parts
+    expected = list(whole[0].records())
+    found = [record for one in parts for record in one.records()]
+    if parts and parts[0].format == "leveldb":
+        rows = [{key: value for key, value in row.items() if key != "status"} for row in expected]
+        expected, found = (sorted(each, key=lambda row: (row["key"], row["sequence"])) for each in (rows, found))
+    elif parts and parts[0].format == "ark":
+        found.sort(key=lambda message: message.time_ns)
+        expected.sort(key=lambda message: message.time_ns)
+        assert sorted(map(str, found)) == sorted(map(str, expected))
+        return
+    assert found == expected
+
+
+def test_a_directory_of_logs_wants_a_choice() -> None:
+    amended = next(path for path in own_archives() if path.name == "amended")
+    with pytest.raises(exhume.ExhumeError, match="several"):
+        partitions(amended)
+    log = sorted((amended / "manifests").iterdir())[0].name
+    assert [one.format for one in partitions(amended, opening={"log": log})][:1] == ["ark"]
+
+
+@pytest.mark.parametrize("size", [300, 1000, 5000, 100_000])
+def test_zs_is_cut_by_keys(tmp_path: Path, size: int) -> None:
+    records = make_zs(tmp_path / "a.zs", 1, count=3000, block_size=300)
+    parts = partitions(tmp_path / "a.zs", size=size)
+    assert [record for one in parts for record in one.records()] == records
+    stored = (tmp_path / "a.zs").stat().st_size
+    assert stored / size / 3 <= len(parts) <= max(1, 3 * stored / size)
+    for before, after in pairwise(parts):
+        assert before.stop == after.first
+        assert after.first is not None
+        assert max(before.records()) < after.first <= min(after.records())
+
+
+def test_long_keys_keep_partitions_small(tmp_path: Path) -> None:
+    records = sorted(b"same" * 300 + b"%05d" % (number * 7) + b"x" * 3000 for number in range(60))
+    records += sorted(bytes([200 + number]) * 3000 for number in range(20))
+    with exhume.create(tmp_path / "long.zs", "zs", codec="none", block_size=4000, branching_factor=3) as writer:
+        made: Any = writer
+        made.add_records(records)
+    parts = partitions(tmp_path / "long.zs", size=4000)
+    assert len(parts) > 5  # the first sixty share their first 128 bytes: they cannot be cut so
+    assert all(len(pickle.dumps(one)) < 1024 for one in parts)
+    assert [record for one in parts for record in one.records()] == records
+
+
+def test_a_zs_part_reads_its_own_blocks(tmp_path: Path, counted: list[tuple[int, int]]) -> None:
+    with exhume.create(tmp_path / "a.zs", "zs", codec="none", block_size=4000, branching_factor=8) as writer:
+        made: Any = writer
+        made.add_records(b"%08d" % number + b"." * 92 for number in range(12_000))
+    data = (tmp_path / "a.zs").read_bytes()
+    fsspec.filesystem("memory").pipe_file("/counted/a.zs", data)
+    parts = partitions("memory://counted/a.zs", size=200_000)
+    assert len(parts) in range(5, 9)
+    planned = sum(end - start for start, end in counted)
+    assert planned < len(data) / 2
+    for one in parts:
+        counted.clear()
+        count = sum(1 for _ in one.records())
+        read = sum(end - start for start, end in counted)
+        # Its records, one block more at either end, the head and tail (64 KiB each), and one index block per level.
+        assert read < count * 103 + 2 * 65536 + 8 * 5000, (one, read)
+
+
+def test_a_clps_part_reads_its_own_tables(tmp_path: Path, counted: list[tuple[int, int]]) -> None:
+    with exhume.create(tmp_path / "a.clps", "clp-s", min_table_size=1 << 16) as writer:
+        made: Any = writer
+        for number in range(30_000):
+            kind = number % 10
+            made.write({f"k{kind}": hash((number, kind)) % (1 << 60), f"v{kind}": number * 0.37, "n": number})
+    data = (tmp_path / "a.clps").read_bytes()
+    fsspec.filesystem("memory").pipe_file("/counted/a.clps", data)
+    parts = partitions("memory://counted/a.clps", size=1)
+    assert len(parts) == 10
+    for one in parts:
+        counted.clear()
+        rows = list(one.records())
+        assert len(rows) == 3000
+        assert sum(end - start for start, end in counted) < 2 * 65536 + 3 * len(data) / 10
+
+
+def test_a_caf_part_reads_its_own_members(tmp_path: Path, counted: list[tuple[int, int]]) -> None:
+    with exhume.create(tmp_path / "a.caf", "caf") as writer:
+        made: Any = writer
+        for number in range(40):
+            made.add_bytes(f"m{number}", bytes([number]) * 50_000)
+    fsspec.filesystem("memory").pipe_file("/counted/a.caf", (tmp_path / "a.caf").read_bytes())
+    parts = partitions("memory://counted/a.caf", size=500_000)
+    assert len(parts) == 4
+    names = []
+    for one in parts:
+        counted.clear()
+        rows = list(one.records())
+        names += [row["name"] for row in rows]
+        assert sum(end - start for start, end in counted) < 500_000 + 400_000  # and the tail that has the index
+    assert names == [f"m{number}" for number in range(40)]
+    counted.clear()
+    assert all("data" not in row for one in partitions("memory://counted/a.caf", data=False) for row in one.records())
+    assert sum(end - start for start, end in counted) < 700_000
+
+
+def test_options_reach_the_reader(tmp_path: Path, archives: Path) -> None:
+    records = make_zs(tmp_path / "a.zs", 1)
+    found = partitions(tmp_path / "a.zs", prefix=b"key1", size=10)
+    assert [record for one in found for record in one.records()] == [r for r in records if r.startswith(b"key1")]
+    events = [event for one in partitions(archives / "l0.clps", query="n >= 4") for event in one.records()]
+    assert [event["n"] for event in events] == [4, 5]
+    log = ROOT / "tests/samples/ark/log"
+    channels = {message.channel for one in partitions(log) for message in one.records()}
+    for channel in channels:
+        some = [message for one in partitions(log, topics=[channel]) for message in one.records()]
+        assert {message.channel for message in some} == {channel}
+
+
+def test_bags(archives: Path) -> None:
+    targets = sorted(archives.glob("l*.clps"))
+    bag = to_bag(targets)
+    assert bag.npartitions == 6
+    assert bag.pluck("n").sum().compute(scheduler="sync") == 6 * 15
+    assert to_bag([]).compute(scheduler="sync") == []
+
+
+def test_dataframes_of_zs_have_divisions(tmp_path: Path) -> None:
+    records = make_zs(tmp_path / "a.zs", 1, count=3000, block_size=300)
+    frame = to_dataframe(tmp_path / "a.zs", size=600)
+    assert frame.known_divisions
+    assert frame.npartitions >= 3
+    assert frame.divisions[0] == b""
+    assert frame.divisions[-1] == records[-1]
+    whole = frame.compute(scheduler="sync")
+    assert list(whole["record"]) == records
+    assert list(whole.index) == records
+    assert dict(frame.dtypes) == dict(whole.dtypes)
+    some = frame.loc[b"key050":b"key060"]
+    assert some.npartitions < frame.npartitions
+    assert list(some.compute(scheduler="sync")["record"]) == [r for r in records if b"key050" <= r <= b"key060"]
+    twice = next(r for r in records if records.count(r) > 1)
+    assert len(frame.loc[twice].compute(scheduler="sync")) == records.count(twice)
+
+
+def test_dataframes_of_unlike_archives_have_one_meta(tmp_path: Path) -> None:
+    for name, event in (("a", {"n": 1, "s": "x", "m": 1}), ("b", {"n": 2.5, "t": True, "m": "text"}), ("c", {"n": 7})):
+        with exhume.create(tmp_path / f"{name}.clps", "clp-s") as writer:
+            made: Any = writer
+            for _ in range(3):
+                made.write(event)
+    frame = to_dataframe(sorted(tmp_path.glob("*.clps")))
+    assert not frame.known_divisions
+    assert list(frame.columns) == ["n", "s", "m", "t"]
+    whole = frame.compute(scheduler="sync")
+    assert dict(frame.dtypes) == dict(whole.dtypes)
+    assert list(whole["n"]) == [1.0] * 3 + [2.5] * 3 + [7.0] * 3
+    assert list(whole["m"].dropna()) == ["1"] * 3 + ["text"] * 3
+    assert whole["t"].notna().sum() == 3
+
+
+@pytest.mark.parametrize("path", READABLE, ids=lambda path: "/".join(path.parts[-2:]))
+def test_every_format_makes_a_dataframe(path: Path) -> None:
+    with exhume.open(path) as archive:
+        more = {"topic": archive.channels()[0].name} if archive.format == "ark" else {}  # type: ignore[attr-defined]
+    frame = to_dataframe(path, size=1, **more)
+    whole = frame.compute(scheduler="sync")
+    assert list(whole.columns) == list(frame.columns)
+    assert dict(frame.dtypes) == dict(whole.dtypes)
+    one = to_dataframe(path, size=None, **more)
+    assert len(one) == len(whole) or path.parent.name == "leveldb"
+
+
+def test_schemas_merge() -> None:
+    pa = pytest.importorskip("pyarrow")
+    one = pa.schema([("a", pa.int64()), ("b", pa.null()), ("c", pa.bool_())])
+    other = pa.schema([("b", pa.int32()), ("a", pa.float64()), ("c", pa.int64()), ("d", pa.string())])
+    merged = merged_schema(pa, [one, other])
+    expected = {"a": pa.float64(), "b": pa.int32(), "c": pa.large_string(), "d": pa.string()}
+    assert {field.name: field.type for field in merged} == expected
+    table = conform(pa.table({"c": [True, None], "a": [1, 2]}), merged)
+    assert table.to_pylist() == [
+        {"a": 1.0, "b": None, "c": "true", "d": None},
+        {"a": 2.0, "b": None, "c": None, "d": None},
+    ]
+
+
+def test_no_archives() -> None:
+    assert partitions([]) == []
+    with pytest.raises(ValueError, match="no archives"):
+        to_dataframe([])

@@ -1,0 +1,173 @@
+"""The runner on this machine: order, retries, dead workers, bounded windows."""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exhume.distributed import run
+from exhume.distributed.local import Processes
+from exhume.distributed.runner import is_scheduler_file
+from exhume.errors import ChecksumError, RangeNotSupportedError, SourceError
+
+
+def double(unit: int) -> int:
+    return 2 * unit
+
+
+def kill_some(unit: int) -> int:
+    """Dies at every seventh unit."""
+    if unit % 7 == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 2 * unit
+
+
+def kill_once(folder: str, unit: int) -> int:
+    """Dies at the first attempt at some units."""
+    mark = Path(folder) / str(unit)
+    if unit % 5 == 1 and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 2 * unit
+
+
+def fail_some(unit: int) -> int:
+    if unit == 2:
+        raise SourceError("the storage is away")
+    if unit == 4:
+        raise ChecksumError("the bytes are bad")
+    if unit == 6:
+        raise ZeroDivisionError("a bug")
+    if unit == 8:
+        raise RangeNotSupportedError("no ranges")
+    return unit
+
+
+def not_picklable(unit: int) -> Any:
+    return (lambda: unit) if unit == 1 else unit
+
+
+WAYS = [{"jobs": 1}, {"jobs": 3, "workers": "threads"}, {"jobs": 2}]
+WAY = pytest.mark.parametrize("way", WAYS, ids=["caller", "threads", "processes"])
+
+
+@WAY
+def test_results_come_in_the_order_of_the_units(way: dict[str, Any]) -> None:
+    done: list[tuple[int, int | None]] = []
+    results = list(run(double, range(100), progress=lambda at, total, unit: done.append((at, total)), batch=3, **way))
+    assert [(one.index, one.unit, one.value) for one in results] == [(n, n, 2 * n) for n in range(100)]
+    assert done[-1] == (100, 100)
+    assert sorted(done) == done
+
+
+@WAY
+def test_no_units(way: dict[str, Any]) -> None:
+    assert list(run(double, [], **way)) == []
+
+
+@WAY
+def test_failures_are_results(way: dict[str, Any]) -> None:
+    results = list(run(fail_some, range(10), retries=2, retry_delay=0.001, **way))
+    assert [one.value for one in results if one.ok] == [0, 1, 3, 5, 7, 9]
+    told = {one.unit: (one.error.code, one.attempts) for one in results if one.error}
+    # What a retry cannot mend is not retried: the bytes stay bad, the server stays without ranges.
+    assert told == {2: ("EX-601", 3), 4: ("EX-201", 1), 6: ("EX-610", 3), 8: ("EX-602", 1)}
+    assert "ZeroDivisionError: a bug" in str(next(one.error for one in results if one.unit == 6))
+
+
+def test_a_missing_file_is_not_tried_again(tmp_path: Path) -> None:
+    from exhume.source import open_target
+
+    def opened(name: str) -> int:
+        with open_target(name) as source:
+            return len(source.name)
+
+    result = next(run(opened, [str(tmp_path / "none")], retries=3))
+    assert result.error is not None
+    assert (result.error.code, result.attempts) == ("EX-601", 1)
+
+
+def test_dead_processes_cost_their_own_units_only() -> None:
+    results = list(run(kill_some, range(14), jobs=2, retries=1, retry_delay=0.001))
+    assert [one.unit for one in results] == list(range(14))
+    told = {one.unit: str(one.error) for one in results if one.error}
+    assert sorted(told) == [3, 10]
+    assert told[3] == "EX-609: the worker died: found killed by signal 9"
+    assert all(one.value == 2 * one.unit for one in results if one.ok)
+
+
+def test_a_unit_whose_worker_died_is_tried_again(tmp_path: Path) -> None:
+    results = list(run(functools.partial(kill_once, str(tmp_path)), range(8), jobs=2, batch=4, retry_delay=0.001))
+    assert [one.value for one in results] == [2 * n for n in range(8)]
+
+
+def test_what_cannot_be_pickled_is_reported() -> None:
+    results = list(run(not_picklable, range(3), jobs=2, retries=0))
+    assert [one.value for one in results if one.ok] == [0, 2]
+    assert results[1].error is not None
+    assert results[1].error.code == "EX-610"
+
+
+def test_units_are_taken_as_they_are_needed() -> None:
+    """One slow unit holds back the results behind it; no more than the window is taken meanwhile."""
+    taken = 0
+    slow = threading.Event()
+
+    def units() -> Iterator[int]:
+        nonlocal taken
+        for number in range(1000):
+            taken += 1
+            yield number
+
+    def work(unit: int) -> int:
+        if unit == 0:
+            slow.wait(20)
+        return unit
+
+    results = run(work, units(), jobs=4, workers="threads", window=20)
+    threading.Timer(0.3, slow.set).start()
+    assert next(results).value == 0
+    assert taken == 20
+    assert sum(1 for _ in results) == 999
+    assert taken == 1000
+
+
+def test_leaving_a_run_ends_its_processes() -> None:
+    results = run(time.sleep, [0.01] * 50, jobs=2)
+    next(results)
+    backend_processes = [thread for thread in threading.enumerate() if "exhume" in thread.name]
+    results.close()  # type: ignore[attr-defined]
+    import multiprocessing
+
+    assert backend_processes == []
+    assert [one for one in multiprocessing.active_children() if one.name == "exhume-worker"] == []
+
+
+def test_a_process_that_dies_idle_is_replaced() -> None:
+    pool = Processes(1)
+    try:
+        pool.submit(0, double, [1], 0.0)
+        assert pool.next()[0] == 0
+        worker = pool._idle[0].process
+        os.kill(worker.pid or 0, signal.SIGKILL)
+        worker.join()
+        pool.submit(1, double, [4], 0.0)
+        answers: Any = pool.next()[1]
+        assert answers[0].value == 8
+    finally:
+        pool.close()
+
+
+def test_scheduler_files_are_told_from_addresses(tmp_path: Path) -> None:
+    assert not is_scheduler_file("tcp://127.0.0.1:8786")
+    assert not is_scheduler_file("127.0.0.1:8786")
+    assert is_scheduler_file(str(tmp_path / "scheduler"))
+    assert is_scheduler_file("scheduler.json")
