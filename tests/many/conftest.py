@@ -68,6 +68,11 @@ def cluster() -> Iterator[Any]:
     for name in ("distributed", "distributed.scheduler", "distributed.nanny", "distributed.client"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=logging.CRITICAL
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        dashboard_address=":0",  # not the well-known port: another test run may have it
+        silence_logs=logging.CRITICAL,
+        scheduler_kwargs={"dashboard": False},
     ) as made:
         yield made
