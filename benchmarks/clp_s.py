@@ -104,7 +104,7 @@ def to_arrow(path: str) -> None:
     import exhume
 
     with exhume.open(path, format="clp-s") as archive:
-        print(sum(batch.num_rows for batch in archive.to_arrow()))  # type: ignore[attr-defined]
+        print(sum(batch.num_rows for batch in archive.to_arrow()))
 
 
 def json_to_arrow(path: str) -> None:

@@ -225,3 +225,34 @@ def test_short_buffers_and_wrong_rows_are_refused(kernel: ModuleType) -> None:
         program.lines([1])
     with pytest.raises(IndexError):
         program.lines([-1])
+
+
+@pytest.mark.parametrize("kernel", [pykernel, compiled], ids=["pure", "compiled"])
+def test_every_byte_that_needs_an_escape_is_seen_wherever_it_stands(kernel: ModuleType) -> None:
+    """The compiled scan looks at eight bytes at once."""
+    special = {*range(0x20), 0x22, 0x5C}
+    for size in range(1, 18):
+        for at in range(size):
+            for byte in (
+                0,
+                1,
+                0x1F,
+                0x20,
+                0x21,
+                0x22,
+                0x23,
+                0x5B,
+                0x5C,
+                0x5D,
+                0x7F,
+                0x80,
+                0x9F,
+                0xA0,
+                0xA2,
+                0xDC,
+                0xFF,
+            ):
+                entry = b"\xe9" * at + bytes((byte,)) + b"z" * (size - at - 1)
+                strings = kernel.ClpsStrings(dictionary([entry]), 1)
+                assert (strings.escaped() is strings) is (byte not in special)
+                assert strings.escaped()[0] == pykernel.clps_escape(entry)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgpack
 import pytest
 from exhume_ksy.clp_s import ClpS
 from exhume_ksy.clp_s_metadata import ClpSMetadata
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 from exhume import kaitai
 from exhume.errors import ExhumeError, Span
-from exhume.formats.clp_s import layout
+from exhume.formats.clp_s import checks, layout, packets
 from exhume.formats.clp_s.columns import typed
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.reader import open_archive
@@ -208,3 +209,49 @@ def test_header_fields() -> None:
     assert header.original_size == 99
     assert header.archive_size == len(data)
     assert header.files_base == 64 + header.metadata_size
+
+
+def strictly(data: bytes) -> Any:
+    """What `msgpack` makes of the bytes, as the reader asks it."""
+    size = len(data)
+    limits = {f"max_{kind}_len": size for kind in ("str", "bin", "array", "map", "ext")}
+    try:
+        return msgpack.unpackb(data, raw=False, strict_map_key=False, unicode_errors="surrogateescape", **limits)
+    except (ValueError, TypeError, RecursionError, msgpack.exceptions.UnpackException):
+        return "refused"
+
+
+def unpacked(data: bytes) -> Any:
+    try:
+        return packets.unpack(layout.Packet(3, data, WHERE), checks.BAD_METADATA)
+    except ExhumeError:
+        return "refused"
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(1 << 63), (1 << 64) - 1)
+    | st.text(max_size=40)
+    | st.floats(allow_nan=False),
+    lambda inner: st.lists(inner, max_size=20) | st.dictionaries(st.text(max_size=5), inner, max_size=20),
+    max_leaves=20,
+)
+
+
+@given(JSON)
+def test_packets_unpack_as_messagepack_says(value: Any) -> None:
+    assert unpacked(msgpack.packb(value)) == value
+
+
+@given(st.binary(max_size=24) | st.binary(max_size=24).map(lambda raw: b"\x81\xa5files" + raw))
+@example(b"\x82\x01\x02\x01\x03")
+@example(b"\x81\x90\x01")
+@example(b"\x81\x80\x01")
+@example(b"\xa3ab")
+@example(b"\xa1\xff")
+@example(b"\xcd\x01")
+@example(b"\x91" * 3000)
+@example(b"\x01\x01")
+def test_any_packet_unpacks_as_messagepack_says(raw: bytes) -> None:
+    assert repr(unpacked(raw)) == repr(strictly(raw))

@@ -14,10 +14,10 @@ from exhume.formats.clp_s import checks, kernel
 from exhume.formats.clp_s.kernel import ClpsLogTypes, ClpsProgram, ClpsStrings
 from exhume.formats.clp_s.layout import Header, NodeType, type_name
 from exhume.formats.clp_s.template import ColumnSpec
-from exhume.formats.clp_s.timestamps import PatternSet
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.tables import Table
+    from exhume.formats.clp_s.timestamps import PatternSet
 
 Typed = Sequence[Any]
 

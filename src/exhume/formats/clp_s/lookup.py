@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exhume.formats.clp_s import searchkernel
 from exhume.formats.clp_s.dialect import Dialect
-from exhume.formats.clp_s.encode import Dialect as TextDialect
-from exhume.formats.clp_s.textsearch import TextQuery, TextSearch
 from exhume.formats.clp_s.wildcard import Wildcard
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.textsearch import TextQuery, TextSearch
 
 
 class Dictionaries:
@@ -29,6 +30,9 @@ class Dictionaries:
     def texts(self, pattern: bytes) -> TextQuery | None:
         """What to look for in text columns, None when nothing can match."""
         if self._texts is None:
+            from exhume.formats.clp_s.encode import Dialect as TextDialect
+            from exhume.formats.clp_s.textsearch import TextSearch
+
             self._texts = TextSearch(
                 TextDialect.CORE if self.dialect.core_text else TextDialect.CLASSIC,
                 self._log_types,

@@ -34,7 +34,6 @@ from exhume.formats.clp_s.layout import (
 )
 from exhume.formats.clp_s.tables import Table
 from exhume.formats.clp_s.template import SchemaLayout
-from exhume.formats.clp_s.timestamps import PatternSet
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.source import Source, Tree
 
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from exhume.findings import Finding
     from exhume.formats.clp_s.info import ClpSInfo
+    from exhume.formats.clp_s.timestamps import PatternSet
     from exhume.sections import SectionMap
 
 STREAM_CACHE = 4
@@ -176,6 +176,8 @@ class ClpSArchive(RecordArchive):
     @cached_property
     def patterns(self) -> PatternSet:
         """Timestamp patterns, compiled for this archive's version."""
+        from exhume.formats.clp_s.timestamps import PatternSet
+
         found = self.timestamp_dictionary
         return PatternSet.build(found.patterns, self.header.has_nanosecond_timestamps, found.span)
 
@@ -220,9 +222,6 @@ class ClpSArchive(RecordArchive):
             if whole is not None:
                 return whole
         cap = min(max_size, max(self.limits.expansion_floor, len(stored) * self.limits.expansion))
-        quick = codecs.zstd_whole(stored, max_size=cap) if stored else None
-        if quick is not None:
-            return quick
         parts: list[bytes] = []
         try:
             parts.extend(part for _, _, part in codecs.zstd_frames(stored, max_size=cap))
