@@ -40,8 +40,12 @@ CONCURRENCY = 8
 FREE_BYTES = 16 << 20
 """Of any remote object this much may be read without asking; see `RemoteSource`."""
 
-EDGE = 64 << 10
+HEAD = 64 << 10
+TAIL = 256 << 10
 """The first and last bytes of an object are fetched in one piece each and kept: formats are recognised there."""
+
+SMALL = 4 << 10
+"""Reads below this fetch the head or tail that they lie in; a larger one knows what it wants."""
 
 MOST_KNOWN = 256
 """Files of a remote directory whose head and tail are kept."""
@@ -66,7 +70,8 @@ T = TypeVar("T")
 def open_url(url: str, storage_options: Mapping[str, Any] | None = None, size: int | None = None) -> Source | Tree:
     """The source or tree behind an fsspec URL (chained URLs included).
 
-    With `size`, an HTTP or S3 object is not asked for its size first: the first answer has to agree.
+    With `size`, an HTTP or S3 object is not asked for its size first: the first answer has to agree.  An HTTP URL that
+    ends in `/` is a directory, read by the server's index pages.
 
     `storage_options` go to fsspec, but for `allow_full_download` (see `RemoteSource`).  `file://` URLs become plain
     local sources.  Raises `SourceError`, or `MissingDependencyError` when the package for this kind of URL is missing.
@@ -87,14 +92,29 @@ def open_url(url: str, storage_options: Mapping[str, Any] | None = None, size: i
         from exhume.source import open_target
 
         return open_target(path)
-    if size is not None and {"https", "s3"} & set(protocols):
-        known = {"name": path, "size": size, "type": "file"}
-        return remote_source(fs, path, url, known, allow_full_download=allow_full_download)
+    kind = _kind(fs)
+    if size is not None and kind is not FsspecSource:
+        return kind(fs, path, url, {"size": size}, allow_full_download=allow_full_download)
     fs.invalidate_cache(path)  # a listing from before must not stand for the object as it is now
-    info = _attempt(lambda: fs.info(path), url, 0, 0)
+    tree = FsspecTree(fs, path, url, allow_full_download=allow_full_download)
+    if kind is HttpSource and path.endswith("/"):
+        return tree
+    info = kind.first(fs, path, url)
+    if info is None and kind is S3Source and tree.names():
+        return tree
+    if info is None:
+        info = _attempt(lambda: fs.info(path), url, 0, 0)
     if info.get("type") == "directory":
-        return FsspecTree(fs, path, url, allow_full_download=allow_full_download)
-    return remote_source(fs, path, url, info, allow_full_download=allow_full_download)
+        return tree
+    return kind(fs, path, url, info, allow_full_download=allow_full_download)
+
+
+def _kind(fs: Any) -> type[RemoteSource]:
+    """The most careful source there is for an fsspec file system."""
+    protocols = (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
+    if "https" in protocols:
+        return HttpSource
+    return S3Source if "s3" in protocols else FsspecSource
 
 
 def glob_url(url: str, storage_options: Mapping[str, Any] | None = None) -> list[str]:
@@ -123,14 +143,10 @@ def glob_url(url: str, storage_options: Mapping[str, Any] | None = None) -> list
 def remote_source(
     fs: Any, path: str, name: str, info: Mapping[str, Any] | None = None, *, allow_full_download: bool = False
 ) -> RemoteSource:
-    """The most careful source there is for an fsspec file system."""
-    protocols = (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
-    kind: type[RemoteSource] = FsspecSource
-    if "https" in protocols:
-        kind = HttpSource
-    elif "s3" in protocols:
-        kind = S3Source
-    info = info if info is not None else _attempt(lambda: fs.info(path), name, 0, 0)
+    """One file of an fsspec file system; `info` is what a listing told of it."""
+    kind = _kind(fs)
+    if info is None:
+        info = kind.first(fs, path, name) or _attempt(lambda: fs.info(path), name, 0, 0)
     return kind(fs, path, name, info, allow_full_download=allow_full_download)
 
 
@@ -203,8 +219,15 @@ class RemoteSource(Source):
         self._size = int(size)
         self._identity = _identity(info)
         self._edges: list[tuple[int, bytes]] = []  # (offset, bytes) of the head and tail once they were fetched
+        if info.get("head"):
+            self._edges.append((0, info["head"]))
         self._touched = bytearray(-(-self._size // _BLOCK))
         self._lock = threading.Lock()
+
+    @classmethod
+    def first(cls, fs: Any, path: str, name: str) -> Mapping[str, Any] | None:
+        """Size, identity and head of an object in one request; None where that cannot be (then: `fs.info`)."""
+        return None
 
     @property
     def size(self) -> int:
@@ -220,33 +243,39 @@ class RemoteSource(Source):
 
     def _read(self, offset: int, size: int) -> bytes:
         end = offset + size
-        for start, data in self._edges:
-            if start <= offset and end <= start + len(data):
-                return data[offset - start : end - start]
-        start, stop = self._edge(offset, end)
+        kept = self._kept(offset, end)
+        if kept is not None:
+            return kept
+        if self._size <= HEAD + TAIL:
+            head = self._kept(0, HEAD) or b"" if self._size > HEAD else b""
+            whole = head + self._fetch_checked([(len(head), self._size)])[0]
+            self._edges[:] = [(0, whole)]
+            return whole[offset:end]
+        start, stop = offset, end
+        if size < SMALL and end <= HEAD:
+            start, stop = 0, HEAD
+        elif size < SMALL and offset >= self._size - TAIL:
+            start, stop = self._size - TAIL, self._size
         data = self._fetch_checked([(start, stop)])[0]
         if (start, stop) != (offset, end):
             self._edges.append((start, data))
         return data[offset - start : end - start]
 
-    def _edge(self, start: int, end: int) -> tuple[int, int]:
-        """The range to fetch for a read: widened to the whole head or tail when it lies in one."""
-        if self._size <= 2 * EDGE:
-            return 0, self._size
-        if end <= EDGE:
-            return 0, EDGE
-        if start >= self._size - EDGE:
-            return self._size - EDGE, self._size
-        return start, end
+    def _kept(self, start: int, end: int) -> bytes | None:
+        """The bytes of a range that lies in the head or tail that was fetched."""
+        for at, data in self._edges:
+            if at <= start and end <= at + len(data):
+                return data[start - at : end - at]
+        return None
 
     def read_many(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
         for start, end in ranges:
             if not 0 <= start <= end <= self._size:
                 self.read_at(start, end - start)  # raises, in the usual words
-        wanted = [i for i, (start, end) in enumerate(ranges) if end > start]
+        out = [self._kept(start, end) or b"" if end > start else b"" for start, end in ranges]
+        wanted = [i for i, (start, end) in enumerate(ranges) if end > start and not out[i]]
         plan = plan_reads([ranges[i] for i in wanted], max_gap=COALESCE_GAP, max_size=COALESCE_SIZE)
         answers = self._fetch_checked([(start, end) for start, end, _ in plan])
-        out = [b""] * len(ranges)
         for (start, _, members), data in zip(plan, answers, strict=True):
             for member in members:
                 first, last = ranges[wanted[member]]
@@ -297,8 +326,10 @@ class RemoteSource(Source):
         """Asks for the object's identity again; raises `SourceChangedError` when it is another one now."""
         self._fs.invalidate_cache()
         info = _attempt(lambda: self._fs.info(self._path), self.name, 0, 0)
-        if info.get("size") != self._size or _identity(info) != self._identity:
-            raise self._changed(f"{info.get('size')} bytes {_identity(info)}")
+        now = _identity(info)
+        other = any(now[key] != value for key, value in self._identity.items() if key in now)
+        if info.get("size") != self._size or other:
+            raise self._changed(f"{info.get('size')} bytes {now}")
 
     def _changed(self, now: str) -> SourceChangedError:
         return SourceChangedError(
@@ -317,7 +348,7 @@ class RemoteSource(Source):
 
 
 def _identity(info: Mapping[str, Any]) -> dict[str, str]:
-    return {key: str(info[key]) for key in _IDENTITY_KEYS if info.get(key) is not None}
+    return {key: str(info[key]).strip('"') for key in _IDENTITY_KEYS if info.get(key) is not None}
 
 
 class FsspecSource(RemoteSource):
@@ -354,6 +385,29 @@ class _AsyncSource(RemoteSource):
 class HttpSource(_AsyncSource):
     """An HTTP(S) object: status, Content-Range and ETag of every answer are checked before its body is read."""
 
+    @classmethod
+    def first(cls, fs: Any, path: str, name: str) -> Mapping[str, Any] | None:
+        async def get() -> Mapping[str, Any] | None:
+            session = await fs.set_session()
+            options = {**fs.kwargs}
+            headers = {**options.pop("headers", {}), "Range": f"bytes=0-{HEAD - 1}", "Accept-Encoding": "identity"}
+            async with session.get(fs.encode_url(path), headers=headers, **options) as answer:
+                if answer.status == 429 or answer.status >= 500:
+                    raise TransientError(f"HTTP status {answer.status}")
+                span, _, total = answer.headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
+                if answer.status != 206 or not total.isdigit():
+                    return None
+                size = int(total)
+                if span != f"0-{min(HEAD, size) - 1}":
+                    return None
+                head = await answer.read()
+            if len(head) != min(HEAD, size):
+                raise TransientError(f"{len(head)} bytes instead of {min(HEAD, size)}")
+            return {"size": size, "ETag": answer.headers.get("ETag"), "head": head}
+
+        found: Mapping[str, Any] | None = _attempt(lambda: sync(fs.loop, get), name, 0, 0)
+        return found
+
     async def _get(self, start: int, end: int) -> bytes:
         session = await self._fs.set_session()
         options = {**self._fs.kwargs}
@@ -382,8 +436,8 @@ class HttpSource(_AsyncSource):
         known, now = self._identity.get("ETag"), headers.get("ETag")
         if now is not None:
             if known is None:
-                self._identity["ETag"] = now  # the first answer that names it sets it
-            elif known.strip('"') != now.strip('"'):
+                self._identity["ETag"] = now.strip('"')  # the first answer that names it sets it
+            elif known != now.strip('"'):
                 raise self._changed(f"ETag {now}")
 
     def _check_range(self, text: str, start: int, end: int) -> None:
@@ -399,11 +453,36 @@ class HttpSource(_AsyncSource):
 class S3Source(_AsyncSource):
     """An S3 object: each request is made only if the object is still the one that was opened (If-Match)."""
 
+    @classmethod
+    def first(cls, fs: Any, path: str, name: str) -> Mapping[str, Any] | None:
+        async def get() -> Mapping[str, Any] | None:
+            bucket, key, version = fs.split_path(path)
+            if not key:
+                return None
+            more = {"VersionId": version} if version else {}
+            try:
+                answer = await fs._call_s3(  # noqa: SLF001 - as below
+                    "get_object", Bucket=bucket, Key=key, Range=f"bytes=0-{HEAD - 1}", **more
+                )
+            except Exception as error:
+                if is_transient(error):
+                    raise
+                return None  # missing, empty, or no object: asking for it says which
+            async with answer["Body"] as stream:
+                head = await stream.read()
+            total = answer.get("ContentRange", "").rpartition("/")[2]
+            if not total.isdigit() or len(head) != min(HEAD, int(total)):
+                return None
+            return {"size": int(total), "ETag": answer["ETag"], "head": head}
+
+        found: Mapping[str, Any] | None = _attempt(lambda: sync(fs.loop, get), name, 0, 0)
+        return found
+
     async def _get(self, start: int, end: int) -> bytes:
         bucket, key, version = self._fs.split_path(self._path)
         more = {"VersionId": version} if version else {}
         if "ETag" in self._identity:
-            more["IfMatch"] = self._identity["ETag"]
+            more["IfMatch"] = f'"{self._identity["ETag"]}"'
         try:
             answer = await self._fs._call_s3(  # noqa: SLF001 - the one door to credentials, retries and IfMatch
                 "get_object", Bucket=bucket, Key=key, Range=f"bytes={start}-{end - 1}", **more
@@ -413,7 +492,7 @@ class S3Source(_AsyncSource):
                 raise self._changed(f"{type(error).__name__}: {error}") from error
             raise
         async with answer["Body"] as stream:
-            self._identity.setdefault("ETag", answer["ETag"])  # the first answer that names it sets it
+            self._identity.setdefault("ETag", answer["ETag"].strip('"'))  # the first answer that names it sets it
             total = answer.get("ContentRange", "").rpartition("/")[2]
             if total.isdigit() and int(total) != self._size:
                 raise self._changed(f"{total} bytes")

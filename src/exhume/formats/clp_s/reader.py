@@ -46,6 +46,9 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.timestamps import PatternSet
     from exhume.sections import SectionMap
 
+SMALL_DICTIONARY = 64 << 10
+"""Stored bytes up to which a dictionary comes along with another one from a remote archive."""
+
 STREAM_CACHE = 4
 """Decompressed streams kept: tables of one stream are read one after the other, `jobs` threads work on few streams."""
 
@@ -74,6 +77,7 @@ class ClpSArchive(RecordArchive):
         self._stream_locks: dict[int, threading.Lock] = {}
         self._layouts: dict[int, SchemaLayout] = {}
         self._sections: SectionMap | None = None
+        self._small_dictionaries: dict[int, bytes] = {}
 
     @property
     def end(self) -> int:
@@ -202,10 +206,13 @@ class ClpSArchive(RecordArchive):
         entry = self.file_entry(name)
         return self.source.span(entry.start, entry.end)
 
-    def inflate(self, start: int, stop: int, max_size: int, size: int | None = None) -> bytes:
+    def inflate(
+        self, start: int, stop: int, max_size: int, size: int | None = None, stored: bytes | None = None
+    ) -> bytes:
         """Decompresses the zstd frames at `[start, stop)`; bytes after the frames are left to `verify`.
 
-        `size`, where it is told elsewhere, only makes it faster: what is there may be more or less.
+        `size`, where it is told elsewhere, only makes it faster: what is there may be more or less.  `stored` are the
+        bytes there, if they were read already.
 
         Raises CLPS-302 (behind the end of the source), CLPS-309 (damaged frame), CLPS-501 (too large).
         """
@@ -216,7 +223,8 @@ class ClpSArchive(RecordArchive):
                 expected=f"{stop} bytes",
                 actual=f"{self.source.size} bytes",
             )
-        stored = self.source.read_at(start, stop - start)
+        if stored is None:
+            stored = self.source.read_at(start, stop - start)
         if size is not None and size <= max_size:
             whole = codecs.zstd_sized(stored, size)
             if whole is not None:
@@ -271,8 +279,10 @@ class ClpSArchive(RecordArchive):
             raise checks.BAD_DICTIONARY.error(f"{name} has no count", span=span, expected="8 bytes", actual=entry.size)
         if entry.end > self.source.size:
             self.inflate(entry.start, entry.end, 0)  # raises CLPS-302
-        count = int.from_bytes(self.source.read_at(entry.start, 8), "little")
-        payload = self.inflate(entry.start + 8, entry.end, self.limits.payload_size) if entry.size > 8 else b""
+        head, body = self._stored_dictionary(entry)
+        count = int.from_bytes(head, "little")
+        most = self.limits.payload_size
+        payload = self.inflate(entry.start + 8, entry.end, most, stored=body) if entry.size > 8 else b""
         where = span.sub(8, span.size).in_payload(0, len(payload))
         if count > len(payload) // 8:
             raise checks.BAD_DICTIONARY.error(
@@ -290,6 +300,27 @@ class ClpSArchive(RecordArchive):
             raise checks.BAD_DICTIONARY.error(
                 f"{name} ends inside entry {index}", span=where.sub(at, len(payload)), field_path=f"entries[{index}]"
             ) from error
+
+    def _stored_dictionary(self, entry: FileEntry) -> tuple[bytes, bytes | None]:
+        """The count of a dictionary, and its stored body where the same request brought it.
+
+        Over a network one request brings a whole dictionary, and the small ones with it: they are neighbours.
+        """
+        if not self.source.is_remote:
+            return self.source.read_at(entry.start, 8), None
+        with self._lock:
+            stored = self._small_dictionaries.get(entry.start)
+            if stored is None:
+                others = [
+                    other
+                    for other in self.files
+                    if other.name.endswith(".dict") and other != entry and 8 <= other.size <= SMALL_DICTIONARY
+                    and other.name not in self.section_problems and other.end <= self.source.size
+                ]  # fmt: skip
+                wanted = [entry, *(o for o in others if o.start not in self._small_dictionaries)]
+                stored, *more = self.source.read_many([(one.start, one.end) for one in wanted])
+                self._small_dictionaries.update(zip((one.start for one in wanted[1:]), more, strict=True))
+        return stored[:8], stored[8:]
 
     @cached_property
     def variables(self) -> ClpsStrings:
