@@ -529,6 +529,25 @@ class _Snapshot:
         return False, None
 
 
+def _find(fs: Any, base: str) -> dict[str, Mapping[str, Any]]:
+    """Every file below a path with what the listing tells of it."""
+    if _kind(fs) is not HttpSource:
+        found: dict[str, Mapping[str, Any]] = fs.find(base, detail=True)
+        return found
+    out: dict[str, Mapping[str, Any]] = {}
+    pages = [f"{base}/"]  # index pages link directories with a slash, which fsspec's own walk leaves out
+    for page in pages:
+        for info in fs.ls(page, detail=True):
+            name = info["name"]
+            if not name.startswith(page) or "?" in name:
+                continue  # the way up, and pages that sort the list
+            if name.endswith("/"):
+                pages.append(name)
+            else:
+                out[name] = info
+    return out
+
+
 class FsspecTree(Tree):
     """A directory or key prefix behind fsspec."""
 
@@ -563,7 +582,7 @@ class FsspecTree(Tree):
                 if base == other or base.startswith(f"{other}/"):
                     return {path: info for path, info in listing.items() if path.startswith(f"{base}/")}
             try:
-                found = _attempt(lambda: self._fs.find(base, detail=True), self.name, 0, 0)
+                found = _attempt(lambda: _find(self._fs, base), self.name, 0, 0)
             except SourceError as error:
                 if not isinstance(error.__cause__, FileNotFoundError):
                     raise

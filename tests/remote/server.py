@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import quote, unquote
 
 MODES = (
     "good",
@@ -33,6 +34,12 @@ class Served:
         self.url = ""
         self.failures = 0
 
+    def index(self, folder: str) -> bytes | None:
+        """The page that lists a directory, None for none."""
+        below = {name[len(folder) :].partition("/")[::2] for name in self.files if name.startswith(folder)}
+        links = sorted({f"{first}{'/' if rest else ''}" for first, rest in below})
+        return "".join(f'<a href="{quote(link)}">{link}</a>\n' for link in links).encode() if links else None
+
     @property
     def gets(self) -> int:
         """Requests that carry bytes."""
@@ -42,6 +49,7 @@ class Served:
 def _handler(served: Served) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True  # else each answer waits for an acknowledgement
 
         def log_message(self, format: str, *args: object) -> None:
             """Says nothing."""
@@ -57,7 +65,10 @@ def _handler(served: Served) -> type[BaseHTTPRequestHandler]:
             served.requests.append((self.command, self.path, wanted))
             if served.delay:
                 threading.Event().wait(served.delay)
-            data = served.files.get(self.path.lstrip("/"))
+            name = unquote(self.path).lstrip("/")
+            data = served.files.get(name)
+            if data is None and name.endswith("/"):
+                data = served.index(name)
             if data is None:
                 self._send(404, b"", {}, body)
                 return

@@ -26,14 +26,17 @@ def probe(source: Source | Tree) -> Identification | None:
     if index:
         confidence += 0.3
         evidence.append("a database in index/")
-    good = 0
-    for name in shards[:4]:
-        try:
-            with source.source(name) as shard:
-                good += shard.read_up_to(0, 4) == SHARD_MAGIC
-        except ExhumeError:
-            continue
+    good = any(_is_shard(source, name) for name in shards[:4])
     if shards:
         confidence += 0.65 if good else 0.25
         evidence.append(f"{len(shards)} shards{', starting with daBS' if good else ''}")
     return Identification("databundle", min(confidence, 0.98), Span(source.name, 0, 0), tuple(evidence))
+
+
+def _is_shard(tree: Tree, name: str) -> bool:
+    """Whether a file starts as a shard; one that cannot be read does not."""
+    try:
+        with tree.source(name) as shard:
+            return shard.read_up_to(0, 4) == SHARD_MAGIC
+    except ExhumeError:
+        return False
