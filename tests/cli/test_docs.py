@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import os
 import re
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-PAGES = ["docs/forensics.md", "README.md"]
+PAGES = ["docs/forensics.md", "docs/arrow.md", "README.md"]
 
 
 def examples(page: str) -> list[tuple[str, str]]:
@@ -28,6 +29,24 @@ def examples(page: str) -> list[tuple[str, str]]:
                 command, output = found[-1]
                 found[-1] = (command, output + line + "\n")
     return found
+
+
+def test_the_python_examples_of_the_arrow_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("pyarrow", "duckdb", "polars", "pandas"):
+        pytest.importorskip(module)
+    text = (ROOT / "docs/arrow.md").read_text(encoding="utf-8")
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    for command, _ in examples("docs/arrow.md"):
+        if command.startswith("exhume create "):
+            subprocess.run(["bash", "-c", command], cwd=tmp_path, env=environment, check=True)
+    monkeypatch.chdir(tmp_path)
+    blocks = "\n".join(re.findall(r"```pycon\n(.*?)```", text, re.DOTALL))
+    test = doctest.DocTestParser().get_doctest(blocks, {}, "docs/arrow.md", "docs/arrow.md", 0)
+    told: list[str] = []
+    result = doctest.DocTestRunner().run(test, out=told.append)
+    assert result.attempted > 15
+    assert result.failed == 0, "".join(told)
 
 
 @pytest.mark.parametrize("page", PAGES)
