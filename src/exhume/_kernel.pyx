@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from exhume._pykernel import OVERLONG, OVERRUN, TRUNCATED, MalformedRecordsError, Scan
 
-VERSION = 4
+VERSION = 5
 
 cdef extern from "Python.h":
     PyObject* PyBytes_FromStringAndSize(const char*, Py_ssize_t) except NULL

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from exhume.kernel import COMPILED
 
@@ -82,9 +82,48 @@ def py_read_files(paths: list[bytes], sizes: Sequence[int]) -> tuple[bytes, list
     return b"".join([*parts, b"\0"]), whole
 
 
+class Listing(NamedTuple):
+    """A directory: `files` are regular ones with size in bytes and inode number, `folders` directories; what is
+    neither, or could not be looked at, is in `others`.  Links are not followed.  Names are as the system lists them.
+    """
+
+    files: list[str]
+    sizes: list[int]
+    inodes: list[int]
+    folders: list[str]
+    others: list[str]
+
+
+def py_list_folder(path: bytes) -> tuple[list[str], list[int], list[int], list[str], list[str]]:
+    """The columns of a `Listing`.  Raises `OSError` when the directory cannot be read, `ValueError` for NUL in it."""
+    out = Listing([], [], [], [], [])
+    with os.scandir(os.fsdecode(path)) as entries:
+        for entry in entries:
+            try:
+                if entry.is_file(follow_symlinks=False):
+                    found = entry.stat(follow_symlinks=False)
+                    out.files.append(entry.name)
+                    out.sizes.append(found.st_size)
+                    out.inodes.append(found.st_ino)
+                    continue
+                kind = out.folders if entry.is_dir(follow_symlinks=False) else out.others
+            except OSError:
+                kind = out.others
+            kind.append(entry.name)
+    return out
+
+
 write_files = py_write_files
 read_files = py_read_files
+_list_folder = py_list_folder
 if not TYPE_CHECKING and COMPILED:
+    from exhume._kernel import list_folder as _list_folder
     from exhume._kernel import read_files, write_files
 
-__all__ = ["py_read_files", "py_write_files", "read_files", "write_files"]
+
+def list_folder(path: bytes) -> Listing:
+    """What is in a directory, looked at in one go; see `py_list_folder`."""
+    return Listing(*_list_folder(path))
+
+
+__all__ = ["Listing", "list_folder", "py_list_folder", "py_read_files", "py_write_files", "read_files", "write_files"]

@@ -281,6 +281,57 @@ def test_read_files(tmp_path: Path, read: Callable[..., tuple[bytes, list[bool]]
             read(*bad)
 
 
+@pytest.mark.parametrize("read", [batchio.read_files, batchio.py_read_files])
+def test_read_files_of_several_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: Any) -> None:
+    deep = tmp_path / ("d" * 200) / ("e" * 200)
+    deep.mkdir(parents=True)
+    (tmp_path / "file").write_bytes(b"top")
+    (deep / "file").write_bytes(b"deep")
+    (tmp_path / "link").symlink_to(deep, target_is_directory=True)
+    monkeypatch.chdir(tmp_path)
+    given: list[str | Path] = [
+        tmp_path / "file",
+        deep / "file",
+        deep / "gone",
+        "file",
+        "link/file",
+        tmp_path / "no" / "file",
+        "./file",
+    ]
+    paths = [os.fsencode(path) for path in given]
+    data, whole = read(paths, [3, 4, 0, 3, 4, 1, 3])
+    assert whole == [True, True, False, True, True, False, True]
+    assert data[:14] == b"topdeeptopdeep"
+    assert data[15:18] == b"top"
+    before = len(list(Path("/proc/self/fd").iterdir())) if Path("/proc/self/fd").is_dir() else 0
+    read(paths, [3, 4, 0, 3, 4, 1, 3])
+    assert not before or len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+@pytest.mark.parametrize("look", [batchio._list_folder, batchio.py_list_folder])
+def test_list_folder(tmp_path: Path, look: Callable[..., tuple[list[Any], ...]]) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / ".hidden").write_bytes(b"12345")
+    (tmp_path / "empty").touch()
+    (tmp_path / "link").symlink_to("empty")
+    (tmp_path / "loop").symlink_to(tmp_path, target_is_directory=True)
+    os.mkfifo(tmp_path / "pipe")
+    odd = os.fsencode(tmp_path) + b"/\xff.txt"
+    with open(odd, "wb") as file:  # noqa: PTH123 - no text holds this name
+        file.write(b"x")
+    files, sizes, inodes, folders, others = look(os.fsencode(tmp_path))
+    found = sorted(zip(files, sizes, inodes, strict=True))
+    wanted = [(".hidden", 5), ("empty", 0), ("\udcff.txt", 1)]
+    assert found == [(name, size, (tmp_path / name).stat().st_ino) for name, size in wanted]
+    assert (folders, sorted(others)) == (["inner"], ["link", "loop", "pipe"])
+    assert batchio.list_folder(os.fsencode(tmp_path / "inner")) == batchio.Listing([], [], [], [], [])
+    for bad in (tmp_path / "none", tmp_path / "empty"):
+        with pytest.raises(OSError, match=r"No such|Not a directory"):
+            look(os.fsencode(bad))
+    with pytest.raises(ValueError, match=r"NUL|null"):
+        look(b"a\0b")
+
+
 def test_write_batch_reports_like_write(tmp_path: Path) -> None:
     with OutputTree(tmp_path / "t") as output:
         names = ["ok", "/abs", "../no", "a/../no", "dir/x", "dir", "n" * 256, "", "é/ü"]

@@ -66,6 +66,49 @@ def test_what_goes_in_comes_out(folder: Path, tree: dict[str, bytes], order: Any
                 assert file.read(7) == data[max(0, start) :][:7]
 
 
+SIMPLE = st.text(alphabet="abc/1~", max_size=6)
+
+
+@given(
+    batches=st.lists(st.lists(st.tuples(st.one_of(SIMPLE, SIMPLE, NAMES), st.integers(0, 99)), max_size=8), max_size=4),
+    order=st.sampled_from(["sorted", "insertion"]),
+    size=st.sampled_from([200, 1000, 1 << 30]),
+    replace=st.booleans(),
+)
+def test_batches_equal_single_members(
+    folder: Path, batches: list[list[tuple[str, int]]], order: Any, size: int, replace: bool
+) -> None:
+    """All or none of a batch is taken; the chunk comes out as if its members had been added one by one."""
+    once, single = folder / "once.caf", folder / "single.caf"
+    with (
+        create(once, order=order, chunk_size=size, replace=replace, overwrite=True) as batched,
+        create(single, order=order, chunk_size=size, replace=replace, overwrite=True) as one,
+    ):
+        for number, batch in enumerate(batches):
+            data = os.urandom(sum(length for _, length in batch))
+            names, sizes = [name for name, _ in batch], [length for _, length in batch]
+            whole = batched.add_batch(names, sizes, memoryview(data))
+            special = any(not name.isascii() or set(name) & set('"\\<>&\x7f') for name in names)
+            if number == 0 and size > 1 << 20 and len(set(names)) == len(names) and not special:
+                assert whole or any(ord(c) < 0x20 for name in names for c in name)
+            at = 0
+            for name, length in batch:
+                piece = data[at : at + length]
+                at += length
+                failed = []
+                for writer in [one] if whole else [one, batched]:
+                    try:
+                        writer.add_bytes(name, piece)
+                    except WriterError as error:
+                        failed.append(error.message)
+                assert len(failed) in ((0,) if whole else (0, 2))
+        assert (batched.added, batched.lossy_names) == (one.added, one.lossy_names)
+    assert [Path(c.path).read_bytes() for c in batched.chunks] == [Path(c.path).read_bytes() for c in one.chunks]
+    with pytest.raises(WriterError, match="finished"):
+        batched.add_bytes("late", b"")
+    assert not batched.add_batch(["late"], [0], memoryview(b""))
+
+
 @given(tree=TREES, size=st.integers(39, 700))
 def test_roll_over_never_passes_the_chunk_size(folder: Path, tree: dict[str, bytes], size: int) -> None:
     for old in folder.glob("roll*.caf"):

@@ -57,6 +57,8 @@ def _escape_lone(text: str) -> str:
     return _LONE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
+_SPECIAL = {"sorted": _GO_SPECIAL, "insertion": _TS_SPECIAL}
+
 ESCAPES: dict[str, Callable[[str], bytes]] = {"sorted": escape_sorted, "insertion": escape_insertion}
 
 
@@ -88,7 +90,9 @@ def order_names(names: Iterable[str], order: IndexOrder, raw: Mapping[str, bytes
     """Names in the order of the index; `raw` has the original bytes of those that are not UTF-8."""
     if order == "insertion":
         return insertion_order(names)
-    return sorted(names, key=(lambda name: raw.get(name) or sort_key(name)) if raw else sort_key)
+    if not raw:
+        return sorted(names)  # by code points, which is the order of the UTF-8 bytes
+    return sorted(names, key=lambda name: raw.get(name) or sort_key(name))
 
 
 def spell_raw(name: bytes) -> bytes:
@@ -105,19 +109,28 @@ def iter_index(
     `files` maps names to half-open ranges, in the order of adding; `raw` maps names that were not UTF-8 to their
     original bytes.
     """
-    escape = ESCAPES[order]
+    escape, special = ESCAPES[order], _SPECIAL[order]
     if order == "insertion":
         raw = NO_RAW
     yield PREFIX
     comma = b""
     names = order_names(files, order, raw)
     for at in range(0, len(names), BLOCK):
-        entries = [
-            b'"%b":{"start_byte":%d,"end_byte":%d}'
-            % (spell_raw(raw[name]) if name in raw else escape(name), *files[name])
-            for name in names[at : at + BLOCK]
-        ]
-        yield comma + b",".join(entries)
+        block = names[at : at + BLOCK]
+        yield comma
+        if not raw and special.search("".join(block)) is None:  # nothing to escape, as a rule
+            places = map(files.__getitem__, block)
+            plain = [
+                f'"{name}":{{"start_byte":{a},"end_byte":{b}}}' for name, (a, b) in zip(block, places, strict=True)
+            ]
+            yield ",".join(plain).encode("utf-8")
+        else:
+            entries = [
+                b'"%b":{"start_byte":%d,"end_byte":%d}'
+                % (spell_raw(raw[name]) if name in raw else escape(name), *files[name])
+                for name in block
+            ]
+            yield b",".join(entries)
         comma = b","
     yield SUFFIX
 

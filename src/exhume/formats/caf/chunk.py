@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import accumulate, pairwise
 from pathlib import Path
 
 from exhume.archive import Progress
@@ -85,6 +86,27 @@ class Chunk:
             self.raw[name.text] = name.raw
         self.position = end
         self._held += size
+        self._buffer.append(data)
+        if self._held >= BUFFER:
+            self.flush()
+        return True
+
+    def append_batch(self, names: Sequence[str], sizes: Sequence[int], data: memoryview) -> bool:
+        """Adds members with plain names, all different, whose bytes follow each other in `data`, if all of them fit."""
+        edges = list(accumulate(sizes, initial=self.position))
+        digits = list(map(len, map(str, edges)))
+        index = self.index_size + sum(map(len, names)) + PUNCTUATION * len(names) - (not self.files)
+        index += 2 * sum(digits) - digits[0] - digits[-1]
+        if (
+            index > self.max_index
+            or edges[-1] + index + FOOTER_SIZE > self.limit
+            or not self.files.keys().isdisjoint(names)
+        ):
+            return False
+        self.index_size = index
+        self.files.update(zip(names, pairwise(edges), strict=True))
+        self.position = edges[-1]
+        self._held += len(data)
         self._buffer.append(data)
         if self._held >= BUFFER:
             self.flush()

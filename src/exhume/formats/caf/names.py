@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from exhume.errors import WriterError, shorten
@@ -27,6 +28,12 @@ class MemberName(NamedTuple):
     text: str
     spelled: int
     raw: bytes | None = None
+
+
+def are_plain(names: Sequence[str]) -> bool:
+    """Whether all names are short ASCII without anything that an index spells differently: text equals spelling."""
+    everything = "/".join(names)
+    return everything.isascii() and _SPECIAL.search(everything) is None and max(map(len, names), default=0) <= PLAIN
 
 
 def member_name(name: str | bytes, order: IndexOrder) -> MemberName:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -14,7 +14,7 @@ from exhume.errors import SourceError, Span, WriterError, shorten
 from exhume.formats.caf.build import ORDERS, IndexOrder, entry_size
 from exhume.formats.caf.chunk import Chunk
 from exhume.formats.caf.layout import DEFAULT_CHUNK, FOOTER_SIZE, HARD_LIMIT, MAX_INDEX, MIN_INDEX
-from exhume.formats.caf.names import MemberName, member_name
+from exhume.formats.caf.names import MemberName, are_plain, member_name
 from exhume.source import STREAM_CHUNK, source_error
 
 SMALL = 128 << 10
@@ -218,6 +218,19 @@ class CafWriter(Writer):
         self.added += 1
         if stored.raw is not None:
             self.lossy_names += 1
+
+    def add_batch(self, names: Sequence[str], sizes: Sequence[int], data: memoryview) -> bool:
+        """Adds many small members that lie one after the other in `data`, all or none: then it says False.
+
+        That is when a name is taken or not plain ASCII, or the chunk has no room for all.  The memory must not change
+        before `finish`.
+        """
+        if self._done or not are_plain(names) or len(set(names)) != len(names) or not self._earlier.isdisjoint(names):
+            return False
+        if names and not self._chunk.append_batch(names, sizes, data):
+            return False
+        self.added += len(names)
+        return True
 
     def add_stream(self, name: str | bytes, file: BinaryIO, length: int | None = None) -> int:
         """Adds what a binary file object yields; returns its size.
