@@ -11,6 +11,8 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
 from fsspec.asyn import sync
@@ -218,6 +220,8 @@ class RemoteSource(Source):
             raise RangeNotSupportedError("the server does not tell the object's size", span=Span(name, 0, 0))
         self._size = int(size)
         self._identity = _identity(info)
+        self.modified = _time(info)
+        """When the object was last written, where the storage tells it."""
         self._edges: list[tuple[int, bytes]] = []  # (offset, bytes) of the head and tail once they were fetched
         if info.get("head"):
             self._edges.append((0, info["head"]))
@@ -351,6 +355,22 @@ def _identity(info: Mapping[str, Any]) -> dict[str, str]:
     return {key: str(info[key]).strip('"') for key in _IDENTITY_KEYS if info.get(key) is not None}
 
 
+def _time(info: Mapping[str, Any]) -> datetime | None:
+    """When an object was last written, by whatever name a file system tells it."""
+    for key in ("modified", "LastModified", "last_modified", "mtime", "updated", "created", "Last-Modified"):
+        value = info.get(key)
+        try:
+            if isinstance(value, datetime):
+                return value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+            if isinstance(value, (int, float)):
+                return datetime.fromtimestamp(value, UTC)
+            if isinstance(value, str):
+                return parsedate_to_datetime(value) if "," in value else datetime.fromisoformat(value)
+        except (ValueError, OverflowError, OSError):
+            continue
+    return None
+
+
 class FsspecSource(RemoteSource):
     """An object of any fsspec file system; concurrency is the file system's own."""
 
@@ -400,10 +420,11 @@ class HttpSource(_AsyncSource):
                 size = int(total)
                 if span != f"0-{min(HEAD, size) - 1}":
                     return None
+                written = answer.headers.get("Last-Modified")
                 head = await answer.read()
             if len(head) != min(HEAD, size):
                 raise TransientError(f"{len(head)} bytes instead of {min(HEAD, size)}")
-            return {"size": size, "ETag": answer.headers.get("ETag"), "head": head}
+            return {"size": size, "ETag": answer.headers.get("ETag"), "Last-Modified": written, "head": head}
 
         found: Mapping[str, Any] | None = _attempt(lambda: sync(fs.loop, get), name, 0, 0)
         return found
@@ -473,7 +494,7 @@ class S3Source(_AsyncSource):
             total = answer.get("ContentRange", "").rpartition("/")[2]
             if not total.isdigit() or len(head) != min(HEAD, int(total)):
                 return None
-            return {"size": int(total), "ETag": answer["ETag"], "head": head}
+            return {"size": int(total), "ETag": answer["ETag"], "modified": answer.get("LastModified"), "head": head}
 
         found: Mapping[str, Any] | None = _attempt(lambda: sync(fs.loop, get), name, 0, 0)
         return found

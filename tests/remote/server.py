@@ -77,7 +77,7 @@ def _handler(served: Served) -> type[BaseHTTPRequestHandler]:
                 self._send(503, b"try again", {}, body)
                 return
             etag = '"two"' if served.mode == "changed-etag" and body and served.gets > 1 else '"one"'
-            headers = {"ETag": etag, "Accept-Ranges": "bytes"}
+            headers = {"ETag": etag, "Accept-Ranges": "bytes", "Last-Modified": "Sat, 01 Nov 2025 12:00:00 GMT"}
             found = re.fullmatch(r"bytes=(\d+)-(\d+)", wanted)
             if not found or served.mode in ("ignores-ranges", "no-length"):
                 self._send(200, data, headers, body)

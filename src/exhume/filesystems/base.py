@@ -8,6 +8,7 @@ from abc import abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any, ClassVar, Never
 
@@ -25,12 +26,27 @@ from exhume.errors import (
 )
 from exhume.filesystems.leases import OPEN, Held
 from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.remote import RemoteSource, open_url
 from exhume.source import COALESCE_GAP, COALESCE_SIZE, Source, Tree, open_target, plan_reads
 
 BLOCK_SIZE = 1 << 20
 """Bytes that an open file reads ahead."""
 
 Info = dict[str, Any]
+
+
+UNKNOWN_TIME = datetime.fromtimestamp(0, UTC)
+"""What `modified` says when nobody knows: tools that ask cannot take no for an answer."""
+
+
+def file_time(path: str | None) -> datetime | None:
+    """When a local file was last written; None for other places."""
+    if path is None or "://" in path:
+        return None
+    try:
+        return datetime.fromtimestamp(os.stat(path).st_mtime, UTC)  # noqa: PTH116 - path is text
+    except OSError:
+        return None
 
 
 def is_path(name: str) -> bool:
@@ -161,6 +177,15 @@ class ReadOnlyFileSystem(AbstractFileSystem):  # type: ignore[misc]
     def _identity(self) -> Any:
         """What changes when the archive does."""
         return self.storage_args, self.storage_options
+
+    def modified(self, path: Any) -> datetime:
+        """When the archive was stored, for members have no times; `UNKNOWN_TIME` where the storage does not tell."""
+        self.info(path)
+        return self._stored_at() or UNKNOWN_TIME
+
+    @abstractmethod
+    def _stored_at(self) -> datetime | None:
+        """When what holds the files was stored, None when unknown."""
 
     # Reading
 
@@ -300,8 +325,6 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
     def _open_target(self) -> Source | Tree:
         if not isinstance(self.fo, (str, os.PathLike)):
             return open_target(self.fo)
-        from exhume.remote import open_url
-
         options = {**self.target_options, "allow_full_download": self.allow_full_download}
         if self.target_protocol:
             options["protocol"] = self.target_protocol
@@ -316,6 +339,13 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
         with self._lease() as held:
             source = held.item.source
             return held.item.name, held.identity, getattr(source, "identity", None), getattr(source, "size", None)
+
+    def _stored_at(self) -> datetime | None:
+        with self._lease() as held:
+            source = held.item.source
+            if isinstance(source, RemoteSource):
+                return source.modified
+            return file_time(source.location)
 
     def close(self) -> None:
         """Closes the archive; the next use opens it again."""

@@ -6,12 +6,13 @@ import os
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from fsspec.utils import stringify_path
 
 from exhume.errors import SourceChangedError, WriterError
-from exhume.filesystems.base import Info, ReadOnlyFileSystem, folder_info, is_path
+from exhume.filesystems.base import Info, ReadOnlyFileSystem, file_time, folder_info, is_path
 from exhume.filesystems.leases import Leases
 from exhume.source import Source, Tree, open_target
 
@@ -134,6 +135,9 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
                 if is_path(name)
             ]
         return found if found or not path else None
+
+    def _stored_at(self) -> datetime | None:
+        return file_time(self.fo.removeprefix("file://")) if self.target_protocol in (None, "file", "local") else None
 
     # Reading
 
