@@ -74,7 +74,7 @@ def test_clp_s_reads_table_by_table(tmp_path: Path) -> None:
         dictionaries = sum(archive.file_entry(name).size for name in ("/var.dict", "/log.dict"))
         streams = archive.file_entry("/0").size
         source.reset()
-        reader = archive.to_arrow(columns=["number", "shape"])
+        reader = archive.to_arrow(columns=["number", "shape"], batch_rows=1000)
         assert reader.read_next_batch().num_rows == 1000
         assert source.bytes_read < streams / 4
         source.reset()

@@ -92,3 +92,70 @@ def test_agrees_with_events(shared_samples: Any) -> None:
                 for key, value in event.items():
                     if isinstance(value, str | bool):
                         assert row[key] == value
+
+
+def shapes(damaged: bool = False) -> Built:
+    """Five tables of as many shapes: a string, an integer, no column at all, a Boolean and a string, a string."""
+    word = 9 if damaged else 1
+    return tiny(
+        nodes=[(-1, b"", 5), (0, b"s", 3), (0, b"n", 0), (0, b"o", 5), (0, b"b", 4)],
+        schemas=[(0, [1], []), (1, [2], []), (2, [3], []), (3, [4, 1], []), (4, [1, 2], [])],
+        streams=[
+            [
+                (0, 3, u64(0, 1, 0)),
+                (1, 2, i64(-1, 7)),
+                (2, 4, b""),
+                (3, 1, b"\1" + u64(1)),
+                (4, 2, u64(0, word) + i64(1, 2)),
+            ]
+        ],
+        variables=[b"zero", b"one"],
+    )
+
+
+EMPTY = {"s": None, "n": None, "b": None}
+SHAPES: list[dict[str, Any]] = [
+    *({**EMPTY, "s": text} for text in ("zero", "one", "zero")),
+    *({**EMPTY, "n": number} for number in (-1, 7)),
+    *[EMPTY] * 4,
+    {"s": "one", "n": None, "b": True},
+    {"s": "zero", "n": 1, "b": None},
+    {"s": "one", "n": 2, "b": None},
+]
+
+
+@pytest.mark.parametrize("batch_rows", [1, 2, 5, 12, 1000])
+def test_rows_of_many_tables_share_a_batch(batch_rows: int) -> None:
+    batches = list(opened(shapes()).to_arrow(batch_rows=batch_rows))
+    for batch in batches:
+        batch.validate(full=True)
+    assert [batch.num_rows for batch in batches[:-1]] == [batch_rows] * (len(batches) - 1)
+    assert len(batches) == -(-len(SHAPES) // batch_rows)
+    assert [row for batch in batches for row in batch.to_pylist()] == SHAPES
+    whole = opened(shapes()).to_arrow(batch_rows=1000).read_next_batch().column("s")
+    assert whole.dictionary.to_pylist() == ["zero", "one"], "each entry once, and none for rows without a string"
+
+
+def test_records_without_columns_are_rows_of_nulls() -> None:
+    """A shape that stores nothing (only empty objects) still has its records."""
+    only = tiny(nodes=[(-1, b"", 5), (0, b"o", 5)], schemas=[(0, [1], [])], streams=[[(0, 3, b"")]])
+    table = opened(only).to_arrow().read_all()
+    assert (table.num_rows, table.num_columns) == (3, 0)
+    assert sum(batch.num_rows for batch in opened(shapes()).to_arrow(columns=["n"])) == len(SHAPES)
+    assert opened(shapes()).to_arrow(columns=["n"]).read_all()["n"].null_count == 8
+
+
+def test_queries_pick_rows_of_many_tables() -> None:
+    assert opened(shapes()).to_arrow(query="s: one").read_all().to_pylist() == [
+        row for row in SHAPES if row["s"] == "one"
+    ]
+
+
+def test_rows_before_damage_are_given() -> None:
+    reader = opened(shapes(damaged=True)).to_arrow()
+    rows: list[Any] = []
+    with pytest.raises(ExhumeError) as caught:
+        for batch in reader:
+            rows += batch.to_pylist()
+    assert caught.value.code == "CLPS-402"
+    assert rows == SHAPES[:10]

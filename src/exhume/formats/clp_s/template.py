@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from enum import IntEnum
+from functools import cached_property
 from typing import Final
 
 from exhume.errors import ExhumeError, Span
@@ -81,6 +82,11 @@ class SchemaLayout:
             self._column(node, unordered=False)
         if len(schema.entries) > schema.num_ordered:
             self._parse_runs()
+
+    @cached_property
+    def by_node(self) -> dict[int, int]:
+        """Places of the columns outside of structured arrays by their node."""
+        return {spec.node: spec.index for spec in self.columns if not spec.unordered}
 
     def _bad_node(self, node: int) -> ExhumeError:
         return checks.BAD_SCHEMA_NODE.error(
