@@ -100,7 +100,7 @@ def _decoded(value: bytes | None, lost: Counter[str] | None) -> str | None:
 
 def plain_text(text: str | None, lost: Counter[str] | None = None) -> str | None:
     """A text that Arrow can hold: lone surrogates (undecodable bytes of a name) are replaced, and counted."""
-    if text is None or not any("\ud800" <= char <= "\udfff" for char in text):
+    if text is None or text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text):
         return text
     if lost is not None:
         lost[BAD_TEXT] += 1

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Final
 
 from exhume.arrow import BAD_TIME, batched, choose, import_pyarrow
@@ -41,18 +42,17 @@ class ArrowForm:
         self._registry = registry
         fields = [(each.name, *self._field(each, (type_name,))) for each in registry.schema(type_name).visible_fields()]
         self.fields = [self.pa.field(name, type_) for name, type_, _ in fields]
-        self._converters = [(name, convert) for name, _, convert in fields]
+        self._converters = {name: convert for name, _, convert in fields}
 
-    def keep(self, names: Container[str]) -> None:
-        """Leaves out the fields that are not named."""
-        self._converters = [(name, convert) for name, convert in self._converters if name in names]
+    def __contains__(self, name: str) -> bool:
+        return name in self._converters
 
-    def row(self, value: Mapping[str, Any]) -> dict[str, Any]:
-        """A value as a row."""
-        return {
-            name: value.get(name) if convert is None else _maybe(convert, value.get(name))
-            for name, convert in self._converters
-        }
+    def column(self, name: str, values: Iterable[Mapping[str, Any]]) -> list[Any]:
+        """One field of these values, as Arrow takes it."""
+        convert = self._converters[name]
+        if convert is None:
+            return [value.get(name) for value in values]
+        return [_maybe(convert, value.get(name)) for value in values]
 
     def _field(self, each: Field, inside: tuple[str, ...]) -> tuple[Any, Convert | None]:
         pa = self.pa
@@ -175,8 +175,6 @@ class ArkTable:
         own = {"time_ns": pa.field("time_ns", pa.uint64()), "latched": pa.field("latched", pa.bool_())}
         fields = {**own, **fields}  # a field of the type hides ours of the same name
         names = choose(fields, columns)
-        if form is not None:
-            form.keep(set(names))
         metadata = {"channel": channel.name, "type": channel.type, "identifier": channel.identifier}
         schema = pa.schema([fields[name] for name in names], metadata=metadata)
         findings: list[Finding] = []
@@ -194,15 +192,15 @@ class ArkTable:
             )
             mine = (message for message in found if message.identifier in self.identifiers)
             for part in batched(mine, batch_rows, lambda message: len(message.data)):
-                rows = []
-                for message in part:
-                    row: dict[str, Any] = {"time_ns": message.time_ns, "latched": message.latched}
-                    if form is not None and message.value is not None:
-                        row |= form.row(message.value)
+                arrays = []
+                decoded = [message.value or {} for message in part]
+                for name in names:
+                    if form is not None and name in form:
+                        values = form.column(name, decoded)
                     else:
-                        row["data"] = message.data
-                    rows.append(row)
-                yield pa.RecordBatch.from_pylist(rows, schema=schema)
+                        values = list(map(attrgetter(name), part))
+                    arrays.append(pa.array(values, schema.field(name).type))
+                yield pa.RecordBatch.from_arrays(arrays, schema=schema)
             if lost is not None:
                 lost["damaged messages"] += len(findings)
                 lost.update(form.lost if form is not None else ())

@@ -280,9 +280,7 @@ class Catalog:
             self._store.execute_many(
                 "INSERT INTO file_locations (caf_file_id, ordinal, file_path, start_byte, size, name_json)"
                 " VALUES (:caf_file_id, :ordinal, :file_path, :start_byte, :size, :name_json)",
-                [
-                    dict(zip(_COLUMNS, (record.caf_file_id, *row), strict=True)) for row in entry.rows[at : at + BATCH]
-                ],
+                [dict(zip(_COLUMNS, (record.caf_file_id, *row), strict=True)) for row in entry.rows[at : at + BATCH]],
             )
         return record
 

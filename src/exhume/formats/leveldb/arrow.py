@@ -19,8 +19,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
 
 from exhume.arrow import BATCH_ROWS, batched, choose, import_pyarrow, plain_text
 from exhume.errors import QueryError
@@ -98,33 +99,30 @@ def to_arrow(
 
     def batches() -> Iterator[Any]:
         for part in batched(versions(), batch_rows, lambda version: len(version.key) + len(version.value)):
-            rows = [_row(version) for version in part]
-            arrays = [pa.array([row[name] for row in rows], types[name]) for name in names]
+            arrays = [pa.array(list(map(_VALUES[name], part)), types[name]) for name in names]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
     return pa.RecordBatchReader.from_batches(schema, batches())
 
 
-def _row(version: Version) -> dict[str, Any]:
-    place = version.place
-    return {
-        "key": version.key,
-        "value": version.value,
-        "sequence": version.sequence,
-        "type": type_name(version.value_type),
-        "status": str(version.status),
-        "superseded_by": version.superseded_by,
-        "column_family": version.column_family,
-        "file": plain_text(place.file),
-        "level": place.level,
-        "block_offset": place.offset,
-        "entry_offset": version.entry_offset,
-        "checksum": str(place.checksum),
-        "codec": place.codec,
-        "operation": version.operation,
-        "batch_sequence": place.batch_sequence,
-        "batch_count": place.batch_count,
-    }
+_VALUES: Final[dict[str, Callable[[Version], Any]]] = {
+    "key": attrgetter("key"),
+    "value": attrgetter("value"),
+    "sequence": attrgetter("sequence"),
+    "type": lambda version: type_name(version.value_type),
+    "status": lambda version: str(version.status),
+    "superseded_by": attrgetter("superseded_by"),
+    "column_family": attrgetter("column_family"),
+    "file": lambda version: plain_text(version.place.file),
+    "level": attrgetter("place.level"),
+    "block_offset": attrgetter("place.offset"),
+    "entry_offset": attrgetter("entry_offset"),
+    "checksum": lambda version: str(version.place.checksum),
+    "codec": attrgetter("place.codec"),
+    "operation": attrgetter("operation"),
+    "batch_sequence": attrgetter("place.batch_sequence"),
+    "batch_count": attrgetter("place.batch_count"),
+}
 
 
 def _earlier(stop: bytes | None, prefix: bytes | None) -> bytes | None:
