@@ -6,6 +6,7 @@ import builtins
 import pickle
 import threading
 import time
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
@@ -159,6 +160,51 @@ def test_parallel_maps_keep_order_and_errors(jobs: int) -> None:
         for value in map_ordered(slow, range(100), jobs):
             got.append(value)  # noqa: PERF402 - what came before the error counts
     assert got == [i * i for i in range(30)]
+
+
+@pytest.mark.parametrize(("jobs", "ahead"), [(2, None), (3, None), (2, 1), (3, 2), (2, 200)])
+def test_parallel_maps_are_bounded_in_threads_and_items(jobs: int, ahead: int | None) -> None:
+    threads: set[int] = set()
+    busy, most, drawn, given = 0, 0, 0, 0
+    lock = threading.Lock()
+
+    def items() -> Iterator[int]:
+        nonlocal drawn
+        for i in range(60):
+            drawn += 1
+            assert drawn - given <= (ahead or 2 * jobs)
+            yield i
+
+    def call(i: int) -> int:
+        nonlocal busy, most
+        with lock:
+            threads.add(threading.get_ident())
+            busy += 1
+            most = max(most, busy)
+        time.sleep(0.001 * (i % 4))
+        with lock:
+            busy -= 1
+        return -i
+
+    for value in map_ordered(call, items(), jobs, ahead=ahead):
+        assert value == -given
+        given += 1
+    assert given == 60
+    assert most <= jobs
+    assert len(threads) <= jobs
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 4])
+def test_an_error_of_the_items_comes_after_the_results_before_it(jobs: int) -> None:
+    def items() -> Iterator[int]:
+        yield from range(7)
+        raise LookupError("no more")
+
+    got = []
+    with pytest.raises(LookupError, match="no more"):
+        for value in map_ordered(lambda i: i + 1, items(), jobs):
+            got.append(value)  # noqa: PERF402 - what came before the error counts
+    assert got == [1, 2, 3, 4, 5, 6, 7]
 
 
 def test_abandoned_parallel_maps_end() -> None:
