@@ -109,6 +109,12 @@ class AtomicDirectory:
             raise source_error(error, os.fspath(self.path)) from error
         self._done = False
 
+    def create(self, name: str) -> BinaryIO:
+        """A new file of the directory, under the name that it keeps; the caller closes it, `commit` syncs it."""
+        path = self.temporary / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("xb", buffering=STREAM_CHUNK)
+
     def commit(self) -> None:
         """Flushes every file to disk and gives the directory its name; harmless to repeat."""
         if self._done:

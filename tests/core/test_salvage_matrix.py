@@ -172,7 +172,8 @@ def build_leveldb(path: Path) -> None:
     from exhume.formats.leveldb.table_writer import write_database
 
     path.mkdir()
-    write_database(path, ((b"key %05d" % n, b"value %d " % n * 9) for n in range(600)), codec="snappy")
+    rows = ((b"key %05d" % n, b"value %d " % n * 9) for n in range(600))
+    write_database(lambda name: (path / name).open("xb"), rows, codec="snappy")
 
 
 def items_leveldb(path: Path) -> list[Item]:

@@ -91,7 +91,7 @@ class Bundle:
     def build(self) -> Path:
         index = self.folder / "index"
         index.mkdir(parents=True)
-        write_database(index, sorted(self.rows.items()))
+        write_database(lambda name: (index / name).open("xb"), sorted(self.rows.items()))
         shard = self.header.build_file_start() + self.data
         for name, content in {"shard-00000000": shard + bytes(-len(shard) % 16), **self.shards}.items():
             (self.folder / name).write_bytes(content)

@@ -216,8 +216,9 @@ def test_directories_without_rows_are_found_by_seeking(tmp_path: Path) -> None:
     paths = [f"{top}/{sub}/f{n}" for top in ("a", "b c", "é") for sub in ("s", "t") for n in range(3)]
     rows = {CONFIG_KEY: BundleConfig(compression=1).build()}
     rows |= {file_key(path).build(): FileMetadata(1).build() for path in paths}
-    (tmp_path / "b" / "index").mkdir(parents=True)
-    write_database(tmp_path / "b" / "index", sorted(rows.items()))
+    index = tmp_path / "b" / "index"
+    index.mkdir(parents=True)
+    write_database(lambda name: (index / name).open("xb"), sorted(rows.items()))
     with DataBundleArchive(LocalTree(tmp_path / "b")) as archive:
         assert [(e.name, e.details) for e in archive.list_directory()] == [
             (top, {"implied": True}) for top in ("a", "b c", "é")

@@ -41,6 +41,10 @@ OPTIONS: dict[str, list[click.Option]] = {
     "cat": [
         click.Option(["--sequence"], type=click.IntRange(0), metavar="N", help="The state as of sequence number N.")
     ],
+    "salvage": [
+        click.Option(["--deleted"], is_flag=True, help="Also files that were deleted on purpose."),
+        click.Option(["--raw"], is_flag=True, help="Also keep bytes that no entry names, below unreferenced/."),
+    ],
     "recode": [
         click.Option(["--codec"], metavar="CODEC", help="Codec (default: the same): none, snappy, zlib."),
         click.Option(["--level"], metavar="LEVEL", help="Compression level, in the codec's own scale."),

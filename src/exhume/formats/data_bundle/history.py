@@ -12,9 +12,12 @@ from typing import Any
 
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
-from exhume.formats.data_bundle.bundle import View
+from exhume.formats.data_bundle.bundle import View, shard_number
 from exhume.formats.data_bundle.index import FileRow, RecordRow, group_records, parse_file_row, parse_record_row
 from exhume.formats.data_bundle.keys import RecordKey
+from exhume.formats.data_bundle.messages import Compression, ShardHeader
+from exhume.formats.data_bundle.recover import complete_rows, unclaimed
+from exhume.formats.data_bundle.shard import read_header
 from exhume.formats.leveldb import checks as leveldb_checks
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.model import DELETIONS, Status, Version
@@ -54,6 +57,64 @@ class History:
         limits.check("entries", len(self.versions))
         self._records = group_records(self._newest_records())
         self.view = View(tree, lambda shard: self._records.get(shard, []), limits)
+
+    @property
+    def has_holes(self) -> bool:
+        """Whether the index may lack rows: it is damaged, or a shard with records has not one."""
+        if self.problems or not self.versions:
+            return True
+        return any(not self._records.get(number) for number, _ in self._packed_shards())
+
+    def complete_records(self) -> None:
+        """Adds the records that no row places, found in the shards themselves."""
+        for number, header in self._packed_shards():
+            rows = self._records.get(number, [])
+            self._records[number] = complete_rows(self.view.source(number), header, rows, self.view.limits)
+
+    def _packed_shards(self) -> Iterator[tuple[int, ShardHeader]]:
+        for name in self.view.tree.names():
+            number = shard_number(name)
+            if number is None:
+                continue
+            try:
+                header = read_header(self.view.source(number), self.view.limits)
+            except ExhumeError:
+                continue
+            if header.compression in (Compression.ZLIB, Compression.SNAPPY):
+                yield number, header
+
+    def unnamed(self) -> Iterator[tuple[int, int, int]]:
+        """`(shard, start, end)` in the uncompressed streams: what can be decoded and no version of a row names."""
+        claimed: dict[int, list[tuple[int, int]]] = {}
+        for version in self.versions:
+            if version.key[:1] == b"\x02" and version.value_type not in DELETIONS:
+                try:
+                    meta = parse_file_row(version.key, version.value, version.span).meta
+                except ExhumeError:
+                    continue
+                if not meta.is_directory:
+                    claimed.setdefault(meta.shard_index, []).append((meta.offset, meta.offset + meta.size))
+        numbers = {number for name in self.view.tree.names() if (number := shard_number(name)) is not None}
+        for number in sorted(numbers):
+            for start, end in unclaimed(self._stream(number), claimed.get(number, [])):
+                yield number, start, end
+
+    def _stream(self, number: int) -> Iterator[tuple[int, int]]:
+        """The ranges of a shard's stream whose stored bytes can be decoded."""
+        try:
+            shard = self.view.shard(number)
+        except ExhumeError:
+            return
+        if shard.is_flat:
+            yield 0, shard.source.size - shard.header.data_offset
+            return
+        for index, start in enumerate(shard.starts):
+            if shard.places[index] is None:
+                continue
+            try:
+                yield start, start + len(shard.decode(index)[0])
+            except ExhumeError:
+                continue
 
     def _newest_records(self) -> Iterator[tuple[RecordKey, RecordRow]]:
         """The best row of each record: shards never change, so a deleted row is as good as a live one."""

@@ -29,9 +29,13 @@ def salvage(
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
     deleted: bool = False,
+    raw: bool = False,
     **options: Any,
 ) -> SalvageReport:
     """Recovers every file whose bytes can be read and fit their CRC-32C.
+
+    Records that a damaged index no longer places are found by alignment and codec.  What then has bytes but no name is
+    kept as `unreferenced/SHARD/START-END.bin`, offsets in the uncompressed stream (`raw`: with a sound index too).
 
     `ARCHIVE` writes a new bundle (zlib), `FILES` a directory, `RECORDS` one JSON line per version of a file row with
     the proof of its bytes.  Of each path the newest version that proves good is taken; with `deleted` also of paths
@@ -41,13 +45,17 @@ def salvage(
     with open_archive(source, limits=limits, check=False) as archive:
         history = archive.history()
         try:
+            holes = history.has_holes
+            if holes:
+                history.complete_records()
             found = list(history.files())
             if mode is SalvageMode.RECORDS:
                 _write_lines(found, output, report)
             else:
                 chosen = choose(found, report, deleted=deleted)
-                _write_members(history, chosen, output, mode, report, progress)
-            _account(archive.tree, history, found, report)
+                pieces = list(history.unnamed()) if holes or raw else []
+                _write_members(history, chosen, pieces, output, mode, report, progress)
+            _account(archive.tree, history, report)
         finally:
             history.close()
     return report
@@ -81,6 +89,7 @@ def choose(found: list[FileVersion], report: SalvageReport, *, deleted: bool) ->
 def _write_members(
     history: History,
     chosen: dict[str, FileVersion],
+    pieces: list[tuple[int, int, int]],
     output: Path,
     mode: SalvageMode,
     report: SalvageReport,
@@ -99,10 +108,33 @@ def _write_members(
             for done, (path, entry) in enumerate(usable, 1):
                 _count(report, entry, lambda path=path, entry=entry: _write_file(history, tree, path, entry))
                 progress(done, len(usable), "files")
+            for number, start, end in pieces:
+                tree.write(_piece_name(number, start, end), history.view.shard(number).iter_range(start, end))
+            _note_pieces(report, pieces)
         return
     with DataBundleWriter(output, progress=progress) as writer:
         for path, entry in usable:
             _count(report, entry, lambda path=path, entry=entry: _add(history, writer, path, entry))
+        for piece in pieces:
+            _add_piece(history, writer, *piece)
+        _note_pieces(report, pieces)
+
+
+def _add_piece(history: History, writer: DataBundleWriter, number: int, start: int, end: int) -> None:
+    shard = history.view.shard(number)
+    name = _piece_name(number, start, end)
+    writer.add_reader(name, end - start, lambda a, b: shard.read(start + a, start + b))
+
+
+def _piece_name(number: int, start: int, end: int) -> str:
+    return f"unreferenced/{shard_name(number)}/{start}-{end}.bin"
+
+
+def _note_pieces(report: SalvageReport, pieces: list[tuple[int, int, int]]) -> None:
+    if pieces:
+        report.keep("pieces without a name", len(pieces))
+        report.lose("names of pieces", len(pieces))
+        report.notes.append("bytes that no row of the index names were kept below unreferenced/")
 
 
 def _count(report: SalvageReport, entry: FileVersion, work: Any) -> None:
@@ -143,12 +175,12 @@ def _write_lines(found: list[FileVersion], output: Path, report: SalvageReport) 
             report.keep("versions")
 
 
-def _account(tree: Tree, history: History, found: list[FileVersion], report: SalvageReport) -> None:
+def _account(tree: Tree, history: History, report: SalvageReport) -> None:
     """The fate of every file of the bundle: shards record by record, index files as wholes."""
-    needed: dict[tuple[int, int], bool] = {}
-    for number, name in sorted(_shards(tree).items()):
-        with tree.source(name) as source:
-            size = source.size
+    shards = _shards(tree)
+    for number, name in sorted(shards.items()):
+        source = history.view.source(number)
+        size = source.size
         try:
             shard = history.view.shard(number)
         except ExhumeError as error:
@@ -163,7 +195,7 @@ def _account(tree: Tree, history: History, found: list[FileVersion], report: Sal
         for index, place in enumerate(shard.places):
             if place is None or place < at or place > size:
                 continue
-            report.account(Span(name, at, place), Fate.IGNORED, "no record")
+            _account_rest(report, source, at, place)
             bound = min(size, max(shard.bounds[index], place))
             try:
                 shard.decode(index)
@@ -171,14 +203,28 @@ def _account(tree: Tree, history: History, found: list[FileVersion], report: Sal
             except ExhumeError as error:
                 report.account(Span(name, place, bound), Fate.LOST, "record", error.message, error.code)
                 report.lose("records")
-                needed[number, index] = True
             at = bound
-        report.account(Span(name, at, size), Fate.IGNORED, "no record")
+        _account_rest(report, source, at, size)
+    indexed: set[str] = set()
     for file in history.database.files:
         if file.size:
             name = history.database.source(file.name).name
+            indexed.add(name)
             report.account(Span(name, 0, file.size), Fate.REBUILT, "index")
+    for name in sorted(set(tree.names()) - indexed - set(shards.values())):
+        with tree.source(name) as source:
+            report.account(source.span(0, source.size), Fate.IGNORED, "not part of the bundle")
     report.findings.extend(_unique(history.problems))
+
+
+def _account_rest(report: SalvageReport, source: Source, start: int, end: int) -> None:
+    """The fate of shard bytes that belong to no record: filler, or records that could not be found."""
+    empty = all(chunk.count(0) == len(chunk) for chunk in source.chunks(start, end))
+    if empty:
+        report.account(source.span(start, end), Fate.IGNORED, "no record")
+    else:
+        report.account(source.span(start, end), Fate.LOST, "record", "it cannot be decoded and no row places it")
+        report.lose("records")
 
 
 def _unique(findings: list[Finding]) -> Iterator[Finding]:

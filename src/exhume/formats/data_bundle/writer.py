@@ -34,7 +34,7 @@ from exhume.formats.data_bundle.messages import (
 )
 from exhume.formats.data_bundle.shard import DEFAULT_RECORD_SIZE, LARGE_FILE
 from exhume.formats.leveldb.table_writer import write_database
-from exhume.output import AtomicDirectory, AtomicFile, safe_parts
+from exhume.output import AtomicDirectory, safe_parts
 from exhume.parallel import map_ordered
 from exhume.source import source_error
 
@@ -199,17 +199,17 @@ class DataBundleWriter(Writer):
 
     def finish(self) -> None:
         """Packs everything and gives the bundle its name."""
-        if self._output is None:
+        output = self._output
+        if output is None:
             return
         try:
             members = sorted(self._members.values(), key=lambda m: file_key(m.name).build())
-            places = self._pack(self._output.temporary, members)
-            index = self._output.temporary / "index"
-            index.mkdir()
+            places = self._pack(output, members)
             write_database(
-                index, self._rows(members, places), codec=self.index_compression, identity=self._identity(members)
-            )
-            self._output.commit()
+                lambda name: output.create(f"index/{name}"),
+                self._rows(members, places), codec=self.index_compression, identity=self._identity(members),
+            )  # fmt: skip
+            output.commit()
         except BaseException:
             self.abort()
             raise
@@ -255,13 +255,13 @@ class DataBundleWriter(Writer):
 
     # Packing
 
-    def _pack(self, folder: Path, members: list[_Member]) -> list[tuple[RecordKey, RecordMetadata]]:
+    def _pack(self, output: AtomicDirectory, members: list[_Member]) -> list[tuple[RecordKey, RecordMetadata]]:
         """Writes the shards; returns a row per record."""
         self._assign(members)
         rows: list[tuple[RecordKey, RecordMetadata]] = []
         done = 0
         with ExitStack() as stack:
-            files = [stack.enter_context(AtomicFile(folder / shard_name(n))).file for n in range(self.shards)]
+            files = [stack.enter_context(output.create(shard_name(n))) for n in range(self.shards)]
             ends = []
             for number, file in enumerate(files):
                 head = self._header(number).build_file_start()

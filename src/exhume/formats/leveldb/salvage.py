@@ -57,7 +57,7 @@ def salvage_database(
                 progress(done, None, "versions")
     else:
         with AtomicDirectory(output) as folder:
-            count = write_database(folder.temporary, surviving_rows(database, collect, report))
+            count = write_database(folder.create, surviving_rows(database, collect, report))
             report.keep("rows", count)
             progress(count, count, "rows")
     _account(database, found, report)

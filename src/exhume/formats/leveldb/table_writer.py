@@ -8,8 +8,8 @@ Spec: LevelDB doc/table_format.md, doc/impl.md; `docs/formats/leveldb.md`, "Writ
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
+import itertools
+from collections.abc import Callable, Iterable
 from typing import BinaryIO
 
 from exhume.errors import WriterError
@@ -18,7 +18,6 @@ from exhume.formats.leveldb.layout import LEVELDB_FOOTER, LEVELDB_MAGIC
 from exhume.formats.leveldb.log import build_log
 from exhume.formats.leveldb.model import BYTEWISE
 from exhume.formats.leveldb.wire import Handle, InternalKey, build_bytes, build_varint
-from exhume.output import AtomicFile
 
 BLOCK_SIZE = 4096
 TABLE_NUMBER = 4
@@ -106,34 +105,41 @@ class TableWriter:
 
 
 def write_database(
-    folder: Path, rows: Iterable[tuple[bytes, bytes]], *, codec: str = "none", identity: str | None = None
+    create: Callable[[str], BinaryIO],
+    rows: Iterable[tuple[bytes, bytes]],
+    *,
+    codec: str = "none",
+    identity: str | None = None,
 ) -> int:
-    """Writes a database of sorted `(key, value)` rows into an existing, empty directory; returns the number of rows.
+    """Writes a database of sorted `(key, value)` rows; returns the number of rows.
 
-    Nothing in the directory is valid before CURRENT, which comes last.  `identity`: text of the IDENTITY file, None
-    for no such file.  Raises `WriterError` for rows out of order.
+    `create(name)` opens a new file of the directory; that they appear together is the caller's part
+    (`AtomicDirectory.create`), but nothing in the directory is valid before CURRENT, which comes last.
+    `identity`: text of the IDENTITY file, None for no such file.  Raises `WriterError` for rows out of order.
     """
-    tables: list[bytes] = []
-    with AtomicFile(folder / f"{TABLE_NUMBER:06d}.sst") as output:
-        writer = TableWriter(output.file, codec)
-        for sequence, (key, value) in enumerate(rows, 1):
-            writer.add(InternalKey(key, sequence, 1), value)
-        if writer.count:
+    table = b""
+    ordered = iter(rows)
+    first = next(ordered, None)
+    count = 0
+    if first is not None:
+        with create(f"{TABLE_NUMBER:06d}.sst") as file:
+            writer = TableWriter(file, codec)
+            for sequence, (key, value) in enumerate(itertools.chain([first], ordered), 1):
+                writer.add(InternalKey(key, sequence, 1), value)
             writer.finish()
-            tables.append(
-                b"\x07" + build_varint(TABLE_LEVEL) + build_varint(TABLE_NUMBER) + build_varint(writer.size)
-                + build_bytes(writer.smallest) + build_bytes(writer.largest)
-            )  # fmt: skip
-        else:
-            output.abort()
+        count = writer.count
+        table = (
+            b"\x07" + build_varint(TABLE_LEVEL) + build_varint(TABLE_NUMBER) + build_varint(writer.size)
+            + build_bytes(writer.smallest) + build_bytes(writer.largest)
+        )  # fmt: skip
     edit = b"\x01" + build_bytes(BYTEWISE.encode())
     edit += b"\x02" + build_varint(3) + b"\x09" + build_varint(0)
-    edit += b"\x03" + build_varint(TABLE_NUMBER + 1) + b"\x04" + build_varint(writer.count) + b"".join(tables)
+    edit += b"\x03" + build_varint(TABLE_NUMBER + 1) + b"\x04" + build_varint(count) + table
     small = {"MANIFEST-000002": build_log([edit]), "000003.log": b"", "LOCK": b""}
     if identity is not None:
         small["IDENTITY"] = identity.encode()
     small["CURRENT"] = b"MANIFEST-000002\n"
     for name, data in small.items():
-        with AtomicFile(folder / name) as plain:
-            plain.file.write(data)
-    return writer.count
+        with create(name) as file:
+            file.write(data)
+    return count
