@@ -24,7 +24,7 @@ def probe(source: Source | Tree) -> Identification | None:
 def _probe_tree(tree: Tree) -> Identification | None:
     found = find_manifests(tree, unfinished=True)
     if not found:
-        return None
+        return _probe_splits(tree)
     span = Span(tree.name, 0, 0)
     name = found[0]
     with tree.source(name) as source:
@@ -37,6 +37,20 @@ def _probe_tree(tree: Tree) -> Identification | None:
         confidence = max(confidence, inner.confidence)
         evidence += inner.evidence
     return Identification("ark", confidence, span, tuple(evidence))
+
+
+def _probe_splits(tree: Tree) -> Identification | None:
+    """A log root that has lost its manifests."""
+    names = [name for name in tree.names("splits") if is_guid(PurePosixPath(name).name)]
+    for name in names[:4]:
+        try:
+            with tree.source(name) as source:
+                if is_split(source):
+                    evidence = (f"{len(names)} file(s) named by a GUID below splits/", "no manifest")
+                    return Identification("ark", 0.6, Span(tree.name, 0, 0), evidence)
+        except ExhumeError:
+            continue
+    return None
 
 
 def _probe_file(source: Source) -> Identification | None:

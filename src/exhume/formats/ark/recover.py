@@ -58,6 +58,13 @@ class Survey:
     notes: list[str] = field(default_factory=list)
 
     @property
+    def index_end(self) -> int:
+        """Where the header and the index with its unused slots end."""
+        header = self.split.header
+        first = int(self.entries["offset"].min(initial=(1 << 32) - 1))
+        return max(header.size, min(first, header.index_offset + header.maximum_count * ENTRY_SIZE))
+
+    @property
     def is_whole(self) -> bool:
         """Whether the file can be used as it is."""
         return not (self.more or self.lost or self.uncounted_loss or self.notes)
@@ -78,6 +85,8 @@ def survey_split(reader: ArkReader, reference: SplitReference, source: Source, *
         notes.append(error.message)
         split = Split(source, facts=None, header=header)
     listed, uncounted = _listed(split, reference, notes)
+    if split.header.index_offset > source.size:
+        notes.append("the file ends before its index")
     good, lost = _sift(reader, reference, split, listed, deep=deep)
     # Only behind a count that can be true do uncounted slots follow.
     more = unindexed_entries(reader, reference, split) if not uncounted else listed[:0]

@@ -196,7 +196,9 @@ class _Salvage:
             if found.is_whole:
                 self._copy(source, reference.identifier)
                 report.keep("messages", len(found.entries))
-                report.account(source.span(0, source.size), Fate.RECOVERED, "split without damage")
+                end = self._last_byte(found)
+                report.account(source.span(0, end), Fate.RECOVERED, "split without damage")
+                self._rest(found, end, source.size)
                 return reference.declaration
             return self._rewrite(reference, found)
         finally:
@@ -244,13 +246,29 @@ class _Salvage:
         at = 0
         for start, end, fate, what, why, code in sorted(rows, key=lambda row: row[:2]):
             if start > at:
-                self.report.account(source.span(at, start), Fate.REBUILT, "header, index and unused bytes")
+                self._rest(found, at, start)
             begin = max(start, at)
             if end > begin:
                 self.report.account(source.span(begin, end), fate, what, why, code)
                 at = end
         if at < source.size:
-            self.report.account(source.span(at, source.size), Fate.REBUILT, "header, index and unused bytes")
+            self._rest(found, at, source.size)
+
+    def _last_byte(self, found: Survey) -> int:
+        """Where the last message ends, or the index where there is none."""
+        ends = found.entries["offset"].astype(np.int64) + found.entries["size"]
+        return min(found.split.source.size, max(found.index_end, int(ends.max(initial=0))))
+
+    def _rest(self, found: Survey, start: int, end: int) -> None:
+        """The fate of bytes that are no message of an entry: what is not zero behind the index was one."""
+        source = found.split.source
+        border = min(end, max(start, found.index_end))
+        self.report.account(source.span(start, border), Fate.REBUILT, "header, index and unused bytes")
+        if all(chunk.count(0) == len(chunk) for chunk in source.chunks(border, end)):
+            self.report.account(source.span(border, end), Fate.REBUILT, "header, index and unused bytes")
+        else:
+            self.report.account(source.span(border, end), Fate.LOST, "message", "no index entry names these bytes")
+            self.report.lose("spans without an index entry")
 
     def _lose(self, reference: SplitReference, error: ExhumeError) -> None:
         count = sum(each.count or 0 for each in reference.declaration.statistics)

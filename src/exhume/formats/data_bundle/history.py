@@ -55,7 +55,9 @@ class History:
         self.problems: list[Finding] = []
         self.versions = list(database.versions(leveldb_checks.collector(self.problems.append)))
         limits.check("entries", len(self.versions))
-        self._records = group_records(self._newest_records())
+        newest = list(self._newest_records())
+        self._records = group_records((key, row) for key, row, _ in newest)
+        self._sound_records = group_records((key, row) for key, row, sound in newest if sound)
         self.view = View(tree, lambda shard: self._records.get(shard, []), limits)
 
     @property
@@ -68,8 +70,12 @@ class History:
     def complete_records(self) -> None:
         """Adds the records that no row places, found in the shards themselves."""
         for number, header in self._packed_shards():
-            rows = self._records.get(number, [])
-            self._records[number] = complete_rows(self.view.source(number), header, rows, self.view.limits)
+            rows = self._sound_records.get(number, [])
+            made = complete_rows(self.view.source(number), header, rows, self.view.limits)
+            known = {row.offset for row in made}
+            # Of a block with a bad checksum only what no shard can tell is believed: records of zeros.
+            doubtful = [r for r in self._records.get(number, []) if r.byte_offset is None and r.offset not in known]
+            self._records[number] = sorted(made + doubtful, key=lambda row: row.offset)
 
     def _packed_shards(self) -> Iterator[tuple[int, ShardHeader]]:
         for name in self.view.tree.names():
@@ -116,8 +122,10 @@ class History:
             except ExhumeError:
                 continue
 
-    def _newest_records(self) -> Iterator[tuple[RecordKey, RecordRow]]:
-        """The best row of each record: shards never change, so a deleted row is as good as a live one."""
+    def _newest_records(self) -> Iterator[tuple[RecordKey, RecordRow, bool]]:
+        """The best row of each record, and whether its block is sound: shards never change, so a deleted row is as
+        good as a live one.
+        """
         best: dict[bytes, Version] = {}
         for version in self.versions:
             if version.key[:1] == b"\x03" and version.value_type not in DELETIONS:
@@ -126,7 +134,7 @@ class History:
                     best[version.key] = version
         for key, version in best.items():
             try:
-                yield parse_record_row(key, version.value, version.span)
+                yield (*parse_record_row(key, version.value, version.span), version.checksum != "bad")
             except ExhumeError as error:
                 self.problems.append(Finding.from_error(error))
 

@@ -14,7 +14,7 @@ from exhume.formats.data_bundle.bundle import shard_name
 from exhume.formats.data_bundle.history import FileVersion, History
 from exhume.formats.data_bundle.reader import open_archive
 from exhume.formats.data_bundle.writer import DataBundleWriter
-from exhume.formats.leveldb.model import Status
+from exhume.formats.leveldb.model import Status, Verdict
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.output import AtomicFile, OutputTree, safe_parts
 from exhume.recovery import Fate, SalvageMode, SalvageReport
@@ -61,12 +61,21 @@ def salvage(
     return report
 
 
+UNPROVEN = "unproven/"
+"""Where files go whose bytes are proved by their CRC-32C, but whose name is in an index block with a bad checksum."""
+
+
 def choose(found: list[FileVersion], report: SalvageReport, *, deleted: bool) -> dict[str, FileVersion]:
-    """Per path the newest version that can be read; counts and notes what is lost."""
+    """Per path the newest version that can be read; counts and notes what is lost.
+
+    Rows of blocks with a bad checksum come last and below `UNPROVEN`: any byte of theirs may be wrong.  Of those, what
+    has no bytes has no proof either.
+    """
     best: dict[str, FileVersion] = {}
     gone: set[str] = set()
     wanted: set[str] = set()
-    for entry in sorted(found, key=lambda f: -f.version.sequence):
+    newest = sorted(found, key=lambda f: -f.version.sequence)
+    for entry in (f for f in newest if f.version.checksum != Verdict.BAD):
         path = entry.path
         if entry.proof is None:
             if path not in best and entry.version.status is Status.TOMBSTONE and path not in wanted:
@@ -83,7 +92,19 @@ def choose(found: list[FileVersion], report: SalvageReport, *, deleted: bool) ->
     for path in sorted(wanted - set(best)):
         report.lose("files")
         report.notes.append(f"{path}: no version can be read")
+    _choose_unproven([f for f in newest if f.version.checksum == Verdict.BAD], best, report)
     return best
+
+
+def _choose_unproven(found: list[FileVersion], best: dict[str, FileVersion], report: SalvageReport) -> None:
+    for entry in found:
+        if entry.proof is None or entry.path in best or UNPROVEN + entry.path in best:
+            continue
+        if entry.proof == "good" and entry.row is not None and entry.row.meta.size:
+            best[UNPROVEN + entry.path] = entry
+            report.lose("names of files")
+        else:
+            report.lose("rows of files")
 
 
 def _write_members(
@@ -103,6 +124,8 @@ def _write_members(
         except ExhumeError as error:
             report.lose("files")
             report.notes.append(f"{path!r}: {error.message}")
+    if any(path.startswith(UNPROVEN) for path, _ in usable):
+        report.notes.append(f"files named by an index block with a bad checksum were put below {UNPROVEN}")
     if mode is SalvageMode.FILES:
         with OutputTree(output) as tree:
             for done, (path, entry) in enumerate(usable, 1):
