@@ -7,7 +7,7 @@ from collections import Counter
 from typing import Any
 
 from exhume.errors import Span
-from exhume.findings import Finding
+from exhume.findings import Finding, Severity
 from exhume.lightclass import dataclass, field
 
 
@@ -105,8 +105,8 @@ class Verdict(enum.StrEnum):
     """How much of a carved archive is there."""
 
     WHOLE = "whole"
-    PARTIAL = "partial"
-    DAMAGED = "damaged"
+    PARTIAL = "partial"  # its beginning or its end is not: cut, unfinished, or going on elsewhere in the image
+    DAMAGED = "damaged"  # from beginning to end, with errors in between
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +126,12 @@ class Carved:
         """One past its last byte."""
         return self.offset + self.length
 
+    @property
+    def intact(self) -> int:
+        """How many of its bytes lie before the first error: what verifies of an archive that is cut or fragmented."""
+        errors = (f.span.start for f in self.findings if f.severity is Severity.ERROR and f.span is not None)
+        return min(self.length, max(0, min(errors, default=self.end) - self.offset))
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form documented for `exhume carve --json`."""
         return {
@@ -134,6 +140,7 @@ class Carved:
             "length": self.length,
             "verdict": str(self.verdict),
             "confidence": round(self.confidence, 3),
+            "intact": self.intact,
             "nested_in": self.nested_in,
             "findings": [finding.to_dict() for finding in self.findings],
         }

@@ -191,5 +191,49 @@ def test_the_verb(image: tuple[Path, list[Planted]], exhume_cli: Cli, tmp_path: 
     assert exhume_cli("carve", tmp_path).code == 2
 
 
+CLUSTER = 4096
+
+
+@pytest.mark.parametrize("gap", [bytes(CLUSTER), random.Random(8).randbytes(3 * CLUSTER)], ids=["zeros", "noise"])
+@pytest.mark.parametrize("format", ["zs", "clp-s"])
+def test_fragmented_archives_are_partial(format: str, gap: bytes, tmp_path: Path, exhume_cli: Cli) -> None:
+    """A file system put other clusters in the middle of a file: what comes before them verifies and is told."""
+    rng = random.Random(7)
+    with exhume.create(tmp_path / "whole", format, **({"min_table_size": 1} if format == "clp-s" else {})) as writer:
+        any_writer: Any = writer
+        if format == "zs":
+            any_writer.add_records(sorted(rng.randbytes(20) for _ in range(30_000)))
+        else:
+            for number in range(9000):
+                any_writer.write({f"kind{number % 8}": f"took {number}.5 ms id=a{rng.randrange(10**9)}", "n": number})
+    raw = (tmp_path / "whole").read_bytes()
+    cut = len(raw) * 2 // 3 // CLUSTER * CLUSTER
+    (tmp_path / "image").write_bytes(bytes(5 * CLUSTER) + raw[:cut] + gap + raw[cut:] + rng.randbytes(9000))
+    (carved,) = exhume.carve(tmp_path / "image")
+    assert (carved.format, carved.offset, carved.length) == (format, 5 * CLUSTER, len(raw))
+    assert carved.verdict is Verdict.PARTIAL
+    assert 0 < carved.intact <= cut
+    if format == "zs":  # it ends with the block that the foreign clusters cut
+        assert cut - carved.intact < 200_000
+        assert carved.intact > cut // 4
+    body = json.loads(exhume_cli("carve", tmp_path / "image", "--json").out)
+    assert body["archives"][0]["intact"] == carved.intact
+    ran = exhume_cli("carve", tmp_path / "image", "-o", tmp_path / "out")
+    assert ran.code == 0
+    assert str(carved.intact).encode() in ran.out
+    (written,) = (tmp_path / "out").iterdir()
+    assert exhume.salvage(written, tmp_path / "saved", format=format).verified
+
+
+def test_a_flipped_bit_is_damage_not_a_fragment(tmp_path: Path) -> None:
+    make_zs(tmp_path / "whole", random.Random(4))
+    raw = bytearray((tmp_path / "whole").read_bytes())
+    raw[-20] ^= 1
+    (carved,) = exhume.carve(bytes(5000) + bytes(raw) + bytes(5000))
+    assert carved.verdict is Verdict.DAMAGED
+    assert carved.length == len(raw)
+    assert 0 < carved.intact < len(raw)
+
+
 def test_every_format_can_be_carved() -> None:
     assert [id for id, described in formats().items() if not described.has("locate")] == []

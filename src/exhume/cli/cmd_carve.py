@@ -143,12 +143,13 @@ def _say(run: Run, image: str, found: list[Carved], folder: Path | None) -> None
             c.length,
             c.format,
             c.verdict,
+            c.intact,
             f"{c.confidence:.0%}",
             "-" if c.nested_in is None else f"#{c.nested_in}",
         ]
         for c in found
     )
-    for line in table(rows, ["offset", "length", "format", "verdict", "confidence", "nested in"]):
+    for line in table(rows, ["offset", "length", "format", "verdict", "intact", "confidence", "nested in"]):
         run.say(line)
     for carved in found:
         for finding in carved.findings if run.verbose else ():

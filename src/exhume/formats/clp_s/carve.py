@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from exhume.errors import ExhumeError
-from exhume.findings import Severity
+from exhume.findings import Finding, Severity
+from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import HEADER_SIZE, KNOWN_VERSIONS
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -35,10 +36,19 @@ def locate(source: Source, hit_offset: int, *, limits: Limits = DEFAULT_LIMITS) 
     except ExhumeError:
         confidence = 0.3
     findings = [finding for finding in archive.verify() if finding.severity is Severity.ERROR]
-    if length < size:
+    if length < size or _loses_its_end(archive, findings):
         verdict = Verdict.PARTIAL
     elif findings:
         verdict = Verdict.DAMAGED
     else:
         verdict, confidence = Verdict.WHOLE, 1.0
     return Carved("clp-s", hit_offset, length, verdict, confidence, tuple(findings))
+
+
+def _loses_its_end(archive: ClpSArchive, findings: list[Finding]) -> bool:
+    """Whether the last stream of tables is no stream: the archive goes on elsewhere in the image."""
+    try:
+        last = max(table.span.start for table in archive.tables)
+    except (ExhumeError, ValueError):
+        return False
+    return any(f.code == checks.BAD_FRAME.code and f.span is not None and f.span.start == last for f in findings)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from exhume.errors import ExhumeError, SourceError
 from exhume.findings import Finding, Severity
+from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile
 from exhume.formats.zs.layout import DECODERS, MAGIC, Header
 from exhume.formats.zs.reader import Head, read_head
@@ -11,6 +12,8 @@ from exhume.formats.zs.verify import verify_source
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Carved, Verdict
 from exhume.source import Source
+
+_BROKEN_FRAMING = frozenset({checks.BLOCK_CUT.code, checks.BLOCK_LENGTH.code, checks.BLOCK_EMPTY.code})
 
 
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
@@ -48,7 +51,9 @@ def _whole(source: Source, hit: int, header: Header, limits: Limits) -> Carved:
     if cut:
         return Carved("zs", source.origin + hit, stop - hit, Verdict.PARTIAL, 0.9, findings)
     bad = any(finding.severity is Severity.ERROR for finding in findings)
-    verdict = Verdict.DAMAGED if bad else Verdict.WHOLE
+    # Blocks that end too early or make no sense: a fragment of another file begins somewhere before.
+    lost = any(finding.code in _BROKEN_FRAMING for finding in findings)
+    verdict = Verdict.PARTIAL if lost else Verdict.DAMAGED if bad else Verdict.WHOLE
     return Carved("zs", source.origin + hit, stop - hit, verdict, 0.95 if bad else 1.0, findings)
 
 
