@@ -231,6 +231,33 @@ def test_clp_s_counts_what_does_not_fit() -> None:
     assert +lost == Counter({"values of mixed types as text": 1})
 
 
+@pytest.mark.parametrize("dictionaries", [True, False])
+def test_clp_s_halves_of_characters_do_not_add_up(dictionaries: bool) -> None:
+    built = tiny(
+        nodes=[(-1, b"", 5), (0, b"s", 3)],
+        schemas=[(0, [1], [])],
+        streams=[[(0, 3, u64(0, 1, 2))]],
+        variables=[b"\xc3", b"\xa9", "\u00e9".encode()],
+    )
+    lost: Counter[str] = Counter()
+    table = clp(built).to_arrow(dictionaries=dictionaries, lost=lost).read_all()
+    table.validate(full=True)
+    assert table["s"].to_pylist() == ["\ufffd", "\ufffd", "\u00e9"]
+    assert +lost == Counter({"texts that are not UTF-8": 2})
+
+
+def test_clp_s_floats_that_are_no_numbers() -> None:
+    built = tiny(
+        nodes=[(-1, b"", 5), (0, b"f", 13)],
+        schemas=[(0, [1], [])],
+        streams=[[(0, 3, u64(0, 1, 0))]],
+        variables=[b"1.50", b"1.x"],
+    )
+    lost: Counter[str] = Counter()
+    assert clp(built).to_arrow(lost=lost).read_all()["f"].to_pylist() == [1.5, None, 1.5]
+    assert +lost == Counter({"floats that are no numbers": 1})
+
+
 def test_clp_s_records_without_columns(tmp_path: Path, exhume_cli: Callable[..., Ran]) -> None:
     with exhume.create(tmp_path / "x.clps", "clp-s") as writer:
         for _ in range(3):

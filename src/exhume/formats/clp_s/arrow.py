@@ -21,7 +21,8 @@ Tables are small where records have many shapes (hundreds of shapes for one log)
 is cost per column and not per row: so the rows of many tables go into one batch, each column of which is made once.
 
 Counted as lost (see `exhume.arrow`): texts that are not UTF-8, whose bad bytes are replaced; integers that float64
-cannot hold; values of mixed columns that are no strings; all but the last value of a key that a record has twice.
+cannot hold; floats whose text is no number (null); values of mixed columns that are no strings; all but the last value
+of a key that a record has twice.
 """
 
 from __future__ import annotations

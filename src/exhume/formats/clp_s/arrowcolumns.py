@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.tables import TableData
 
 REPEATED: Final = "values of keys that a record has twice"
+NO_NUMBER: Final = "floats that are no numbers"
 EXACT: Final = 1 << 53
 """Up to here float64 holds every integer."""
 
@@ -129,11 +130,14 @@ class ColumnMaker:
         np, pa = self.np, self.pa
         floats = pa.types.is_floating(self.item.arrow_type)
         out = np.zeros(rows, "<f8" if floats else "<i8")
+        wrong: list[int] = []
         for piece in pieces:
             column, chosen = piece.column, piece.part.rows
             assert column is not None
             if column.type == NodeType.DICTIONARY_FLOAT:
-                values = np.array([float(text) for text in column.strings(chosen)], "<f8")
+                found = [_real(text) for text in column.strings(chosen)]
+                wrong += [piece.start + row for row, value in enumerate(found) if value is None]
+                values = np.array([0.0 if value is None else value for value in found], "<f8")
             elif column.type in (NodeType.FLOAT, NodeType.FORMATTED_FLOAT):
                 values = self._taken(np.frombuffer(column.data[: 8 * column.rows], "<f8"), chosen)
             else:
@@ -142,7 +146,12 @@ class ColumnMaker:
                     large = values[(values > EXACT) | (values < -EXACT)]
                     self.lost[ROUNDED] += sum(int(float(value)) != value for value in large.tolist())
             out[piece.start : piece.stop] = values
-        buffers = [self._bits(self._valid(pieces, rows)), pa.py_buffer(out)]
+        valid = self._valid(pieces, rows)
+        if wrong:
+            valid = np.ones(rows, bool) if valid is None else valid
+            valid[wrong] = False
+            self.lost[NO_NUMBER] += len(wrong)
+        buffers = [self._bits(valid), pa.py_buffer(out)]
         return pa.Array.from_buffers(self.item.arrow_type, rows, buffers)
 
     def _booleans(self, pieces: Sequence[Piece], rows: int) -> Any:
@@ -175,7 +184,7 @@ class ColumnMaker:
         text, ends, _ = program.spans(0, len(different))
         if len(text) > TEXT_MAX:
             raise LimitExceededError("the strings of a batch pass 2 GiB: ask for smaller batches", format="clp-s")
-        if _is_utf8(text):
+        if self._is_text(text, ends):
             offsets = np.frombuffer(ends, "<i8").astype("<i4")
             buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
             words = pa.Array.from_buffers(pa.string(), len(different), buffers)
@@ -206,6 +215,16 @@ class ColumnMaker:
         slots[different] = rows[: len(different)]
         return different, slots[ids]
 
+    def _is_text(self, text: bytes, ends: Any) -> bool:
+        """Whether each of the texts is UTF-8, not only all of them together (`ends`: int64, a 0 first)."""
+        if text.isascii():
+            return True
+        if not _is_utf8(text):
+            return False
+        starts = self.np.frombuffer(ends, "<i8")[:-1]
+        firsts = self.np.frombuffer(text, "u1")[starts[starts < len(text)]]
+        return not bool(((firsts & 0xC0) == 0x80).any())
+
     # -- text -----------------------------------------------------------------------------------------------------
 
     def _text(self, pieces: Sequence[Piece], rows: int) -> Any:
@@ -220,7 +239,7 @@ class ColumnMaker:
         ends = np.cumsum(lengths)
         bits = self._bits(self._valid(pieces, rows))
         buffers = [bits, pa.py_buffer(ends), pa.py_buffer(text)]
-        if _is_utf8(text):
+        if self._is_text(text, ends):
             return pa.Array.from_buffers(pa.large_string(), rows, buffers)
         return text_array(pa, pa.Array.from_buffers(pa.large_binary(), rows, buffers).to_pylist(), self.lost)
 
@@ -255,3 +274,10 @@ def _is_utf8(text: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _real(text: bytes) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
