@@ -20,6 +20,7 @@ from exhume.formats.ark.reader import ArkReader, Channel
 from exhume.formats.ark.writer import ArkWriter
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.reader import open_archive as open_clp
+from exhume.formats.leveldb.log import build_log
 from exhume.formats.zs.arrow import RecordFormat, _Split
 from exhume.formats.zs.metadata import separated_values
 from exhume.source import BytesSource, MemoryTree
@@ -28,7 +29,7 @@ from tests.caf.make_samples import chunk, index_of
 from tests.clp_s.build import Built, demo, f64, i64, tiny, u64
 from tests.conftest import Ran
 from tests.data_bundle.make_samples import MEMBERS, write_bundle
-from tests.leveldb.make_samples import build_database
+from tests.leveldb.make_samples import HISTORY, build_database, build_table, edit
 
 pa = pytest.importorskip("pyarrow")
 
@@ -381,6 +382,14 @@ def test_leveldb_damage() -> None:
         rows = archive.to_arrow(all_versions=True, lost=lost).read_all()
         assert rows.num_rows > 3
         assert lost["damaged blocks and log records"] >= 1
+
+
+def test_leveldb_numbers_of_any_size() -> None:
+    table, writer = build_table(HISTORY)
+    huge = edit(log=6, last=6, following=7, tables=[(2**64 - 1, 5, len(table), writer.smallest, writer.largest)])
+    files = build_database() | {"MANIFEST-000004": build_log([huge])}
+    with exhume.open(MemoryTree(files), format="leveldb") as archive:
+        assert 2**64 - 1 in archive.to_arrow(all_versions=True).read_all()["level"].to_pylist()
 
 
 # --- members ----------------------------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ class DataBundleArchive(MemberArchive):
 
     format = "databundle"
     detail_columns = MappingProxyType(
-        {"shard": "uint32", "shard_offset": "uint64", "user_data_type": "string", "user_data": "binary"}
+        {"shard": "uint64", "shard_offset": "uint64", "user_data_type": "string", "user_data": "binary"}
     )
 
     def __init__(self, source: Tree, *, limits: Limits = DEFAULT_LIMITS, sequence_rule: str | None = None) -> None:

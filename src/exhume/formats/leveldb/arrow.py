@@ -6,9 +6,9 @@
 | sequence | uint64 | |
 | type, status | dictionary of strings | `value`, `deletion`, …; `live` and the rest, see `Status` |
 | superseded_by | uint64 | sequence number of the next newer version |
-| column_family | uint32 | |
+| column_family | uint64 | |
 | file | dictionary of strings | |
-| level | int32 | null for logs |
+| level | uint64 | null for logs |
 | block_offset | uint64 | of the block or log record in the file |
 | entry_offset | uint64 | in the decompressed block, or in the write batch |
 | checksum | dictionary of strings | verdict on the block or log record: `good`, `bad`, `none` |
@@ -41,9 +41,9 @@ def _types(pa: Any) -> dict[str, Any]:
         "type": words,
         "status": words,
         "superseded_by": pa.uint64(),
-        "column_family": pa.uint32(),
+        "column_family": pa.uint64(),
         "file": words,
-        "level": pa.int32(),
+        "level": pa.uint64(),
         "block_offset": pa.uint64(),
         "entry_offset": pa.uint64(),
         "checksum": words,
