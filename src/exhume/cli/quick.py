@@ -82,30 +82,24 @@ def _run(verb: str, argv: list[str]) -> Outcome:
     words, given = parse(verb, argv)
     if not words or (verb == "search" and len(words) < 2):
         raise Declined
+    from exhume.cli.outcome import Outcome
     from exhume.cli.run import Run
     from exhume.registry import get_format
 
+    if "://" in words[0] or (verb == "search" and len(words) > 2):
+        raise Declined  # remote and several targets have ways of their own
     run = Run(quiet=given.pop("quiet", False))
     exit_status = given.pop("exit_status", False)
-    targets = words[:-1] if verb == "search" else words[:1]
-    if len(targets) > 1 or ("://" in targets[0] and any(c in targets[0] for c in "*?[")):
-        raise Declined  # several targets have a runner of their own
-    kinds = {run.format_of(target) for target in targets}
-    described = get_format(kinds.pop())
-    if kinds or described.quick is None:
+    described = get_format(run.format_of(words[0]))
+    if described.quick is None:
         raise Declined
     own = described.hook("quick")
     options = own.DEFAULTS[verb] | given
-    if verb == "search":
-        from exhume.cli.searching import search
-
-        outcome = search(run, own.search, targets, words[-1], options, {}, exit_status=exit_status)
-    else:
-        with run.open(words[0]) as archive:
+    with run.open(words[0]) as archive:
+        if verb == "search":
+            outcome = own.search(run, [archive], words[1], options)
+        else:
             outcome = own.cat(run, archive, tuple(words[1:]), options)
     sys.stdout.flush()
-    if outcome is None:
-        from exhume.cli.outcome import Outcome
-
-        return Outcome.DONE
-    return outcome
+    found: Outcome = Outcome.DONE if outcome is None or (outcome is Outcome.NO and not exit_status) else outcome
+    return found
