@@ -351,6 +351,23 @@ def zstd_sized(data: Buffer, size: int) -> bytes | None:
     return out if len(out) == size else None
 
 
+def zstd_whole(data: Buffer, *, max_size: int) -> bytes | None:
+    """The one zstd frame that `data` is, decoded in one call where that is safe; None otherwise (`zstd_frames` tells).
+
+    One call leaves the interpreter to other threads from its start to its end, which `zstd_frames`, in pieces, does
+    not.  The decoder writes into one buffer of 16 times what is stored, of which only what is used becomes memory.
+    """
+    import zstandard
+
+    room = min(max_size, (1 << 16) + 16 * len(data))
+    try:
+        zstd_frame_size(memoryview(data)[:18], room)
+        engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
+        return engine.decompress(data, max_output_size=room, allow_extra_data=False)
+    except (CodecError, LimitExceededError, UnsupportedFeatureError, zstandard.ZstdError, MemoryError):
+        return None
+
+
 def zstd_frames(data: Buffer, *, max_size: int) -> Iterator[tuple[int, int, bytes]]:
     """Every concatenated zstd frame of `data` as `(start, end, decompressed)`; the sum stays within `max_size`."""
     at, total = 0, 0

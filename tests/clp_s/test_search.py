@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from exhume.errors import LimitExceededError, QueryError
+from exhume.errors import ExhumeError, LimitExceededError, QueryError
 from exhume.formats.clp_s import condition
 from exhume.formats.clp_s.kqltree import parse_column
 from exhume.formats.clp_s.layout import NodeType, SchemaTree
@@ -20,7 +21,7 @@ from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.formats.clp_s.resolve import Resolver
 from exhume.formats.clp_s.search import Search, resolve_projection
 from exhume.formats.clp_s.writer import create
-from exhume.source import FileSource
+from exhume.source import BytesSource, FileSource
 from exhume.testing.sources import CountingSource
 
 
@@ -354,3 +355,42 @@ def test_arrays_are_looked_through_before_they_are_parsed(tmp_path: Path) -> Non
         assert found("a: 3") == [6, 7]
         assert found("a: true") == [6]
         assert found("a: nothing-like-it") == []
+
+
+def test_reading_ahead_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With and without a second core the same lines come out, also in front of damage, which is raised in its place."""
+    path = tmp_path / "streams.clps"
+    with create(path, min_table_size=1) as writer:
+        for number in range(6000):
+            writer.write(
+                {f"shape{number // 1000}": f"value-{number}", "n": number % 7, "text": f"line {number} a{number}"}
+            )
+
+    def lines(data: bytes, cores: int) -> tuple[list[bytes], str]:
+        found: list[bytes] = []
+        monkeypatch.setattr("exhume.formats.clp_s.readahead.cpu_count", lambda: cores)
+        with open_archive(BytesSource(data)) as archive:
+            try:
+                found.extend(Search(archive, "n: 3").chunks())
+            except ExhumeError as error:
+                return found, error.code
+        return found, ""
+
+    monkeypatch.setattr("exhume.formats.clp_s.readahead.WORTHWHILE", 1)
+    data = path.read_bytes()
+    with open_archive(BytesSource(data)) as archive:
+        assert len(archive.table_metadata.streams) == 6
+        middle = (archive.stream_span(3).start + archive.stream_span(3).end) // 2
+        dictionary = archive.section_span("/var.dict")
+    started: list[str] = []
+    start = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", lambda self: (started.append(self.name), start(self))[1])
+    whole = lines(data, 2)
+    assert len(started) == 6, "five streams behind the first one, and the dictionary"
+    assert whole == lines(data, 1)
+    assert len(started) == 6
+    assert b"".join(whole[0]).count(b"\n") == 857
+    for offset in (middle, (dictionary.start + dictionary.end) // 2):
+        damaged = data[:offset] + bytes([data[offset] ^ 0xFF] * 4) + data[offset + 4 :]
+        assert lines(damaged, 2) == lines(damaged, 1)
+    assert lines(data[:middle] + bytes(8) + data[middle + 8 :], 2)[1] != ""

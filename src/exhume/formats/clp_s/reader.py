@@ -230,6 +230,10 @@ class ClpSArchive(RecordArchive):
             if whole is not None:
                 return whole
         cap = min(max_size, max(self.limits.expansion_floor, len(stored) * self.limits.expansion))
+        if len(stored) >= 1 << 16:
+            whole = codecs.zstd_whole(stored, max_size=cap)
+            if whole is not None:
+                return whole
         parts: list[bytes] = []
         try:
             parts.extend(part for _, _, part in codecs.zstd_frames(stored, max_size=cap))

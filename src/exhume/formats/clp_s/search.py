@@ -7,7 +7,7 @@ column into a mask of its rows; only columns that the query names are touched.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from itertools import compress
+from itertools import compress, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,8 @@ from exhume.formats.clp_s.condition import EXISTS
 from exhume.formats.clp_s.kqltree import EQUAL, EscapeError, Expression, Key, parse_column
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.operand import ARRAYS, BOOLEANS, FLOATS, INTEGERS, STRINGS, TEXTS, TIMES, Operand
-from exhume.formats.clp_s.plan import Check, Every, Options, Part, Plan, make_plan
+from exhume.formats.clp_s.plan import Check, Every, Options, Part, Plan, TablePlan, make_plan
+from exhume.formats.clp_s.readahead import ReadAhead
 from exhume.formats.clp_s.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.searchkernel import clps_compare_float, clps_compare_int, clps_lookup, clps_match_texts
 from exhume.formats.clp_s.wildcard import STAR, Wildcard
@@ -60,6 +61,16 @@ class Hits:
         return values if self.rows is None else [values[row] for row in self.rows]
 
 
+def _following_streams(tables: Sequence[TablePlan]) -> dict[int, int]:
+    """For each place where the tables go on to another stream, the sound stream that follows that one."""
+    firsts = [
+        place
+        for place, planned in enumerate(tables)
+        if planned.entry.problem is None and (not place or planned.entry.stream_id != tables[place - 1].entry.stream_id)
+    ]
+    return {place: tables[later].entry.stream_id for place, later in pairwise(firsts)}
+
+
 class Search:
     """One query on one archive.
 
@@ -78,9 +89,12 @@ class Search:
     def hits(self) -> Iterator[Hits]:
         """Tables with matching rows, in the archive's order.  Rows before damage are found before it is reported."""
         tables = self.archive.tables
-        for planned in self.plan.tables:
-            if planned.entry.num_messages == 0:
-                continue
+        wanted = [planned for planned in self.plan.tables if planned.entry.num_messages]
+        following = _following_streams(wanted)
+        ahead = ReadAhead(self.archive) if following else None
+        for place, planned in enumerate(wanted):
+            if ahead is not None and place in following:
+                ahead.stream(following[place])
             data = tables[planned.index].load()
             if planned.part is True:
                 yield Hits(data, None)
@@ -138,6 +152,8 @@ class Search:
 
     def chunks(self, nodes: Collection[int] | None = None) -> Iterator[bytes]:
         """The text of the matching records, one JSON line each, in pieces of whole lines."""
+        if self.plan.tables:
+            ReadAhead(self.archive).variables()
         for hits in self.hits():
             renderer = hits.data.renderer(nodes=nodes)
             if hits.rows is None:
