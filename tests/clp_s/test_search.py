@@ -384,7 +384,12 @@ def test_reading_ahead_changes_nothing(tmp_path: Path, monkeypatch: pytest.Monke
         dictionary = archive.section_span("/var.dict")
     started: list[str] = []
     start = threading.Thread.start
-    monkeypatch.setattr(threading.Thread, "start", lambda self: (started.append(self.name), start(self))[1])
+
+    def counted(self: threading.Thread) -> None:
+        started.append(self.name)
+        start(self)
+
+    monkeypatch.setattr(threading.Thread, "start", counted)
     whole = lines(data, 2)
     assert len(started) == 6, "five streams behind the first one, and the dictionary"
     assert whole == lines(data, 1)
