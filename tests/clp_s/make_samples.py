@@ -6,8 +6,19 @@ import json
 from pathlib import Path
 
 from exhume.formats.clp_s.reader import open_archive
-from exhume.source import BytesSource
+from exhume.formats.clp_s.writer import create
+from exhume.source import BytesSource, FileSource
 from tests.clp_s import build
+
+WRITTEN = {"0.3.1": "written-0.3.1", "0.4.1": "written-0.4.1", "0.5.1": "written-0.5.1"}
+"""Names of the archives that our own writer makes, by format version."""
+
+RECORDS = [
+    b'{"ts":"2024-03-01T12:00:00.5Z","level":"INFO","msg":"took 12.50 ms for job-7","n":1,"ok":true,"tags":["a",2]}',
+    b'{"ts":"2024-03-01T12:00:01Z","level":"ERROR","msg":"took 3 ms for job-8","n":-9007199254740993,"o":{"e":{}}}',
+    b'{"ts":"2024-03-01T12:00:02Z","level":"INFO","f":2.25,"none":null,"text":"quote \\" and \xc3\xa9","empty":""}',
+]
+"""What they hold."""
 
 ARCHIVES = {
     "demo": (build.demo(), build.DEMO_TEXT),
@@ -25,6 +36,17 @@ def make(root: Path) -> None:
     for name, (built, text) in ARCHIVES.items():
         (folder / f"{name}.clps").write_bytes(built.build())
         (folder / f"{name}.jsonl").write_bytes(text)
+    for version, name in WRITTEN.items():
+        target = folder / f"{name}.clps"
+        options = {"version": version, "timestamp_key": "ts", "creator_id": "exhume-sample", "overwrite": True}
+        with create(target, properties={"team": "core", "rack": {"row": 4}}, **options) as writer:
+            writer.unit("first.jsonl")
+            for line in RECORDS[:2]:
+                writer.write_json_line(line)
+            writer.unit("second.jsonl", {"topic": "audit"})
+            writer.write_json_line(RECORDS[2])
+        with open_archive(FileSource(target)) as written:
+            (folder / f"{name}.jsonl").write_bytes(b"".join(written.json_chunks()))
 
     demo = build.demo()
     payloads, sections = demo.payloads(), demo.sections()

@@ -18,6 +18,33 @@ def cases(root: Path) -> list[Path]:
     return sorted(meta.parent for meta in root.glob("clp_s/*/*/meta.json") if list(meta.parent.glob("*.clps")))
 
 
+def test_records_with_equal_keys_are_refused_with_the_reason(shared_samples: Path) -> None:
+    """clp-s stores fewer columns for them than their schema names, and cannot read its own archive either."""
+    seen = 0
+    for path in sorted(shared_samples.glob("clp_s/*/dup-keys-same/*.clps")):
+        with open_archive(FileSource(path)) as archive:
+            with pytest.raises(ExhumeError, match="twice, as of records with two equal keys") as caught:
+                list(archive.events())
+            assert caught.value.code == "CLPS-348"
+            assert caught.value.span is not None
+            codes = [finding.code for finding in archive.verify()]
+            assert "CLPS-348" in codes
+        seen += 1
+    assert seen
+
+
+def test_an_archive_without_records_gives_none(shared_samples: Path) -> None:
+    """clp-s fails on its own archive of an empty input."""
+    seen = 0
+    for path in sorted(shared_samples.glob("clp_s/*/empty/*.clps")):
+        with open_archive(FileSource(path)) as archive:
+            assert list(archive.events()) == []
+            assert b"".join(archive.json_chunks(ordered=True)) == b""
+            assert archive.num_messages == 0
+        seen += 1
+    assert seen
+
+
 def open_all(case: Path) -> tuple[dict[str, Any], list[ClpSArchive]]:
     meta = json.loads((case / "meta.json").read_text())
     return meta, [open_archive(FileSource(case / item["file"])) for item in meta["archives"]]

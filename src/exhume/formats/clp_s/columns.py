@@ -136,8 +136,11 @@ def slice_columns(data: memoryview, specs: Sequence[ColumnSpec], rows: int, wher
             else:
                 need += 8
         if need > size - at:
+            nodes = [one.node for one in specs if not one.unordered]
+            twice = next((node for node in nodes if nodes.count(node) > 1), None)
+            hint = "" if twice is None else f"; the schema names node {twice} twice, as of records with two equal keys"
             raise checks.BAD_TABLE_SIZE.error(
-                f"column {spec.index} ({type_name(spec.type)}) passes the end of the table",
+                f"column {spec.index} ({type_name(spec.type)}) passes the end of the table{hint}",
                 span=where.sub(at, size),
                 field_path=f"columns[{spec.index}]",
                 expected=f"{need} bytes",
