@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from exhume.archive import Archive
+from exhume.errors import QueryError
 from exhume.testing.contracts import ArchiveContract, WriterContract
 from tests.ark import make_samples
 
@@ -42,6 +44,11 @@ class TestArkDirectory(ArchiveContract):
     @pytest.fixture
     def sample(self, samples: Path) -> Path:
         return samples / "ark/amended"
+
+    def test_tables_are_valid_and_stream(self, archive: Archive) -> None:
+        for ask in (archive.arrow_tables, archive.to_arrow, archive.__arrow_c_stream__):
+            with pytest.raises(QueryError, match="several logs here"):
+                ask()
 
 
 class TestArkWriter(WriterContract):

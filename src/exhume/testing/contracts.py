@@ -88,6 +88,20 @@ class ArchiveContract:
         assert first
         assert first == [entry.to_dict() for entry in archive.entries()]
 
+    def test_tables_are_valid_and_stream(self, archive: Archive) -> None:
+        pytest.importorskip("pyarrow")
+        tables = archive.arrow_tables()
+        assert tables
+        for make in tables.values():
+            whole = make().read_all()
+            whole.validate(full=True)
+            rows = [batch.num_rows for batch in make()]
+            assert sum(rows) == whole.num_rows
+        chosen = whole.column_names[::-1][:2]
+        for make in archive.arrow_tables(columns=chosen, batch_rows=1).values() if len(tables) == 1 else ():
+            assert {batch.num_rows for batch in make()} <= {1}
+            assert make().read_all().combine_chunks().equals(whole.select(chosen).unify_dictionaries().combine_chunks())
+
     def test_noise_is_refused(self) -> None:
         for data in NOISE:
             with pytest.raises(ExhumeError) as caught:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -58,6 +58,10 @@ class ArkDirectory(Archive):
         raise self._several()
 
     def to_arrow(self, **options: Any) -> Any:
+        """Refused: which log?"""
+        raise self._several()
+
+    def arrow_tables(self, **options: Any) -> Mapping[str, Callable[[], Any]]:
         """Refused: which log?"""
         raise self._several()
 
