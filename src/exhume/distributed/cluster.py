@@ -63,7 +63,7 @@ class Cluster:
                 self._threads = sum(self._client.nthreads().values())
             except (OSError, ValueError, TimeoutError) as error:
                 raise self._gone(error) from error
-        return max(4, 2 * self._threads)
+        return max(16, 3 * self._threads)
 
     def submit(self, task: int, function: Callable[[Any], Any], units: list[Any], delay: float) -> None:
         key = f"exhume-{self._run}-{task}"
