@@ -88,6 +88,7 @@ class Format:
     quick: str | None = None
     verbs: tuple[str, ...] = field(default=())
     limitations: tuple[str, ...] = ()
+    tail_first: bool = False  # whether opening starts at the end of the file
 
     def hook(self, name: str) -> Any:
         """The object behind a hook; raises `UnsupportedOperationError` when the format has none."""

@@ -7,6 +7,8 @@ sessions (proxies, credentials, keep-alive), but every answer's status, range, l
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import re
 import threading
 import time
 from collections import OrderedDict
@@ -28,6 +30,7 @@ from exhume.errors import (
     SourceError,
     Span,
 )
+from exhume.parallel import map_ordered
 from exhume.source import COALESCE_GAP, COALESCE_SIZE, Source, Tree, check_relative, plan_reads
 
 RETRIES = 3
@@ -69,11 +72,17 @@ _IDENTITY_KEYS = (
 T = TypeVar("T")
 
 
-def open_url(url: str, storage_options: Mapping[str, Any] | None = None, size: int | None = None) -> Source | Tree:
+def open_url(
+    url: str,
+    storage_options: Mapping[str, Any] | None = None,
+    size: int | None = None,
+    tail_first: bool = False,
+) -> Source | Tree:
     """The source or tree behind an fsspec URL (chained URLs included).
 
-    With `size`, an HTTP or S3 object is not asked for its size first: the first answer has to agree.  An HTTP URL that
-    ends in `/` is a directory, read by the server's index pages.
+    With `size`, an HTTP or S3 object is not asked for its size first: the first answer has to agree.  Otherwise
+    one request tells it and brings the head (with `tail_first`, the tail).  An HTTP URL that ends in `/` is a
+    directory, read by the server's index pages.
 
     `storage_options` go to fsspec, but for `allow_full_download` (see `RemoteSource`).  `file://` URLs become plain
     local sources.  Raises `SourceError`, or `MissingDependencyError` when the package for this kind of URL is missing.
@@ -101,7 +110,7 @@ def open_url(url: str, storage_options: Mapping[str, Any] | None = None, size: i
     tree = FsspecTree(fs, path, url, allow_full_download=allow_full_download)
     if kind is HttpSource and path.endswith("/"):
         return tree
-    info = kind.first(fs, path, url)
+    info = kind.first(fs, path, url, tail_first)
     if info is None and kind is S3Source and tree.names():
         return tree
     if info is None:
@@ -223,14 +232,14 @@ class RemoteSource(Source):
         self.modified = _time(info)
         """When the object was last written, where the storage tells it."""
         self._edges: list[tuple[int, bytes]] = []  # (offset, bytes) of the head and tail once they were fetched
-        if info.get("head"):
-            self._edges.append((0, info["head"]))
+        if info.get("edge"):
+            self._edges.append(info["edge"])
         self._touched = bytearray(-(-self._size // _BLOCK))
         self._lock = threading.Lock()
 
     @classmethod
-    def first(cls, fs: Any, path: str, name: str) -> Mapping[str, Any] | None:
-        """Size, identity and head of an object in one request; None where that cannot be (then: `fs.info`)."""
+    def first(cls, fs: Any, path: str, name: str, tail: bool = False) -> Mapping[str, Any] | None:
+        """Size, identity and head (or tail) of an object in one request; None where that cannot be: ask `fs.info`."""
         return None
 
     @property
@@ -406,25 +415,26 @@ class HttpSource(_AsyncSource):
     """An HTTP(S) object: status, Content-Range and ETag of every answer are checked before its body is read."""
 
     @classmethod
-    def first(cls, fs: Any, path: str, name: str) -> Mapping[str, Any] | None:
+    def first(cls, fs: Any, path: str, name: str, tail: bool = False) -> Mapping[str, Any] | None:
         async def get() -> Mapping[str, Any] | None:
             session = await fs.set_session()
             options = {**fs.kwargs}
-            headers = {**options.pop("headers", {}), "Range": f"bytes=0-{HEAD - 1}", "Accept-Encoding": "identity"}
+            headers = {**options.pop("headers", {}), "Range": _edge_range(tail), "Accept-Encoding": "identity"}
             async with session.get(fs.encode_url(path), headers=headers, **options) as answer:
                 if answer.status == 429 or answer.status >= 500:
                     raise TransientError(f"HTTP status {answer.status}")
-                span, _, total = answer.headers.get("Content-Range", "").removeprefix("bytes ").partition("/")
-                if answer.status != 206 or not total.isdigit():
-                    return None
-                size = int(total)
-                if span != f"0-{min(HEAD, size) - 1}":
+                if answer.status == 416 and answer.headers.get("Content-Range") == "bytes */0":
+                    return {"size": 0, "ETag": answer.headers.get("ETag")}
+                edge = _edge_span(answer.headers.get("Content-Range", ""), tail)
+                if answer.status != 206 or edge is None:
                     return None
                 written = answer.headers.get("Last-Modified")
-                head = await answer.read()
-            if len(head) != min(HEAD, size):
-                raise TransientError(f"{len(head)} bytes instead of {min(HEAD, size)}")
-            return {"size": size, "ETag": answer.headers.get("ETag"), "Last-Modified": written, "head": head}
+                data = await answer.read()
+            start, end, size = edge
+            if len(data) != end - start:
+                raise TransientError(f"{len(data)} bytes instead of {end - start}")
+            tag = answer.headers.get("ETag")
+            return {"size": size, "ETag": tag, "Last-Modified": written, "edge": (start, data)}
 
         found: Mapping[str, Any] | None = _attempt(lambda: sync(fs.loop, get), name, 0, 0)
         return found
@@ -475,7 +485,7 @@ class S3Source(_AsyncSource):
     """An S3 object: each request is made only if the object is still the one that was opened (If-Match)."""
 
     @classmethod
-    def first(cls, fs: Any, path: str, name: str) -> Mapping[str, Any] | None:
+    def first(cls, fs: Any, path: str, name: str, tail: bool = False) -> Mapping[str, Any] | None:
         async def get() -> Mapping[str, Any] | None:
             bucket, key, version = fs.split_path(path)
             if not key:
@@ -483,18 +493,19 @@ class S3Source(_AsyncSource):
             more = {"VersionId": version} if version else {}
             try:
                 answer = await fs._call_s3(  # noqa: SLF001 - as below
-                    "get_object", Bucket=bucket, Key=key, Range=f"bytes=0-{HEAD - 1}", **more
+                    "get_object", Bucket=bucket, Key=key, Range=_edge_range(tail), **more
                 )
             except Exception as error:
                 if is_transient(error):
                     raise
                 return None  # missing, empty, or no object: asking for it says which
             async with answer["Body"] as stream:
-                head = await stream.read()
-            total = answer.get("ContentRange", "").rpartition("/")[2]
-            if not total.isdigit() or len(head) != min(HEAD, int(total)):
+                data = await stream.read()
+            edge = _edge_span(answer.get("ContentRange", ""), tail)
+            if edge is None or len(data) != edge[1] - edge[0]:
                 return None
-            return {"size": int(total), "ETag": answer["ETag"], "modified": answer.get("LastModified"), "head": head}
+            written = answer.get("LastModified")
+            return {"size": edge[2], "ETag": answer["ETag"], "modified": written, "edge": (edge[0], data)}
 
         found: Mapping[str, Any] | None = _attempt(lambda: sync(fs.loop, get), name, 0, 0)
         return found
@@ -519,6 +530,21 @@ class S3Source(_AsyncSource):
                 raise self._changed(f"{total} bytes")
             body: bytes = await stream.read()
             return body
+
+
+def _edge_range(tail: bool) -> str:
+    """The head or tail of an object whose size is not known, as a `Range` header."""
+    return f"bytes=-{TAIL}" if tail else f"bytes=0-{HEAD - 1}"
+
+
+def _edge_span(text: str, tail: bool) -> tuple[int, int, int] | None:
+    """`(start, end, size)` of a `Content-Range` that answers `_edge_range`; None for another one."""
+    found = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+)", text)
+    if found is None:
+        return None
+    start, end, size = int(found[1]), int(found[2]) + 1, int(found[3])
+    wanted = (max(0, size - TAIL), size) if tail else (0, min(HEAD, size))
+    return (start, end, size) if (start, end) == wanted else None
 
 
 def _s3_code(error: BaseException | None) -> str:
@@ -619,7 +645,15 @@ class FsspecTree(Tree):
             if path in self._known.sources:
                 return True
             told, info = self._known.find(path)
-        return info is not None if told else bool(_attempt(lambda: self._fs.isfile(path), self.name, 0, 0))
+        if told:
+            return info is not None
+        if _kind(self._fs) is FsspecSource:
+            return bool(_attempt(lambda: self._fs.isfile(path), self.name, 0, 0))
+        try:
+            self.source(name)  # its first bytes say it, and will be wanted
+        except EntryNotFoundError:
+            return False
+        return True
 
     def source(self, name: str) -> Source:
         path = f"{self._path}/{check_relative(name, self.name)}"
@@ -646,6 +680,16 @@ class FsspecTree(Tree):
             while len(self._known.sources) > MOST_KNOWN:
                 self._known.sources.popitem(last=False)
         return source
+
+    def prefetch(self, names: Sequence[str]) -> None:
+        def touch(name: str) -> None:
+            with contextlib.suppress(ExhumeError):
+                self.source(name).read_up_to(0, 1)
+
+        with self._known.lock:
+            fresh = [name for name in names[:MOST_KNOWN] if f"{self._path}/{name}" not in self._known.sources]
+        for _ in map_ordered(touch, fresh, CONCURRENCY):
+            pass
 
     def subtree(self, name: str) -> Tree:
         check_relative(name, self.name)

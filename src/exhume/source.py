@@ -362,6 +362,12 @@ class Tree(abc.ABC):
     def source(self, name: str) -> Source:
         """Opens one file; the source is called by its relative name.  Raises `EntryNotFoundError`."""
 
+    def prefetch(self, names: Sequence[str]) -> None:  # noqa: B027 - most trees are at hand
+        """Tells which files will be read soon; a remote tree asks for their heads at the same time.
+
+        Whatever goes wrong shows when the files are read.
+        """
+
     @abc.abstractmethod
     def subtree(self, name: str) -> Tree:
         """The directory `name` as a tree of its own (whether or not it exists)."""
@@ -470,14 +476,16 @@ def open_target(
     offset: int = 0,
     length: int | None = None,
     size: int | None = None,
+    tail_first: bool = False,
 ) -> Source | Tree:
     """A `Source` (file, bytes, file object, URL) or `Tree` (directory) for what the caller has.
 
     `offset` and `length` (bytes) select an archive inside a larger file; offsets in messages stay those of the larger
     file.  `size` is what the caller knows a remote object's size to be, which may spare the question (a wrong one is a
-    `SourceChangedError` when it is read).  Raises `SourceError` when it cannot be opened.
+    `SourceChangedError` when it is read); `tail_first` says that the end of the file is needed first.  Raises
+    `SourceError` when it cannot be opened.
     """
-    opened = _open_target(target, storage_options, size)
+    opened = _open_target(target, storage_options, size, tail_first)
     if not offset and length is None:
         return opened
     if isinstance(opened, Tree):
@@ -486,7 +494,9 @@ def open_target(
     return opened.window(offset, end)
 
 
-def _open_target(target: Target, storage_options: Mapping[str, Any] | None, size: int | None = None) -> Source | Tree:
+def _open_target(
+    target: Target, storage_options: Mapping[str, Any] | None, size: int | None = None, tail_first: bool = False
+) -> Source | Tree:
     if isinstance(target, (Source, Tree)):
         return target
     if isinstance(target, (bytes, bytearray, memoryview)):
@@ -496,7 +506,7 @@ def _open_target(target: Target, storage_options: Mapping[str, Any] | None, size
         if "://" in text or "::" in text:
             from exhume.remote import open_url
 
-            return open_url(text, storage_options, size)
+            return open_url(text, storage_options, size, tail_first)
         kind = _file_type(text)
         if kind == stat.S_IFDIR:
             return LocalTree(text)

@@ -79,6 +79,12 @@ def _handler(served: Served) -> type[BaseHTTPRequestHandler]:
             etag = '"two"' if served.mode == "changed-etag" and body and served.gets > 1 else '"one"'
             headers = {"ETag": etag, "Accept-Ranges": "bytes", "Last-Modified": "Sat, 01 Nov 2025 12:00:00 GMT"}
             found = re.fullmatch(r"bytes=(\d+)-(\d+)", wanted)
+            tail = re.fullmatch(r"bytes=-(\d+)", wanted)
+            if tail and data:
+                found = re.fullmatch(r"(\d+)-(\d+)", f"{max(0, len(data) - int(tail[1]))}-{len(data) - 1}")
+            if (found or tail) and not data and served.mode == "good":
+                self._send(416, b"", {**headers, "Content-Range": "bytes */0"}, body)
+                return
             if not found or served.mode in ("ignores-ranges", "no-length"):
                 self._send(200, data, headers, body)
                 return

@@ -232,7 +232,7 @@ def test_one_topic_of_a_log(ark: Path) -> None:
 
 def test_file_systems_ask_no_more(caf: Path, tmp_path: Path) -> None:
     with asked(caf) as server:
-        with server.at_most(3, 3):
+        with server.at_most(2, 2):
             fs = fsspec.filesystem("caf", fo=server.url, skip_instance_cache=True)
             assert len(fs.cat("dir3/f0101")) == 10_000
         with server.at_most(0):

@@ -53,9 +53,11 @@ def open_archive(
     **options: Any,
 ) -> Archive:
     """Opens an archive for reading; see `exhume.open`."""
-    opened = open_target(target, storage_options=storage_options, offset=offset, length=length)
+    known = get_format(format) if format else None
+    tail_first = known is not None and known.tail_first and not offset and length is None
+    opened = open_target(target, storage_options=storage_options, offset=offset, length=length, tail_first=tail_first)
     try:
-        described = get_format(format) if format else get_format(recognise(opened))
+        described = known or get_format(recognise(opened))
         archive: Archive = described.hook("open")(opened, limits=limits, **options)
     except BaseException:
         if opened is not target:

@@ -26,6 +26,7 @@ from exhume.errors import (
 )
 from exhume.filesystems.leases import OPEN, Held
 from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.registry import get_format
 from exhume.remote import RemoteSource, open_url
 from exhume.source import COALESCE_GAP, COALESCE_SIZE, Source, Tree, open_target, plan_reads
 
@@ -329,7 +330,7 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
         if self.target_protocol:
             options["protocol"] = self.target_protocol
         try:
-            return open_url(os.fspath(self.fo), options)
+            return open_url(os.fspath(self.fo), options, tail_first=get_format(self.format).tail_first)
         except SourceError as error:
             if isinstance(error.__cause__, FileNotFoundError):
                 raise FileNotFoundError(error.span.source if error.span else self.fo) from error

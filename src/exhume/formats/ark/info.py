@@ -105,6 +105,7 @@ def build_info(reader: ArkReader) -> ArkInfo:
 
     totals: dict[tuple[int, str, str], list[Any]] = {}
     missing: list[str] = []
+    reader.prefetch(reference.identifier for reference in reader.references)
     for reference in reader.references:
         found: dict[str, ObjectStatistics] = {}
         estimated = False

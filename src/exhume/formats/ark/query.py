@@ -56,6 +56,11 @@ class Query:
     def run(self, references: Sequence[SplitReference]) -> Iterator[ArkMessage]:
         """The messages of the time window, in order."""
         cursors: list[Cursor] = []
+        self.reader.prefetch(
+            each.identifier
+            for each in references
+            if any(self.accepts(each, channel) for channel in each.channels.values())
+        )
         for each in references:
             low, high = max(self.low, each.acceptance.minimum_ns), min(self.high, each.acceptance.maximum_ns)
             cursor = self._cursor(each, low, high)

@@ -5,7 +5,7 @@ Spec: ark_log.txt; decisions on what it leaves open: `docs/formats/ark.md`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, Literal
@@ -221,6 +221,12 @@ class ArkReader(RecordArchive):
             lower, upper = f"splits/{identifier}", f"splits/{identifier.upper()}"
             self._names[identifier] = next((name for name in (lower, upper) if self.root.exists(name)), None)
         return self._names[identifier]
+
+    def prefetch(self, identifiers: Iterable[str]) -> None:
+        """Tells which splits will be opened soon."""
+        if self.root is not None:
+            unknown = [one for one in dict.fromkeys(identifiers) if one not in self._facts]
+            self.root.prefetch([self._names.get(one) or f"splits/{one}" for one in unknown])
 
     def open_split(self, identifier: str) -> Split:
         """Opens a split file; the caller closes its `source`.

@@ -17,5 +17,6 @@ FORMAT = Format(
     salvage="salvage:salvage",
     locate="locate:locate",
     cli="cli",
+    tail_first=True,
     parts="parts",
 )

@@ -22,7 +22,7 @@ from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
-from exhume.formats.leveldb.files import DbFile, list_files, load_manifest, old_manifests
+from exhume.formats.leveldb.files import DbFile, list_files, load_manifest, old_manifests, plain_names
 from exhume.formats.leveldb.log import LogReader, parse_batch
 from exhume.formats.leveldb.manifest import Manifest, level_runs
 from exhume.formats.leveldb.model import (
@@ -41,6 +41,9 @@ from exhume.formats.leveldb.table import Item, Table
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.source import Source, Tree
+
+MOST_PREFETCHED = 64
+"""Files of a directory asked for ahead: a small database comes with its listing and one round of requests."""
 
 _TOP = (1 << 64) - 1
 _RANGE = int(ValueType.RANGE_DELETION)
@@ -91,6 +94,7 @@ class Database:
         self.problems: list[Finding] = []
         self.errors: list[ExhumeError] = []
         report = self._note
+        tree.prefetch(plain_names(tree)[:MOST_PREFETCHED])
         self.manifest: Manifest | None = None if standalone else load_manifest(tree, report, limits)
         self.old_manifests = old_manifests(tree, self.manifest.name if self.manifest else "", limits)
         mentioned = {n for m in [*self.old_manifests, *([self.manifest] if self.manifest else [])] for n in m.mentioned}
