@@ -281,7 +281,7 @@ def measured_table(figures: list[Figure]) -> Iterator[str]:
     yield "| format | verb | stored MB | MB/s per core | peak memory, MiB | requests | MB read remotely |"
     yield "| --- | --- | --: | --: | --: | --: | --: |"
     for one in figures:
-        rate = f"{one.rate:.0f}" if one.verb in ("verify", "cat", "carve") else f"({one.cpu:.2f} s)"
+        rate = f"{one.rate:.0f}" if one.verb in ("verify", "cat", "carve") else f"({one.cpu * 1000:.0f} ms)"
         yield (
             f"| {one.format} | {one.verb} | {one.stored / 1e6:.1f} | {rate} | {one.peak / 2**20:.0f} "
             f"| {one.requests} | {one.read / 1e6:.1f} |"
