@@ -122,8 +122,8 @@ class Archive(abc.ABC):
         """The archive's table as a streaming `pyarrow.RecordBatchReader` (extra `arrow`): records, or members.
 
         Every format takes `columns` (names to give, in that order), `batch_rows`, and `lost`, a `collections.Counter`
-        that is told what did not fit (see `exhume.arrow`); the rest is the format's own.  Nothing of the data is read
-        before the first batch is asked for, and damage is raised by the batch that meets it.  Raises
+        that is told what did not fit (see `exhume.arrow`); the rest is the format's own.  Records and members are
+        read when their batch is asked for, and damage is raised by the batch that meets it.  Raises
         `MissingDependencyError` without pyarrow, `EntryNotFoundError` for an unknown column.
         """
         raise UnsupportedOperationError(f"{self.format} has no Arrow form", span=Span(self.name, 0, 0))
