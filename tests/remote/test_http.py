@@ -13,8 +13,14 @@ import pytest
 
 import exhume
 import exhume.remote
-from exhume.errors import MissingDependencyError, RangeNotSupportedError, SourceChangedError, SourceError
-from exhume.source import Source, open_target
+from exhume.errors import (
+    EntryNotFoundError,
+    MissingDependencyError,
+    RangeNotSupportedError,
+    SourceChangedError,
+    SourceError,
+)
+from exhume.source import Source, Tree, open_target
 from exhume.testing.contracts import SourceContract
 from tests.archives import label, own_archives
 from tests.remote.server import Served, serving
@@ -158,6 +164,41 @@ def test_other_urls(tmp_path: Path) -> None:
     for bad in ("nothing://x", "memory://remote/missing", "zip://nothing::" + str(tmp_path / "z.zip")):
         with pytest.raises((SourceError, ImportError)):
             exhume.open(bad)
+
+
+def test_the_tail_may_come_first() -> None:
+    with serving({"data": DATA, "small": b"0123456789", "empty": b""}) as served:
+        for name, data in served.files.items():
+            url, options = f"{served.url}/{name}", {"skip_instance_cache": True}
+            served.requests.clear()
+            with open_target(url, storage_options=options, tail_first=True) as source:
+                assert isinstance(source, Source)
+                assert (source.size, source.read_up_to(max(0, len(data) - 1000), 1000)) == (len(data), data[-1000:])
+                assert len(served.requests) == 1
+                assert source.read_up_to(0, 1000) == data[:1000]
+                assert len(served.requests) == (2 if name == "data" else 1)
+
+
+def test_directories_by_index_pages() -> None:
+    files = {"top/a": b"1", "top/sub/b": bytes(200_000), "top/sub/deep/c": b"", "other": b"x"}
+    with serving(files) as served:
+        with open_target(f"{served.url}/top/", storage_options={"skip_instance_cache": True}) as tree:
+            assert isinstance(tree, Tree)
+            assert tree.names() == ["a", "sub/b", "sub/deep/c"]
+            served.requests.clear()
+            tree.prefetch(["a", "sub/b", "nothing"])
+            assert len(served.requests) == 2
+            assert tree.source("a").read_at(0, 1) == b"1"
+            assert tree.subtree("sub").source("b").read_at(0, 9) == bytes(9)
+            assert not tree.exists("nothing")
+            assert not tree.subtree("nowhere").names()
+            assert len(served.requests) == 2
+            with pytest.raises(EntryNotFoundError):
+                tree.source("nothing")
+            assert tree.source("sub/deep/c").size == 0
+        with open_target(f"{served.url}/nowhere/") as tree:
+            assert isinstance(tree, Tree)
+            assert tree.names() == []
 
 
 def test_a_missing_package_is_named() -> None:
