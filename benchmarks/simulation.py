@@ -1,4 +1,4 @@
-"""A hundred thousand archives on in-memory storage that is slow and fails, read by the real runner and readers.
+"""A hundred thousand archives on slow, failing in-memory storage, read by the real planner, runner and readers.
 
     python -m benchmarks.simulation [--archives 100000] [--workers 64] [--latency-ms 30] [--scale 0.01]
 
@@ -32,7 +32,7 @@ from fsspec.spec import AbstractFileSystem
 
 import exhume
 from exhume import remote
-from exhume.distributed import run
+from exhume.distributed import Partition, partitions, run
 from exhume.findings import Severity
 
 REQUESTS = 2
@@ -177,6 +177,7 @@ def simulate(count: int, *, workers: int = 64, latency: float = 0.0003, retries:
     sizes: list[int] = []
     started, cpu = time.monotonic(), time.process_time()
     with storage(world, latency):
+        planned = plan_some(world, 97)
         units = (world.name(number) for number in range(count))
         results = run(verify, units, jobs=workers, workers="threads", retries=retries, retry_delay=latency, total=count)
         for number, result in enumerate(results):
@@ -192,6 +193,7 @@ def simulate(count: int, *, workers: int = 64, latency: float = 0.0003, retries:
     return {
         "archives": count,
         "workers": workers,
+        "planned": planned,
         "outcomes": dict(sorted(outcomes.items())),
         "requests": requests,
         "requests_per_archive": round(requests / count, 4),
@@ -200,6 +202,27 @@ def simulate(count: int, *, workers: int = 64, latency: float = 0.0003, retries:
         "memory_mib": round(max(sizes) / 2**20, 1),
         "growth_mib": round(growth / 2**20, 1),
     }
+
+
+def plan_some(world: World, every: int) -> int:
+    """Plans one sound archive in so many, reads the partitions, and checks what both cost; how many there were."""
+    numbers = [n for n in range(0, world.count, every) if not world.failing(n) and world.failing(n) is not None]
+    numbers = [number for number in numbers if not world.template(number).errors]
+    planned = partitions(map(world.name, numbers))
+    assert [one.target for one in planned] == [world.name(number) for number in numbers], "one partition each"
+    assert {world.requests[number] for number in numbers} == {REQUESTS}, "planning costs other requests"
+    results = list(run(count_records, planned, jobs=8, workers="threads"))
+    counts = {"zs": 30, "clps": 8, "caf": 5}
+    assert [one.value for one in results] == [counts[world.template(number).suffix] for number in numbers]
+    assert {world.requests[number] for number in numbers} == {2 * REQUESTS}, "reading costs other requests"
+    for number in numbers:
+        world.requests[number] = 0
+    return len(numbers)
+
+
+def count_records(partition: Partition) -> int:
+    """How many records (or members) a partition has."""
+    return sum(1 for _ in partition.records())
 
 
 def check(world: World, number: int, result: Any, retries: int) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -13,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from exhume.distributed import run
+from exhume.distributed import local, run
 from exhume.distributed.local import Processes
 from exhume.distributed.runner import is_scheduler_file
 from exhume.errors import ChecksumError, RangeNotSupportedError, SourceError
@@ -138,6 +140,32 @@ def test_units_are_taken_as_they_are_needed() -> None:
     assert taken == 20
     assert sum(1 for _ in results) == 999
     assert taken == 1000
+
+
+def test_batches_grow_while_the_number_of_units_is_not_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+    submit = local.Inline.submit
+
+    def spy(self: local.Inline, task: int, function: Any, units: list[Any], delay: float) -> None:
+        sizes.append(len(units))
+        submit(self, task, function, units, delay)
+
+    monkeypatch.setattr(local.Inline, "submit", spy)
+    assert [one.value for one in run(double, iter(range(500)))] == [2 * n for n in range(500)]
+    assert sizes == sorted(sizes[:-1]) + sizes[-1:]
+    assert (sizes[0], max(sizes) > 4, max(sizes) <= 32) == (1, True, True)
+    sizes.clear()
+    assert len(list(run(double, range(5000)))) == 5000
+    assert set(sizes[:-1]) == {32}
+
+
+def test_dask_is_imported_by_those_who_need_it() -> None:
+    code = (
+        "import sys, exhume, exhume.distributed as d; d.run, d.partitions, d.carve, d.to_bag; "
+        "list(d.run(abs, [1])); print(sorted({'dask', 'distributed', 'pyarrow', 'fsspec'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_leaving_a_run_ends_its_processes() -> None:

@@ -88,7 +88,7 @@ def run(
             threads where units wait more than they work, or cannot be pickled.
         retries: Further attempts for a unit whose reading failed or whose worker died.
         window: Units under way or done but waiting for an earlier one (default: 4 for each place of a worker).
-        batch: Units sent together (default: from 1 up to 32 with the number of units).
+        batch: Units sent together (default: from 1 up to 32 with the number of units, or of those met so far).
         total: The number of units, when it is known and `units` has no length.
 
     Raises `SourceError` (EX-608) when the cluster cannot be reached (any more), `MissingDependencyError` without dask.
@@ -146,6 +146,7 @@ class _Drive:
         self._rest = enumerate(units)
         self._exhausted = False
         self._batch = batch or _batch(total, backend.slots)
+        self._growing = batch is None and total is None
         self._window = window
         self._pending: dict[int, list[_Try]] = {}
         self._again: deque[_Try] = deque()
@@ -172,6 +173,8 @@ class _Drive:
     def _fill(self) -> None:
         """Submits what the backend has places for, as far as the window goes."""
         slots = self._backend.slots
+        if self._growing:
+            self._batch = min(MAX_BATCH, 1 + self._tasks // (32 * slots))
         window = self._window or max(4 * slots * self._batch, 64)
         while len(self._pending) < slots:
             if self._again:
