@@ -11,6 +11,9 @@ def run() -> None:
     """The console script."""
     from exhume.cli import quick
 
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by who started us (`>&-`)
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
     outcome = quick.run(sys.argv[1:])
     if outcome is None:
         from exhume.cli.main import invoke
