@@ -150,6 +150,35 @@ def test_a_caf_part_reads_its_own_members(tmp_path: Path, counted: list[tuple[in
     assert sum(end - start for start, end in counted) < 700_000
 
 
+def test_an_ark_part_reads_its_own_split(counted: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each split is read by one part."""
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    memory = fsspec.filesystem("memory")
+    root = ROOT / "tests/samples/ark/log"
+    for path in root.rglob("*"):
+        if path.is_file():
+            memory.pipe_file(f"/counted/{path.relative_to(root)}", path.read_bytes())
+    parts = partitions("memory://counted", size=1)
+    assert len(parts) > 1
+    read: list[str] = []
+    plain = MemoryFileSystem.cat_file
+
+    def cat_file(self: Any, path: str, *args: Any, **more: Any) -> Any:
+        read.append(path)
+        return plain(self, path, *args, **more)
+
+    monkeypatch.setattr(MemoryFileSystem, "cat_file", cat_file)
+    readers: dict[str, int] = {}
+    for one in parts:
+        read.clear()
+        assert list(one.records())
+        for name in {name for name in read if "/splits/" in name}:
+            readers[name] = readers.get(name, 0) + 1
+    assert readers
+    assert set(readers.values()) == {1}
+
+
 def test_options_reach_the_reader(tmp_path: Path, archives: Path) -> None:
     records = make_zs(tmp_path / "a.zs", 1)
     found = partitions(tmp_path / "a.zs", prefix=b"key1", size=10)
