@@ -117,7 +117,7 @@ def content_members(path: Path) -> Counter[Any]:
 
 
 def build_clps(path: Path) -> None:
-    with exhume.create(path, "clp-s", min_table_size=1) as writer:
+    with exhume.create(path, "clp-s", min_table_size=1, creator_id="matrix") as writer:
         events: Any = writer
         for number in range(400):
             events.write({f"kind{number % 8}": f"took {number}.5 ms id=a{number}", "n": number})
@@ -391,6 +391,21 @@ def test_every_byte_is_accounted_for(built: Built, tmp_path: Path) -> None:
             if not victim or fate.span.source.endswith(victim):
                 covered[fate.span.start : fate.span.end] = b"\1" * (fate.span.end - fate.span.start)
         assert covered.count(0) == 0, (built.case.format, cut, names, [f.to_dict() for f in report.spans][:6])
+
+
+def test_a_clps_archive_survives_damage_of_what_its_records_do_not_use(tmp_path: Path) -> None:
+    """Here the dictionary of arrays, which is empty: a lie about its size must not shift what follows."""
+    path = tmp_path / "archive"
+    build_clps(path)
+    data = path.read_bytes()
+    with exhume.open(path) as archive:
+        unused = next(s.span for s in archive.sections() if s.name == "/array.dict")
+        best = content_clps(path)
+    for at in range(unused.start, unused.end):
+        for bit in (0, 7):
+            exhume.salvage(corrupt.flip(data, at, 1 << bit), tmp_path / "out", format="clp-s")
+            assert content_clps(tmp_path / "out") == best, (at, bit)
+            remove(tmp_path / "out")
 
 
 # -- the row "killed": the writer's process is stopped by the system at a byte of its output -----------------------

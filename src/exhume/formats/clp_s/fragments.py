@@ -11,10 +11,12 @@ from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import layout
 from exhume.formats.clp_s.layout import (
     HEADER_SIZE,
+    KNOWN_VERSIONS,
     FileEntry,
     Header,
     NodeType,
     Packet,
+    PacketType,
     Schema,
     SchemaTree,
     TableMetadata,
@@ -67,8 +69,8 @@ class Fragments:
     streams_end: int = 0
 
     def version(self) -> Version:
-        """The format version: the header's, else what the node types and the log types tell."""
-        if self.header is not None:
+        """The format version: the header's where there is one of that number, else what node and log types tell."""
+        if self.header is not None and self.header.version in KNOWN_VERSIONS:
             return self.header.version
         types = set(self.parsed_tree.types) if self.parsed_tree is not None else set()
         if NodeType.TIMESTAMP in types:
@@ -132,8 +134,9 @@ class Finder:
         size = used - HEADER_SIZE
         header = found.header or Header((0, 0, 0), 0, self._source.size, size, 0)
         header = Header(header.version, header.original_size, self._source.size, size, 0)
+        listing = [packet for packet in found.packets if packet.type == PacketType.ARCHIVE_FILE_INFO]
         try:
-            entries, _ = section_list(found.packets, header)
+            entries, _ = section_list(listing, header)
         except ExhumeError:
             return {}
         return {entry.name: entry.start for entry in entries if isinstance(entry, FileEntry)}
