@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 from array import array
-from collections.abc import Iterable, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks, kernel
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.timestamps import PatternSet
 
 Typed = Sequence[Any]
+V = TypeVar("V")
 
 
 class TextSource(Protocol):
@@ -37,6 +37,29 @@ class TextSource(Protocol):
     def patterns(self) -> PatternSet: ...
 
 
+class _Once(Generic[V]):
+    """A property of `Texts` that is made once, under the lock of its object, and an attribute from then on.
+
+    `functools.cached_property` has, up to Python 3.11, one lock for all objects; with the object's own lock inside it
+    two threads that come by different properties would wait for each other.
+    """
+
+    def __init__(self, make: Callable[[Texts], V]) -> None:
+        self._make = make
+        self.__doc__ = make.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, texts: Texts, owner: type | None = None) -> V:
+        with texts.lock:
+            known = texts.__dict__
+            if self._name not in known:
+                known[self._name] = self._make(texts)
+            value: V = known[self._name]
+            return value
+
+
 class Texts:
     """What columns need to become text: dictionaries (raw and JSON-escaped), log types, patterns.
 
@@ -45,43 +68,37 @@ class Texts:
 
     def __init__(self, archive: TextSource) -> None:
         self._archive = archive
-        self._lock = threading.RLock()
+        self.lock = threading.RLock()
 
-    @cached_property
+    @_Once
     def variables(self) -> ClpsStrings:
         """The variable dictionary."""
-        with self._lock:
-            return self._archive.variables
+        return self._archive.variables
 
-    @cached_property
+    @_Once
     def escaped_variables(self) -> ClpsStrings:
         """The variable dictionary as JSON string content."""
-        with self._lock:
-            return self.variables.escaped()
+        return self.variables.escaped()
 
-    @cached_property
+    @_Once
     def log_types(self) -> ClpsLogTypes:
         """Log types with escaped literals."""
-        with self._lock:
-            return ClpsLogTypes(self._archive.log_types, self._archive.header.has_core_text, True)
+        return ClpsLogTypes(self._archive.log_types, self._archive.header.has_core_text, True)
 
-    @cached_property
+    @_Once
     def raw_log_types(self) -> ClpsLogTypes:
         """Log types with literals as they are."""
-        with self._lock:
-            return ClpsLogTypes(self._archive.log_types, self._archive.header.has_core_text, False)
+        return ClpsLogTypes(self._archive.log_types, self._archive.header.has_core_text, False)
 
-    @cached_property
+    @_Once
     def array_types(self) -> ClpsLogTypes:
         """Array log types; array text is printed without escaping."""
-        with self._lock:
-            return ClpsLogTypes(self._archive.array_types, self._archive.header.has_core_text, False)
+        return ClpsLogTypes(self._archive.array_types, self._archive.header.has_core_text, False)
 
-    @cached_property
+    @_Once
     def patterns(self) -> PatternSet:
         """Timestamp patterns."""
-        with self._lock:
-            return self._archive.patterns
+        return self._archive.patterns
 
 
 _WIDTH: dict[int, int] = {
