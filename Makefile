@@ -3,12 +3,16 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.setup-stamp
-KSTAMP := $(VENV)/.kernel-stamp
+STAMP  := $(VENV)/.exhume-stamp
+TOOLS  := $(VENV)/.tools-stamp
 PYX    := $(wildcard src/exhume/_kernel*.pyx src/exhume/_kernel*.pxi)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # What runs the tools that need only the standard library: the project's own Python when it is there.
 ANYPY   = $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))
+
+# The virtual environment is the project's own: let it keep compiled bytecode even where the shell forbids that,
+# or each of the demo's sixty processes compiles every module again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := generated
 .PHONY: help setup kernel node demo test generated check-generated ksy-lint web-ide lint types docs check-docs check \
@@ -17,7 +21,7 @@ ANYPY   = $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{ printf "  make %-16s %s\n", $$1, $$2 }'
 
-demo: setup  ## build, identify, list, verify, search and read a small archive of every format
+demo: $(STAMP)  ## build, identify, list, verify, search and read a small archive of every format
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash examples/demo.sh
 
 test: setup node  ## run every test (ARGS=... goes to pytest)
@@ -25,27 +29,28 @@ test: setup node  ## run every test (ARGS=... goes to pytest)
 
 check: lint types ksy-lint check-generated check-docs  ## everything that is not a test: lint, types, freshness
 
-setup: $(STAMP) $(KSTAMP)  ## make .venv with exhume (editable) and what its tests and linters need
+setup: $(STAMP) $(TOOLS)  ## make .venv with exhume (editable) and what its tests and linters need
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "exhume needs Python 3.11 or newer: make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
 
-$(STAMP): $(BIN)/python pyproject.toml setup.py
+# exhume itself with the extras that the demo shows, and nothing else.  The install compiles the kernel in place.
+$(STAMP): $(BIN)/python pyproject.toml setup.py $(PYX)
+	@rm -f src/exhume/_kernel.*.so
+	PYTHONWARNINGS=ignore $(PIP) install --editable '.[arrow,mcap]'
+	@touch $@
+
+$(TOOLS): pyproject.toml | $(STAMP)
 	$(PIP) install --upgrade "pip>=25.1" "setuptools>=77"
-	PYTHONWARNINGS=ignore $(PIP) install --editable . --group test --group lint
+	$(PIP) install --group test --group lint
 	@touch $@
 
-# An editable install builds the kernel too, but not again when only the .pyx changed.
-$(KSTAMP): $(STAMP) $(PYX)
-	@$(if $(PYX),rm -f src/exhume/_kernel.*.so && $(BIN)/python setup.py --quiet build_ext --inplace,:)
-	@touch $@
+kernel:  ## rebuild the optional compiled module in place
+	@rm -f $(STAMP)
+	@$(MAKE) --no-print-directory $(STAMP)
 
-kernel: $(STAMP)  ## rebuild the optional compiled module in place
-	@rm -f $(KSTAMP)
-	@$(MAKE) --no-print-directory $(KSTAMP)
-
-node: $(STAMP)  # Node.js (from PATH, else from PyPI) with the pinned npm packages
+node: $(TOOLS)  # Node.js (from PATH, else from PyPI) with the pinned npm packages
 	@$(BIN)/python -m tools.nodejs $(if $(or $(WEBIDE_SITE),$(CHROMIUM),$(shell command -v chromium google-chrome)),browser)
 
 generated:  ## compile ksy/ into generated/exhume_ksy/ if it changed (KSC=... names another compiler)
@@ -60,10 +65,10 @@ ksy-lint: node  ## check ksy/ against the Kaitai style guide and the traps of th
 web-ide: node  ## write one self-contained .ksy per schema into build/web-ide/
 	@$(BIN)/python -m tools.web_ide
 
-lint: $(STAMP)  ## ruff
+lint: $(TOOLS)  ## ruff
 	$(BIN)/ruff check .
 
-types: $(STAMP)  ## mypy --strict
+types: $(TOOLS)  ## mypy --strict
 	$(BIN)/mypy
 
 docs: setup  ## write the pages of docs/ that follow from the code

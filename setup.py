@@ -38,7 +38,7 @@ def extensions() -> list[Extension]:
         from Cython.Build import cythonize
     except ImportError:
         return []
-    extension = Extension("exhume._kernel", [KERNEL], optional=True, extra_compile_args=["-O3"])
+    extension = Extension("exhume._kernel", [KERNEL], optional=True, extra_compile_args=["-O3", "-g0"])
     return list(cythonize([extension], language_level=3))
 
 
