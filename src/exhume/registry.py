@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import importlib
 import os
-from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from exhume import formats as _formats
@@ -15,7 +14,6 @@ from exhume.lightclass import dataclass, field
 
 if TYPE_CHECKING:
     from exhume.archive import Writer
-    from exhume.source import Source, Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +144,6 @@ def rules_of(described: Format) -> RuleTable:
     """The rule table of a format."""
     table: RuleTable = described.hook("rules")
     return table
-
-
-def probes() -> Iterator[tuple[Format, Callable[[Source | Tree], Identification | None]]]:
-    """Every format with its probe."""
-    for described in formats().values():
-        yield described, described.hook("probe")
 
 
 def create_archive(target: Any, format: str, **options: Any) -> Writer:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kaitaistruct import KaitaiStream
 
 from exhume.errors import ExhumeError, Span
-from exhume.formats.ark import layout
+from exhume.formats.ark import layout, splitindex
 from exhume.formats.ark.filters import Filter
 from exhume.formats.ark.manifest import (
     Column,
@@ -69,7 +69,7 @@ def test_index_entries(entries: list[tuple[int, int, int, int, int]], rest: byte
     read = generated(ArkSplit, layout.build_split_header(header) + index + rest)
     assert read.index_bytes == index
     slow = [(e.timestamp_ns, e.ofs_data, e.len_data, e.object_identifier, e.flags) for e in read.index]
-    assert [tuple(entry) for entry in layout.parse_index(index).tolist()] == slow == entries
+    assert [tuple(entry) for entry in splitindex.parse_index(index).tolist()] == slow == entries
 
 
 @given(st.binary(max_size=40) | st.binary(max_size=30).map(lambda b: b + b"\xf0"))

@@ -236,6 +236,24 @@ def test_reading_local_archives_imports_nothing_of_the_cloud() -> None:
     assert found == []
 
 
+@pytest.mark.parametrize("kind", ["file", "directory"])
+def test_recognising_is_light(kind: str) -> None:
+    """What a file or directory is, is told without NumPy, and a whole file without the code of directory formats."""
+    code = (
+        "import sys, exhume\nfrom exhume import registry\nfrom exhume.engines.identify import recognise\n"
+        "from exhume.source import Tree, open_target\nfrom tests.archives import own_archives\n"
+        f"directory = {kind == 'directory'}\n"
+        "opened = [open_target(path) for path in own_archives()]\n"
+        "print(len([recognise(one) for one in opened if isinstance(one, Tree) is directory]))\n"
+        "others = [d.package for d in registry.formats().values() if d.container == 'directory' and not directory]\n"
+        "print([n for n in sys.modules if n == 'numpy' or n.rpartition('.')[0] in others])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    number, found = done.stdout.splitlines()
+    assert int(number) > 2
+    assert found == "[]"
+
+
 @FORMAT
 def test_naming_a_format_imports_none_of_its_code(described: registry.Format) -> None:
     code = (

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from exhume.archive import Archive
 from exhume.errors import ExhumeError, Span, UnrecognizedFormatError
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.registry import Identification, formats, get_format, probes
+from exhume.registry import Format, Identification, formats, get_format
 from exhume.source import Source, Target, Tree, open_target
 
 SURE = 0.5
 """Candidates at least this confident are opened without being asked for by name."""
+
+EVIDENT = 0.95
+"""A file that a file format claims with this confidence is not shown to the directory formats, nor the reverse."""
 
 
 def identify(target: Target, **storage: Any) -> list[Identification]:
@@ -29,17 +33,26 @@ def identify(target: Target, **storage: Any) -> list[Identification]:
 
 def identify_source(source: Source | Tree) -> list[Identification]:
     """`identify` for what is open already."""
+    return _ranked(_probed(source, formats().values()))
+
+
+def _ranked(found: Iterable[Identification]) -> list[Identification]:
+    return sorted(found, key=lambda c: (-c.confidence, c.format))
+
+
+def _probed(source: Source | Tree, among: Iterable[Format]) -> list[Identification]:
+    """What the probes of some formats say."""
     found: list[Identification] = []
-    for _, probe in probes():
+    for described in among:
         try:
-            candidate = probe(source)
+            candidate = described.hook("probe")(source)
         except ExhumeError as error:
             if error.code.startswith("EX-6"):  # the source failed, not the guess
                 raise
             continue
         if candidate is not None:
             found.append(candidate)
-    return sorted(found, key=lambda c: (-c.confidence, c.format))
+    return found
 
 
 def open_archive(
@@ -87,7 +100,11 @@ def recognise(source: Source | Tree) -> str:
     sure = certain(source)
     if sure is not None:
         return sure.format
-    candidates = identify_source(source)
+    # Formats of the other kind can only know a lone part of theirs; their code is imported when nothing else fits.
+    kind = "directory" if isinstance(source, Tree) else "file"
+    candidates = _ranked(_probed(source, [d for d in formats().values() if d.container == kind]))
+    if not candidates or candidates[0].confidence < EVIDENT:
+        candidates = _ranked([*candidates, *_probed(source, [d for d in formats().values() if d.container != kind])])
     if candidates and candidates[0].confidence >= SURE:
         return candidates[0].format
     span = Span(source.name, 0, 0)

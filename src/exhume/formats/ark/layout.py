@@ -1,7 +1,6 @@
 """Bytes to values and back for what is not driven by a registry: split headers, indexes, footers, trailers.
 
-The only module of the format that imports generated parsers.  The index is a NumPy array: the fast twin of the
-generated `index` instance, tested against it.
+The only module of the format that imports generated parsers.  The entries of an index are read in `splitindex`.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import struct
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
 from exhume_ksy.ark_serializable_file import ArkSerializableFile
 from exhume_ksy.ark_split import ArkSplit
 from exhume_ksy.ark_stored_message import ArkStoredMessage
@@ -27,10 +25,7 @@ from exhume.formats.ark.rbuf.guid import guid_bytes, guid_text
 from exhume.formats.ark.rbuf.registry import Registry
 from exhume.kaitai import parse
 
-INDEX_DTYPE: Final = np.dtype([("time", "<u8"), ("offset", "<u4"), ("size", "<u4"), ("object", "u1"), ("flags", "u1")])
-"""`SplitIndexEntry`: packed, 18 bytes.  Spec: ark_log.txt, Split File Format."""
-
-ENTRY_SIZE: Final = INDEX_DTYPE.itemsize
+ENTRY_SIZE: Final = 18
 ENTRY_FIELDS: Final = {"time": (0, 8), "offset": (8, 12), "size": (12, 16), "object": (16, 17), "flags": (17, 18)}
 """Where the fields of an index entry lie in it."""
 
@@ -170,11 +165,6 @@ def build_split_header(header: SplitHeader) -> bytes:
     for mapping in header.mappings:
         out += b"\xd1" + guid_bytes(mapping.identifier) + bytes([mapping.short])
     return bytes(out)
-
-
-def parse_index(data: bytes) -> np.ndarray[Any, Any]:
-    """Index entries as a structured array of `INDEX_DTYPE` (read-only, no copy)."""
-    return np.frombuffer(data, INDEX_DTYPE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from exhume.formats.ark.layout import (
     ENTRY_SIZE,
     HEADER_SIZE,
     HEADER_WINDOW,
-    INDEX_DTYPE,
     MAPPING_SIZE,
     MESSAGE_FOOTER_MAGIC,
     SplitHeader,
@@ -30,6 +29,7 @@ from exhume.formats.ark.layout import (
 from exhume.formats.ark.messages import Decompressor, column_codec, decode_value
 from exhume.formats.ark.query import message_span
 from exhume.formats.ark.rbuf.guid import guid_text
+from exhume.formats.ark.splitindex import INDEX_DTYPE
 from exhume.formats.ark.splits import Array, Split
 from exhume.source import Source
 

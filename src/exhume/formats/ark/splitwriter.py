@@ -15,13 +15,13 @@ from exhume.formats.ark.layout import (
     ENTRY_SIZE,
     HEADER_FIELDS,
     HEADER_SIZE,
-    INDEX_DTYPE,
     MAPPING_SIZE,
     SplitHeader,
     TypeMapping,
     build_split_header,
 )
 from exhume.formats.ark.manifest import Statistics
+from exhume.formats.ark.splitindex import INDEX_DTYPE
 from exhume.formats.ark.splits import Array
 from exhume.output import GrowingFile
 
