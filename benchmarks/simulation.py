@@ -31,7 +31,7 @@ import fsspec
 from fsspec.spec import AbstractFileSystem
 
 import exhume
-from exhume import remote
+from exhume import remotesource as remote
 from exhume.distributed import Partition, partitions, run
 from exhume.findings import Severity
 

@@ -10,7 +10,8 @@ import abc
 import io
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from exhume.errors import EntryNotFoundError, ShortReadError, SourceError, Span, TruncatedError, UnsafePathError
@@ -94,6 +95,12 @@ class Source(abc.ABC):
     def read_many(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
         """The bytes of several half-open ranges, in their order; neighbouring ranges are read together."""
         return [self.read_at(start, end - start) for start, end in ranges]
+
+    def expect(self, start: int, stop: int) -> None:  # noqa: B027 - most sources are at hand
+        """Tells that `[start, stop)` will be read in small pieces, mostly in order: a remote one fetches more at once.
+
+        Nothing is read yet, and nothing behind `stop` is read for it.
+        """
 
     def chunks(self, start: int = 0, end: int | None = None, size: int = STREAM_CHUNK) -> Iterator[bytes]:
         """The bytes of `[start, end)` in pieces of `size`."""
@@ -315,6 +322,9 @@ class WindowSource(Source):
                 self.read_at(start, end - start)  # raises, with the window's own words
         return self._base.read_many([(self._start + start, self._start + end) for start, end in ranges])
 
+    def expect(self, start: int, stop: int) -> None:
+        self._base.expect(self._start + start, self._start + min(stop, self.size))
+
     def close(self) -> None:
         self._base.close()
 
@@ -362,10 +372,19 @@ class Tree(abc.ABC):
     def source(self, name: str) -> Source:
         """Opens one file; the source is called by its relative name.  Raises `EntryNotFoundError`."""
 
-    def prefetch(self, names: Sequence[str]) -> None:  # noqa: B027 - most trees are at hand
-        """Tells which files will be read soon; a remote tree asks for their heads at the same time.
+    def prefetch(  # noqa: B027 - most trees are at hand
+        self,
+        names: Iterable[str] = (),
+        *,
+        tails: Iterable[str] = (),
+        sizes: Iterable[str] = (),
+        spans: Mapping[str, tuple[int, int]] = MappingProxyType({}),
+    ) -> None:
+        """Tells what will be read soon, so that a remote tree can ask for all of it at the same time.
 
-        Whatever goes wrong shows when the files are read.
+        `names`: files whose beginning will be read; `tails`: files whose end and beginning will be; `sizes`: files
+        whose size will be asked; `spans`: ranges that will be read in small pieces, see `Source.expect`.  Whatever
+        goes wrong shows when the files are read.
         """
 
     @abc.abstractmethod

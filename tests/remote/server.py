@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import quote, unquote
 
+from tests.remote.wire import Wire
+
 MODES = (
     "good",
     "ignores-ranges",
@@ -29,7 +31,8 @@ class Served:
     def __init__(self, files: dict[str, bytes], mode: str = "good", delay: float = 0.0) -> None:
         self.files = files
         self.mode = mode
-        self.delay = delay
+        self.wire = Wire()
+        self.wire.delay = delay
         self.requests: list[tuple[str, str, str]] = []
         self.url = ""
         self.failures = 0
@@ -63,8 +66,10 @@ def _handler(served: Served) -> type[BaseHTTPRequestHandler]:
         def _answer(self, *, body: bool) -> None:
             wanted = self.headers.get("Range", "")
             served.requests.append((self.command, self.path, wanted))
-            if served.delay:
-                threading.Event().wait(served.delay)
+            with served.wire.request(f"{self.command} {self.path} {wanted}".strip()):
+                self._reply(wanted, body=body)
+
+        def _reply(self, wanted: str, *, body: bool) -> None:
             name = unquote(self.path).lstrip("/")
             data = served.files.get(name)
             if data is None and name.endswith("/"):

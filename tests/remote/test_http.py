@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import exhume
-import exhume.remote
+import exhume.remotesource
 from exhume.errors import (
     EntryNotFoundError,
     MissingDependencyError,
@@ -32,7 +32,7 @@ DATA = os.urandom(1 << 20)
 
 @pytest.fixture(autouse=True)
 def _fast_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exhume.remote, "RETRY_DELAY", 0.001)
+    monkeypatch.setattr(exhume.remotesource, "RETRY_DELAY", 0.001)
 
 
 def opened(served: Served, name: str = "data", **options: Any) -> Source:

@@ -4,61 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import exhume
-import exhume.remote
+import exhume.remotesource
 from exhume.errors import EntryNotFoundError, SourceChangedError, SourceError
 from exhume.source import Source, Tree, open_target
 from exhume.testing.contracts import SourceContract
 from tests.archives import label, own_archives
 from tests.conftest import Ran
+from tests.remote.store import BUCKET, Store
 
 pytest.importorskip("s3fs", reason="the extra cloud (s3fs) is not installed")
-moto_server = pytest.importorskip("moto.server", reason="moto[server] is not installed")
+pytest.importorskip("moto.server", reason="moto[server] is not installed")
 Cli = Callable[..., Ran]
-BUCKET = "evidence"
 ARCHIVES = own_archives()
-
-
-class Store:
-    """A running object store: `options` reach it, `put` uploads."""
-
-    def __init__(self, endpoint: str) -> None:
-        import s3fs
-
-        self.options: dict[str, Any] = {"endpoint_url": endpoint, "key": "k", "secret": "s"}
-        self.fs = s3fs.S3FileSystem(**self.options)
-        self.fs.mkdir(BUCKET)
-
-    @property
-    def arguments(self) -> list[str]:
-        return [word for key, value in self.options.items() for word in ("--storage", f"{key}={value}")]
-
-    def put(self, name: str, path: Path) -> str:
-        url = f"s3://{BUCKET}/{name}"
-        self.fs.put(str(path), url, recursive=path.is_dir())
-        return url
-
-    def pipe(self, name: str, data: bytes) -> str:
-        url = f"s3://{BUCKET}/{name}"
-        self.fs.pipe(url, data)
-        return url
-
-
-@pytest.fixture(scope="module")
-def store() -> Iterator[Store]:
-    server = moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    try:
-        yield Store(f"http://{host}:{port}")
-    finally:
-        server.stop()
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +33,7 @@ def uploaded(store: Store) -> dict[Path, str]:
 
 @pytest.fixture(autouse=True)
 def _fast_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exhume.remote, "RETRY_DELAY", 0.001)
+    monkeypatch.setattr(exhume.remotesource, "RETRY_DELAY", 0.001)
 
 
 class TestContract(SourceContract):

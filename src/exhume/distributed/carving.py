@@ -138,7 +138,7 @@ def _refuse_download(image: Source, search: Search, start: int, stop: int) -> No
     """Searching is reading: what one pass would have to be allowed, many spans have to be allowed together."""
     if not image.is_remote or search.storage_options.get("allow_full_download"):
         return
-    from exhume.remote import FREE_BYTES
+    from exhume.remotesource import FREE_BYTES
 
     if stop - start > max(FREE_BYTES, image.size // 2):
         raise SourceError(

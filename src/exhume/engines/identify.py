@@ -42,6 +42,8 @@ def _ranked(found: Iterable[Identification]) -> list[Identification]:
 
 def _probed(source: Source | Tree, among: Iterable[Format]) -> list[Identification]:
     """What the probes of some formats say."""
+    if isinstance(source, Tree):
+        source.names()  # a remote directory is listed once and for all, before a probe asks for a part of it
     found: list[Identification] = []
     for described in among:
         try:

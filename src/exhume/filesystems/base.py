@@ -27,7 +27,8 @@ from exhume.errors import (
 from exhume.filesystems.leases import OPEN, Held
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import get_format
-from exhume.remote import RemoteSource, open_url
+from exhume.remote import open_url
+from exhume.remotesource import RemoteSource
 from exhume.source import COALESCE_GAP, COALESCE_SIZE, Source, Tree, open_target, plan_reads
 
 BLOCK_SIZE = 1 << 20

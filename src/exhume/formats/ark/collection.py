@@ -15,6 +15,7 @@ from exhume.formats.ark.checks import SEVERAL_LOGS
 from exhume.formats.ark.opening import open_in_tree
 from exhume.formats.ark.reader import ArkReader
 from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.parallel import map_ordered
 from exhume.sections import Section, SectionMap
 from exhume.source import Source, Tree
 
@@ -72,29 +73,30 @@ class ArkDirectory(Archive):
         )
 
     def info(self) -> DirectoryInfo:
-        rows: list[dict[str, Any]] = []
-        for name in self.manifests:
-            try:
-                log = open_in_tree(self._tree, name, limits=self.limits, **self._options)
-            except ExhumeError as error:
-                rows.append({"log": PurePosixPath(name).name, "manifest": name, "problem": error.message})
-                continue
-            info = log.info()
-            log.manifest_source.close() if log.manifest_source is not None else None
-            rows.append(
-                {
-                    "log": info.log_identifier,
-                    "manifest": name,
-                    "name": info.name,
-                    "common_identifier": info.common_identifier,
-                    "messages": info.count,
-                    "minimum_ns": info.minimum_ns,
-                    "maximum_ns": info.maximum_ns,
-                    "splits": info.split_count,
-                    "missing_splits": len(info.missing_splits),
-                }
-            )
-        return DirectoryInfo(tuple(rows))
+        self._tree.prefetch(self.manifests)
+        with self._tree.source(self.manifests[0]) as first:
+            jobs = 8 if first.is_remote else 1  # each log waits for its splits by itself
+        return DirectoryInfo(tuple(map_ordered(self._row, self.manifests, jobs)))
+
+    def _row(self, name: str) -> dict[str, Any]:
+        """One log as a line of the listing."""
+        try:
+            log = open_in_tree(self._tree, name, limits=self.limits, **self._options)
+        except ExhumeError as error:
+            return {"log": PurePosixPath(name).name, "manifest": name, "problem": error.message}
+        info = log.info()
+        log.manifest_source.close() if log.manifest_source is not None else None
+        return {
+            "log": info.log_identifier,
+            "manifest": name,
+            "name": info.name,
+            "common_identifier": info.common_identifier,
+            "messages": info.count,
+            "minimum_ns": info.minimum_ns,
+            "maximum_ns": info.maximum_ns,
+            "splits": info.split_count,
+            "missing_splits": len(info.missing_splits),
+        }
 
     def entries(self) -> Iterator[Entry]:
         for row in self.info().logs:

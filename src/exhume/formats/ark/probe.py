@@ -27,6 +27,7 @@ def _probe_tree(tree: Tree) -> Identification | None:
         return _probe_splits(tree)
     span = Span(tree.name, 0, 0)
     name = found[0]
+    tree.prefetch(found[:16])
     with tree.source(name) as source:
         inner = _probe_file(source)
     evidence = [f"{len(found)} manifest(s) named by a GUID below {PurePosixPath(name).parent.as_posix()}/"]

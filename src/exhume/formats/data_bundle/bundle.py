@@ -14,8 +14,9 @@ from collections.abc import Callable, Iterator
 from exhume.checksums import crc32c
 from exhume.errors import EntryNotFoundError, Span
 from exhume.formats.data_bundle import checks
-from exhume.formats.data_bundle.index import FileRow, RecordRow
+from exhume.formats.data_bundle.index import INDEX, FileRow, RecordRow
 from exhume.formats.data_bundle.shard import RecordCache, Shard
+from exhume.formats.leveldb.files import classify_name
 from exhume.formats.leveldb.pool import SourcePool
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.source import Source, Tree
@@ -32,6 +33,18 @@ def shard_number(name: str) -> int | None:
     """The number of a shard by its file name, None for another file."""
     match = SHARD_NAME.fullmatch(name)
     return int(match[1]) if match and shard_name(int(match[1])) == name else None
+
+
+def prefetch_bundle(tree: Tree) -> None:
+    """Asks for what opening reads, at the same time: the files of the index, and the head of the first shard."""
+    names = tree.names()
+    kinds = {n: classify_name(n.removeprefix(f"{INDEX}/"))[0] for n in names if n.startswith(f"{INDEX}/")}
+    tree.prefetch(
+        [n for n in names if shard_number(n) is not None][:1]
+        + [n for n, kind in kinds.items() if kind in ("current", "manifest", "log")],
+        tails=[n for n, kind in kinds.items() if kind == "table"],
+        sizes=[n for n, kind in kinds.items() if kind == "other"],
+    )
 
 
 class View:

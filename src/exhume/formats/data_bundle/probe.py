@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from exhume.errors import ExhumeError, Span
-from exhume.formats.data_bundle.bundle import shard_number
+from exhume.formats.data_bundle.bundle import prefetch_bundle, shard_number
 from exhume.formats.data_bundle.layout import SHARD_MAGIC
 from exhume.formats.leveldb.files import classify_name
 from exhume.registry import Identification
@@ -21,6 +21,8 @@ def probe(source: Source | Tree) -> Identification | None:
     index = [name for name in names if name.startswith("index/") and classify_name(name[6:])[0] != "other"]
     if not shards and not index:
         return None
+    if index and shards:
+        prefetch_bundle(source)
     evidence = []
     confidence = 0.0
     if index:

@@ -15,9 +15,10 @@ from exhume.arrow import plain_text
 from exhume.errors import EntryNotFoundError, ExhumeError, Span, shorten
 from exhume.findings import Finding
 from exhume.formats.data_bundle import checks
-from exhume.formats.data_bundle.bundle import View, shard_number
+from exhume.formats.data_bundle.bundle import View, prefetch_bundle, shard_number
 from exhume.formats.data_bundle.history import FileVersion, History
 from exhume.formats.data_bundle.index import INDEX, BundleIndex, FileRow
+from exhume.formats.data_bundle.keys import FILE_PREFIX, RECORD_STOP
 from exhume.formats.data_bundle.messages import BundleConfig, compression_name
 from exhume.formats.data_bundle.shard import read_header
 from exhume.formats.leveldb.database import Database
@@ -68,6 +69,7 @@ class DataBundleArchive(MemberArchive):
         from exhume.formats.leveldb.model import SequenceRule
 
         self.tree = source
+        prefetch_bundle(source)
         rule = SequenceRule(sequence_rule) if sequence_rule is not None else None
         self.database = Database(source.subtree(INDEX), limits=limits, sequence_rule=rule)
         self.index = BundleIndex(self.database)
@@ -184,6 +186,7 @@ class DataBundleArchive(MemberArchive):
             history.close()
 
     def info(self) -> BundleInfo:
+        self._prefetch_info()
         rows = self.rows().values()
         shards = []
         for number, name in self.shard_files().items():
@@ -204,6 +207,11 @@ class DataBundleArchive(MemberArchive):
             size=sum(row.meta.size for row in rows if not row.meta.is_directory),
             stored_size=sum(s["size"] for s in shards) + int(index["size"] or 0),
         )
+
+    def _prefetch_info(self) -> None:
+        """Asks for every shard's header and all rows at the same time, where that takes requests."""
+        spans = self.database.spans(FILE_PREFIX, RECORD_STOP) if self.database.is_remote else {}
+        self.tree.prefetch(self.shard_files().values(), spans={f"{INDEX}/{name}": at for name, at in spans.items()})
 
     def _describe(self, source: Source, number: int) -> dict[str, Any]:
         try:

@@ -146,6 +146,7 @@ class _Walk:
             yield from _check_places(shard)
             if not quick and not shard.is_flat:
                 stored = [index for index, place in enumerate(shard.places) if place is not None]
+                shard.source.expect(shard.header.data_offset, shard.source.size)
                 for findings in map_ordered(_record_checker(shard), stored, jobs):
                     yield from findings
         known = set(there.values())
@@ -227,6 +228,8 @@ class _Walk:
                 return replace(found, declared=row.where) if error.code == checks.FILE_CRC.code else found
             return None
 
+        for shard in self.shards.values():
+            shard.source.expect(shard.header.data_offset, shard.source.size)
         seen: set[tuple[Any, ...]] = set()
         for done, finding in enumerate(map_ordered(one, rows, jobs), 1):
             progress(done, len(rows), "files")

@@ -9,6 +9,7 @@ Spec: LevelDB doc/impl.md; the two sequence rules: `docs/formats/leveldb.md`.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import heapq
 import itertools
@@ -22,7 +23,15 @@ from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
-from exhume.formats.leveldb.files import DbFile, list_files, load_manifest, old_manifests, plain_names
+from exhume.formats.leveldb.files import (
+    DbFile,
+    list_files,
+    load_manifest,
+    old_manifests,
+    plain_names,
+    prefetch_files,
+    prefetch_rows,
+)
 from exhume.formats.leveldb.log import LogReader, parse_batch
 from exhume.formats.leveldb.manifest import Manifest, level_runs
 from exhume.formats.leveldb.model import (
@@ -41,9 +50,6 @@ from exhume.formats.leveldb.table import Item, Table
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.source import Source, Tree
-
-MOST_PREFETCHED = 64
-"""Files of a directory asked for ahead: a small database comes with its listing and one round of requests."""
 
 _TOP = (1 << 64) - 1
 _RANGE = int(ValueType.RANGE_DELETION)
@@ -94,7 +100,7 @@ class Database:
         self.problems: list[Finding] = []
         self.errors: list[ExhumeError] = []
         report = self._note
-        tree.prefetch(plain_names(tree)[:MOST_PREFETCHED])
+        prefetch_files(tree, plain_names(tree))
         self.manifest: Manifest | None = None if standalone else load_manifest(tree, report, limits)
         self.old_manifests = old_manifests(tree, self.manifest.name if self.manifest else "", limits)
         mentioned = {n for m in [*self.old_manifests, *([self.manifest] if self.manifest else [])] for n in m.mentioned}
@@ -147,6 +153,11 @@ class Database:
         families = self.manifest.families.values() if self.manifest else ()
         return all((f.comparator or self.comparator) == BYTEWISE for f in families) and self.comparator == BYTEWISE
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether reading a table costs round trips."""
+        return any(self.source(file.name).is_remote for file in self.tables(Role.LIVE)[:1])
+
     def source(self, name: str) -> Source:
         """One file of the directory."""
         return self._pool.source(name)
@@ -171,6 +182,16 @@ class Database:
         return [f for f in self.files if f.kind == "log" and f.role in roles]
 
     # Logs
+
+    def spans(self, start: bytes, stop: bytes) -> dict[str, tuple[int, int]]:
+        """Where the blocks with keys in `[start, stop)` lie in each live table that is not damaged, by file name."""
+        out: dict[str, tuple[int, int]] = {}
+        for file in self.tables(Role.LIVE) if self.is_bytewise else ():
+            with contextlib.suppress(ExhumeError):
+                span = self.table(file).span_of(start, stop)
+                if span is not None:
+                    out[file.name] = span
+        return out
 
     def load_log(self, file: DbFile, report: Report = checks.strict) -> LoadedLog:
         """A log as sorted items.  A strict result is kept."""
@@ -298,7 +319,7 @@ class Database:
         ceiling = self.last_sequence() if sequence is None else sequence
         ranges = [r for r in self.range_deletions() if r.column_family == column_family and r.sequence <= ceiling]
         last: bytes | None = None
-        for item in self._merged(start, column_family):
+        for item in self._merged(start, stop, column_family):
             key = item[0]
             if stop is not None and key >= stop:
                 return
@@ -318,9 +339,13 @@ class Database:
     def last_sequence(self) -> int:
         """The last sequence number: of the manifest and of the logs that would be replayed."""
         if self._last_sequence is None:
+            self._prefetch_live()
             last = (self.manifest.last_sequence or 0) if self.manifest else MAX_SEQUENCE
             self._last_sequence = max([last, *(self.load_log(f).last_sequence for f in self.logs(Role.LIVE))])
         return self._last_sequence
+
+    def _prefetch_live(self) -> None:
+        prefetch_rows(self.tree, self.logs(Role.LIVE) + self.tables(Role.LIVE))
 
     def range_deletions(self) -> list[RangeDeletion]:
         """RocksDB range deletions of live tables and logs."""
@@ -333,8 +358,8 @@ class Database:
             self._ranges = out
         return self._ranges
 
-    def _merged(self, start: bytes | None, family: int) -> Iterator[Item]:
-        """Items of live files from `start` on, sorted.  Raises at damage."""
+    def _merged(self, start: bytes | None, stop: bytes | None, family: int) -> Iterator[Item]:
+        """Items of live files from `start` on, sorted; none behind `stop` will be used.  Raises at damage."""
         if not self.is_bytewise:
             items = [
                 i for f in self.tables(Role.LIVE) if f.column_family == family for i in self.table(f).items(f.number)
@@ -348,13 +373,13 @@ class Database:
             runs.append(iter(found[bisect_left(found, (start,)) :] if start is not None else found))
         by_number = {f.number: f for f in self.tables(Role.LIVE)}
         if self.manifest is None:
-            runs += [self.table(f).items(f.number, start) for f in by_number.values()]
+            runs += [self.table(f).items(f.number, start, stop) for f in by_number.values()]
         tables = [t for t in self.manifest.tables if t.column_family == family] if self.manifest else []
         young, levels = level_runs(tables)
-        runs += [self.table(by_number[t.number]).items(t.number, start) for t in young if t.number in by_number]
+        runs += [self.table(by_number[t.number]).items(t.number, start, stop) for t in young if t.number in by_number]
         for run in levels:
             chosen = [by_number[t.number] for t in run if start is None or t.largest[:-8] >= start]
-            runs.append(self._chain(chosen, start))
+            runs.append(self._chain(chosen, start, stop))
         yield from runs[0] if len(runs) == 1 else heapq.merge(*runs)
 
     def _live_items(self, file: DbFile, family: int) -> list[Item]:
@@ -362,9 +387,9 @@ class Database:
             return []
         return self.load_log(file).items.get(family, [])
 
-    def _chain(self, files: Iterable[DbFile], start: bytes | None) -> Iterator[Item]:
+    def _chain(self, files: Iterable[DbFile], start: bytes | None, stop: bytes | None) -> Iterator[Item]:
         for file in files:
-            yield from self.table(file).items(file.number, start)
+            yield from self.table(file).items(file.number, start, stop)
 
     # Forensic reading
 
@@ -374,6 +399,7 @@ class Database:
         Live files first, merged by column family and key, newest version first; then, if wanted, the entries of files
         that the database no longer uses, file by file.  What cannot be read is told to `report`.
         """
+        self._prefetch_live()
         logs = {f.name: self.load_log(f, report) for f in self.logs(Role.LIVE)}
         known = (self.manifest.last_sequence or 0) if self.manifest else MAX_SEQUENCE
         last = max([known, *(log.last_sequence for log in logs.values())])

@@ -8,6 +8,7 @@ Spec: LevelDB doc/impl.md, "Files"; db/filename.cc.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,6 +67,19 @@ def classify_name(name: str) -> tuple[str, int]:
 def plain_names(tree: Tree) -> list[str]:
     """Names directly in the directory."""
     return [name for name in tree.names() if "/" not in name]
+
+
+def prefetch_files(tree: Tree, names: Iterable[str], folder: str = "") -> None:
+    """Asks for what opening reads, at the same time: CURRENT, manifests, the sizes of other files."""
+    kinds = {f"{folder}{name}": classify_name(name)[0] for name in names}
+    first = [name for name, kind in kinds.items() if kind in ("current", "manifest")]
+    tree.prefetch(first, sizes=[name for name in kinds if name not in first])
+
+
+def prefetch_rows(tree: Tree, files: Iterable[DbFile]) -> None:
+    """Asks for what reading rows begins with, at the same time: logs, and both ends of tables."""
+    chosen = list(files)
+    tree.prefetch([f.name for f in chosen if f.kind == "log"], tails=[f.name for f in chosen if f.kind == "table"])
 
 
 def load_manifest(tree: Tree, report: Report, limits: Limits) -> Manifest | None:

@@ -53,6 +53,11 @@ class SourcePool:
             with self._lock:
                 self._uses[name] -= 1
 
+    def expect(self, name: str, start: int, stop: int) -> None:
+        """Tells that a range of a file will be read in small pieces."""
+        with self._lock:
+            self._opened(name).expect(start, stop)
+
     def close(self) -> None:
         """Closes every file."""
         with self._lock:
@@ -80,6 +85,10 @@ class PooledSource(Source):
     @property
     def is_remote(self) -> bool:
         return self._remote
+
+    def expect(self, start: int, stop: int) -> None:
+        if self._remote:
+            self._pool.expect(self._file, start, stop)
 
     def _read(self, offset: int, size: int) -> bytes:
         return self._pool.read(self._file, offset, size)

@@ -292,10 +292,27 @@ class Table:
             report(checks.KEY_ORDER, span=block.span.in_payload(disorder, end))
         return items, disorder < 0
 
-    def items(self, rank: int = 0, start: bytes | None = None) -> Iterator[Item]:
-        """Every entry from the user key `start` on, in order; raises at the first broken rule."""
+    def span_of(self, start: bytes | None, stop: bytes | None) -> tuple[int, int] | None:
+        """From the first to the last byte of the data blocks that may hold user keys in `[start, stop)`."""
         index = self._strict_index
         first = 0 if start is None else bisect_left(index, start, key=lambda entry: entry[0])
+        last = len(index) if stop is None else bisect_left(index, stop, key=lambda entry: entry[0]) + 1
+        handles = [handle for _, handle in index[first:last]]
+        if not handles:
+            return None
+        end = max(handle.offset + handle.size for handle in handles) + layout.BLOCK_TRAILER
+        return min(handle.offset for handle in handles), min(end, self.source.size)
+
+    def items(self, rank: int = 0, start: bytes | None = None, stop: bytes | None = None) -> Iterator[Item]:
+        """Every entry from the user key `start` on, in order; raises at the first broken rule.
+
+        `stop`: keys from there on will not be asked for, so that a remote table reads no further ahead.
+        """
+        index = self._strict_index
+        first = 0 if start is None else bisect_left(index, start, key=lambda entry: entry[0])
+        span = self.span_of(start, stop) if self.source.is_remote else None
+        if span is not None and first < len(index) and span[1] - span[0] > index[first][1].size:
+            self.source.expect(*span)
         previous: Item | None = None
         for number in range(first, len(index)):
             items = self._block(number, rank, keep=start is not None)
@@ -336,6 +353,8 @@ class Table:
         if problems and (footer is None or footer.checksum == "crc32c"):
             index = []
         if index:
+            if self.source.is_remote:
+                self.source.expect(min(handle.offset for _, handle in index), self.source.size)
             for _, handle in index:
                 block = self.read_block(handle, report)
                 if block is not None:

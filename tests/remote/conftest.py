@@ -1,0 +1,17 @@
+"""One object store for all tests of a process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.remote.store import Store, s3_store
+
+
+@pytest.fixture(scope="session")
+def store() -> Iterator[Store]:
+    pytest.importorskip("s3fs", reason="the extra cloud (s3fs) is not installed")
+    pytest.importorskip("moto.server", reason="moto[server] is not installed")
+    with s3_store() as store:
+        yield store

@@ -1,0 +1,140 @@
+"""How often a user waits: requests, and round trips one behind the other, of opening and describing each format.
+
+Bundle, log and database are larger than what comes with their heads and tails.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from exhume.remotesource import HEAD, TAIL
+from tests.archives import own_archives
+from tests.remote.server import serving
+from tests.remote.store import Store
+from tests.remote.wire import Wire
+
+pytest.importorskip("s3fs", reason="the extra cloud (s3fs) is not installed")
+pytest.importorskip("moto.server", reason="moto[server] is not installed")
+FILES = [path for path in own_archives() if path.is_file()]
+DELAY = 0.08
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    root = tmp_path_factory.mktemp("archives")
+    rnd = random.Random(6)
+    bundle: Any = exhume.create(root / "bundle", "databundle", shards=3, record_size=64 << 10)
+    with bundle:
+        for i in range(15_000):
+            bundle.add(f"dir{i % 70}/a-rather-long-name-{rnd.getrandbits(60):x}-{i:06}", rnd.randbytes(300))
+    assert max(p.stat().st_size for p in (root / "bundle" / "index").iterdir()) > HEAD + TAIL + (128 << 10)
+    log: Any = exhume.create(root / "log", "ark", split_bytes=700_000)
+    with log:
+        for number in range(4):
+            log.channel(f"topic{number}", column=f"column{number}")
+        for i in range(4000):
+            log.write(f"topic{i % 4}", i * 1000, rnd.randbytes(1000))
+    return {"databundle": root / "bundle", "ark": root / "log", "leveldb": root / "bundle" / "index"}
+
+
+def waited(wire: Wire, act: Callable[[], object], rounds: int) -> tuple[list[str], int]:
+    """The requests of `act` and its round trips; a machine that is busy may show more of these than there are."""
+    for _ in range(4):
+        wire.clear()
+        wire.delay = DELAY
+        try:
+            act()
+        finally:
+            wire.delay = 0.0
+        if wire.rounds <= rounds:
+            break
+    return wire.requests, wire.rounds
+
+
+def describe(url: str, options: dict[str, Any]) -> dict[str, Any]:
+    with exhume.open(url, storage_options=options) as archive:
+        return archive.info().to_dict()
+
+
+EXPECTED = {
+    # the listing; CURRENT, manifest, both ends of the table, the heads of three shards; the rest of the table
+    "databundle": (1 + 7 + 1, 3),
+    # the listing; the manifest; the heads of eight splits, which hold their indexes
+    "ark": (1 + 1 + 8, 3),
+    # the listing; CURRENT and manifest
+    "leveldb": (1 + 2, 2),
+}
+
+
+@pytest.mark.parametrize("format", EXPECTED)
+@pytest.mark.parametrize("slash", ["/", ""])
+def test_directories_in_a_bucket(format: str, slash: str, store: Store, archives: dict[str, Path]) -> None:
+    url = store.put(f"rounds/{format}", archives[format]) + slash
+    number, rounds = EXPECTED[format]
+    found: list[dict[str, Any]] = []
+    requests, waits = waited(store.wire, lambda: found.append(describe(url, store.options)), rounds)
+    assert len(requests) == number + (not slash), requests  # without a slash it might have been an object
+    assert sum("list-type" in one for one in requests) == 1
+    assert waits == rounds, store.wire.noted
+    assert found[-1] == describe(str(archives[format]), {})
+
+
+@pytest.mark.parametrize(("format", "more"), [("databundle", 1), ("ark", 1), ("leveldb", 0)])
+def test_directories_by_index_pages(format: str, more: int, archives: dict[str, Path]) -> None:
+    """A page tells no sizes, and a directory below is a page of its own: one round trip more for each level."""
+    path = archives[format]
+    files = {f"a/{p.relative_to(path).as_posix()}": p.read_bytes() for p in path.rglob("*") if p.is_file()}
+    with serving(files) as served:
+        most = EXPECTED[format][1] + more + (format == "databundle")  # and a table's size comes with its tail
+        options = {"skip_instance_cache": True}
+        requests, waits = waited(served.wire, lambda: describe(f"{served.url}/a/", options), most)
+    assert waits <= most, requests
+    pages = 1 + len({name.rpartition("/")[0] for name in files} - {"a"})
+    assert len(requests) <= pages + len(files) + 2, requests
+    assert len(set(requests)) == len(requests)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_small_files_are_one_request(path: Path, store: Store) -> None:
+    url = store.put(f"rounds/{path.parent.name}/{path.name}", path)
+    requests, waits = waited(store.wire, lambda: describe(url, store.options), 1)
+    assert (len(requests), waits) == ((1, 1) if path.stat().st_size <= HEAD else (2, 2)), requests
+
+
+def test_a_member_of_a_bundle_is_two_round_trips_more_at_most(store: Store, archives: dict[str, Path]) -> None:
+    """Its row, the rows of its shard's records and the shard's head, unless they are there; and its record."""
+    url = store.put("rounds/databundle", archives["databundle"]) + "/"
+    with exhume.open(archives["databundle"]) as local:
+        assert isinstance(local, exhume.MemberArchive)
+        names = list(local.names())
+        wanted = {name: local.read_member(name) for name in random.Random(7).sample(names, 3)}
+    with exhume.open(url, storage_options=store.options) as archive:
+        assert isinstance(archive, exhume.MemberArchive)
+        for name, data in wanted.items():
+            store.wire.clear()
+            assert archive.read_member(name) == data
+            assert len(store.wire.requests) <= 4, store.wire.requests
+            assert archive.read_member(name) == data
+
+
+def test_verifying_a_bundle_reads_large_pieces(tmp_path: Path, store: Store) -> None:
+    rnd = random.Random(8)
+    writer: Any = exhume.create(tmp_path / "b", "databundle", shards=2, record_size=16 << 10)
+    with writer:
+        for i in range(400):
+            writer.add(f"f{i:04}", rnd.randbytes(40_000))
+    url = store.put("rounds/large", tmp_path / "b") + "/"
+    stored = sum(p.stat().st_size for p in (tmp_path / "b").rglob("*") if p.is_file())
+    with exhume.open(tmp_path / "b") as local:
+        expected = list(local.verify())
+    with exhume.open(url, storage_options={**store.options, "allow_full_download": True}) as archive:
+        store.wire.clear()
+        assert list(archive.verify()) == expected
+    assert stored > 16 << 20
+    assert len(store.wire.requests) <= 12, store.wire.requests  # 1,000 records, each looked at twice

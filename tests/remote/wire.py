@@ -1,0 +1,47 @@
+"""What went over the wire: requests, and how many of them had to wait for another one."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Wire:
+    """Notes requests; each takes `delay` seconds, so that it shows which were under way at the same time."""
+
+    def __init__(self) -> None:
+        self.delay = 0.0
+        self.noted: list[tuple[float, float, str]] = []
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def request(self, what: str) -> Iterator[None]:
+        """One request, from its arrival to its answer."""
+        start = time.monotonic()
+        if self.delay:
+            time.sleep(self.delay)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self.noted.append((start, time.monotonic(), what))
+
+    def clear(self) -> None:
+        """Forgets the requests so far."""
+        self.noted.clear()
+
+    @property
+    def rounds(self) -> int:
+        """The round trips that a caller waits for: the most requests of which each began after the one before ended."""
+        count, over = 0, 0.0
+        for start, end, _ in sorted(self.noted, key=lambda one: one[1]):
+            if start >= over:
+                count, over = count + 1, end
+        return count
+
+    @property
+    def requests(self) -> list[str]:
+        """What was asked, in order."""
+        return [what for _, _, what in sorted(self.noted)]
