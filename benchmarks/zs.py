@@ -3,8 +3,8 @@
     python benchmarks/zs.py [--size MB] [--repeat N] [--codecs none,deflate,lzma] [--dir DIR]
 
 `EXHUME_ZS_PYTHON` names a Python that has the reference package `zs`; without it only our own figures and the floor
-are printed.  Both read the same files (made by the reference when it is there).  Every figure is the median of the
-repetitions, each in a fresh process; CPU is user + system seconds of one process tree.
+are printed.  Both read the same files (made by the reference when it is there), in turns.  Every figure is the median
+of the repetitions, each in a fresh process; CPU is user + system seconds of one process tree.
 """
 
 from __future__ import annotations
@@ -174,14 +174,23 @@ def run_command(command: list[str]) -> Figures:
     return {"cpu": usage.ru_utime + usage.ru_stime, "wall": wall, "peak": usage.ru_maxrss / 1024}
 
 
-def median(measure: Callable[[], Figures], repeat: int) -> Figures:
-    """The median of each figure over some runs."""
-    runs = [measure() for _ in range(repeat)]
-    return {key: statistics.median(run[key] for run in runs) for key in runs[0]}
+def in_turns(repeat: int, **measures: Callable[[], Figures] | None) -> dict[str, Figures | None]:
+    """The median of each figure of each measurement; they take turns, so that all see the same moods of the machine."""
+    runs: dict[str, list[Figures]] = {name: [] for name in measures}
+    for _ in range(repeat):
+        for name, measure in measures.items():
+            if measure is not None:
+                runs[name].append(measure())
+    return {
+        name: {key: statistics.median(run[key] for run in found) for key in found[0]} if found else None
+        for name, found in runs.items()
+    }
 
 
-def report(op: str, codec: str, ours: Figures, theirs: Figures | None, floor: Figures | None) -> None:
+def report(op: str, codec: str, figures: dict[str, Figures | None]) -> None:
     """One line: our CPU and wall, the reference's, the ratios, the floor."""
+    ours, theirs, floor = figures["ours"], figures.get("theirs"), figures.get("floor")
+    assert ours is not None
     unit = UNITS.get(op, "s")
     line = f"{op:9} {codec:8} ours {ours['cpu']:7.3f} {unit} cpu {ours['wall']:7.3f} wall"
     if theirs is not None:
@@ -214,32 +223,38 @@ def bench_codec(codec: str, text: Path, folder: Path, repeat: int, keys: str) ->
             [PYTHON, "-m", "zs", "make", "-j1", "--no-spinner", f"--codec={codec}", "{}", str(text), str(other)]
         )
 
-    theirs = median(make_theirs, times) if PYTHON else None
-    report("make", codec, median(make_ours, times), theirs, None)
+    def reading(op: str, jobs: int = 1, input: str = "") -> Callable[[], Figures]:
+        return lambda: run_script(sys.executable, OURS_READ, path, op, jobs, input=input)
+
+    def their_reading(op: str, input: str = "") -> Callable[[], Figures] | None:
+        return (lambda: run_script(PYTHON, THEIRS_READ, path, op, input=input)) if PYTHON else None
+
+    report("make", codec, in_turns(times, theirs=make_theirs if PYTHON else None, ours=make_ours))
     print(f"          {codec:8} size {mine.stat().st_size:,}", end="")
     print(f", reference {other.stat().st_size:,} ({mine.stat().st_size / other.stat().st_size:.3f})" if PYTHON else "")
     path = other if PYTHON else mine
     for op in ("dump", "validate"):
-        ours = median(lambda op=op: run_script(sys.executable, OURS_READ, path, op, 1), repeat)  # type: ignore[misc]
-        theirs = median(lambda op=op: run_script(PYTHON, THEIRS_READ, path, op), repeat) if PYTHON else None  # type: ignore[misc]
-        floor = median(lambda op=op: run_script(sys.executable, FLOOR, path, op), repeat)  # type: ignore[misc]
-        report(op, codec, ours, theirs, floor)
-        if op == "dump":
-            both = median(lambda: run_script(sys.executable, OURS_READ, path, "dump", 2), repeat)
+        found = in_turns(
+            repeat,
+            ours=reading(op),
+            both=reading(op, jobs=2) if op == "dump" else None,
+            theirs=their_reading(op),
+            floor=lambda op=op: run_script(sys.executable, FLOOR, path, op),  # type: ignore[misc]
+        )
+        report(op, codec, found)
+        if (ours := found["ours"]) and (both := found["both"]):
             ratio = both["wall"] / ours["wall"]
             wanted = f" (target {JOBS_TARGET} {'ok' if ratio <= JOBS_TARGET else 'MISSED'})" if codec != "none" else ""
             print(f"          {codec:8} jobs=2 wall {both['wall']:.3f}, {ratio:.2f} of jobs=1{wanted}", flush=True)
-    theirs = median(lambda: run_script(PYTHON, THEIRS_READ, path, "lookup", input=keys), repeat) if PYTHON else None
-    ours = median(lambda: run_script(sys.executable, OURS_READ, path, "lookup", 1, input=keys), repeat)
-    report("lookup", codec, ours, theirs, None)
+    report("lookup", codec, in_turns(repeat, ours=reading("lookup", input=keys), theirs=their_reading("lookup", keys)))
     prefix = bytes.fromhex(keys.split()[0]).decode()
-    theirs = (
-        median(lambda: run_command([PYTHON, "-m", "zs", "dump", "-j0", f"--prefix={prefix}", str(path)]), 3 * repeat)
-        if PYTHON
-        else None
+    whole = [PYTHON, "-m", "zs", "dump", "-j0", f"--prefix={prefix}", str(path)]
+    found = in_turns(
+        3 * repeat,
+        ours=lambda: run_command([*exhume, "cat", str(path), "--prefix", prefix]),
+        theirs=(lambda: run_command(whole)) if PYTHON else None,
     )
-    ours = median(lambda: run_command([*exhume, "cat", str(path), "--prefix", prefix]), 3 * repeat)
-    report("process", codec, ours, theirs, None)
+    report("process", codec, found)
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -259,7 +274,8 @@ def main(argv: list[str] | None = None) -> None:
         if not text.exists():
             make_text(text, options.size * 1_000_000)
         keys = sample_keys(text, 300)
-        print(f"{text.stat().st_size:,} bytes of input, Python {sys.version.split()[0]}, {kernel_name()}", flush=True)
+        made_of = f"Python {sys.version.split()[0]}, {kernel_name()}, {liblzma_name()}"
+        print(f"{text.stat().st_size:,} bytes of input, {made_of}", flush=True)
         for codec in options.codecs.split(","):
             bench_codec(codec, text, folder, options.repeat, keys)
 
@@ -282,6 +298,13 @@ def kernel_name() -> str:
     from exhume import kernel
 
     return "compiled kernel" if kernel.COMPILED else "pure-Python kernel"
+
+
+def liblzma_name() -> str:
+    """Whose liblzma is measured."""
+    from exhume.codecs import xz
+
+    return "system's liblzma" if xz.newer_engine() is None else "liblzma of imagecodecs"
 
 
 if __name__ == "__main__":

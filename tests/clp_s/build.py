@@ -11,7 +11,7 @@ from typing import Any
 import msgpack
 import zstandard
 
-from exhume import codecs
+from exhume.codecs.stored import store
 
 
 def i64(*values: int) -> bytes:
@@ -61,7 +61,7 @@ def zstd(data: bytes) -> bytes:
 
 def stored(data: bytes) -> bytes:
     """The same in raw blocks."""
-    return codecs.store("zstd", data) if data else b""
+    return store("zstd", data) if data else b""
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import lzma
+import random
 import tracemalloc
 import zlib
 
@@ -13,6 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exhume import codecs
+from exhume.codecs import deflate, xz
+from exhume.codecs.common import Decoded
+from exhume.codecs.deflate import INFLATE_FIRST
+from exhume.codecs.stepwise import Stepwise
+from exhume.codecs.stored import store
+from exhume.codecs.xz import lzma2_extent
+from exhume.codecs.zstd import ZSTD_MAGIC, zstd_frames
 from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
 
 ROUND_TRIP = ("none", "deflate", "zlib", "gzip", "lzma2", "lzma", "bz2", "zstd", "snappy", "lz4")
@@ -31,7 +39,7 @@ def test_round_trip(codec: str, data: bytes) -> None:
 @pytest.mark.parametrize("size", [0, 1, 59, 60, 61, 255, 65_535, 65_536, 65_537, 131_072, 131_073, 300_000])
 def test_stored_streams_are_valid_and_transparent(codec: str, size: int) -> None:
     data = bytes(i * 7 & 0xFF for i in range(size))
-    stored = codecs.store(codec, data)
+    stored = store(codec, data)
     assert codecs.decompress(codec, stored, max_size=size) == data
     assert data[:50] in stored
 
@@ -40,7 +48,7 @@ def test_stored_streams_are_valid_and_transparent(codec: str, size: int) -> None
 def test_trailing_bytes_are_told_or_left_alone(codec: str) -> None:
     data = b"some data " * 100
     stored = codecs.compress(codec, data)
-    assert codecs.decompress_prefix(codec, stored + b"\0\0tail", max_size=10_000) == codecs.Decoded(data, len(stored))
+    assert codecs.decompress_prefix(codec, stored + b"\0\0tail", max_size=10_000) == Decoded(data, len(stored))
     with pytest.raises(CodecError, match="after the end"):
         codecs.decompress(codec, stored + b"\0", max_size=10_000)
 
@@ -94,7 +102,7 @@ def test_zstd_frames_are_all_read() -> None:
     skippable = b"\x50\x2a\x4d\x18\x03\0\0\0xyz"
     assert codecs.decompress("zstd", frames, max_size=10) == b"abc"
     assert codecs.decompress("zstd", skippable + frames, max_size=10) == b"abc"
-    assert [d for _, _, d in codecs.zstd_frames(frames, max_size=10)] == [b"a", b"bc"]
+    assert [d for _, _, d in zstd_frames(frames, max_size=10)] == [b"a", b"bc"]
     assert codecs.decompress("zstd", b"", max_size=10) == b""
     with pytest.raises(CodecError):
         codecs.decompress("zstd", frames + b"junk", max_size=10)
@@ -115,7 +123,7 @@ def test_zstd_checksum_is_checked() -> None:
 
 def test_zstd_window_is_limited() -> None:
     # max_window_size is ignored in one-shot mode; here a 2 GiB window is refused from the header alone.
-    huge = codecs.ZSTD_MAGIC + b"\x00" + bytes([21 << 3]) + b"\x01\x00\x00"
+    huge = ZSTD_MAGIC + b"\x00" + bytes([21 << 3]) + b"\x01\x00\x00"
     with pytest.raises(LimitExceededError):
         codecs.decompress("zstd", huge, max_size=1 << 20)
 
@@ -126,46 +134,95 @@ def test_unknown_codec() -> None:
     with pytest.raises(UnsupportedFeatureError):
         codecs.compress("rot13", b"")
     with pytest.raises(UnsupportedFeatureError):
-        codecs.store("lz4", b"")
+        store("lz4", b"")
 
 
 @given(st.binary(max_size=3000), st.integers(0, 9))
 def test_lzma2_size_needs_no_decoding(data: bytes, preset: int) -> None:
     stored = lzma.compress(data, format=lzma.FORMAT_RAW, filters=[{"id": lzma.FILTER_LZMA2, "preset": preset}])
-    assert codecs.lzma2_size(stored) == len(data)
+    assert lzma2_extent(stored + b"tail") == (len(stored), len(data))
     for cut in range(len(stored)):
         with pytest.raises(CodecError):
-            codecs.lzma2_size(stored[:cut])
+            lzma2_extent(stored[:cut])
+
+
+@pytest.fixture
+def newer_liblzma(monkeypatch: pytest.MonkeyPatch) -> xz.NewerLiblzma:
+    """The decoder that takes over after much decoding, from the first byte on."""
+    pytest.importorskip("imagecodecs")
+    engine = xz.NewerLiblzma(worthwhile=0)
+    monkeypatch.setattr(xz, "_newer", engine)
+    return engine
+
+
+@pytest.mark.parametrize("preset", [0, 1, 6 | lzma.PRESET_EXTREME])
+@pytest.mark.parametrize("size", [1, 2, 5000, 70_000, 3 << 20])
+def test_a_newer_liblzma_gives_the_same(newer_liblzma: xz.NewerLiblzma, preset: int, size: int) -> None:
+    data = random.Random(size).randbytes(size // 2) + b"text " * (size // 10) + bytes(size - size // 2 - size // 10 * 5)
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": preset, "dict_size": 1 << 20}]
+    for stored in (lzma.compress(data, lzma.FORMAT_RAW, filters=filters), store("lzma2", data)):
+        assert newer_liblzma.decode(stored, size) == Decoded(data, len(stored))
+        assert codecs.decompress_prefix("lzma2", memoryview(stored + b"\0tail"), max_size=size).consumed == len(stored)
+        assert newer_liblzma.decode(stored, size - 1) is None
+        with pytest.raises(LimitExceededError):
+            codecs.decompress("lzma2", stored, max_size=size - 1)
+
+
+def test_the_standard_library_tells_what_is_wrong(newer_liblzma: xz.NewerLiblzma) -> None:
+    assert codecs.decompress("lzma2", b"\0", max_size=0) == b""
+    data = b"".join(b"%d " % (i * i) for i in range(2000))
+    stored = codecs.compress("lzma2", data)
+    far = lzma.compress(random.Random(1).randbytes((1 << 20) + 100_000) * 2, lzma.FORMAT_RAW,
+                        filters=[{"id": lzma.FILTER_LZMA2, "dict_size": 8 << 20}])  # fmt: skip
+    damaged = [stored[:-1], b"\x77" + stored, stored[:1000] + b"\xff\xff\xff" + stored[1003:], far]
+    for bad in damaged:
+        assert newer_liblzma.decode(bad, 8 << 20) is None
+        with pytest.raises(CodecError, match=r"corrupt stream|cut short"):
+            codecs.decompress("lzma2", bad, max_size=8 << 20)
+
+
+def test_a_newer_liblzma_is_loaded_when_it_is_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def engine() -> None:
+        asked.append(1)
+
+    monkeypatch.setattr(xz, "newer_engine", engine)
+    monkeypatch.setattr(xz, "_newer", xz.NewerLiblzma(worthwhile=2500))
+    stored = codecs.compress("lzma2", bytes(1000))
+    for expected in (0, 0, 0, 1, 2):
+        assert codecs.decompress("lzma2", stored, max_size=1000) == bytes(1000)
+        assert len(asked) == expected
 
 
 @pytest.mark.parametrize("isal", [True, False])
 @pytest.mark.parametrize("codec", ["deflate", "lzma2"])
 def test_steps_give_what_the_whole_gives(codec: str, isal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if not isal:
-        monkeypatch.setattr(codecs, "_igzip", lambda: None)
+        monkeypatch.setattr(deflate, "igzip_lib", lambda: None)
     data = b"".join(b"%d " % (i * i) for i in range(20_000))
     stored = codecs.compress(codec, data)
-    engine = codecs.Stepwise(codec, memoryview(stored + b"tail"))
+    engine = Stepwise(codec, memoryview(stored + b"tail"))
     out = b""
     while piece := engine.more(1000):
         assert len(piece) <= 1000
         out += piece
     assert (out, engine.finished, engine.consumed) == (data, True, len(stored))
     assert engine.more(1) == b""
-    engine = codecs.Stepwise(codec, stored[: len(stored) // 2])
+    engine = Stepwise(codec, stored[: len(stored) // 2])
     with pytest.raises(CodecError, match="cut short"):
         while True:
             engine.more(1000)
     with pytest.raises(CodecError, match="corrupt"):
-        codecs.Stepwise(codec, b"\xff" * 100).more(1000)
+        Stepwise(codec, b"\xff" * 100).more(1000)
 
 
 @pytest.mark.parametrize("codec", ["deflate", "zlib"])
 def test_payloads_beyond_the_first_step(codec: str) -> None:
-    for size in (codecs.INFLATE_FIRST - 1, codecs.INFLATE_FIRST, codecs.INFLATE_FIRST + 1, 3 * codecs.INFLATE_FIRST):
+    for size in (INFLATE_FIRST - 1, INFLATE_FIRST, INFLATE_FIRST + 1, 3 * INFLATE_FIRST):
         data = bytes(size)
         stored = codecs.compress(codec, data)
-        assert codecs.decompress_prefix(codec, stored + b"tail", max_size=size) == codecs.Decoded(data, len(stored))
+        assert codecs.decompress_prefix(codec, stored + b"tail", max_size=size) == Decoded(data, len(stored))
         with pytest.raises(LimitExceededError):
             codecs.decompress(codec, stored, max_size=size - 1)
         with pytest.raises(CodecError, match="cut short"):
@@ -194,5 +251,5 @@ def test_peers_agree() -> None:
     assert zlib.decompress(codecs.compress("zlib", data)) == data
     assert zlib.decompress(codecs.compress("deflate", data), -15) == data
     assert bz2.decompress(codecs.compress("bz2", data)) == data
-    assert zlib.decompress(codecs.store("zlib", data)) == data
-    assert zstandard.ZstdDecompressor().decompressobj().decompress(codecs.store("zstd", data)) == data
+    assert zlib.decompress(store("zlib", data)) == data
+    assert zstandard.ZstdDecompressor().decompressobj().decompress(store("zstd", data)) == data

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from exhume import codecs
+from exhume.codecs.zstd import ZSTD_MAGIC
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
 from exhume.findings import Finding
 from exhume.formats.ark import assumptions
@@ -132,7 +133,7 @@ class Decompressor:
             return None
         budget = self._limits.payload_budget(len(stored))
         try:
-            if stored.startswith(codecs.ZSTD_MAGIC):
+            if stored.startswith(ZSTD_MAGIC):
                 data = codecs.decompress("zstd-frame", stored, max_size=budget)
             elif stored.startswith(LZ4_FRAME_MAGIC):
                 data = _lz4_frame(stored, budget)

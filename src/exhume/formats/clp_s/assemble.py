@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, BinaryIO, Final
 
-from exhume.codecs import zstd_frame
+from exhume.codecs.zstd import zstd_frame
 from exhume.errors import WriterError
 from exhume.formats.clp_s import build
 from exhume.formats.clp_s.encoder import Encoder

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from exhume import codecs
+from exhume.codecs import zstd
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import layout
 from exhume.formats.clp_s.layout import (
@@ -144,19 +144,19 @@ class Finder:
     def _frames(self, start: int) -> Iterator[int]:
         """Offsets at which a zstd frame may start."""
         at = start
-        overlap = len(codecs.ZSTD_MAGIC) - 1
+        overlap = len(zstd.ZSTD_MAGIC) - 1
         while at < self._source.size:
             data = self._source.read_up_to(at, WINDOW)
-            hit = data.find(codecs.ZSTD_MAGIC)
+            hit = data.find(zstd.ZSTD_MAGIC)
             while hit >= 0:
                 yield at + hit
-                hit = data.find(codecs.ZSTD_MAGIC, hit + 1)
+                hit = data.find(zstd.ZSTD_MAGIC, hit + 1)
             if len(data) < WINDOW:
                 return
             at += len(data) - overlap
 
     def _decode(self, at: int, most: int) -> tuple[bytes, int, bool]:
-        return codecs.zstd_partial(self._source.read_up_to(at, WINDOW), max_size=most)
+        return zstd.zstd_partial(self._source.read_up_to(at, WINDOW), max_size=most)
 
     def _structures(self, found: Fragments, at: dict[str, int]) -> bool:
         """Tree, schema map, table metadata and what follows; each is looked for behind the one before it."""
@@ -213,7 +213,7 @@ class Finder:
         if count and (not stated_end or stated_end > start + 8):
             room = (stated_end or source.size) - start - 8
             data = source.read_up_to(start + 8, min(room, WINDOW))
-            payload, used, whole = codecs.zstd_partial(data, max_size=self._limits.payload_size)
+            payload, used, whole = zstd.zstd_partial(data, max_size=self._limits.payload_size)
         entries = [*_entries(payload, count)]
         end = stated_end or start + 8 + used
         if count > MAX_DICTIONARY:

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, Final
 
-from exhume.codecs import inflate_file
+from exhume.codecs.streams import inflate_file
 from exhume.errors import SourceError, Span
 from exhume.parallel import cpu_count
 

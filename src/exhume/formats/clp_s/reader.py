@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from exhume import codecs
 from exhume.archive import Entry, Progress, RecordArchive, no_progress
+from exhume.codecs import zstd
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
 from exhume.formats.clp_s import checks, layout, packets
 from exhume.formats.clp_s.columns import Column, Texts
@@ -226,17 +226,17 @@ class ClpSArchive(RecordArchive):
         if stored is None:
             stored = self.source.read_at(start, stop - start)
         if size is not None and size <= max_size:
-            whole = codecs.zstd_sized(stored, size)
+            whole = zstd.zstd_sized(stored, size)
             if whole is not None:
                 return whole
         cap = min(max_size, max(self.limits.expansion_floor, len(stored) * self.limits.expansion))
         if len(stored) >= 1 << 16:
-            whole = codecs.zstd_whole(stored, max_size=cap)
+            whole = zstd.zstd_whole(stored, max_size=cap)
             if whole is not None:
                 return whole
         parts: list[bytes] = []
         try:
-            parts.extend(part for _, _, part in codecs.zstd_frames(stored, max_size=cap))
+            parts.extend(part for _, _, part in zstd.zstd_frames(stored, max_size=cap))
         except CodecError as error:
             if not parts:
                 raise checks.BAD_FRAME.error(error.message, span=span, actual=error.actual) from error

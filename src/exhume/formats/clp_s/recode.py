@@ -9,7 +9,8 @@ from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.checksums import sha256
-from exhume.codecs import compress, store
+from exhume.codecs import compress
+from exhume.codecs.stored import store
 from exhume.errors import WriterError
 from exhume.formats.clp_s.layout import FileEntry, PacketType
 from exhume.formats.clp_s.reader import ClpSArchive

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from exhume.archive import Progress, no_progress
-from exhume.codecs import zstd_partial
+from exhume.codecs.zstd import zstd_partial
 from exhume.errors import ExhumeError, UnsupportedOperationError
 from exhume.findings import Severity
 from exhume.formats.clp_s.fragments import WINDOW, Dictionary, Finder, Fragments, span_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from exhume import codecs
 from exhume.archive import Progress
+from exhume.codecs import zstd
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.clp_s import checks, layout
@@ -100,7 +100,7 @@ def _frames(archive: ClpSArchive, name: str, start: int, end: int) -> Iterator[F
     stored = archive.source.read_at(start, end - start)
     last = 0
     try:
-        for _, stop, _ in codecs.zstd_frames(stored, max_size=archive.limits.payload_size):
+        for _, stop, _ in zstd.zstd_frames(stored, max_size=archive.limits.payload_size):
             last = stop
     except ExhumeError as error:
         if last:
@@ -242,7 +242,7 @@ def _streams(archive: ClpSArchive, quick: bool) -> Iterator[Finding]:
             continue
         last, size = 0, 0
         try:
-            for _, stop, part in codecs.zstd_frames(stored, max_size=archive.limits.payload_size):
+            for _, stop, part in zstd.zstd_frames(stored, max_size=archive.limits.payload_size):
                 last = stop
                 size += len(part)
         except ExhumeError as error:

@@ -19,7 +19,8 @@ from pathlib import Path
 
 from exhume.archive import Progress, Writer, no_progress
 from exhume.checksums import crc32c
-from exhume.codecs import compress, store
+from exhume.codecs import compress
+from exhume.codecs.stored import store
 from exhume.errors import UnsafePathError, WriterError, shorten
 from exhume.formats.data_bundle.bundle import shard_name
 from exhume.formats.data_bundle.keys import CONFIG_KEY, RecordKey, file_key

@@ -8,7 +8,11 @@ from collections.abc import Iterator
 from typing import Generic, TypeVar
 
 from exhume.checksums import crc64_xz
-from exhume.codecs import Decoded, Stepwise, decompress_prefix, inflated_size, lzma2_size
+from exhume.codecs import decompress_prefix
+from exhume.codecs.common import Decoded
+from exhume.codecs.deflate import inflated_size
+from exhume.codecs.stepwise import Stepwise
+from exhume.codecs.xz import lzma2_extent
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
 from exhume.formats.zs import checks
 from exhume.formats.zs.layout import (
@@ -255,7 +259,7 @@ class BlockFile:
         """
         decoder = self.decoder or ""
         if decoder == "lzma2":
-            return decompress_prefix(decoder, stored, max_size=budget, size=lzma2_size(stored))
+            return decompress_prefix(decoder, stored, max_size=budget, size=lzma2_extent(stored)[1])
         usual = min(budget, max(LARGE_PAYLOAD, 16 * len(stored)))
         try:
             return decompress_prefix(decoder, stored, max_size=usual)

@@ -6,7 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from exhume.checksums import crc64_xz
-from exhume.codecs import compress, deflate_fast, lzma2_fast, store
+from exhume.codecs import compress
+from exhume.codecs.deflate import deflate_fast
+from exhume.codecs.stored import store
+from exhume.codecs.xz import lzma2_fast
 from exhume.errors import WriterError
 from exhume.formats.zs.layout import DECODERS, STORED_CODECS, build_block
 from exhume.kernel import scan_records

@@ -1,0 +1,109 @@
+"""The only place that inflates: every decoder works under an output budget and says where the stream ended.
+
+Each function takes the stored bytes and `max_size`, the most that may come out, and raises `CodecError` (corrupt, cut,
+or followed by bytes that are not allowed) or `LimitExceededError`.  Formats turn these into their own rule with
+`raise RULE.error(...) from error`.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+
+from exhume.codecs.common import Buffer, Decoded, Decoder, over_budget
+from exhume.errors import CodecError, UnsupportedFeatureError
+
+
+def decompress(codec: str, data: Buffer, *, max_size: int, size: int | None = None) -> bytes:
+    """Decodes a whole payload: the stream must end exactly at the end of `data`.
+
+    `codec` is one of `CODECS`.  `size` is the decompressed size where the container states it (required for `lz4`,
+    checked for the others).
+    """
+    decoded = decompress_prefix(codec, data, max_size=max_size, size=size)
+    if decoded.consumed != len(data):
+        raise CodecError(
+            f"{codec}: bytes after the end of the compressed stream",
+            expected=f"{decoded.consumed} bytes",
+            actual=f"{len(data)} bytes",
+        )
+    return decoded.data
+
+
+def decompress_prefix(codec: str, data: Buffer, *, max_size: int, size: int | None = None) -> Decoded:
+    """Decodes the stream at the start of `data`; what follows it is left alone (padding, the next structure)."""
+    decoder = _decoder(codec)
+    if size is not None and size > max_size:
+        raise over_budget(codec, max_size, size)
+    decoded = decoder(data, max_size, size)
+    if size is not None and len(decoded.data) != size:
+        raise CodecError(
+            f"{codec}: wrong decompressed size", expected=f"{size} bytes", actual=f"{len(decoded.data)} bytes"
+        )
+    return decoded
+
+
+_DECODERS = {
+    "none": "common:none",
+    "deflate": "deflate:deflate",
+    "zlib": "deflate:zlib_stream",
+    "gzip": "deflate:gzip",
+    "lzma2": "xz:lzma2",
+    "lzma": "xz:lzma",
+    "bz2": "xz:bz2",
+    "zstd": "zstd:zstd_all",
+    "zstd-frame": "zstd:zstd_one",
+    "snappy": "blocks:snappy",
+    "lz4": "blocks:lz4_block",
+}
+"""Where each decoder is found; its module is imported when it is used first."""
+
+CODECS = tuple(_DECODERS)
+"""Names that `decompress` takes.  `zstd`: any number of frames; `zstd-frame`: exactly one; `deflate`: raw RFC 1951;
+`lzma2`: raw, 1 MiB dictionary; `lz4` and `snappy`: raw blocks."""
+
+
+@functools.cache
+def _decoder(codec: str) -> Decoder:
+    try:
+        module, _, name = _DECODERS[codec].partition(":")
+    except KeyError:
+        raise UnsupportedFeatureError(f"unknown codec {codec!r}", expected=f"one of {', '.join(CODECS)}") from None
+    found: Decoder = getattr(importlib.import_module(f"{__name__}.{module}"), name)
+    return found
+
+
+def compress(codec: str, data: Buffer, *, level: int | None = None, extreme: bool = False) -> bytes:
+    """Encodes a whole payload.  `level` is the codec's own scale; None is its usual default."""
+    match codec:
+        case "none":
+            return bytes(data)
+        case "deflate" | "zlib" | "gzip":
+            from exhume.codecs.deflate import zlib_compress
+
+            return zlib_compress(data, {"deflate": -15, "zlib": 15, "gzip": 31}[codec], level)
+        case "lzma2":
+            from exhume.codecs.xz import lzma2_compress
+
+            return lzma2_compress(data, level, extreme=extreme)
+        case "lzma":
+            import lzma
+
+            return lzma.compress(bytes(data), preset=level)
+        case "bz2":
+            import bz2
+
+            return bz2.compress(bytes(data), 9 if level is None else level)
+        case "zstd" | "zstd-frame":
+            import zstandard
+
+            return zstandard.ZstdCompressor(level=3 if level is None else level).compress(bytes(data))
+        case "snappy":
+            from exhume.codecs.blocks import snappy_compress
+
+            return snappy_compress(data)
+        case "lz4":
+            from exhume.codecs.blocks import lz4_compress
+
+            return lz4_compress(data)
+    raise UnsupportedFeatureError(f"unknown codec {codec!r}", expected=f"one of {', '.join(CODECS)}")

@@ -1,0 +1,109 @@
+"""Snappy and LZ4: raw blocks without a frame around them."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from exhume.codecs.common import Buffer, Decoded, over_budget
+from exhume.errors import CodecError, MissingDependencyError, UnsupportedFeatureError
+
+
+def _snappy_size(data: Buffer) -> tuple[int, int]:
+    """Declared size of a raw Snappy block and the length of that declaration."""
+    value = shift = 0
+    for index, byte in enumerate(data[:5]):
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value, index + 1
+        shift += 7
+    raise CodecError("snappy: bad length prefix")
+
+
+def snappy_end(data: Buffer) -> tuple[int, int]:
+    """`(stored_size, decompressed_size)` of the raw Snappy block at the start of `data`, from its element headers.
+
+    The block has no end marker: it ends when the declared length is reached, whatever follows.
+    """
+    size, at = _snappy_size(data)
+    end, out = len(data), 0
+    while out < size:
+        if at >= end:
+            raise CodecError("snappy: the block is cut short", expected=f"{size} bytes", actual=f"{out} bytes")
+        tag = data[at]
+        at += 1
+        kind = tag & 3
+        if kind == 0:
+            length = tag >> 2
+            if length >= 60:
+                extra = length - 59
+                length = int.from_bytes(data[at : at + extra], "little")
+                at += extra
+            length += 1
+            at += length
+        elif kind == 1:
+            length = ((tag >> 2) & 7) + 4
+            at += 1
+        else:
+            length = (tag >> 2) + 1
+            at += 2 if kind == 2 else 4
+        out += length
+        if at > end:
+            raise CodecError("snappy: the block is cut short", expected=f"{size} bytes", actual=f"{out} bytes")
+    if out != size:
+        raise CodecError("snappy: elements pass the declared length", expected=f"{size} bytes", actual=f"{out} bytes")
+    return at, size
+
+
+def snappy(data: Buffer, max_size: int, size: int | None) -> Decoded:
+    stated, _ = _snappy_size(data)
+    if stated > max_size:
+        raise over_budget("snappy", max_size, stated)
+    raw = bytes(data)
+    try:  # as a rule nothing follows the block: finding its end first would cost more than decoding it
+        return Decoded(bytes(_cramjam().snappy.decompress_raw(raw)), len(raw))
+    except Exception:
+        pass
+    used, _ = snappy_end(raw)
+    try:
+        out = bytes(_cramjam().snappy.decompress_raw(raw[:used]))
+    except Exception as error:  # cramjam.DecompressionError is not a stable name
+        raise CodecError("snappy: corrupt block", actual=str(error)) from error
+    return Decoded(out, used)
+
+
+def lz4_block(data: Buffer, max_size: int, size: int | None) -> Decoded:
+    if size is None:
+        raise UnsupportedFeatureError("lz4: a block without its decompressed size cannot be decoded")
+    if size == 0:
+        if bytes(data) not in (b"", b"\0"):
+            raise CodecError("lz4: corrupt block", expected="an empty block", actual=f"{len(data)} bytes")
+        return Decoded(b"", len(data))
+    out = bytearray(size)
+    try:
+        # Not `decompress_block`: it hides a short block by filling up with zeros.
+        written = _cramjam().lz4.decompress_block_into(bytes(data), out, output_len=size)
+    except Exception as error:  # cramjam.DecompressionError is not a stable name
+        raise CodecError("lz4: corrupt block", actual=str(error)) from error
+    if written != size:
+        raise CodecError("lz4: wrong decompressed size", expected=f"{size} bytes", actual=f"{written} bytes")
+    return Decoded(bytes(out), len(data))
+
+
+@functools.cache
+def _cramjam() -> Any:
+    try:
+        import cramjam
+    except ImportError as error:
+        raise MissingDependencyError("snappy and lz4 need the package cramjam") from error
+    return cramjam
+
+
+def snappy_compress(data: Buffer) -> bytes:
+    """A raw Snappy block."""
+    return bytes(_cramjam().snappy.compress_raw(bytes(data)))
+
+
+def lz4_compress(data: Buffer) -> bytes:
+    """A raw LZ4 block, without its decompressed size."""
+    return bytes(_cramjam().lz4.compress_block(bytes(data), store_size=False))

@@ -1,0 +1,42 @@
+"""What every decoder gives and takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from exhume.errors import CodecError, LimitExceededError
+from exhume.lightclass import dataclass
+
+Buffer = bytes | bytearray | memoryview
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """Decompressed bytes and how many stored bytes the stream used."""
+
+    data: bytes
+    consumed: int
+
+
+Decoder = Callable[[Buffer, int, int | None], Decoded]
+"""Stored bytes, output budget and the stated decompressed size, if there is one."""
+
+
+def over_budget(codec: str, max_size: int, actual: Any = None) -> LimitExceededError:
+    """The error of a payload that would pass its output budget."""
+    return LimitExceededError(
+        f"{codec}: the payload decompresses to more than is allowed (raise --limit payload_size or expansion)",
+        expected=f"at most {max_size} bytes",
+        actual=actual,
+    )
+
+
+def none(data: Buffer, max_size: int, size: int | None) -> Decoded:
+    """Bytes stored as they are."""
+    length = len(data) if size is None else size
+    if length > max_size:
+        raise over_budget("none", max_size, length)
+    if length > len(data):
+        raise CodecError("none: the payload is cut short", expected=f"{length} bytes", actual=f"{len(data)} bytes")
+    return Decoded(bytes(data[:length]), length)

@@ -1,0 +1,196 @@
+"""LZMA: raw LZMA2 and the containers `.xz` and `.lzma`; and bzip2, whose decoder in the standard library works alike.
+
+Raw LZMA2 is the usual codec of ZS files, and decoding it is nearly all of the time that reading them takes.  liblzma
+5.6 made that a quarter faster; Python comes with the one of its system, often an older one.  The package `imagecodecs`
+(the extra `lzma`) brings a current one, which is used where there is much to decode.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Final
+from zlib import crc32
+
+from exhume.codecs.common import Buffer, Decoded, Decoder, over_budget
+from exhume.errors import CodecError
+
+ZS_LZMA2_DICTIONARY: Final = 1 << 20
+
+WORTHWHILE: Final = 32 << 20
+"""Bytes that the standard library decodes before a newer liblzma is loaded, which takes a tenth of a second."""
+
+
+def _family(name: str, make: Callable[[], Any]) -> Decoder:
+    def decode(data: Buffer, max_size: int, size: int | None) -> Decoded:
+        import lzma
+
+        # One byte past what may come tells "full" from "too much".  A known size keeps the engine from taking a
+        # buffer of 1 MiB for the last piece, most of it unused.
+        most = max_size if size is None else size
+        engine = make()
+        try:
+            out = engine.decompress(bytes(data) if isinstance(data, memoryview) else data, most + 1)
+        except (lzma.LZMAError, OSError, EOFError, ValueError) as error:
+            raise CodecError(f"{name}: corrupt stream", actual=str(error)) from error
+        if len(out) > most:
+            if size is None:
+                raise over_budget(name, max_size)
+            raise CodecError(f"{name}: wrong decompressed size", expected=f"{size} bytes", actual="more")
+        if not engine.eof:
+            raise CodecError(f"{name}: the stream is cut short", actual=f"{len(data)} bytes without an end")
+        return Decoded(out, len(data) - len(engine.unused_data))
+
+    return decode
+
+
+def lzma2_decoder() -> Any:
+    """The standard library's decoder of raw LZMA2 with the dictionary of ZS."""
+    import lzma
+
+    filters = [{"id": lzma.FILTER_LZMA2, "dict_size": ZS_LZMA2_DICTIONARY}]
+    return lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=filters)
+
+
+def lzma2_extent(data: Buffer) -> tuple[int, int]:
+    """`(stored_size, decompressed_size)` of the raw LZMA2 stream at the start of `data`, from its chunk headers.
+
+    Nothing is decoded.  Raises `CodecError` when a chunk reaches past the end or the end marker is missing.
+    """
+    at, total, end = 0, 0, len(data)
+    while at < end:
+        control = data[at]
+        if control == 0:
+            return at + 1, total
+        if control >= 0x80:
+            header = 6 if control >= 0xC0 else 5
+            if at + header > end:
+                break
+            total += ((control & 0x1F) << 16) + (data[at + 1] << 8) + data[at + 2] + 1
+            at += header + (data[at + 3] << 8) + data[at + 4] + 1
+        elif control <= 2:
+            if at + 3 > end:
+                break
+            stored = (data[at + 1] << 8) + data[at + 2] + 1
+            total += stored
+            at += 3 + stored
+        else:
+            raise CodecError("lzma2: invalid chunk header", actual=f"control byte 0x{control:02x}")
+    raise CodecError("lzma2: the stream is cut short", actual=f"{end} bytes without an end marker")
+
+
+_standard_lzma2 = _family("lzma2", lzma2_decoder)
+
+
+class NewerLiblzma:
+    """Raw LZMA2 by the liblzma of `imagecodecs`, once enough was decoded to be worth loading it."""
+
+    def __init__(self, worthwhile: int = WORTHWHILE) -> None:
+        self._left = worthwhile
+
+    def decode(self, data: Buffer, max_size: int) -> Decoded | None:
+        """None where it is not used, or fails: the standard library then tells what is wrong."""
+        if self._left > 0:
+            return None
+        engine = newer_engine()
+        if engine is None:
+            return None
+        try:
+            stored, size = lzma2_extent(data)
+            if not 0 < size <= max_size:
+                return None
+            return Decoded(engine(_as_xz(data[:stored], size), out=size), stored)
+        except (CodecError, RuntimeError, ValueError, MemoryError):
+            return None
+
+    def count(self, size: int) -> None:
+        """Takes note of what the standard library decoded."""
+        self._left -= size
+
+
+@functools.cache
+def newer_engine() -> Callable[..., Any] | None:
+    """`lzma_decode` of imagecodecs, None without it."""
+    try:
+        import imagecodecs
+
+        found: Callable[..., Any] = imagecodecs.lzma_decode
+    except (ImportError, AttributeError):
+        return None
+    return found
+
+
+_newer = NewerLiblzma()
+
+
+def lzma2(data: Buffer, max_size: int, size: int | None) -> Decoded:
+    """Raw LZMA2 with a dictionary of 1 MiB.  A newer liblzma gives what the standard library's gives, sooner."""
+    found = _newer.decode(data, max_size)
+    if found is None:
+        found = _standard_lzma2(data, max_size, size)
+        _newer.count(len(found.data))
+    return found
+
+
+_XZ_HEAD: Final = b"\xfd7zXZ\0" + b"\0\0" + crc32(b"\0\0").to_bytes(4, "little")
+_XZ_BLOCK: Final = b"\x02\0\x21\x01\x10\0\0\0"
+"""Header of a block of twelve bytes without sizes: one filter, LZMA2 with a dictionary of 1 MiB."""
+_XZ_BLOCK_SIZE: Final = len(_XZ_BLOCK) + 4
+
+
+def _as_xz(stored: Buffer, size: int) -> bytes:
+    """A raw LZMA2 stream in the container `.xz`, without a check: the payloads of ZS have their own."""
+    index = b"\0\x01" + _xz_integer(_XZ_BLOCK_SIZE + len(stored)) + _xz_integer(size)
+    index += bytes(-len(index) % 4)
+    index += crc32(index).to_bytes(4, "little")
+    tail = (len(index) // 4 - 1).to_bytes(4, "little") + b"\0\0"
+    block = _XZ_BLOCK + crc32(_XZ_BLOCK).to_bytes(4, "little")
+    padding = bytes(-len(stored) % 4)
+    return b"".join((_XZ_HEAD, block, stored, padding, index, crc32(tail).to_bytes(4, "little"), tail, b"YZ"))
+
+
+def _xz_integer(value: int) -> bytes:
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _container_decoder() -> Any:
+    import lzma
+
+    return lzma.LZMADecompressor(lzma.FORMAT_AUTO)
+
+
+def _bz2_decoder() -> Any:
+    import bz2
+
+    return bz2.BZ2Decompressor()
+
+
+lzma = _family("lzma", _container_decoder)
+bz2 = _family("bz2", _bz2_decoder)
+
+
+def lzma2_compress(data: Buffer, level: int | None = None, *, extreme: bool = False) -> bytes:
+    """A raw LZMA2 stream from one of xz's presets (0 by default)."""
+    import lzma
+
+    preset = (0 if level is None else level) | (lzma.PRESET_EXTREME if extreme else 0)
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": preset}]
+    return lzma.compress(bytes(data), format=lzma.FORMAT_RAW, filters=filters)
+
+
+def lzma2_fast(data: Buffer) -> bytes:
+    """A raw LZMA2 stream from preset 0e, fitted to records of text: a little smaller and a little faster.
+
+    Records of any length follow each other, so nothing is aligned (`pb` 0) and what precedes a byte says more about it
+    than its position does (`lc` 4).  The search may then stop at shorter matches.
+    """
+    import lzma
+
+    preset = 0 | lzma.PRESET_EXTREME
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": preset, "lc": 4, "pb": 0, "nice_len": 20, "depth": 6}]
+    return lzma.compress(bytes(data), format=lzma.FORMAT_RAW, filters=filters)

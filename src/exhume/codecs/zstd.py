@@ -1,0 +1,173 @@
+"""zstd: one frame, all frames of a section, what is left of a damaged one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from exhume.codecs.common import Buffer, Decoded, over_budget
+from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
+
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+ZSTD_WINDOW_MAX = 1 << 27
+"""Largest zstd window accepted (128 MiB, the limit of the zstd command line without --long)."""
+
+
+def zstd_frame_size(data: Buffer, max_size: int) -> int | None:
+    """The decompressed size that a zstd frame states, or None; refuses what its header already betrays."""
+    import zstandard
+
+    try:
+        header = zstandard.get_frame_parameters(data)
+    except zstandard.ZstdError as error:
+        raise CodecError("zstd: not a frame", actual=str(error)) from error
+    if header.dict_id:
+        raise UnsupportedFeatureError("zstd: the frame needs a dictionary", actual=f"dictionary {header.dict_id}")
+    stated = header.content_size
+    known = stated not in (zstandard.CONTENTSIZE_UNKNOWN, zstandard.CONTENTSIZE_ERROR)
+    if known and stated > max_size:
+        raise over_budget("zstd", max_size, stated)
+    if header.window_size > ZSTD_WINDOW_MAX and not (known and stated <= ZSTD_WINDOW_MAX):
+        raise LimitExceededError(
+            "zstd: window too large", expected=f"at most {ZSTD_WINDOW_MAX}", actual=header.window_size
+        )
+    return stated if known else None
+
+
+def zstd_one(data: Buffer, max_size: int, size: int | None) -> Decoded:
+    """One zstd frame (skippable frames in front of it are passed over)."""
+    import zstandard
+
+    at = _skip_skippable(data, 0)
+    zstd_frame_size(memoryview(data)[at : at + 18], max_size)
+    engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj()
+    parts: list[bytes] = []
+    total = 0
+    view = memoryview(data)
+    step = 1 << 16  # decompressobj has no output limit: feed it little enough that a bomb is seen in time
+    while at < len(data):
+        piece = view[at : at + step]
+        try:
+            out = engine.decompress(piece)
+        except zstandard.ZstdError as error:
+            raise CodecError("zstd: corrupt frame", actual=str(error)) from error
+        total += len(out)
+        if total > max_size:
+            raise over_budget("zstd", max_size)
+        if out:
+            parts.append(out)
+        at += len(piece)
+        if engine.eof:
+            return Decoded(b"".join(parts) if len(parts) != 1 else parts[0], at - len(engine.unused_data))
+        # A frame of constant bytes grows 2^14-fold and more; go on in small steps when little room is left.
+        step = max(1024, min(1 << 16, (max_size - total) // 8192))
+    raise CodecError("zstd: the frame is cut short", actual=f"{len(data)} bytes without an end")
+
+
+def _skip_skippable(data: Buffer, at: int) -> int:
+    while len(data) - at >= 8 and data[at + 1 : at + 4] == b"\x2a\x4d\x18" and data[at] & 0xF0 == 0x50:
+        size = int.from_bytes(data[at + 4 : at + 8], "little")
+        if size > len(data) - at - 8:
+            raise CodecError("zstd: a skippable frame is cut short", expected=f"{size} bytes")
+        at += 8 + size
+    return at
+
+
+def zstd_sized(data: Buffer, size: int) -> bytes | None:
+    """The one zstd frame at the start of `data`, decoded in one go; faster than `zstd_frames`, for the reader whose
+    container tells the decompressed size and who does not care about what follows.
+
+    None when that does not work out (another size, several frames, damage, a size out of proportion): `zstd_frames`
+    then says what is there.
+    """
+    import zstandard
+
+    if size > (1 << 20) + 256 * len(data):
+        return None
+    try:
+        stated = zstd_frame_size(memoryview(data)[:18], size)
+        if stated is not None and stated != size:
+            return None
+        out = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompress(data, max_output_size=size)
+    except (CodecError, LimitExceededError, UnsupportedFeatureError, zstandard.ZstdError):
+        return None
+    return out if len(out) == size else None
+
+
+def zstd_whole(data: Buffer, *, max_size: int) -> bytes | None:
+    """The one zstd frame that `data` is, decoded in one call where that is safe; None otherwise (`zstd_frames` tells).
+
+    One call leaves the interpreter to other threads from its start to its end, which `zstd_frames`, in pieces, does
+    not.  The decoder writes into one buffer of 16 times what is stored, of which only what is used becomes memory.
+    """
+    import zstandard
+
+    room = min(max_size, (1 << 16) + 16 * len(data))
+    try:
+        zstd_frame_size(memoryview(data)[:18], room)
+        engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
+        return engine.decompress(data, max_output_size=room, allow_extra_data=False)
+    except (CodecError, LimitExceededError, UnsupportedFeatureError, zstandard.ZstdError, MemoryError):
+        return None
+
+
+def zstd_frames(data: Buffer, *, max_size: int) -> Iterator[tuple[int, int, bytes]]:
+    """Every concatenated zstd frame of `data` as `(start, end, decompressed)`; the sum stays within `max_size`."""
+    at, total = 0, 0
+    view = memoryview(data)
+    while at < len(data):
+        decoded = zstd_one(view[at:], max_size - total, None)
+        yield at, at + decoded.consumed, decoded.data
+        total += len(decoded.data)
+        at += decoded.consumed
+
+
+def zstd_partial(data: Buffer, *, max_size: int) -> tuple[bytes, int, bool]:
+    """What can be decoded of the zstd frame at the start of `data`: output, bytes used, whether it is the whole frame.
+
+    For salvage only: nothing is raised but `LimitExceededError`; damage ends the output at the last whole block.
+    """
+    import zstandard
+
+    engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj()
+    parts: list[bytes] = []
+    total, at, view = 0, 0, memoryview(data)
+    while at < len(data):
+        piece = view[at : at + 256]  # little by little: output before the damage must not be lost with it
+        try:
+            out = engine.decompress(piece)
+        except zstandard.ZstdError:
+            break
+        at += len(piece)
+        total += len(out)
+        if total > max_size:
+            raise over_budget("zstd", max_size)
+        parts.append(out)
+        if engine.eof:
+            return b"".join(parts), at - len(engine.unused_data), True
+    return b"".join(parts), at, False
+
+
+def zstd_all(data: Buffer, max_size: int, size: int | None) -> Decoded:
+    """All frames of a section, joined (an empty section is an empty payload)."""
+    parts = [part for _, _, part in zstd_frames(data, max_size=max_size)]
+    return Decoded(b"".join(parts) if len(parts) != 1 else parts[0], len(data))
+
+
+def zstd_frame(pieces: Iterable[Buffer], level: int = 3) -> Iterator[bytes]:
+    """One zstd frame over pieces that are not held together, in pieces itself; nothing at all when they are empty.
+
+    The frame states no content size and no checksum, like those of clp-s.
+    """
+    import zstandard
+
+    engine: Any = None
+    for piece in pieces:
+        if len(piece):
+            if engine is None:
+                engine = zstandard.ZstdCompressor(level=level, write_content_size=False).compressobj()
+            out = engine.compress(piece)
+            if out:
+                yield out
+    if engine is not None:
+        yield engine.flush()
