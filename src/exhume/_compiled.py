@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-VERSION = 5
+VERSION = 6
 """Raised with every function that is added or changed in `_pykernel` and `_kernel.pyx`: both must be of one version."""
 
 

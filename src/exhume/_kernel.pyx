@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from exhume._pykernel import OVERLONG, OVERRUN, TRUNCATED, MalformedRecordsError, Scan
 
-VERSION = 5
+VERSION = 6
 
 cdef extern from "Python.h":
     PyObject* PyBytes_FromStringAndSize(const char*, Py_ssize_t) except NULL
@@ -16,6 +16,9 @@ cdef extern from "Python.h":
     char* PyBytes_AS_STRING(PyObject*) nogil
     object PyBytes_New "PyBytes_FromStringAndSize"(const char*, Py_ssize_t)
     void Py_DECREF(PyObject*)
+    void PyTuple_SET_ITEM(object, Py_ssize_t, object)
+    ctypedef struct PyTypeObject:
+        object (*tp_alloc)(PyTypeObject*, Py_ssize_t)
 
 include "_kernel_clps.pxi"
 include "_kernel_search.pxi"
@@ -506,8 +509,15 @@ def entries_order(bytes block not None, Py_ssize_t end, uint64_t budget):
     return (first, first_packed), (PyBytes_New(previous, previous_size), last), fine
 
 
+cdef inline void fill_row(object row, Py_ssize_t at, object value):
+    """Sets an item of a tuple that nobody else has seen."""
+    Py_INCREF(value)
+    PyTuple_SET_ITEM(row, at, value)
+
+
 def resolve_items(
-    list items not None, tuple state not None, uint64_t last_sequence, family, make, tuple statuses not None, operation
+    list items not None, tuple state not None, uint64_t last_sequence, family, type row_type not None,
+    tuple statuses not None, operation,
 ):
     cdef bytes key = state[0], found
     cdef long long newer = state[1]
@@ -516,6 +526,9 @@ def resolve_items(
     cdef bint visible, gone, in_log = False
     cdef tuple item
     cdef list out = []
+    cdef PyTypeObject* made = <PyTypeObject*>row_type
+    if not issubclass(row_type, tuple):
+        raise TypeError("not a type of tuples")
     last_place = None
     live, replaced, deleted, tombstone, beyond = statuses
     for item in items:
@@ -540,7 +553,18 @@ def resolve_items(
         if place is not last_place:
             last_place, in_log = place, place.operations is not None
         number = operation(item) if in_log else None
-        out.append(make((found, item[4], sequence, kind, status, by, item[3], number, place, family)))
+        row = made.tp_alloc(made, 10)  # as tuple.__new__ does, without a tuple to copy from
+        fill_row(row, 0, found)
+        fill_row(row, 1, item[4])
+        fill_row(row, 2, sequence)
+        fill_row(row, 3, kind)
+        fill_row(row, 4, status)
+        fill_row(row, 5, by)
+        fill_row(row, 6, item[3])
+        fill_row(row, 7, number)
+        fill_row(row, 8, place)
+        fill_row(row, 9, family)
+        out.append(row)
         if visible and kind != 15:
             newer, newer_kind = <long long>sequence, kind
     return out, (key, newer, newer_kind)

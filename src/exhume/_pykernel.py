@@ -343,16 +343,16 @@ def resolve_items(
     state: tuple[bytes | None, int, int],
     last_sequence: int,
     family: int,
-    make: Any,
+    row_type: type[tuple[Any, ...]],
     statuses: tuple[Any, Any, Any, Any, Any],
     operation: Any,
 ) -> tuple[list[Any], tuple[bytes | None, int, int]]:
-    """Statuses of merged LevelDB items (newest version of a key first), as `make` tuples.
+    """Statuses of merged LevelDB items (newest version of a key first), as tuples of `row_type`.
 
     `state` is what the items before left: key, sequence and kind of its newest visible version so far (-1: none).
     `statuses` are live, replaced, deleted, tombstone, beyond.  where `place.operations` is not None, `operation(item)`
-    gives the number of an operation in its batch.  Each result is `make((key, value, sequence, kind, status,
-    superseded by, offset, operation, place, family))`.
+    gives the number of an operation in its batch.  Each result is `(key, value, sequence, kind, status, superseded by,
+    offset, operation, place, family)`.
     """
     live, replaced, deleted, tombstone, beyond = statuses
     key, newer, newer_kind = state
@@ -375,7 +375,7 @@ def resolve_items(
             status = deleted if newer_kind in (0, 7, 20) else replaced
         number = None if item[5].operations is None else operation(item)
         fields = (item[0], item[4], sequence, kind, status, by, item[3], number, item[5], family)
-        out.append(make(fields))
+        out.append(tuple.__new__(row_type, fields))
         if visible and kind != 15:
             newer, newer_kind = sequence, kind
     return out, (key, newer, newer_kind)

@@ -19,7 +19,9 @@ from exhume.errors import ExhumeError, Span
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.blocks import build_block, entries_end, restart_offsets, seal_block
 from exhume.formats.leveldb.log import BLOCK, LogReader, build_batch, build_log, parse_batch
+from exhume.formats.leveldb.model import Place, Status, Verdict, Version
 from exhume.formats.leveldb.wire import (
+    MAX_U64,
     Handle,
     InternalKey,
     WireError,
@@ -227,3 +229,33 @@ def test_numbers_that_do_not_fit(value: int) -> None:
 
 def test_handles_build() -> None:
     assert parse_handle(Handle(4096, 300).build())[0] == (4096, 300)
+
+
+histories = st.lists(
+    st.tuples(st.binary(max_size=3), st.integers(0, 9), st.sampled_from([0, 1, 2, 7, 15, 20])), max_size=30
+)
+
+
+@given(histories, st.integers(0, 9), st.integers(0, 30))
+def test_order_and_statuses_are_the_same_in_both_kernels(
+    history: list[tuple[bytes, int, int]], last_sequence: int, cut: int
+) -> None:
+    entries = [(InternalKey(*entry).build(), b"value") for entry in history]
+    for block in (build_block(entries), build_block(sorted(entries))[:cut]):
+        assert kernel.entries_order(block, len(block), BUDGET) == _pykernel.entries_order(block, len(block), BUDGET)
+    log = Place("log", 3, None, 0, 9, Verdict.GOOD, operations=(0, 7))
+    places = [Place("table", 4, 1, 0, 9, Verdict.GOOD, codec="none"), log]
+    items = sorted(
+        (key, ~(sequence << 8 | kind) & MAX_U64, 0, number, b"value", places[number % 2])
+        for number, (key, sequence, kind) in enumerate(history)
+    )
+    state: tuple[bytes | None, int, int] = (None, -1, -1)
+    for part in (items[:cut], items[cut:]):
+        options: Any = (last_sequence, 5, Version, tuple(Status)[:5], lambda item: item[3])
+        found, after = kernel.resolve_items(part, state, *options)
+        assert (found, after) == _pykernel.resolve_items(part, state, *options)
+        assert all(type(version) is Version for version in found)
+        state = after
+    if kernel.COMPILED:
+        with pytest.raises(TypeError):
+            kernel.resolve_items([], state, 0, 0, int, tuple(Status)[:5], None)  # type: ignore[arg-type]

@@ -74,8 +74,7 @@ class SequenceRule(enum.StrEnum):
     PER_BATCH = "per-batch"  # dacha
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a block or log record lies, shared by the entries in it.
 
     `offset` is the start of the block, or of the first fragment header of a log record, in the file; `codec` how the
@@ -96,8 +95,8 @@ class Place:
     column_family: int = 0
     operations: tuple[int, ...] | None = None
 
-    def __lt__(self, other: Place) -> bool:
-        return (self.file, self.offset) < (other.file, other.offset)
+    def __lt__(self, other: object) -> bool:
+        return isinstance(other, Place) and (self.file, self.offset) < (other.file, other.offset)
 
     @property
     def span(self) -> Span:

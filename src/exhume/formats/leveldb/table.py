@@ -1,7 +1,7 @@
-"""Tables (`.ldb`, `.sst`): footer, metaindex, properties, index, data blocks; entries in order, from a key on, or by
-looking for blocks when footer or index are gone.
+"""Tables (`.ldb`, `.sst`): footer, metaindex, properties, index, data blocks; entries in order, from a key on.
 
-What is done about damage is up to the `Report`: `strict` raises, a collector goes on with the next index entry.
+What is done about damage is up to the `Report`: `strict` raises, a collector goes on with the next index entry.  How a
+damaged table is read is in `forensics.py`.
 
 Spec: LevelDB doc/table_format.md; RocksDB table/format.h, block_based/.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import functools
 from bisect import bisect_left
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any, NamedTuple
 
 from exhume import kernel
@@ -23,7 +23,6 @@ from exhume.formats.leveldb.blocks import (
     codec_name,
     decode_block,
     entries_end,
-    restart_offsets,
 )
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.model import DELETIONS, PUTS, Footer, Place, ValueType, Verdict
@@ -36,27 +35,36 @@ Item = tuple[bytes, int, int, int, bytes, Any]
 """(user key, 2^64 - 1 - packed sequence and type, rank, offset in block, value, place): sorts as LevelDB sorts."""
 
 KNOWN_TYPES = DELETIONS | PUTS | {int(ValueType.RANGE_DELETION)}
-_SCAN_WINDOW = 4 << 20
-_SCAN_OVERLAP = 1 << 20
+READ_AHEAD = 256 << 10
+"""Bytes of neighbouring blocks that are fetched with one read."""
+
+MOST_KEPT = 64
+"""Blocks whose entries a table keeps for the next look-up."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A block that was read: file range without and with trailer, codec, checksum verdict, decompressed contents."""
+class Block(NamedTuple):
+    """A block that was read: where it lies, codec, checksum verdict, decompressed contents."""
 
     handle: Handle
-    span: Span
+    source: Source
     codec: str
     verdict: Verdict
     data: bytes
 
+    @property
+    def span(self) -> Span:
+        """The range in the file, with the trailer."""
+        return self.source.span(self.handle.offset, self.handle.offset + self.handle.size + layout.BLOCK_TRAILER)
 
-class Survey(NamedTuple):
-    """What one pass over a table says: in order throughout, and its first and last `(user key, inverted packed)`."""
 
-    ordered: bool
-    first: tuple[bytes, int] | None
-    last: tuple[bytes, int] | None
+class _Rules(NamedTuple):
+    """What the footer says about every block; `room` is where blocks must have ended."""
+
+    checksum: str
+    family: str
+    version: int
+    base_context: int
+    room: int
 
 
 class Table:
@@ -124,48 +132,88 @@ class Table:
                 report(checks.FOOTER_CRC, span=tail, expected=f"{footer.footer_checksum:08x}", actual=f"{value:08x}")
         return footer
 
-    def read_block(self, handle: Handle, report: Report = checks.strict) -> Block | None:
-        """A block, checksum checked and decompressed; None when it cannot be had (and that was reported)."""
+    @functools.cached_property
+    def _rules(self) -> _Rules:
         footer = self.footer
-        kind, family, version, base, room = "crc32c", "leveldb", 0, 0, self.source.size
-        if footer is not None:
-            kind, family, version, base = footer.checksum, footer.family, footer.version, footer.base_context
-            room = footer.offset - self.source.origin
-        end = handle.offset + handle.size + layout.BLOCK_TRAILER
+        if footer is None:
+            return _Rules("crc32c", "leveldb", 0, 0, self.source.size)
+        room = footer.offset - self.source.origin
+        return _Rules(footer.checksum, footer.family, footer.version, footer.base_context, room)
+
+    def read_block(
+        self, handle: Handle, report: Report = checks.strict, *, stored: bytes | None = None
+    ) -> Block | None:
+        """A block, checksum checked and decompressed; None when it cannot be had (and that was reported).
+
+        `stored` are its bytes with the trailer where the caller has them.
+        """
+        kind, family, version, base, room = self._rules
+        source = self.source
+        offset, size = handle
+        end = offset + size + layout.BLOCK_TRAILER
         if end > room:
-            span = self.source.span(min(handle.offset, self.source.size), self.source.size)
-            report(
-                checks.HANDLE, span=span, expected=f"a block within {room} bytes", actual=f"[{handle.offset}, {end})"
-            )
+            span = source.span(min(offset, source.size), source.size)
+            report(checks.HANDLE, span=span, expected=f"a block within {room} bytes", actual=f"[{offset}, {end})")
             return None
-        span = self.source.span(handle.offset, end)
-        self.limits.check("payload_size", handle.size, span)
-        stored = self.source.read_at(handle.offset, handle.size + layout.BLOCK_TRAILER)
+        if size > self.limits.payload_size:
+            self.limits.check("payload_size", size, source.span(offset, end))
+        if stored is None:
+            stored = source.read_at(offset, size + layout.BLOCK_TRAILER)
         verdict = Verdict.NONE
-        checksum = block_checksum(kind, stored[:-4], base_context=base, offset=handle.offset)
+        checksum = block_checksum(kind, stored[:-4], base_context=base, offset=offset)
         if checksum is not None:
             found = int.from_bytes(stored[-4:], "little")
             verdict = Verdict.GOOD if checksum == found else Verdict.BAD
             if checksum != found:
+                span = source.span(offset, end)
                 report(checks.BLOCK_CRC, span=span, expected=f"{found:08x}", actual=f"{checksum:08x}")
-        compression = stored[handle.size]
+        compression = stored[size]
         try:
             data = decode_block(
-                stored[: handle.size], compression, family=family, version=version,
-                max_size=self.limits.payload_budget(handle.size),
-            )  # fmt: skip
+                stored[:size], compression, family=family, version=version, max_size=self.limits.payload_budget(size)
+            )
         except UnsupportedFeatureError as error:
+            span = source.span(offset, end)
             report(checks.UNSUPPORTED_CODEC, error.message, span=span, actual=error.actual or compression)
             return None
         except LimitExceededError as error:
+            span = source.span(offset, end)
             if report is not checks.strict:
                 report(checks.BLOCK_CODEC, error.message, span=span, expected=error.expected, actual=error.actual)
                 return None
             raise LimitExceededError(error.message, span=span, expected=error.expected, actual=error.actual) from error
         except CodecError as error:
-            report(checks.BLOCK_CODEC, error.message, span=span, actual=error.actual)
+            report(checks.BLOCK_CODEC, error.message, span=source.span(offset, end), actual=error.actual)
             return None
-        return Block(handle, span, codec_name(compression), verdict, data)
+        return Block(handle, source, codec_name(compression), verdict, data)
+
+    def read_blocks(self, handles: list[Handle], report: Report = checks.strict) -> Iterator[Block | None]:
+        """`read_block` of each handle; blocks that follow one another in the file are fetched together."""
+        window, first, ahead = b"", 0, True
+        for number, handle in enumerate(handles):
+            start = handle.offset - first
+            end = start + handle.size + layout.BLOCK_TRAILER
+            if ahead and not 0 <= start < end <= len(window):
+                try:
+                    window, first = self._read_ahead(islice(handles, number, None)), handle.offset
+                except ExhumeError:  # from here on each is read, and refused, for itself
+                    window, ahead = b"", False
+                start, end = 0, handle.size + layout.BLOCK_TRAILER
+            whole = 0 <= start < end <= len(window)
+            yield self.read_block(handle, report, stored=window[start:end] if whole else None)
+
+    def _read_ahead(self, handles: Iterable[Handle]) -> bytes:
+        """The bytes of the first blocks, as far as they are neighbours, inside the file and not too large together."""
+        start = end = -1
+        room = self._rules.room
+        for handle in handles:
+            stop = handle.offset + handle.size + layout.BLOCK_TRAILER
+            if start < 0:
+                start = end = handle.offset
+            if handle.offset != end or stop > room or stop - start > READ_AHEAD:
+                break
+            end = stop
+        return self.source.read_at(start, end - start) if end > start else b""
 
     def split_block(self, block: Block, report: Report = checks.strict) -> list[tuple[bytes, bytes, int]]:
         """`(key, value, offset)` of a block whose keys are plain names (metaindex, index)."""
@@ -272,9 +320,11 @@ class Table:
 
     def place(self, block: Block) -> Place:
         """Where the entries of a block come from."""
+        start = self.source.origin + block.handle.offset
+        end = start + block.handle.size + layout.BLOCK_TRAILER
         return Place(
-            self.source.name, self.number, self.level, block.span.start, block.span.end, block.verdict, self.referenced,
-            block.codec, column_family=self.column_family,
+            self.source.name, self.number, self.level, start, end, block.verdict, self.referenced, block.codec,
+            column_family=self.column_family,
         )  # fmt: skip
 
     def block_items(self, block: Block, rank: int, report: Report = checks.strict) -> tuple[list[Item], bool]:
@@ -314,56 +364,30 @@ class Table:
         if span is not None and first < len(index) and span[1] - span[0] > index[first][1].size:
             self.source.expect(*span)
         previous: Item | None = None
-        for number in range(first, len(index)):
-            items = self._block(number, rank, keep=start is not None)
-            if start is not None and number == first:
-                items = items[bisect_left(items, (start,)) :]
+        whole = start is None and stop is None
+        for items in self._all_blocks(rank) if whole else self._blocks_from(rank, first, start or b""):
             if items:
                 if previous is not None and items[0] <= previous:
                     checks.fail(checks.KEY_ORDER, span=items[0][5].span)
                 previous = items[-1]
                 yield from items
 
-    def _block(self, number: int, rank: int, *, keep: bool) -> list[Item]:
-        items = self._seen.get(number)
-        if items is None:
-            block = self.read_block(self._strict_index[number][1])
-            items = self.block_items(block, (rank << 33) + 2 * number)[0] if block else []
-            if keep:
-                if len(self._seen) >= 64:
+    def _all_blocks(self, rank: int) -> Iterator[list[Item]]:
+        for number, block in enumerate(self.read_blocks([handle for _, handle in self._strict_index])):
+            yield self.block_items(block, (rank << 33) + 2 * number)[0] if block else []
+
+    def _blocks_from(self, rank: int, first: int, start: bytes) -> Iterator[list[Item]]:
+        """From a key on, block by block; the last ones read are kept, because look-ups come in numbers."""
+        index = self._strict_index
+        for number in range(first, len(index)):
+            items = self._seen.get(number)
+            if items is None:
+                block = self.read_block(index[number][1])
+                items = self.block_items(block, (rank << 33) + 2 * number)[0] if block else []
+                if len(self._seen) >= MOST_KEPT:
                     self._seen.pop(next(iter(self._seen)), None)
                 self._seen[number] = items
-        return items
-
-    def forensic_blocks(self, report: Report) -> Iterator[Block]:
-        """Every data block that can be read: through the index, or by looking for blocks when there is no usable
-        index.
-        """
-        problems = 0
-
-        def count(*args: object, **kwargs: object) -> None:
-            nonlocal problems
-            problems += 1
-            report(*args, **kwargs)  # type: ignore[arg-type]
-
-        index: list[tuple[bytes, Handle]] = []
-        if self.check_footer(report) is not None:
-            index = self.index(count)
-        footer = self.footer_or_none()
-        if problems and (footer is None or footer.checksum == "crc32c"):
-            index = []
-        if index:
-            if self.source.is_remote:
-                self.source.expect(min(handle.offset for _, handle in index), self.source.size)
-            for _, handle in index:
-                block = self.read_block(handle, report)
-                if block is not None:
-                    yield block
-        elif self._is_damaged(problems):
-            yield from self.scan()
-
-    def _is_damaged(self, problems: int) -> bool:
-        return problems > 0 or self.footer_or_none() is None
+            yield items[bisect_left(items, (start,)) :] if number == first else items
 
     def footer_or_none(self) -> Footer | None:
         """The footer, None also when it cannot be read."""
@@ -371,86 +395,6 @@ class Table:
             return self.footer
         except FormatError:
             return None
-
-    def forensic_items(self, rank: int, report: Report) -> Iterator[tuple[list[Item], bool]]:
-        """The entries of each readable block, and whether the table is in order so far."""
-        last: Item | None = None
-        for number, block in enumerate(self.forensic_blocks(report)):
-            items, ordered = self.block_items(block, (rank << 33) + 2 * number, report)
-            if items:
-                if last is not None and items[0] <= last:
-                    ordered = False
-                    report(checks.KEY_ORDER, "a block starts below the end of the one before it", span=block.span)
-                last = items[-1]
-                yield items, ordered
-
-    @functools.cached_property
-    def survey(self) -> Survey:
-        """Whether every readable block is in order, and the keys at both ends: one cheap pass, nothing kept."""
-        ordered, first, last = True, None, None
-        for block in self.forensic_blocks(checks.ignore):
-            try:
-                end, _ = entries_end(block.data)
-            except WireError:
-                continue
-            low, high, fine = kernel.entries_order(block.data, end, self.limits.structure_size)
-            if low is None or high is None:
-                continue
-            ordered = ordered and fine and (last is None or low > last)
-            first = first if first is not None else low
-            last = high if last is None else max(last, high)
-        return Survey(ordered, first, last)
-
-    def scan(self) -> Iterator[Block]:
-        """Data blocks found by their checksums alone (CRC-32C), in file order; nothing in the file is trusted.
-
-        A block must end where its masked CRC says so.  Index, metaindex and property blocks are recognised and left
-        out.
-        """
-        found: list[Block] = []
-        at, size = 0, self.source.size
-        while at < size:
-            window = self.source.read_up_to(at, _SCAN_WINDOW)
-            clear = 0
-            for start, end in sorted(kernel.find_blocks(window)):
-                if start < clear:
-                    continue
-                block = self._found_block(at + start, window[start:end], window[end])
-                if block is not None:
-                    found.append(block)
-                    clear = end + layout.BLOCK_TRAILER
-            if at + len(window) >= size:
-                break
-            at += max(clear, len(window) - _SCAN_OVERLAP)
-        places = {block.handle for block in found}
-        for block in found:
-            if self._looks_like_data(block, places):
-                yield block
-
-    def _found_block(self, offset: int, contents: bytes, compression: int) -> Block | None:
-        """A block whose checksum was seen to match, if it also decompresses and has restart points."""
-        budget = self.limits.payload_budget(len(contents))
-        try:
-            data = decode_block(contents, compression, family="leveldb", version=0, max_size=budget)
-            end, count = entries_end(data)
-        except (ExhumeError, WireError):
-            return None
-        if not count or any(at > end for at in restart_offsets(data)):
-            return None
-        span = self.source.span(offset, offset + len(contents) + layout.BLOCK_TRAILER)
-        return Block(Handle(offset, len(contents)), span, codec_name(compression), Verdict.GOOD, data)
-
-    def _looks_like_data(self, block: Block, places: set[Handle]) -> bool:
-        try:
-            end, count = entries_end(block.data)
-        except WireError:
-            return False
-        items, _, problem, _ = kernel.internal_entries(block.data, end, self.limits.structure_size, 0, None)
-        if problem or not items or not count:
-            return False
-        if any(((~item[1]) & 0xFF) not in KNOWN_TYPES for item in items):
-            return False
-        return not all(_is_handle_of(item[4], places) for item in items)
 
     def range_deletions(self, report: Report) -> list[tuple[bytes, bytes, int]]:
         """`(first key, key it ends before, sequence)` of RocksDB's range deletion block."""
@@ -460,14 +404,6 @@ class Table:
             return []
         items, _ = self.block_items(block, 0, report)
         return [(key, value, (~inverted & (1 << 64) - 1) >> 8) for key, inverted, _, _, value, _ in items]
-
-
-def _is_handle_of(value: bytes, places: set[Handle]) -> bool:
-    try:
-        handle, end = parse_handle(value)
-    except WireError:
-        return False
-    return end == len(value) and handle in places
 
 
 def property_number(value: bytes) -> int | None:

@@ -142,9 +142,10 @@ class TableVerifier:
             table.read_block(handle, report)
         blocks = table.index(report)
         previous: Item | None = None
-        for number, (separator, handle) in enumerate(blocks):
+        for _, handle in blocks:
             self._claim(handle, "data block")
-            block = table.read_block(handle, report)
+        read = table.read_blocks([handle for _, handle in blocks], report)
+        for number, ((separator, _), block) in enumerate(zip(blocks, read, strict=True)):
             if block is None or self.quick:
                 continue
             items, _ = table.block_items(block, number, report)

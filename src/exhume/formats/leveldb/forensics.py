@@ -1,0 +1,188 @@
+"""Reading what can be read of a table: through its index, or by looking for blocks when footer or index are gone.
+
+Spec: LevelDB doc/table_format.md; `docs/formats/leveldb.md`, "Damage".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from exhume import kernel
+from exhume.errors import ExhumeError
+from exhume.formats.leveldb import checks, layout
+from exhume.formats.leveldb.blocks import codec_name, decode_block, entries_end, restart_offsets
+from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.model import Verdict
+from exhume.formats.leveldb.table import KNOWN_TYPES, Block, Item, Table
+from exhume.formats.leveldb.wire import Handle, WireError, parse_handle
+
+_SCAN_WINDOW = 4 << 20
+_SCAN_OVERLAP = 1 << 20
+
+
+class Survey(NamedTuple):
+    """What one pass over a table says: in order throughout, and its first and last `(user key, inverted packed)`."""
+
+    ordered: bool
+    first: tuple[bytes, int] | None
+    last: tuple[bytes, int] | None
+
+
+class Kept:
+    """What a survey leaves to the reading after it: where the data blocks lie and the first of them, as long as there
+    was nothing to report about the table.
+    """
+
+    def __init__(self, handles: list[Handle], blocks: list[Block]) -> None:
+        self.size = sum(len(block.data) for block in blocks)
+        self.rest = handles[len(blocks) :]
+        self._blocks = blocks[::-1]
+
+    def take(self) -> Iterator[Block]:
+        """The blocks, each let go as it is given out."""
+        while self._blocks:
+            yield self._blocks.pop()
+
+
+def data_handles(table: Table, report: Report) -> list[Handle] | None:
+    """Where the data blocks lie; None when footer or index are not to be trusted, so that they must be looked for."""
+    problems = 0
+
+    def count(*args: object, **kwargs: object) -> None:
+        nonlocal problems
+        problems += 1
+        report(*args, **kwargs)  # type: ignore[arg-type]
+
+    index: list[tuple[bytes, Handle]] = []
+    if table.check_footer(report) is not None:
+        index = table.index(count)
+    footer = table.footer_or_none()
+    if problems and (footer is None or footer.checksum == "crc32c"):
+        index = []
+    if not index and (problems or footer is None):
+        return None
+    return [handle for _, handle in index]
+
+
+def forensic_items(table: Table, rank: int, report: Report, kept: Kept | None = None) -> Iterator[list[Item]]:
+    """The entries of each block that can be read and has any; `kept` spares reading what a survey has read."""
+    last: Item | None = None
+    for number, block in enumerate(_blocks(table, report, kept)):
+        items, _ = table.block_items(block, (rank << 33) + 2 * number, report)
+        if items:
+            if last is not None and items[0] <= last:
+                report(checks.KEY_ORDER, "a block starts below the end of the one before it", span=block.span)
+            last = items[-1]
+            yield items
+
+
+def _blocks(table: Table, report: Report, kept: Kept | None) -> Iterator[Block]:
+    if kept is not None:
+        yield from kept.take()
+    handles = kept.rest if kept is not None else data_handles(table, report)
+    yield from (block for block in _read(table, handles, report) if block is not None)
+
+
+def _read(table: Table, handles: list[Handle] | None, report: Report) -> Iterator[Block | None]:
+    if handles is None:
+        return find_data_blocks(table)
+    if handles and table.source.is_remote:
+        table.source.expect(min(handle.offset for handle in handles), table.source.size)
+    return table.read_blocks(handles, report)
+
+
+def survey_table(table: Table, room: int) -> tuple[Survey, Kept | None]:
+    """Whether every readable block is in order, and the keys at both ends.
+
+    Of a table in which nothing is wrong so far, blocks of at most `room` decompressed bytes together are kept.
+    """
+    troubled = False
+
+    def note(*args: object, **kwargs: object) -> None:
+        nonlocal troubled
+        troubled = True
+
+    handles = data_handles(table, note)
+    keep = not troubled
+    blocks: list[Block] = []
+    ordered, first, last = True, None, None
+    for block in _read(table, handles, note):
+        if block is None:
+            continue
+        room -= len(block.data)
+        keep = keep and not troubled and room >= 0
+        if keep:
+            blocks.append(block)
+        try:
+            end, _ = entries_end(block.data)
+        except WireError:
+            continue
+        low, high, fine = kernel.entries_order(block.data, end, table.limits.structure_size)
+        if low is None or high is None:
+            continue
+        ordered = ordered and fine and (last is None or low > last)
+        first = first if first is not None else low
+        last = high if last is None else max(last, high)
+    return Survey(ordered, first, last), Kept(handles, blocks) if handles is not None and blocks else None
+
+
+def find_data_blocks(table: Table) -> Iterator[Block]:
+    """Data blocks found by their checksums alone (CRC-32C), in file order; nothing in the file is trusted.
+
+    A block must end where its masked CRC says so.  Index, metaindex and property blocks are recognised and left
+    out.
+    """
+    found: list[Block] = []
+    at, size = 0, table.source.size
+    while at < size:
+        window = table.source.read_up_to(at, _SCAN_WINDOW)
+        clear = 0
+        for start, end in sorted(kernel.find_blocks(window)):
+            if start < clear:
+                continue
+            block = _found_block(table, at + start, window[start:end], window[end])
+            if block is not None:
+                found.append(block)
+                clear = end + layout.BLOCK_TRAILER
+        if at + len(window) >= size:
+            break
+        at += max(clear, len(window) - _SCAN_OVERLAP)
+    places = {block.handle for block in found}
+    for block in found:
+        if _looks_like_data(table, block, places):
+            yield block
+
+
+def _found_block(table: Table, offset: int, contents: bytes, compression: int) -> Block | None:
+    """A block whose checksum was seen to match, if it also decompresses and has restart points."""
+    budget = table.limits.payload_budget(len(contents))
+    try:
+        data = decode_block(contents, compression, family="leveldb", version=0, max_size=budget)
+        end, count = entries_end(data)
+    except (ExhumeError, WireError):
+        return None
+    if not count or any(at > end for at in restart_offsets(data)):
+        return None
+    return Block(Handle(offset, len(contents)), table.source, codec_name(compression), Verdict.GOOD, data)
+
+
+def _looks_like_data(table: Table, block: Block, places: set[Handle]) -> bool:
+    try:
+        end, count = entries_end(block.data)
+    except WireError:
+        return False
+    items, _, problem, _ = kernel.internal_entries(block.data, end, table.limits.structure_size, 0, None)
+    if problem or not items or not count:
+        return False
+    if any(((~item[1]) & 0xFF) not in KNOWN_TYPES for item in items):
+        return False
+    return not all(_is_handle_of(item[4], places) for item in items)
+
+
+def _is_handle_of(value: bytes, places: set[Handle]) -> bool:
+    try:
+        handle, end = parse_handle(value)
+    except WireError:
+        return False
+    return end == len(value) and handle in places

@@ -1,0 +1,74 @@
+"""How tables are read: neighbours together, a sound table once, and no differently where that does not work."""
+
+from __future__ import annotations
+
+import pytest
+
+from exhume.errors import SourceError
+from exhume.formats.leveldb import database as module
+from exhume.formats.leveldb.database import Database
+from exhume.formats.leveldb.table import READ_AHEAD, Block, Table
+from exhume.source import BytesSource, MemoryTree
+from exhume.testing.corrupt import flip
+from exhume.testing.sources import CountingSource, LyingSource
+from tests.leveldb.make_samples import PUT, build_database, build_table
+
+ENTRIES = [(b"key%06d" % n, n + 1, PUT, b"value %d" % n * 9) for n in range(8000)]
+TABLE, _ = build_table(ENTRIES, "none", 1000)
+
+
+def test_neighbouring_blocks_are_fetched_together() -> None:
+    source = CountingSource(BytesSource(TABLE, "table"))
+    table = Table(source)
+    handles = [handle for _, handle in table.index()]
+    source.reset()
+    alone = [table.read_block(handle) for handle in handles]
+    assert len(source.requests) == len(handles) > 500
+    source.reset()
+    assert list(table.read_blocks(handles)) == alone
+    assert len(source.requests) <= len(TABLE) // READ_AHEAD * 2
+    assert list(table.read_blocks(handles[::-1])) == alone[::-1]
+    assert list(table.read_blocks(handles[::3])) == alone[::3]
+
+
+def test_blocks_before_a_place_that_cannot_be_read_are_read() -> None:
+    index = Table(BytesSource(TABLE)).index()
+    broken = index[len(index) // 2][1].offset + 1
+
+    def lie(offset: int, size: int, data: bytes) -> bytes:
+        if offset <= broken < offset + size:
+            raise SourceError("input/output error")
+        return data
+
+    table = Table(LyingSource(BytesSource(TABLE), lie))
+    found: list[Block | None] = []
+    with pytest.raises(SourceError):
+        found.extend(table.read_blocks([handle for _, handle in index]))
+    found.extend(table.read_blocks([handle for _, handle in index if handle.offset > broken]))
+    assert len(found) == len(index) - 1
+    assert None not in found
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_sound_table_is_read_once(damaged: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = build_database(sorted(ENTRIES), "snappy")
+    name = "000005.ldb"
+    size = len(files[name])
+    data = flip(files[name], size // 2) if damaged else files[name]
+
+    def open_database() -> tuple[Database, CountingSource]:
+        source = CountingSource(BytesSource(data, name))
+        return Database(MemoryTree({**files, name: source})), source
+
+    database, source = open_database()
+    versions = list(database.versions())
+    assert len(versions) > 7900
+    assert source.bytes_read < (2.2 if damaged else 1.2) * size
+    source.reset()
+    assert list(database.versions()) == versions  # a second time without a survey
+    assert source.bytes_read < 1.2 * size
+    for room in (0, 10_000):
+        monkeypatch.setattr(module, "MOST_KEPT", room)
+        database, source = open_database()
+        assert list(database.versions()) == versions
+        assert source.bytes_read > 1.4 * size
