@@ -464,7 +464,7 @@ cdef class ClpsStrings:
 
     def __init__(self, bytes payload, Py_ssize_t count):
         cdef const char* data = payload
-        cdef Py_ssize_t size = len(payload), at = 0, index
+        cdef Py_ssize_t size = len(payload), at = 0, done = 0
         cdef uint64_t length
         if self.items != NULL:
             raise TypeError("made already")
@@ -473,15 +473,17 @@ cdef class ClpsStrings:
         self.items = <Slice*>malloc((count + 1) * sizeof(Slice))
         if self.items == NULL:
             raise MemoryError
-        for index in range(count):
-            if size - at < 8:
-                raise ValueError(index, at)
-            memcpy(&length, data + at, 8)
-            if length > <uint64_t>(size - at - 8):
-                raise ValueError(index, at)
-            self.items[index].text = data + at + 8
-            self.items[index].size = <Py_ssize_t>length
-            at += 8 + <Py_ssize_t>length
+        with nogil:
+            while done < count and size - at >= 8:
+                memcpy(&length, data + at, 8)
+                if length > <uint64_t>(size - at - 8):
+                    break
+                self.items[done].text = data + at + 8
+                self.items[done].size = <Py_ssize_t>length
+                at += 8 + <Py_ssize_t>length
+                done += 1
+        if done < count:
+            raise ValueError(done, at)
         self.owner = payload
         self.count = count
         self.end = at
@@ -503,13 +505,12 @@ cdef class ClpsStrings:
         cdef Slice* item
         cdef ClpsStrings made
         cdef Out out
-        cdef bint found
-        for index in range(self.count):
-            item = &self.items[index]
-            found = needs_escape(item.text, item.size)
-            if found:
-                touched += 1
-                room += 6 * item.size
+        with nogil:
+            for index in range(self.count):
+                item = &self.items[index]
+                if needs_escape(item.text, item.size):
+                    touched += 1
+                    room += 6 * item.size
         if not touched:
             return self
         made = ClpsStrings.__new__(ClpsStrings)
@@ -520,15 +521,15 @@ cdef class ClpsStrings:
         made.arena = out.data
         if made.items == NULL or out.data == NULL:
             raise MemoryError
-        for index in range(self.count):
-            item = &self.items[index]
-            found = needs_escape(item.text, item.size)
-            if found:
-                made.items[index].text = out.data + out.size
-                add_escaped(&out, item.text, item.size)  # never grows: the room is there
-                made.items[index].size = out.data + out.size - made.items[index].text
-            else:
-                made.items[index] = item[0]
+        with nogil:
+            for index in range(self.count):
+                item = &self.items[index]
+                if needs_escape(item.text, item.size):
+                    made.items[index].text = out.data + out.size
+                    add_escaped(&out, item.text, item.size)  # never grows: the room is there
+                    made.items[index].size = out.data + out.size - made.items[index].text
+                else:
+                    made.items[index] = item[0]
         made.count = self.count
         made.end = self.end
         made.owner = self

@@ -9,51 +9,11 @@ Length-prefixed records: a payload is any number of records, each an unsigned LE
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
+
+from exhume.kerneltypes import OVERLONG, OVERRUN, TRUNCATED, MalformedRecordsError, Scan
 
 Buffer = bytes | bytearray | memoryview
-
-TRUNCATED = "truncated"
-OVERLONG = "overlong"
-OVERRUN = "overrun"
-
-
-class MalformedRecordsError(ValueError):
-    """A length-prefixed payload cannot be split.
-
-    Attributes:
-        reason: `truncated` (the data end inside a length), `overlong` (a length not in its shortest form or beyond
-            64 bits) or `overrun` (a record passes the end of the data).
-        offset: where the length of the offending record starts, relative to the payload.
-        length: the claimed length for `overrun`, else -1.
-    """
-
-    def __init__(self, reason: str, offset: int, length: int = -1) -> None:
-        super().__init__(f"{reason} at byte {offset}")
-        self.reason = reason
-        self.offset = offset
-        self.length = length
-
-
-class Scan(NamedTuple):
-    """What one pass over a payload found; each record is given by its content's half-open range in the payload.
-
-    Attributes:
-        records: how many there are.
-        first: content of the first record, (0, 0) without records.
-        last: content of the last record, (0, 0) without records.
-        unsorted: ordinal of the first record smaller than the one before it, -1 when there is none.
-        previous: content of the record before `unsorted`.
-        current: content of the record `unsorted`.
-    """
-
-    records: int
-    first: tuple[int, int]
-    last: tuple[int, int]
-    unsorted: int
-    previous: tuple[int, int]
-    current: tuple[int, int]
-
 
 def read_uleb128(data: Buffer, offset: int) -> tuple[int, int]:
     """The value at `offset` and the offset after it.

@@ -16,11 +16,10 @@ from exhume._pykernel import (
     BLOCK_LENGTHS,
     BLOCK_SHARED,
     BLOCK_SHORT_KEY,
-    MalformedRecordsError,
-    Scan,
     build_uleb128,
     read_uleb128,
 )
+from exhume.kerneltypes import MalformedRecordsError, Scan
 
 _PURE_ONLY = ("build_uleb128", "read_uleb128")
 

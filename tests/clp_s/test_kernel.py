@@ -13,6 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from exhume import kernel as core_kernel
+from exhume.formats.clp_s import program as ops
 from exhume.formats.clp_s import pykernel
 from exhume.formats.clp_s.timestamps import MONTHS, compile_milli_pattern, compile_nano_pattern
 from tests.clp_s.build import f64, float_core, float_old, i64, u16, u64
@@ -32,7 +33,7 @@ def both(make: Any) -> tuple[Any, Any]:
 
 
 def printed(kernel: ModuleType, operations: Any, rows: int) -> Any:
-    program = kernel.ClpsProgram([*operations, (pykernel.LITERAL, b"\n")], rows)
+    program = kernel.ClpsProgram([*operations, (ops.LITERAL, b"\n")], rows)
     whole = program.render(0, rows, 1 << 20)
     assert program.lines(range(rows)) == (whole[0].splitlines(keepends=True), whole[2]) or b"\n" in whole[0][:-1]
     return whole
@@ -45,7 +46,7 @@ def dictionary(entries: list[bytes]) -> bytes:
 @needs_kernel
 @given(st.lists(int64, max_size=20))
 def test_integers(values: list[int]) -> None:
-    one, two = both(lambda k: printed(k, [(pykernel.INTEGER, i64(*values))], len(values)))
+    one, two = both(lambda k: printed(k, [(ops.INTEGER, i64(*values))], len(values)))
     assert one == two
     assert one[0] == b"".join(b"%d\n" % value for value in values)
 
@@ -54,7 +55,7 @@ def test_integers(values: list[int]) -> None:
 @given(st.lists(doubles, min_size=1, max_size=20))
 @example([0.0000005, 0.5e-6, 1.5e-6, 999999999.9999995, 1e22, -0.0, math.nan, math.inf, -math.inf, 2.5e-7])
 def test_floats(values: list[float]) -> None:
-    one, two = both(lambda k: printed(k, [(pykernel.FLOAT, f64(*values))], len(values)))
+    one, two = both(lambda k: printed(k, [(ops.FLOAT, f64(*values))], len(values)))
     assert one == two
 
 
@@ -62,7 +63,7 @@ def test_floats(values: list[float]) -> None:
 @given(st.lists(st.tuples(doubles, st.integers(0, 0xFFFF)), min_size=1, max_size=20))
 @example([(1e3, 0x4000), (1.5e-7, 0x6020), (100.0, 0x0060), (2.5, 0x0020), (-0.0, 0x20), (5e-324, 0x4000)])
 def test_formatted_floats(values: list[tuple[float, int]]) -> None:
-    operations = [(pykernel.FORMATTED, f64(*(v for v, _ in values)), u16(*(w for _, w in values)))]
+    operations = [(ops.FORMATTED, f64(*(v for v, _ in values)), u16(*(w for _, w in values)))]
     one, two = both(lambda k: printed(k, operations, len(values)))
     assert one == two
 
@@ -71,7 +72,7 @@ def test_formatted_floats(values: list[tuple[float, int]]) -> None:
 @given(st.decimals(allow_nan=False, allow_infinity=False), st.integers(1, 17))
 def test_formatted_floats_of_short_decimals(number: Any, significant: int) -> None:
     value = float(f"{number:.{significant - 1}e}")
-    operations = [(pykernel.FORMATTED, f64(value), u16((significant - 1) << 5))]
+    operations = [(ops.FORMATTED, f64(value), u16((significant - 1) << 5))]
     one, two = both(lambda k: printed(k, operations, 1))
     assert one == two
 
@@ -93,7 +94,7 @@ def test_formatted_floats_of_short_decimals(number: Any, significant: int) -> No
     ],
 )
 def test_float_formats(kernel: ModuleType, value: float, word: int, text: bytes) -> None:
-    assert printed(kernel, [(pykernel.FORMATTED, f64(value), u16(word))], 1)[0] == text + b"\n"
+    assert printed(kernel, [(ops.FORMATTED, f64(value), u16(word))], 1)[0] == text + b"\n"
 
 
 @given(st.lists(st.binary(max_size=12), max_size=12))
@@ -136,7 +137,7 @@ def test_texts(
         logs = kernel.ClpsLogTypes(kernel.ClpsStrings(dictionary(types), len(types)), core, esc)
         holes = [(logs.holes(i), logs.literals(i)) for i in range(len(types))]
         column = u64(*(ident | at << 24 for ident, at in words))
-        program = kernel.ClpsProgram([(pykernel.TEXT, column, i64(*variables), logs, strings)], len(words))
+        program = kernel.ClpsProgram([(ops.TEXT, column, i64(*variables), logs, strings)], len(words))
         return holes, program.render(0, len(words), 1 << 20)
 
     one, two = both(show)
@@ -156,9 +157,9 @@ def test_encoded_floats(digits: int, places: int, value: int, negative: bool, co
     hole = b"\x13" if core else b"\x12"
     strings = compiled.ClpsStrings(b"", 0)
     logs = compiled.ClpsLogTypes(compiled.ClpsStrings(dictionary([hole]), 1), core, False)
-    program = compiled.ClpsProgram([(pykernel.TEXT, u64(0), i64(word), logs, strings)], 1)
+    program = compiled.ClpsProgram([(ops.TEXT, u64(0), i64(word), logs, strings)], 1)
     shown, _, fault = program.render(0, 1, 100)
-    assert (shown, fault) == ((text, None) if text is not None else (b"", (pykernel.BAD_FLOAT, 0, 0, word)))
+    assert (shown, fault) == ((text, None) if text is not None else (b"", (ops.BAD_FLOAT, 0, 0, word)))
 
 
 MILLI = b"%Y %y %m %d %e %H %k %I %l %p %M %S %3 %T %B %b %a %%"
@@ -178,7 +179,7 @@ def test_times(epoch: int, pattern: tuple[bytes, int]) -> None:
     one, two = both(lambda k: k.ClpsPatterns([(5, found.unit, found.shift, found.steps)]).render(5, epoch))
     assert one == two
     one, two = both(lambda k: k.ClpsPatterns([(5, found.unit, found.shift, found.steps)]).render(6, epoch))
-    assert one == two == pykernel.BAD_PATTERN
+    assert one == two == ops.BAD_PATTERN
 
 
 @needs_kernel
@@ -219,8 +220,8 @@ def test_deltas(values: list[int]) -> None:
 @pytest.mark.parametrize("kernel", [pykernel, compiled], ids=["pure", "compiled"])
 def test_short_buffers_and_wrong_rows_are_refused(kernel: ModuleType) -> None:
     with pytest.raises(ValueError):
-        kernel.ClpsProgram([(pykernel.INTEGER, i64(1))], 2)
-    program = kernel.ClpsProgram([(pykernel.INTEGER, i64(1))], 1)
+        kernel.ClpsProgram([(ops.INTEGER, i64(1))], 2)
+    program = kernel.ClpsProgram([(ops.INTEGER, i64(1))], 1)
     with pytest.raises(IndexError):
         program.lines([1])
     with pytest.raises(IndexError):
@@ -255,4 +256,4 @@ def test_every_byte_that_needs_an_escape_is_seen_wherever_it_stands(kernel: Modu
                 entry = b"\xe9" * at + bytes((byte,)) + b"z" * (size - at - 1)
                 strings = kernel.ClpsStrings(dictionary([entry]), 1)
                 assert (strings.escaped() is strings) is (byte not in special)
-                assert strings.escaped()[0] == pykernel.clps_escape(entry)
+                assert strings.escaped()[0] == ops.clps_escape(entry)

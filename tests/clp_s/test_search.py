@@ -371,7 +371,7 @@ def test_reading_ahead_changes_nothing(tmp_path: Path, monkeypatch: pytest.Monke
         monkeypatch.setattr("exhume.formats.clp_s.readahead.cpu_count", lambda: cores)
         with open_archive(BytesSource(data)) as archive:
             try:
-                found.extend(Search(archive, "n: 3").chunks())
+                found.extend(Search(archive, "n: 3", printing=True).chunks())
             except ExhumeError as error:
                 return found, error.code
         return found, ""

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from kaitaistruct import BytesIO, KaitaiStream
 
 from exhume import _pykernel, kernel
-from exhume._pykernel import MalformedRecordsError
+from exhume.kerneltypes import MalformedRecordsError
 
 TWINS = [pytest.param(_pykernel, id="pure")]
 if kernel.COMPILED:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from exhume._compiled import KERNEL
-from exhume.formats.clp_s import pykernel
-from exhume.formats.clp_s.pykernel import (
+from exhume.formats.clp_s.program import (
     BAD_FLOAT,
     BAD_LOG_TYPE,
     BAD_OFFSET,
@@ -21,20 +20,16 @@ from exhume.formats.clp_s.pykernel import (
     FORMATTED,
     INTEGER,
     LITERAL,
-    STEP_CODES,
     STRING,
     TEXT,
     TIME,
     Fault,
-    clps_civil,
-    clps_decode_float,
-    clps_escape,
-    clps_format_float,
 )
 
-_implementation = pykernel
 if not TYPE_CHECKING and hasattr(KERNEL, "ClpsProgram"):  # else none, or one built before this format was added
     _implementation = KERNEL
+else:
+    from exhume.formats.clp_s import pykernel as _implementation
 
 ClpsStrings = _implementation.ClpsStrings
 ClpsLogTypes = _implementation.ClpsLogTypes
@@ -57,7 +52,6 @@ __all__ = [
     "FORMATTED",
     "INTEGER",
     "LITERAL",
-    "STEP_CODES",
     "STRING",
     "TEXT",
     "TIME",
@@ -66,11 +60,7 @@ __all__ = [
     "ClpsProgram",
     "ClpsStrings",
     "Fault",
-    "clps_civil",
     "clps_count",
-    "clps_decode_float",
-    "clps_escape",
-    "clps_format_float",
     "clps_merge_order",
     "clps_render_merged",
     "clps_undelta",

@@ -287,8 +287,11 @@ def make_plan(
     options: Options,
     *,
     query: str = "",
+    promising: Callable[[], None] | None = None,
 ) -> Plan:
     """The tables that may hold matches, by the archive's metadata.
+
+    `promising` is called as soon as it is known that the archive has the columns of the query.
 
     Raises `QueryError` for time bounds on an archive without a timestamp column.
     """
@@ -319,6 +322,8 @@ def make_plan(
         return nothing("no record has such columns")
     if outside(condition, ranges, dialect) is False:
         return nothing("outside the time range of the archive")
+    if promising is not None:
+        promising()
     shapes = _Shapes(resolver, archive.schemas, dialect)
     gone = 0
     for entry in tables:
@@ -403,12 +408,10 @@ class _Shapes:
     def _column(self, nodes: frozenset[int], schema_id: int) -> int | None:
         """The one node of the schema that is searched for a column."""
         order, present = self._schema(schema_id)
-        if nodes.isdisjoint(present):
-            return None
-        for node in reversed(order) if self.last else order:
-            if node in nodes:
-                return node
-        return None
+        found = nodes & present
+        if len(found) < 2:  # as nearly always: several columns of one name and schema differ in their types
+            return next(iter(found), None)
+        return next(node for node in (reversed(order) if self.last else order) if node in found)
 
     def _test(self, test: Test, schema_id: int) -> Part:
         if test.column.everything:

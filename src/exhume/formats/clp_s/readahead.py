@@ -38,14 +38,14 @@ class ReadAhead:
             self._start(lambda: archive.stream_payload(stream_id))
 
     def variables(self) -> None:
-        """Reads the variable dictionary, which nearly every record is printed with."""
+        """Reads the variable dictionary, as nearly every record is printed with it."""
         archive = self._archive
         try:
             large = archive.file_entry("/var.dict").size >= WORTHWHILE
         except ExhumeError:
             return
         if self._enabled and large:
-            self._start(lambda: archive.texts.variables)
+            self._start(lambda: archive.texts.escaped_variables)
 
     @staticmethod
     def _start(work: Callable[[], object]) -> None:

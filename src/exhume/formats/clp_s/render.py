@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.columns import Column
-from exhume.formats.clp_s.kernel import LITERAL, ClpsProgram, Fault, clps_escape
+from exhume.formats.clp_s.kernel import LITERAL, ClpsProgram, Fault
+from exhume.formats.clp_s.program import clps_escape
 from exhume.formats.clp_s.template import Kind, Token
 
 if TYPE_CHECKING:

@@ -72,17 +72,28 @@ def _following_streams(tables: Sequence[TablePlan]) -> dict[int, int]:
 
 
 class Search:
-    """One query on one archive.
+    """One query on one archive; `printing`: matches will be printed, so that their dictionary may be read ahead.
 
     Raises `QueryError` for time bounds that the archive has no column for, and the archive's own errors.
     """
 
-    def __init__(self, archive: ClpSArchive, query: str | Expression, options: Options = DEFAULT_OPTIONS) -> None:
+    def __init__(
+        self,
+        archive: ClpSArchive,
+        query: str | Expression,
+        options: Options = DEFAULT_OPTIONS,
+        *,
+        printing: bool = False,
+    ) -> None:
         self.archive = archive
         self.query = query if isinstance(query, str) else ""
         expression = compile_query(query)
         entries = archive.table_metadata.tables
-        self.plan: Plan = make_plan(archive, entries, archive.header.version, expression, options, query=self.query)
+        promising = ReadAhead(archive).variables if printing else None
+        version = archive.header.version
+        self.plan: Plan = make_plan(
+            archive, entries, version, expression, options, query=self.query, promising=promising
+        )
         if self.plan.tables:
             self.plan.look_up(archive)
 
@@ -152,8 +163,6 @@ class Search:
 
     def chunks(self, nodes: Collection[int] | None = None) -> Iterator[bytes]:
         """The text of the matching records, one JSON line each, in pieces of whole lines."""
-        if self.plan.tables:
-            ReadAhead(self.archive).variables()
         for hits in self.hits():
             renderer = hits.data.renderer(nodes=nodes)
             if hits.rows is None:

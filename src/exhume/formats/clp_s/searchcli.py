@@ -27,7 +27,8 @@ def search(run: Any, archives: Sequence[ClpSArchive], query: str, options: dict[
 
         raise click.UsageError("--tge is after --tle")
     how = Options(ignore_case=options["ignore_case"], begin_ms=options["tge"], end_ms=options["tle"])
-    searches = _Searches(run, archives, query, how)
+    counting = options["explain_plan"] or options["count_by_time"] or options["count"]
+    searches = _Searches(run, archives, query, how, printing=not counting)
     if options["explain_plan"]:
         return _explain(run, searches)
     if options["count_by_time"]:
@@ -92,12 +93,14 @@ def _chunks(searches: _Searches, options: dict[str, Any]) -> Iterator[tuple[str,
 class _Searches:
     """The searches of a run, made one by one; says on standard error what is worth a note."""
 
-    def __init__(self, run: Any, archives: Sequence[ClpSArchive], query: str, how: Options) -> None:
-        self.run, self.archives, self.query, self.how = run, archives, query, how
+    def __init__(
+        self, run: Any, archives: Sequence[ClpSArchive], query: str, how: Options, *, printing: bool
+    ) -> None:
+        self.run, self.archives, self.query, self.how, self.printing = run, archives, query, how, printing
 
     def __iter__(self) -> Iterator[Search]:
         for archive in self.archives:
-            one = Search(archive, self.query, self.how)
+            one = Search(archive, self.query, self.how, printing=self.printing)
             name = f"{archive.name}: " if len(self.archives) > 1 or self.run.several else ""
             for column in one.plan.unknown:
                 self.run.note(f"{name}no record has a column {column} that this value could match")

@@ -75,11 +75,16 @@ class SchemaLayout:
         self.runs: dict[int, list[Token]] = {}
         """Elements of each structured array by its node, the first run of a node."""
         self._steps_left = MAX_STEPS + STEPS_PER_ENTRY * len(schema.entries)
-        size = len(tree)
-        for node in schema.ordered:
+        size, types, specs, columns = len(tree), tree.types, tree.specs, self.columns
+        for node in schema.ordered:  # `_column` for each; a search does this for the thousands of nodes of its tables
             if not 0 <= node < size:
                 raise self._bad_node(node)
-            self._column(node, unordered=False)
+            if types[node] in COLUMN_TYPES:
+                spec = specs.get((len(columns), node, False))
+                if spec is None:
+                    self._column(node, unordered=False)
+                else:
+                    columns.append(spec)
         if len(schema.entries) > schema.num_ordered:
             self._parse_runs()
 

@@ -12,7 +12,8 @@ from typing import Final
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
-from exhume.formats.clp_s.kernel import STEP_CODES, ClpsPatterns
+from exhume.formats.clp_s.kernel import ClpsPatterns
+from exhume.formats.clp_s.program import STEP_CODES
 from exhume.lightclass import dataclass, field
 
 _CODE: Final = {name: code for code, name in enumerate(STEP_CODES)}

@@ -1,0 +1,77 @@
+"""The words that both kernels of clp-s and their callers share: operations of a `ClpsProgram`, faults, pattern steps.
+
+Apart from `pykernel`, so that a short command need not import the twin of what is compiled.
+
+A table is printed by a `ClpsProgram`: a sequence of operations that runs once per row.  Operations are tuples:
+
+| operation | prints |
+|---|---|
+| `(LITERAL, text)` | the bytes as they are |
+| `(INTEGER, values)` | signed decimal of `values[row]` (buffer of int64) |
+| `(FLOAT, values)` | C's `%f` of a float64 |
+| `(FORMATTED, values, formats)` | a float64 as its 16-bit format word says |
+| `(BOOLEAN, values)` | `true` or `false` (buffer of bytes) |
+| `(STRING, ids, strings)` | entry `ids[row]` (buffer of uint64) of a `ClpsStrings` |
+| `(TEXT, words, variables, log_types, strings)` | encoded text |
+| `(TIME, epochs, pattern_ids, patterns)` | a timestamp |
+
+All buffers are little-endian, as in the archive.  Where the data cannot be printed, rendering stops and says why with a
+fault `(kind, operation, row, detail)`: what was printed before stays good.
+"""
+
+from __future__ import annotations
+
+LITERAL, INTEGER, FLOAT, FORMATTED, BOOLEAN, STRING, TEXT, TIME = range(8)
+
+BAD_LOG_TYPE, BAD_STRING, BAD_OFFSET, BAD_FLOAT, BAD_PATTERN, BAD_TIME = range(1, 7)
+
+Fault = tuple[int, int, int, int]
+
+_ESCAPES = {c: b"\\u%04x" % c for c in range(0x20)} | {
+    0x22: b'\\"',
+    0x5C: b"\\\\",
+    0x08: b"\\b",
+    0x09: b"\\t",
+    0x0A: b"\\n",
+    0x0C: b"\\f",
+    0x0D: b"\\r",
+}
+
+# Steps of a compiled timestamp pattern.
+STEP_CODES = (
+    "literal",  # text
+    "year",  # 4 digits and more
+    "year2",
+    "month",
+    "day",
+    "day_space",
+    "month_name",  # text: twelve names
+    "weekday_name",  # text: seven names, Sunday first
+    "hour",
+    "hour_space",
+    "hour12",
+    "hour12_space",
+    "hour12_old",  # as up to 0.4.1: 13 stays 13
+    "hour12_old_space",
+    "am_pm",
+    "minute",
+    "second",
+    "milli",
+    "micro",
+    "nano",
+    "trim_milli",  # three digits without trailing zeros, 0 stays 0
+    "trim_nano",  # nine digits without trailing zeros, 0 cannot be printed
+    "epoch",  # the stored integer; replaces what was printed before
+    "epoch_point",  # the same with a point before the last nine digits
+    "epoch_s",  # truncated toward zero; sub-second steps then print the absolute fraction
+    "epoch_ms",
+    "epoch_us",
+    "epoch_ns",
+)
+
+
+def clps_escape(text: bytes) -> bytes:
+    """JSON string content for raw bytes: quotes, backslashes and bytes below 0x20 only, lower-case hex."""
+    if b"\\" not in text and b'"' not in text and (not text or min(text) >= 0x20):
+        return text
+    return b"".join([_ESCAPES.get(byte) or bytes((byte,)) for byte in text])

@@ -1,0 +1,47 @@
+"""What both kernels give and raise; apart from `_pykernel`, so that the compiled one need not import its twin."""
+
+from __future__ import annotations
+
+from exhume.lightclass import dataclass
+
+TRUNCATED = "truncated"
+OVERLONG = "overlong"
+OVERRUN = "overrun"
+
+
+class MalformedRecordsError(ValueError):
+    """A length-prefixed payload cannot be split.
+
+    Attributes:
+        reason: `truncated` (the data end inside a length), `overlong` (a length not in its shortest form or beyond
+            64 bits) or `overrun` (a record passes the end of the data).
+        offset: where the length of the offending record starts, relative to the payload.
+        length: the claimed length for `overrun`, else -1.
+    """
+
+    def __init__(self, reason: str, offset: int, length: int = -1) -> None:
+        super().__init__(f"{reason} at byte {offset}")
+        self.reason = reason
+        self.offset = offset
+        self.length = length
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What one pass over a payload found; each record is given by its content's half-open range in the payload.
+
+    Attributes:
+        records: how many there are.
+        first: content of the first record, (0, 0) without records.
+        last: content of the last record, (0, 0) without records.
+        unsorted: ordinal of the first record smaller than the one before it, -1 when there is none.
+        previous: content of the record before `unsorted`.
+        current: content of the record `unsorted`.
+    """
+
+    records: int
+    first: tuple[int, int]
+    last: tuple[int, int]
+    unsorted: int
+    previous: tuple[int, int]
+    current: tuple[int, int]
