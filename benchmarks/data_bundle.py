@@ -37,7 +37,7 @@ from exhume.formats.data_bundle.inputs import add_inputs
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.writer import DataBundleWriter
 from exhume.formats.leveldb.database import Database
-from exhume.output import OutputTree
+from exhume.output.tree import OutputTree
 from exhume.source import LocalTree
 
 TARGETS = {

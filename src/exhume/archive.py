@@ -12,7 +12,7 @@ from exhume.errors import EntryNotFoundError, Span, UnsupportedOperationError, s
 from exhume.findings import Finding
 from exhume.lightclass import dataclass, field
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.source import STREAM_CHUNK, Source, Tree
+from exhume.source import STREAM_CHUNK, PositionedFile, Source, Tree
 
 if TYPE_CHECKING:
     from exhume.sections import Section, SectionMap
@@ -235,40 +235,16 @@ class MemberArchive(Archive):
         return self.names()
 
 
-class MemberFile(io.RawIOBase):
+class MemberFile(PositionedFile):
     """One member as a seekable raw file; see `MemberArchive.open_member`."""
 
     def __init__(self, archive: MemberArchive, name: str) -> None:
-        super().__init__()
-        self._archive, self._name = archive, name
-        self._size = archive.stat(name).size or 0
-        self._position = 0
+        super().__init__(archive.stat(name).size or 0)
+        self._archive = archive
         self.name = name
 
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._position
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}.get(whence)
-        if base is None:
-            raise ValueError(f"invalid whence ({whence})")
-        if base + offset < 0:
-            raise ValueError(f"negative seek position {base + offset}")
-        self._position = base + offset
-        return self._position
-
-    def readinto(self, buffer: Any, /) -> int:
-        view = memoryview(buffer).cast("B")
-        data = self._archive.read_member(self._name, self._position, min(self._size, self._position + len(view)))
-        view[: len(data)] = data
-        self._position += len(data)
-        return len(data)
+    def _read_span(self, start: int, end: int) -> bytes:
+        return self._archive.read_member(self.name, start, end)
 
 
 class RecordArchive(Archive):

@@ -139,15 +139,17 @@ class Source(abc.ABC):
         return f"<{type(self).__name__} {self.name!r} {self.size} bytes>"
 
 
-class SourceReader(io.RawIOBase):
-    """A `Source` as a seekable raw binary file (not thread-safe itself; make one per user)."""
+class PositionedFile(io.RawIOBase):
+    """A seekable raw binary file over something that is read by position (not thread-safe; make one per user)."""
 
-    def __init__(self, source: Source, start: int = 0, end: int | None = None) -> None:
+    def __init__(self, size: int) -> None:
         super().__init__()
-        self._source = source
-        self._start = start
-        self._size = (source.size if end is None else end) - start
+        self._size = size
         self._position = 0
+
+    @abc.abstractmethod
+    def _read_span(self, start: int, end: int) -> bytes:
+        """The bytes `[start, end)`, a span inside the file that is not empty."""
 
     def readable(self) -> bool:
         return True
@@ -167,22 +169,33 @@ class SourceReader(io.RawIOBase):
         self._position = base + offset
         return self._position
 
-    def readinto(self, buffer: Any, /) -> int:
-        view = memoryview(buffer).cast("B")
-        size = max(0, min(len(view), self._size - self._position))
-        view[:size] = self._source.read_at(self._start + self._position, size) if size else b""
-        self._position += size
-        return size
-
     def read(self, size: int = -1, /) -> bytes:
         left = max(0, self._size - self._position)
         size = left if size is None or size < 0 else min(size, left)
-        data = self._source.read_at(self._start + self._position, size) if size else b""
+        data = self._read_span(self._position, self._position + size) if size else b""
         self._position += len(data)
         return data
 
     def readall(self) -> bytes:
         return self.read(-1)
+
+    def readinto(self, buffer: Any, /) -> int:
+        view = memoryview(buffer).cast("B")
+        data = self.read(len(view))
+        view[: len(data)] = data
+        return len(data)
+
+
+class SourceReader(PositionedFile):
+    """A `Source`, or a span of it, as a raw file."""
+
+    def __init__(self, source: Source, start: int = 0, end: int | None = None) -> None:
+        super().__init__((source.size if end is None else end) - start)
+        self._source = source
+        self._start = start
+
+    def _read_span(self, start: int, end: int) -> bytes:
+        return self._source.read_at(self._start + start, end - start)
 
 
 class BytesSource(Source):

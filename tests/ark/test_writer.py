@@ -19,7 +19,7 @@ from exhume.formats.ark.reader import ArkReader
 from exhume.formats.ark.repair import repair_log
 from exhume.formats.ark.snippet import write_snippet
 from exhume.formats.ark.writer import ArkWriter
-from exhume.output import GrowingFile
+from exhume.output.atomic import GrowingFile
 from exhume.source import LocalTree
 from tests.ark.logs import REGISTRY, TYPE, Plan, Written, counted_guids, expected_order, message, plans, write_plan
 

@@ -16,7 +16,7 @@ from exhume.findings import Severity
 from exhume.formats.caf.reader import CafArchive, open_archive
 from exhume.formats.caf.verify import live_ranges, unreferenced
 from exhume.formats.caf.writer import create
-from exhume.output import OutputTree
+from exhume.output.tree import OutputTree
 from exhume.source import BytesSource
 
 from .conftest import Corpus

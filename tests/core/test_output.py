@@ -12,7 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exhume.errors import OutputExistsError, SourceError, UnsafePathError
-from exhume.output import AtomicDirectory, AtomicFile, OutputTree, TarSink, safe_parts
+from exhume.output.atomic import AtomicDirectory, AtomicFile
+from exhume.output.names import safe_parts
+from exhume.output.tar import TarSink
+from exhume.output.tree import OutputTree
 from exhume.source import BytesSource, FileSource
 
 HOSTILE = [

@@ -108,7 +108,7 @@ def _in_one_pass(
 
 
 def _write(opened: Source, found: Iterable[Carved], folder: Path | None) -> None:
-    from exhume.output import OutputTree
+    from exhume.output.tree import OutputTree
 
     if folder is not None:
         with OutputTree(folder) as tree:

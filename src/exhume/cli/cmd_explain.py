@@ -76,7 +76,7 @@ def command(
 def _page(run: Run, archive: Any, findings: list[Any], path: str, overwrite: bool) -> None:
     import io
 
-    from exhume.output import AtomicFile
+    from exhume.output.atomic import AtomicFile
     from exhume.view.page import write_page
 
     with AtomicFile(path, overwrite=overwrite) as file:

@@ -16,7 +16,7 @@ from exhume.cli.runtime import Run, common_options
 @common_options
 def command(run: Run, target: str, svg: str | None, png: str | None, overwrite: bool, no_verify: bool) -> None:
     """Draw TARGET: each file as a strip of its sections, with sizes, compression ratio and damage."""
-    from exhume.output import AtomicFile
+    from exhume.output.atomic import AtomicFile
     from exhume.view.map import draw_map, to_png, to_svg
 
     if svg is None and png is None:

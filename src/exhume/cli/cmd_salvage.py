@@ -41,7 +41,7 @@ def command(
     is not taken (use --json).  Exit code 3 when anything was lost, 1 when a target could not be read or what
     was written does not verify.
     """
-    from exhume.output import AtomicFile
+    from exhume.output.atomic import AtomicFile
 
     ctx = click.get_current_context()
     if as_files and jsonl:

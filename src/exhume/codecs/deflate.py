@@ -13,6 +13,15 @@ INFLATE_FIRST = 1 << 20
 """Bytes that ISA-L may put out in the first step."""
 
 
+def _ended(name: str, engine: Any, data: Buffer, out: bytes, max_size: int) -> Decoded:
+    """What came out, once it is sure that the stream has ended within its budget."""
+    if len(out) > max_size:
+        raise over_budget(name, max_size)
+    if not engine.eof:
+        raise CodecError(f"{name}: the stream is cut short", actual=f"{len(data)} bytes without an end")
+    return Decoded(out, len(data) - len(engine.unused_data))
+
+
 def _zlib_family(name: str, wbits: int) -> Decoder:
     def decode(data: Buffer, max_size: int, size: int | None) -> Decoded:
         engine = zlib.decompressobj(wbits)
@@ -20,11 +29,7 @@ def _zlib_family(name: str, wbits: int) -> Decoder:
             out = engine.decompress(data, max_size + 1)  # one byte past the budget tells "full" from "too much"
         except zlib.error as error:
             raise CodecError(f"{name}: corrupt stream", actual=str(error)) from error
-        if len(out) > max_size:
-            raise over_budget(name, max_size)
-        if not engine.eof:
-            raise CodecError(f"{name}: the stream is cut short", actual=f"{len(data)} bytes without an end")
-        return Decoded(out, len(data) - len(engine.unused_data))
+        return _ended(name, engine, data, out, max_size)
 
     return decode
 
@@ -58,11 +63,7 @@ def _igzip_family(name: str, wbits: int, flag: str) -> Decoder:
                 out += engine.decompress(b"", most - first)
         except igzip.error as error:
             raise CodecError(f"{name}: corrupt stream", actual=str(error)) from error
-        if len(out) > max_size:
-            raise over_budget(name, max_size)
-        if not engine.eof:
-            raise CodecError(f"{name}: the stream is cut short", actual=f"{len(data)} bytes without an end")
-        return Decoded(out, len(data) - len(engine.unused_data))
+        return _ended(name, engine, data, out, max_size)
 
     return decode
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from exhume.archive import MemberArchive, Progress, no_progress
 from exhume.errors import ExhumeError, OutputExistsError, SourceError
-from exhume.output import OutputTree, TarSink
+from exhume.output.tar import TarSink
+from exhume.output.tree import OutputTree
 from exhume.parallel import map_ordered
 from exhume.source import COALESCE_GAP, COALESCE_SIZE, Source
 

@@ -14,7 +14,7 @@ from exhume.engines.identify import open_archive
 from exhume.errors import Span, WriterError
 from exhume.findings import Severity
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.output import exists_error, sync_directory
+from exhume.output.atomic import exists_error, sync_directory
 from exhume.registry import get_format
 from exhume.source import Target
 

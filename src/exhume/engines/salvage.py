@@ -12,7 +12,7 @@ from exhume.engines.verify import Verification
 from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, WriterError
 from exhume.findings import Finding, Severity
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.output import exists_error
+from exhume.output.atomic import exists_error
 from exhume.recovery import SalvageMode, SalvageReport
 from exhume.registry import get_format
 from exhume.source import Source, Target, Tree, open_target

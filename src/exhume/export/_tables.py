@@ -17,7 +17,7 @@ from exhume.errors import WriterError
 from exhume.export import ExportReport
 from exhume.export._output import binary_output, text_output
 from exhume.jsonout import dumps
-from exhume.output import AtomicDirectory, AtomicFile
+from exhume.output.atomic import AtomicDirectory, AtomicFile
 
 NO_COLUMNS = "rows without columns"
 

@@ -24,7 +24,7 @@ from exhume.formats.ark.reader import ArkReader, SplitReference
 from exhume.formats.ark.recover import survey_split
 from exhume.formats.ark.snippet import manifest_folder
 from exhume.formats.ark.splits import Array, Split
-from exhume.output import AtomicFile
+from exhume.output.atomic import AtomicFile
 from exhume.source import STREAM_CHUNK
 
 

@@ -37,7 +37,7 @@ from exhume.formats.ark.recover import Survey, survey_split, untimed_messages
 from exhume.formats.ark.splitwriter import SplitWriter
 from exhume.jsonout import dumps
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.output import AtomicDirectory, AtomicFile
+from exhume.output.atomic import AtomicDirectory, AtomicFile
 from exhume.recovery import Fate, SalvageMode, SalvageReport
 from exhume.source import STREAM_CHUNK, Source, Tree
 

@@ -26,7 +26,7 @@ from exhume.errors import CodecError, ExhumeError, FormatError, Span, UnsafePath
 from exhume.formats.caf.chunk import BUFFER
 from exhume.formats.caf.names import from_file_system
 from exhume.formats.caf.writer import SMALL, CafWriter
-from exhume.output import safe_parts
+from exhume.output.names import safe_parts
 from exhume.source import STREAM_CHUNK, source_error
 
 STEP = 256

@@ -23,7 +23,7 @@ from exhume.formats.caf.pieces import find_pieces
 from exhume.formats.caf.table import Index
 from exhume.formats.caf.verify import ends_are_inclusive, index_order, live_ranges
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.output import OutputTree
+from exhume.output.tree import OutputTree
 from exhume.recovery import Fate, SalvageMode, SalvageReport
 from exhume.source import Source, Tree
 

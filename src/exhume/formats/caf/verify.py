@@ -14,7 +14,7 @@ from exhume.formats.caf.layout import HARD_LIMIT
 from exhume.formats.caf.reader import CafArchive, check_version, open_archive
 from exhume.formats.caf.table import Index
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.output import safe_parts
+from exhume.output.names import safe_parts
 from exhume.source import Source, Tree
 
 STEP = 4096

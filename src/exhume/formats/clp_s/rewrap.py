@@ -13,7 +13,7 @@ import msgpack
 
 from exhume.formats.clp_s.build import build_header
 from exhume.formats.clp_s.layout import PacketType, Version
-from exhume.output import AtomicFile
+from exhume.output.atomic import AtomicFile
 
 Piece = tuple[str, Iterable[bytes]]
 

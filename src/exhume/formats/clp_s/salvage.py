@@ -24,7 +24,7 @@ from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.recode import wrapper
 from exhume.formats.clp_s.rewrap import write_container
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.output import AtomicFile
+from exhume.output.atomic import AtomicFile
 from exhume.recovery import Fate, SalvageMode, SalvageReport
 from exhume.source import FileSource, Source, Tree
 

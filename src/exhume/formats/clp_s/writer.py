@@ -21,7 +21,7 @@ from exhume.formats.clp_s.jsonscan import REASONS, Status
 from exhume.formats.clp_s.options import WriterOptions, check_properties
 from exhume.formats.clp_s.timestamp_parse import TimeDialect, TimestampPatterns
 from exhume.lightclass import dataclass, field
-from exhume.output import AtomicFile
+from exhume.output.atomic import AtomicFile
 
 _NOT_SPACE: Final = re.compile(rb"[^ \t\r\n]")
 _PENDING: Final = 100

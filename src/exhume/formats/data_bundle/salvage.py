@@ -16,7 +16,9 @@ from exhume.formats.data_bundle.reader import open_archive
 from exhume.formats.data_bundle.writer import DataBundleWriter
 from exhume.formats.leveldb.model import Status, Verdict
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.output import AtomicFile, OutputTree, safe_parts
+from exhume.output.atomic import AtomicFile
+from exhume.output.names import safe_parts
+from exhume.output.tree import OutputTree
 from exhume.recovery import Fate, SalvageMode, SalvageReport
 from exhume.source import Source, Tree
 

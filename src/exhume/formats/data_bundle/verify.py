@@ -31,7 +31,7 @@ from exhume.formats.leveldb.model import Status
 from exhume.formats.leveldb.verify import verify_database
 from exhume.formats.leveldb.wire import WireError
 from exhume.limits import Limits
-from exhume.output import safe_parts
+from exhume.output.names import safe_parts
 from exhume.parallel import map_ordered
 from exhume.source import Source, Tree
 

@@ -35,7 +35,8 @@ from exhume.formats.data_bundle.messages import (
 )
 from exhume.formats.data_bundle.shard import DEFAULT_RECORD_SIZE, LARGE_FILE
 from exhume.formats.leveldb.table_writer import write_database
-from exhume.output import AtomicDirectory, safe_parts
+from exhume.output.atomic import AtomicDirectory
+from exhume.output.names import safe_parts
 from exhume.parallel import map_ordered
 from exhume.source import source_error
 

@@ -17,7 +17,7 @@ from exhume.formats.leveldb.model import DELETIONS, Role, Status, Version
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.table_writer import write_database
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.output import AtomicDirectory, AtomicFile
+from exhume.output.atomic import AtomicDirectory, AtomicFile
 from exhume.recovery import Fate, SalvageMode, SalvageReport
 from exhume.source import Source, Tree
 

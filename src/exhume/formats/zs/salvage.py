@@ -36,7 +36,7 @@ from exhume.formats.zs.writer import ZsWriter
 from exhume.jsonout import dumps
 from exhume.kernel import MalformedRecordsError, scan_records
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.output import AtomicFile
+from exhume.output.atomic import AtomicFile
 from exhume.recovery import Fate, SalvageMode, SalvageReport
 from exhume.source import Source, Tree
 

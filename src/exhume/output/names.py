@@ -1,0 +1,42 @@
+"""Which member names may become names of files."""
+
+from __future__ import annotations
+
+from exhume.errors import UnsafePathError, shorten
+
+NAME_MAX = 255
+"""Bytes in one path component that every common file system takes."""
+
+PATH_MAX = 4095
+"""Bytes in a whole member name."""
+
+
+def safe_parts(name: str) -> list[str]:
+    """A member name as path components, or `UnsafePathError`: what is refused here is never written anywhere.
+
+    Refused: empty names and components, absolute names, `.` and `..`, NUL, components over 255 bytes, names over 4095
+    bytes, names that the file system's encoding cannot hold.
+    """
+    parts = name.split("/")
+    reason = ""
+    if not name:
+        reason = "empty name"
+    elif "\0" in name:
+        reason = "NUL in the name"
+    elif name.startswith("/"):
+        reason = "absolute name"
+    elif ".." in parts:
+        reason = "leads out of its directory"
+    elif any(part in ("", ".") for part in parts):
+        reason = "empty or '.' path component"
+    else:
+        try:
+            sizes = [len(part.encode("utf-8")) for part in parts]
+        except UnicodeEncodeError:
+            reason = "not representable in UTF-8"
+        else:
+            if max(sizes) > NAME_MAX or sum(sizes) + len(sizes) - 1 > PATH_MAX:
+                reason = "name too long"
+    if reason:
+        raise UnsafePathError(f"refused member name ({reason})", actual=shorten(name))
+    return parts
