@@ -31,9 +31,9 @@ from exhume.formats.ark.layout import (
     parse_serializable_file,
     trailer_magic_span,
 )
-from exhume.formats.ark.rbuf.decoder import Note
 from exhume.formats.ark.rbuf.guid import NIL
 from exhume.formats.ark.rbuf.registry import Registry
+from exhume.formats.ark.rbuf.wire import Note
 
 GROUP_SECTIONS: Final = 0
 

@@ -32,7 +32,8 @@ from exhume.formats.ark.layout import (
     parse_message_footer,
     parse_serializable_file,
 )
-from exhume.formats.ark.rbuf.decoder import Decoder, Note
+from exhume.formats.ark.rbuf.decoder import Decoder
+from exhume.formats.ark.rbuf.wire import Note
 from exhume.limits import Limits
 
 LZ4_FRAME_MAGIC: Final = b"\x04\x22\x4d\x18"

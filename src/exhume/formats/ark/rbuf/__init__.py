@@ -9,11 +9,12 @@ Usable without a log:
 
 from __future__ import annotations
 
-from exhume.formats.ark.rbuf.decoder import Decoder, Note
+from exhume.formats.ark.rbuf.decoder import Decoder
 from exhume.formats.ark.rbuf.encoder import Encoder
 from exhume.formats.ark.rbuf.guid import guid_bytes, guid_text, is_guid, new_guid
 from exhume.formats.ark.rbuf.idl import parse_idl
 from exhume.formats.ark.rbuf.registry import EnumType, Field, Group, Registry, Schema, load_registry
+from exhume.formats.ark.rbuf.wire import Note
 
 __all__ = [
     "Decoder",

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.errors import WriterError, shorten
 from exhume.formats.ark import assumptions
-from exhume.formats.ark.rbuf.decoder import GROUP_LAST, GROUPS_BIT, HEADER, HEADER_WITH_GROUPS
 from exhume.formats.ark.rbuf.defaults import COST_CAP, Defaults
 from exhume.formats.ark.rbuf.guid import guid_bytes
 from exhume.formats.ark.rbuf.registry import FIXED, Field, Schema
+from exhume.formats.ark.rbuf.wire import GROUP_LAST, GROUPS_BIT, HEADER, HEADER_WITH_GROUPS
 
 if TYPE_CHECKING:
     from exhume.formats.ark.rbuf.registry import Registry

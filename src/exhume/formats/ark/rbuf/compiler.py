@@ -1,0 +1,479 @@
+"""Types to readers: every type is compiled once into closures.
+
+Runs of fixed-size fields become one `struct` call, everything else one closure per field.  Values are as `decoder`
+says.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from exhume.formats.ark import assumptions
+from exhume.formats.ark.checks import (
+    COUNT,
+    ENDS_EARLY,
+    GROUP_HEADER,
+    GROUP_LENGTH,
+    GROUP_SIZE,
+    GROUP_TWICE,
+    GROUP_UNKNOWN,
+    NESTING,
+    REPEATED_KEY,
+    VARIANT_LENGTH,
+    VARIANT_UNKNOWN,
+)
+from exhume.formats.ark.rbuf.defaults import Defaults
+from exhume.formats.ark.rbuf.guid import guid_text
+from exhume.formats.ark.rbuf.registry import FIXED, Field, Schema
+from exhume.formats.ark.rbuf.wire import (
+    GROUP,
+    GROUP_HEADER_SIZE,
+    GROUP_LAST,
+    GROUPS_BIT,
+    HEADER,
+    HEADER_WITH_GROUPS,
+    MAX_DEPTH,
+    NATIVE,
+    RESERVED,
+    SIZE_CAP,
+    U32,
+    VARIANT,
+    DecodeFailure,
+    Read,
+    State,
+    Step,
+    check_header,
+    letter_of,
+    number_reader,
+    plain_letter,
+    raw_reader,
+    read_bytes,
+    read_guid,
+    read_string,
+    short,
+)
+
+if TYPE_CHECKING:
+    from exhume.formats.ark.rbuf.registry import Registry
+
+
+class Compiler:
+    """Turns schemas into closures; recursive types meet themselves through a table filled when they are complete."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._objects: dict[str, Read] = {}
+        self._sizes: dict[str, int] = {}
+        self._defaults = Defaults(registry)
+
+    # Objects
+
+    def object_reader(self, name: str) -> Read:
+        name = name.removeprefix("::")
+        found = self._objects.get(name)
+        if found is not None:
+            return found
+        schema = self._registry.schema(name)
+        table = self._objects
+
+        def recursive(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+            return table[name](buf, pos, end, state)
+
+        table[name] = recursive
+        try:
+            table[name] = self._final_object(schema) if schema.final else self._object(schema)
+        except BaseException:
+            del table[name]
+            raise
+        return table[name]
+
+    def flat_plan(self, schema: Schema) -> tuple[tuple[str, ...], int, Callable[..., tuple[Any, ...]]] | None:
+        """Names, message size and unpacker of an object that is nothing but numbers (the common sensor message)."""
+        wire = [f for f in schema.fields if not f.constant]
+        if schema.final or schema.groups or not all(plain_letter(self._registry, f) for f in wire):
+            return None
+        names = tuple(f.name for f in wire if not f.removed)
+        letters = "".join(self._letter(f) for f in wire)
+        plan = struct.Struct("<" + letters)
+        return names, 1 + plan.size, plan.unpack_from
+
+    def _object(self, schema: Schema) -> Read:
+        steps = self._steps(schema.fields)
+        read_groups = self._groups(schema)
+        fill, fill_cost = self._defaults.filler(tuple(f for g in schema.groups for f in g.fields))
+
+        def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+            if pos >= end:
+                raise short(pos, 1, end)
+            head = buf[pos]
+            if head not in (HEADER, HEADER_WITH_GROUPS):
+                check_header(head, pos, state)
+            if state.depth <= 0:
+                raise DecodeFailure(NESTING, pos, end, expected=f"at most {MAX_DEPTH} objects in one another")
+            state.depth -= 1
+            pos += 1
+            out: dict[str, Any] = {}
+            for step in steps:
+                pos = step(buf, pos, end, state, out)
+            if head & (GROUPS_BIT | RESERVED):
+                pos = read_groups(buf, pos, end, state, out)
+            elif fill_cost:
+                state.spend(fill_cost, pos)
+                fill(out)
+            state.depth += 1
+            return out, pos
+
+        return read
+
+    def _final_object(self, schema: Schema) -> Read:
+        steps = self._steps(schema.fields)
+
+        def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+            if state.depth <= 0:
+                raise DecodeFailure(NESTING, pos, end, expected=f"at most {MAX_DEPTH} objects in one another")
+            state.depth -= 1
+            out: dict[str, Any] = {}
+            for step in steps:
+                pos = step(buf, pos, end, state, out)
+            state.depth += 1
+            return out, pos
+
+        return read
+
+    def _groups(self, schema: Schema) -> Step:
+        plans = {group.identifier: self._group(group.fields) for group in schema.groups}
+        fillers = {group.identifier: self._defaults.filler(group.fields) for group in schema.groups}
+
+        def read(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
+            seen: set[int] = set()
+            more = GROUPS_BIT
+            while more:
+                if end - pos < GROUP_HEADER_SIZE:
+                    raise short(pos, GROUP_HEADER_SIZE, end)
+                head, number, size = GROUP(buf, pos)
+                more = head & GROUPS_BIT
+                if head & ~GROUPS_BIT != GROUP_LAST:
+                    raise DecodeFailure(GROUP_HEADER, pos, pos + 1, expected="0xe0 or 0xe4", actual=f"0x{head:02x}")
+                body = pos + GROUP_HEADER_SIZE
+                stop = body + size
+                if stop > end:
+                    raise DecodeFailure(
+                        GROUP_SIZE, pos + 2, body, expected=f"at most {end - body} bytes", actual=f"{size} bytes"
+                    )
+                if number in seen:
+                    raise DecodeFailure(GROUP_TWICE, pos + 1, pos + 2, actual=f"group {number}")
+                seen.add(number)
+                plan = plans.get(number)
+                if plan is None:
+                    state.note(GROUP_UNKNOWN, pos, stop, f"group {number}, {size} bytes")
+                elif (at := plan(buf, body, stop, state, out)) != stop:
+                    state.note(GROUP_LENGTH, at, stop, f"group {number} has {stop - at} bytes more")
+                pos = stop
+            if len(seen) < len(plans) or not seen.issuperset(plans):
+                for number, (fill, cost) in fillers.items():
+                    if number not in seen:
+                        state.spend(cost, pos)
+                        fill(out)
+            return pos
+
+        return read
+
+    def _group(self, fields: tuple[Field, ...]) -> Step:
+        """Fields of a group: once its bytes are used up, the remaining fields take their defaults."""
+        whole = self._steps(fields)
+        least = min(SIZE_CAP, sum(self._field_size(f) for f in fields))
+        single = [(self._steps((f,)), *self._defaults.filler((f,))) for f in fields if not f.constant]
+
+        def read(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
+            if end - pos >= least:
+                # Fields of variable size can still run out of bytes, but only in the middle of one: that is damage
+                # unless a field ends exactly where the group does.
+                start, depth = pos, state.depth
+                try:
+                    for step in whole:
+                        pos = step(buf, pos, end, state, out)
+                    return pos
+                except DecodeFailure as failure:
+                    if failure.rule is not ENDS_EARLY or failure.start != end:
+                        raise
+                    pos, state.depth = start, depth
+            noted = False
+            for steps, fill, cost in single:
+                if pos >= end:
+                    if cost and not noted:
+                        state.note(GROUP_LENGTH, end, end, "the group ends before its last field")
+                        noted = True
+                    state.spend(cost, pos)
+                    fill(out)
+                    continue
+                for step in steps:
+                    pos = step(buf, pos, end, state, out)
+            return pos
+
+        return read
+
+    # Fields
+
+    def _steps(self, fields: tuple[Field, ...]) -> tuple[Step, ...]:
+        steps: list[Step] = []
+        run: list[Field] = []
+        for each in fields:
+            if each.constant:
+                continue
+            if self._is_fixed(each):
+                run.append(each)
+                continue
+            if run:
+                steps.append(self._fixed_step(run))
+                run = []
+            steps.append(self._variable_step(each))
+        if run:
+            steps.append(self._fixed_step(run))
+        return tuple(steps)
+
+    def _is_fixed(self, each: Field) -> bool:
+        return not each.optional and (each.packed_timespec or each.type in FIXED or each.type in ("enum", "guid"))
+
+    def _letter(self, each: Field) -> str:
+        letter = letter_of(self._registry, each)
+        return f"{struct.calcsize('<' + letter)}x" if each.removed else letter
+
+    def _fixed_step(self, run: list[Field]) -> Step:
+        plan = struct.Struct("<" + "".join(self._letter(f) for f in run))
+        unpack, size = plan.unpack_from, plan.size
+        names = tuple(f.name for f in run if not f.removed)
+        guids = tuple(f.name for f in run if f.type == "guid" and not f.removed and not f.packed_timespec)
+        sizes = [(f.name, struct.calcsize("<" + letter_of(self._registry, f))) for f in run]
+
+        def step(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
+            stop = pos + size
+            if stop > end:
+                for name, width in sizes:
+                    if pos + width > end:
+                        failure = short(pos, width, end)
+                        failure.path.append(name)
+                        raise failure
+                    pos += width
+            out.update(zip(names, unpack(buf, pos), strict=True))
+            for name in guids:
+                out[name] = guid_text(out[name])
+            return stop
+
+        return step
+
+    def _variable_step(self, each: Field) -> Step:
+        read = self.value_reader(each)
+        name = each.name
+        if each.removed:
+
+            def drop(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
+                notes, state.notes = state.notes, None  # nobody looks at what is dropped
+                try:
+                    return read(buf, pos, end, state)[1]
+                except DecodeFailure as failure:
+                    failure.path.append(name)
+                    raise
+                finally:
+                    state.notes = notes
+
+            return drop
+
+        def step(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
+            try:
+                out[name], pos = read(buf, pos, end, state)
+            except DecodeFailure as failure:
+                failure.path.append(name)
+                raise
+            return pos
+
+        return step
+
+    # Values
+
+    def value_reader(self, each: Field) -> Read:
+        """The reader of one value, optional flag included."""
+        inner = self._plain_reader(each)
+        if not each.optional:
+            return inner
+
+        def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+            if pos >= end:
+                raise short(pos, 1, end)
+            if not buf[pos]:
+                return None, pos + 1
+            return inner(buf, pos + 1, end, state)
+
+        return read
+
+    def _plain_reader(self, each: Field) -> Read:
+        if each.packed_timespec:
+            return raw_reader(assumptions.PACKED_TIMESPEC_SIZE)
+        match each.type:
+            case "string":
+                return read_string
+            case "byte_buffer":
+                return read_bytes
+            case "guid":
+                return read_guid
+            case "object":
+                return self.object_reader(each.object_type or "")
+            case "variant":
+                return self._variant_reader(each)
+            case "arraylist" | "array":
+                return self._list_reader(each)
+            case "dictionary":
+                return self._dictionary_reader(each)
+        return number_reader(letter_of(self._registry, each))
+
+    def _list_reader(self, each: Field) -> Read:
+        element = each.value
+        assert element is not None
+        counted = each.type == "arraylist"
+        fixed_count = each.array_size
+        least = self._field_size(element)
+        cost = self._cost(element)
+        letter = plain_letter(self._registry, element)
+        read = self.value_reader(element)
+
+        def read_count(buf: bytes, pos: int, end: int, state: State) -> tuple[int, int]:
+            start = pos
+            if counted:
+                if end - pos < 4:
+                    raise short(pos, 4, end)
+                (count,) = U32(buf, pos)
+                pos += 4
+            else:
+                count = fixed_count
+            if count * least > end - pos:
+                rule = COUNT if counted else ENDS_EARLY
+                raise DecodeFailure(
+                    rule, start, pos if counted else end, expected=f"{count} elements", actual=f"{end - pos} bytes"
+                )
+            state.spend(count * cost, start)
+            return count, pos
+
+        if letter is not None:
+            width = struct.calcsize("<" + letter)
+
+            def read_numbers(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+                count, pos = read_count(buf, pos, end, state)
+                stop = pos + count * width
+                if count > 8 and NATIVE:
+                    return memoryview(buf)[pos:stop].cast(letter).tolist(), stop  # type: ignore[call-overload]
+                return list(struct.unpack_from(f"<{count}{letter}", buf, pos)), stop
+
+            return read_numbers
+
+        def read_list(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+            count, pos = read_count(buf, pos, end, state)
+            out: list[Any] = []
+            append = out.append
+            try:
+                for _ in range(count):
+                    value, pos = read(buf, pos, end, state)
+                    append(value)
+            except DecodeFailure as failure:
+                failure.path.append(f"[{len(out)}]")
+                raise
+            return out, pos
+
+        return read_list
+
+    def _dictionary_reader(self, each: Field) -> Read:
+        key, value = each.key, each.value
+        assert key is not None
+        assert value is not None
+        least = self._field_size(key) + self._field_size(value)
+        cost = self._cost(key) + self._cost(value) + 2
+        read_key, read_value = self.value_reader(key), self.value_reader(value)
+        as_map = key.type == "string" and not key.optional
+
+        def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+            start = pos
+            if end - pos < 4:
+                raise short(pos, 4, end)
+            (count,) = U32(buf, pos)
+            pos += 4
+            if count * least > end - pos:
+                raise DecodeFailure(COUNT, start, pos, expected=f"{count} pairs", actual=f"{end - pos} bytes")
+            state.spend(count * cost, start)
+            pairs: list[tuple[Any, Any]] = []
+            try:
+                for _ in range(count):
+                    name, pos = read_key(buf, pos, end, state)
+                    item, pos = read_value(buf, pos, end, state)
+                    pairs.append((name, item))
+            except DecodeFailure as failure:
+                failure.path.append(f"[{len(pairs)}]")
+                raise
+            if not as_map:
+                return pairs, pos
+            out = dict(pairs)
+            if len(out) != count:
+                state.note(REPEATED_KEY, start, pos)
+            return out, pos
+
+        return read
+
+    def _variant_reader(self, each: Field) -> Read:
+        readers = {index: (name, self.object_reader(name)) for index, name in each.variants}
+
+        def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+            if end - pos < 5:
+                raise short(pos, 5, end)
+            index, size = VARIANT(buf, pos)
+            body = pos + 5
+            stop = body + size
+            if stop > end:
+                raise DecodeFailure(
+                    VARIANT_LENGTH, pos + 1, body, expected=f"at most {end - body} bytes", actual=f"{size} bytes"
+                )
+            known = readers.get(index)
+            if known is None:
+                state.note(VARIANT_UNKNOWN, pos, stop, f"index {index}, {size} bytes")
+                return {"index": index, "type": None, "raw": buf[body:stop]}, stop
+            name, read_object = known
+            value, at = read_object(buf, body, stop, state)
+            if at != stop:
+                raise DecodeFailure(
+                    VARIANT_LENGTH, pos + 1, body, expected=f"{at - body} bytes", actual=f"{size} bytes"
+                )
+            return {"index": index, "type": name, "value": value}, stop
+
+        return read
+
+    # Sizes
+
+    def _field_size(self, each: Field) -> int:
+        """The fewest bytes that a field can take (a lower bound: capped, and recursion counts as its header only)."""
+        if each.constant:
+            return 0
+        if each.optional:
+            return 1
+        if self._is_fixed(each):
+            return struct.calcsize("<" + letter_of(self._registry, each))
+        match each.type:
+            case "string" | "byte_buffer" | "arraylist" | "dictionary":
+                return 4
+            case "variant":
+                return 5
+            case "array":
+                assert each.value is not None
+                return min(SIZE_CAP, each.array_size * self._field_size(each.value))
+        name = each.object_type or ""
+        if name not in self._sizes:
+            schema = self._registry.schema(name)
+            self._sizes[name] = header = 0 if schema.final else 1
+            self._sizes[name] = min(SIZE_CAP, header + sum(self._field_size(f) for f in schema.fields))
+        return self._sizes[name]
+
+    def _cost(self, each: Field) -> int:
+        """Cost units of one element in a list, not counting what its own lists hold."""
+        match each.type:
+            case "object" | "variant":
+                return 8
+            case "string" | "byte_buffer" | "guid" | "arraylist" | "array" | "dictionary":
+                return 3
+        return 1

@@ -1,0 +1,185 @@
+"""What decoding is made of: limits, headers, failures, and the readers of single values.
+
+Spec: rbuf wire format.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from exhume.errors import Span
+from exhume.findings import Finding, Rule
+from exhume.formats.ark import assumptions
+from exhume.formats.ark.checks import COUNT, ENDS_EARLY, EXPANSION, OBJECT_HEADER, RESERVED_BIT, TEXT
+from exhume.formats.ark.rbuf.guid import guid_text
+from exhume.formats.ark.rbuf.registry import FIXED, Field
+
+if TYPE_CHECKING:
+    from exhume.formats.ark.rbuf.registry import Registry
+
+MAX_DEPTH: Final = 100
+"""Objects inside objects; real types stay below ten, and deeper recursion would overrun the interpreter's stack."""
+
+MAX_ELEMENTS: Final = 1 << 24
+"""Cost units of one value (about 32 bytes of memory each), so that a small message cannot fill the memory."""
+
+SIZE_CAP: Final = 1 << 40
+"""Computed sizes stop growing here: types of types of arrays can ask for any number."""
+
+HEADER: Final = 0xD1
+HEADER_WITH_GROUPS: Final = 0xD5
+GROUPS_BIT: Final = 0x04
+RESERVED: Final = 0x08
+GROUP_LAST: Final = 0xE0
+GROUP_HEADER_SIZE: Final = 6
+
+U32 = struct.Struct("<I").unpack_from
+GROUP = struct.Struct("<BBI").unpack_from
+VARIANT = struct.Struct("<BI").unpack_from
+NATIVE = sys.byteorder == "little"
+
+
+class DecodeFailure(Exception):  # noqa: N818 - internal, always turned into the rule's error
+    """A broken rule at a position; the path grows while the stack unwinds."""
+
+    def __init__(
+        self, rule: Rule, start: int, end: int, detail: str = "", expected: Any = None, actual: Any = None
+    ) -> None:
+        super().__init__(rule.title)
+        self.rule, self.start, self.end, self.detail = rule, start, end, detail
+        self.expected, self.actual = expected, actual
+        self.path: list[str] = []
+
+    def field_path(self, root: str) -> str:
+        """The path of the field, outermost first."""
+        out = root
+        for part in reversed(self.path):
+            out += part if part.startswith("[") else f".{part}"
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something worth knowing about a value that could be decoded nevertheless; offsets count from its first byte."""
+
+    rule: Rule
+    start: int
+    end: int
+    detail: str = ""
+
+    def finding(self, span: Span) -> Finding:
+        """The finding for a value that lies at `span`."""
+        return self.rule.finding(self.detail, span=span.sub(self.start, self.end))
+
+
+class State:
+    """What one decoding call may still spend, and what it noticed."""
+
+    __slots__ = ("budget", "depth", "notes")
+
+    def __init__(self, notes: list[Note] | None, depth: int = MAX_DEPTH, budget: int = MAX_ELEMENTS) -> None:
+        self.depth = depth
+        self.budget = budget
+        self.notes = notes
+
+    def note(self, rule: Rule, start: int, end: int, detail: str = "") -> None:
+        if self.notes is not None and len(self.notes) < 1000:
+            self.notes.append(Note(rule, start, end, detail))
+
+    def spend(self, cost: int, position: int) -> None:
+        self.budget -= cost
+        if self.budget < 0:
+            raise DecodeFailure(EXPANSION, position, position, expected=f"at most {MAX_ELEMENTS} cost units")
+
+
+Read = Callable[[bytes, int, int, State], tuple[Any, int]]
+Step = Callable[[bytes, int, int, State, dict[str, Any]], int]
+
+
+def short(position: int, size: int, end: int) -> DecodeFailure:
+    return DecodeFailure(ENDS_EARLY, position, end, expected=f"{size} bytes", actual=f"{max(0, end - position)} bytes")
+
+
+def letter_of(registry: Registry, each: Field) -> str:
+    """The `struct` letter of a fixed-size field."""
+    if each.packed_timespec:
+        return f"{assumptions.PACKED_TIMESPEC_SIZE}s"
+    if each.type == "guid":
+        return "16s"
+    if each.type == "enum":
+        return FIXED[registry.enum(each.object_type or "").enum_class]
+    return FIXED[each.type]
+
+
+def plain_letter(registry: Registry, each: Field) -> str | None:
+    """The letter of a field that needs no conversion at all, else None."""
+    if each.optional or each.packed_timespec or (each.type not in FIXED and each.type != "enum"):
+        return None
+    return letter_of(registry, each)
+
+
+def check_header(head: int, position: int, state: State) -> None:
+    """Accepts the headers that are read with a warning; raises for the others."""
+    if head & 0xF3 != HEADER or not assumptions.READ_RESERVED_BIT_AS_GROUPS:
+        raise DecodeFailure(OBJECT_HEADER, position, position + 1, expected="0xd1 or 0xd5", actual=f"0x{head:02x}")
+    state.note(RESERVED_BIT, position, position + 1, f"0x{head:02x}")
+
+
+def read_string(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+    body = pos + 4
+    if body > end:
+        raise short(pos, 4, end)
+    stop = body + U32(buf, pos)[0]
+    if stop > end:
+        raise DecodeFailure(
+            COUNT, pos, body, "length of a string", expected=f"at most {end - body}", actual=stop - body
+        )
+    try:
+        return str(buf[body:stop], "utf-8"), stop
+    except UnicodeDecodeError as error:
+        raise DecodeFailure(TEXT, body + error.start, body + error.end, actual=error.reason) from None
+
+
+def read_bytes(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+    body = pos + 4
+    if body > end:
+        raise short(pos, 4, end)
+    stop = body + U32(buf, pos)[0]
+    if stop > end:
+        raise DecodeFailure(
+            COUNT, pos, body, "length of a byte buffer", expected=f"at most {end - body}", actual=stop - body
+        )
+    return buf[body:stop], stop
+
+
+def read_guid(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+    stop = pos + 16
+    if stop > end:
+        raise short(pos, 16, end)
+    return guid_text(buf[pos:stop]), stop
+
+
+def raw_reader(size: int) -> Read:
+    def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+        if pos + size > end:
+            raise short(pos, size, end)
+        return buf[pos : pos + size], pos + size
+
+    return read
+
+
+def number_reader(letter: str) -> Read:
+    plan = struct.Struct("<" + letter)
+    unpack, size = plan.unpack_from, plan.size
+
+    def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+        stop = pos + size
+        if stop > end:
+            raise short(pos, size, end)
+        return unpack(buf, pos)[0], stop
+
+    return read
