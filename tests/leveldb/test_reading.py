@@ -7,6 +7,7 @@ import pytest
 from exhume.errors import SourceError
 from exhume.formats.leveldb import database as module
 from exhume.formats.leveldb.database import Database
+from exhume.formats.leveldb.merge import Level
 from exhume.formats.leveldb.table import READ_AHEAD, Block, Table
 from exhume.source import BytesSource, MemoryTree
 from exhume.testing.corrupt import flip
@@ -72,3 +73,12 @@ def test_a_sound_table_is_read_once(damaged: bool, monkeypatch: pytest.MonkeyPat
         database, source = open_database()
         assert list(database.versions()) == versions
         assert source.bytes_read > 1.4 * size
+
+
+@pytest.mark.parametrize("largest", [[b"b", b"d", b"f"], [b"d", b"b", b"f"]])
+def test_a_level_leaves_out_tables_that_end_before_a_key(largest: list[bytes]) -> None:
+    tables = [Table(BytesSource(build_table([(key, 1, PUT, b"")])[0]), number) for number, key in enumerate(largest)]
+    level = Level(tables, largest)
+    assert [item[0] for item in level.items(None, None)] == largest
+    for start in (b"", b"b", b"c", b"d", b"e", b"f", b"g"):
+        assert [item[0] for item in level.items(start, None)] == [key for key in largest if key >= start]

@@ -130,7 +130,7 @@ def cat(run: Run, archive: DataBundleArchive, names: tuple[str, ...], options: d
 @click.option("-o", "--output", required=True, metavar="TARGET", help="The bundle, a new directory.")
 @click.option("--compression", type=click.Choice(["zlib", "snappy", "none"]), default="zlib", show_default=True)
 @click.option("--level", type=click.IntRange(0, 9), help="Zlib level.  [default: 6]")
-@click.option("--record-size", type=SIZE, default=256 << 10, help="Uncompressed bytes per record.  [default: 256K]")
+@click.option("--record-size", type=SIZE, default=128 << 10, help="Uncompressed bytes per record.  [default: 128K]")
 @click.option("--alignment", type=SIZE, help="Records start at multiples of this.  [default: 4096; 1 when raw-packed]")
 @click.option("--shards", type=click.IntRange(1), default=1, show_default=True, help="Files to spread the data over.")
 @click.option("--jobs", type=click.IntRange(0), default=1, show_default=True, help="Threads (0: one per core).")

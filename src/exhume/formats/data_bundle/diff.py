@@ -71,7 +71,7 @@ def _row_side(archive: DataBundleArchive, row: FileRow, content: bool) -> Side:
 def directory_side(path: str | os.PathLike[str]) -> dict[str, Side]:
     """The regular files and directories below a directory."""
     out: dict[str, Side] = {}
-    for kind, file, name in walk(os.fspath(path), ""):
+    for kind, file, name, _ in walk(os.fspath(path), ""):
         if kind == "directory":
             out[name] = Side("directory", 0, 0)
         elif kind == "file":

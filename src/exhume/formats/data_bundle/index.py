@@ -103,9 +103,15 @@ class BundleIndex:
 
     def file(self, path: str) -> FileRow | None:
         """The row of one path, None when there is none."""
-        key = file_key(path)
-        value = self.database.get(key.build(), sequence=self.sequence)
-        return None if value is None else parse_file_row(key.build(), value, self.where)._replace(path=path, key=key)
+        parts = file_key(path)
+        key = parts.build()
+        value = self.database.get(key, sequence=self.sequence)
+        if value is None:
+            return None
+        try:
+            return FileRow(path, FileMetadata.parse(value), parts, self.where)
+        except WireError as error:
+            raise checks.FILE_ROW.error(error.reason, span=self.where, actual=key) from error
 
     def files(self, start: bytes = FILE_PREFIX, stop: bytes = FILE_STOP) -> Iterator[FileRow]:
         """File and directory rows with `start <= key < stop`, in key order."""

@@ -6,7 +6,9 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
+from exhume.batchio import list_folder
 from exhume.errors import WriterError
 from exhume.formats.data_bundle.messages import UserData
 from exhume.formats.data_bundle.writer import DataBundleWriter
@@ -61,35 +63,60 @@ def _add_folder(
 ) -> None:
     if name:
         writer.add_directory(name, user_data=attached.pop(name, None))
-    for kind, path, inner in walk(root, name):
-        if kind == "directory":
+    for kind, path, inner, size in walk(root, name):
+        if kind == "file":
+            writer.add_path(inner, path, size=size, user_data=attached.pop(inner, None) if attached else None)
+        elif kind == "directory":
             writer.add_directory(inner, user_data=attached.pop(inner, None))
-        elif kind == "file":
-            writer.add_path(inner, path, user_data=attached.pop(inner, None))
         else:
             skipped.append((path, kind))
 
 
-def walk(root: str, name: str) -> Iterator[tuple[str, str, str]]:
-    """`(file, directory or the reason against it, path, stored name)`, sorted within each directory."""
+class Found(NamedTuple):
+    """What is at a path: `kind` file, directory or the reason against it; its stored name, its size if it is a file."""
+
+    kind: str
+    path: str
+    name: str
+    size: int = 0
+
+
+def walk(root: str, name: str) -> Iterator[Found]:
+    """What is in a directory and below, sorted within each directory."""
     folders = [(root, name)]
     while folders:
         folder, prefix = folders.pop()
         lead = f"{prefix}/" if prefix else ""
+        base = os.path.join(folder, "")  # noqa: PTH118 - names stay as the system spells them
         try:
-            with os.scandir(folder) as scan:
-                entries = sorted(scan, key=lambda entry: os.fsencode(entry.name))
+            listing = list_folder(os.fsencode(folder))
         except OSError as error:
-            yield error.strerror or str(error), folder, prefix
+            yield Found(error.strerror or str(error), folder, prefix)
             continue
-        for entry in entries:
-            inner = lead + entry.name
-            if entry.is_dir(follow_symlinks=False):
-                folders.append((entry.path, inner))
-                yield "directory", entry.path, inner
-            elif entry.is_file():
-                yield "file", entry.path, inner
-            elif entry.is_symlink():
-                yield "symbolic link to a directory or to nothing", entry.path, inner
-            else:
-                yield "not a regular file", entry.path, inner
+        found = [Found("file", base + leaf, lead + leaf, size) for leaf, size in zip(listing.files, listing.sizes)]  # noqa: B905
+        found += [Found("directory", base + leaf, lead + leaf) for leaf in listing.folders]
+        found += [_look_closer(base + leaf, lead + leaf) for leaf in listing.others]
+        found.sort(key=_order)
+        folders += [(entry.path, entry.name) for entry in found if entry.kind == "directory"]
+        yield from found
+
+
+def _order(found: Found) -> bytes:
+    return os.fsencode(found.path)
+
+
+def _look_closer(path: str, name: str) -> Found:
+    """What is no plain file or directory at first sight: links, and file systems that tell little."""
+    try:
+        kind = os.lstat(path).st_mode
+        target = os.stat(path)  # noqa: PTH116 - as in the walk
+    except OSError as error:
+        broken = "symbolic link to a directory or to nothing"
+        return Found(broken if os.path.islink(path) else error.strerror or str(error), path, name)  # noqa: PTH114
+    if stat.S_ISREG(target.st_mode):
+        return Found("file", path, name, target.st_size)
+    if stat.S_ISDIR(kind):
+        return Found("directory", path, name)
+    if stat.S_ISLNK(kind):
+        return Found("symbolic link to a directory or to nothing", path, name)
+    return Found("not a regular file", path, name)

@@ -81,7 +81,11 @@ class FileKey(NamedTuple):
 
     def build(self) -> bytes:
         """The bytes of the key."""
-        return FILE_PREFIX + build_escaped(self.directory) + build_escaped(self.name)
+        return self.start() + build_escaped(self.name)
+
+    def start(self) -> bytes:
+        """What the keys of all files of the directory start with; `build_escaped` of a name completes one."""
+        return FILE_PREFIX + build_escaped(self.directory)
 
     @property
     def path(self) -> str:

@@ -42,7 +42,11 @@ def parse_fields(data: bytes) -> Iterator[tuple[int, int, int | bytes]]:
     at, end = 0, len(data)
     while at < end:
         start = at
-        key, at = parse_varint(data, at, end)
+        key = data[at]
+        if key < 0x80:
+            at += 1
+        else:
+            key, at = parse_varint(data, at, end)
         number, wire = key >> 3, key & 7
         if not 0 < number < 1 << 29:
             raise WireError("field number out of range", start)
@@ -63,7 +67,10 @@ def parse_fields(data: bytes) -> Iterator[tuple[int, int, int | bytes]]:
 
 
 def _number(field: int, value: int) -> bytes:
-    return build_varint(field << 3) + build_varint(value) if value else b""
+    """A number of a field below 16; nothing for 0."""
+    if value < 0x80:
+        return bytes((field << 3, value)) if value else b""
+    return bytes((field << 3,)) + build_varint(value)
 
 
 def _collect(data: bytes, numbers: dict[int, str], texts: dict[int, str]) -> tuple[dict[str, Any], tuple[int, ...]]:

@@ -24,6 +24,8 @@ CACHE_SIZE = 16 << 20
 """Bytes of decoded records kept."""
 
 DEFAULT_RECORD_SIZE = 256 << 10
+"""What a header means that states no record size."""
+
 LARGE_FILE = 1 << 20
 """A file of at least this size starts its own record."""
 

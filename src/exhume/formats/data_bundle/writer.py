@@ -9,21 +9,25 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 import uuid
 from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
 from exhume.archive import Progress, Writer, no_progress
+from exhume.batchio import read_files
 from exhume.checksums import crc32c
 from exhume.codecs import compress
 from exhume.codecs.stored import store
 from exhume.errors import UnsafePathError, WriterError, shorten
 from exhume.formats.data_bundle.bundle import shard_name
-from exhume.formats.data_bundle.keys import CONFIG_KEY, RecordKey, file_key
+from exhume.formats.data_bundle.keys import CONFIG_KEY, RecordKey, build_escaped, file_key
 from exhume.formats.data_bundle.messages import (
     BundleConfig,
     Compression,
@@ -33,15 +37,21 @@ from exhume.formats.data_bundle.messages import (
     ShardHeader,
     UserData,
 )
-from exhume.formats.data_bundle.shard import DEFAULT_RECORD_SIZE, LARGE_FILE
+from exhume.formats.data_bundle.shard import LARGE_FILE
 from exhume.formats.leveldb.table_writer import write_database
 from exhume.output.atomic import AtomicDirectory
 from exhume.output.names import safe_parts
 from exhume.parallel import map_ordered
 from exhume.source import source_error
 
+RECORD_SIZE = 128 << 10
+"""Half of what the format has where nothing is stated: any read in a record costs all of it."""
+
 DEFAULT_ALIGNMENT = 4096
 MAX_SHARDS = 100_000
+_PLAIN_LEAF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+ -]{0,199}")
+"""Last components of names that are safe in a directory that is."""
+
 METHODS = {"none": Compression.NONE, "snappy": Compression.SNAPPY, "zlib": Compression.ZLIB}
 
 
@@ -55,13 +65,13 @@ class _Member:
     path: str | None
     read: Callable[[int, int], bytes] | None
     user_data: UserData | None
+    key: bytes = b""
     shard: int = 0
     offset: int = 0
     crc: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
+class _Piece(NamedTuple):
     """A range of a member that goes into a record."""
 
     member: _Member
@@ -76,11 +86,6 @@ class _Record:
     shard: int
     offset: int
     pieces: list[_Piece] = field(default_factory=list)
-
-    @property
-    def size(self) -> int:
-        """Uncompressed bytes."""
-        return sum(piece.stop - piece.start for piece in self.pieces)
 
 
 class DataBundleWriter(Writer):
@@ -106,7 +111,7 @@ class DataBundleWriter(Writer):
         compression: str = "zlib",
         level: int | None = None,
         stored: bool = False,
-        record_size: int = DEFAULT_RECORD_SIZE,
+        record_size: int = RECORD_SIZE,
         alignment: int | None = None,
         shards: int = 1,
         jobs: int = 1,
@@ -147,16 +152,23 @@ class DataBundleWriter(Writer):
         """Queues a file with these bytes."""
         self._queue(_Member(self._check(name), len(data), bytes(data), None, None, user_data))
 
-    def add_path(self, name: str, path: str | os.PathLike[str], *, user_data: UserData | None = None) -> None:
-        """Queues a regular file; it is read when the bundle is finished and must not change until then."""
+    def add_path(
+        self, name: str, path: str | os.PathLike[str], *, size: int | None = None, user_data: UserData | None = None
+    ) -> None:
+        """Queues a regular file; it is read when the bundle is finished and must not change until then.
+
+        `size`: what the listing of its directory told, which spares a look at it.
+        """
         text = os.fspath(path)
-        try:
-            found = Path(text).stat()
-        except OSError as error:
-            raise source_error(error, text) from error
-        if not stat.S_ISREG(found.st_mode):
-            raise _bad("not a regular file", None, text)
-        self._queue(_Member(self._check(name), found.st_size, None, text, None, user_data))
+        if size is None:
+            try:
+                found = Path(text).stat()
+            except OSError as error:
+                raise source_error(error, text) from error
+            if not stat.S_ISREG(found.st_mode):
+                raise _bad("not a regular file", None, text)
+            size = found.st_size
+        self._queue(_Member(self._check(name), size, None, text, None, user_data))
 
     def add_reader(
         self, name: str, size: int, read: Callable[[int, int], bytes], *, user_data: UserData | None = None
@@ -173,10 +185,12 @@ class DataBundleWriter(Writer):
     def _check(self, name: str, *, folder: bool = False) -> str:
         if self._output is None:
             raise _bad("the writer is finished", None, name)
-        try:
-            safe_parts(name)
-        except UnsafePathError as error:
-            raise _bad(error.message, "a relative path", shorten(name)) from error
+        parent, _, leaf = name.rpartition("/")
+        if parent not in self._parents or not _PLAIN_LEAF.fullmatch(leaf) or len(parent) > 1000:
+            try:
+                safe_parts(name)
+            except UnsafePathError as error:
+                raise _bad(error.message, "a relative path", shorten(name)) from error
         if name in self._members or (not folder and (name in self._folders or name in self._parents)):
             raise _bad("the name is in the bundle already", None, shorten(name))
         return name
@@ -205,11 +219,18 @@ class DataBundleWriter(Writer):
         if output is None:
             return
         try:
-            members = sorted(self._members.values(), key=lambda m: file_key(m.name).build())
-            places = self._pack(output, members)
+            members = list(self._members.values())
+            starts: dict[str, bytes] = {}
+            for member in members:
+                folder, _, leaf = member.name.rpartition("/")
+                if folder not in starts:
+                    starts[folder] = file_key(f"{folder}/").start()
+                member.key = starts[folder] + build_escaped(leaf.encode())
+            members.sort(key=attrgetter("key"))
+            rows = self._pack(output, members)
             write_database(
                 lambda name: output.create(f"index/{name}"),
-                self._rows(members, places), codec=self.index_compression, identity=self._identity(members),
+                sorted(rows), codec=self.index_compression, identity=self._identity(members),
             )  # fmt: skip
             output.commit()
         except BaseException:
@@ -257,10 +278,14 @@ class DataBundleWriter(Writer):
 
     # Packing
 
-    def _pack(self, output: AtomicDirectory, members: list[_Member]) -> list[tuple[RecordKey, RecordMetadata]]:
-        """Writes the shards; returns a row per record."""
+    def _pack(self, output: AtomicDirectory, members: list[_Member]) -> list[tuple[bytes, bytes]]:
+        """Writes the shards; returns the rows of the index.
+
+        Rows are built between records, while other threads compress.
+        """
         self._assign(members)
-        rows: list[tuple[RecordKey, RecordMetadata]] = []
+        rows = self._other_rows()
+        rows += [(m.key, _file_row(m)) for m in members if not m.size]
         done = 0
         with ExitStack() as stack:
             files = [stack.enter_context(output.create(shard_name(n))) for n in range(self.shards)]
@@ -269,61 +294,58 @@ class DataBundleWriter(Writer):
                 head = self._header(number).build_file_start()
                 file.write(head)
                 ends.append(len(head))
-            for record, parts, stored in map_ordered(self._encode, self._plan(members), self.jobs):
-                for piece, data in zip(record.pieces, parts, strict=True):
-                    piece.member.crc = crc32c(data, piece.member.crc) if piece.start else crc32c(data)
+            for record, data, stored in map_ordered(self._encode, self._plan(members), self.jobs):
+                at = 0
+                for member, start, stop in record.pieces:
+                    part = data[at : at + stop - start]
+                    member.crc = crc32c(part, member.crc) if start else crc32c(part)
+                    at += stop - start
+                    if stop == member.size:
+                        rows.append((member.key, _file_row(member)))
                 key = RecordKey(record.shard, record.offset)
                 if stored is None:
-                    rows.append((key, RecordMetadata(*key, all_zeros=True)))
+                    place = RecordMetadata(*key, all_zeros=True)
                 else:
-                    rows.append((key, RecordMetadata(*key, byte_offset=ends[record.shard])))
-                    files[record.shard].write(stored)
+                    place = RecordMetadata(*key, byte_offset=ends[record.shard])
                     padding = -len(stored) % self.alignment if not self.is_flat else 0
+                    files[record.shard].write(stored)
                     files[record.shard].write(bytes(padding))
                     ends[record.shard] += len(stored) + padding
-                done += record.size
+                if not self.is_flat:
+                    rows.append((key.build(), place.build()))
+                done += len(data)
                 self._progress(done, self.size, "bytes")
-        return [] if self.is_flat else rows
+        return rows
 
-    def _encode(self, record: _Record) -> tuple[_Record, list[bytes], bytes | None]:
+    def _encode(self, record: _Record) -> tuple[_Record, memoryview, bytes | None]:
         """Reads and compresses one record; None for one of zeros, which stores nothing."""
-        parts = [_read(piece) for piece in record.pieces]
-        data = parts[0] if len(parts) == 1 else b"".join(parts)
+        data = _read_pieces(record.pieces)
         if self.is_flat:
-            return record, parts, data
-        if data.count(0) == len(data):
-            return record, parts, None
+            return record, data, bytes(data)
+        if not any(data[:64]) and bytes(data).count(0) == len(data):
+            return record, data, None
         if self.stored:
-            return record, parts, store(self.compression, data)
-        return record, parts, compress(self.compression, data, level=self.level)
+            return record, data, store(self.compression, data)
+        return record, data, compress(self.compression, data, level=self.level)
 
     def _header(self, number: int) -> ShardHeader:
         return ShardHeader(number, self.shards, self.record_size, self.alignment, METHODS[self.compression])
 
     # Index
 
-    def _rows(
-        self, members: list[_Member], places: list[tuple[RecordKey, RecordMetadata]]
-    ) -> Iterator[tuple[bytes, bytes]]:
+    def _other_rows(self) -> list[tuple[bytes, bytes]]:
+        """The rows of the configuration and of directories."""
         config = BundleConfig(
             block_size=self.alignment,
             record_size=self.record_size,
             compression=METHODS[self.compression],
             raw_packed=self.is_flat,
         )
-        yield CONFIG_KEY, config.build()
         folders = {name: self._folders.get(name) for name in self._parents | set(self._folders)}
-        rows: list[tuple[bytes, FileMetadata]] = [
-            (file_key(name).build(), FileMetadata(FileType.DIRECTORY, user_data=user)) for name, user in folders.items()
+        return [(CONFIG_KEY, config.build())] + [
+            (file_key(name).build(), FileMetadata(FileType.DIRECTORY, user_data=user).build())
+            for name, user in folders.items()
         ]
-        rows += [
-            (file_key(m.name).build(), FileMetadata(FileType.REGULAR, m.shard, m.offset, m.size, m.crc, m.user_data))
-            for m in members
-        ]
-        for key, meta in sorted(rows, key=lambda row: row[0]):
-            yield key, meta.build()
-        for place_key, place in sorted(places, key=lambda row: row[0]):
-            yield place_key.build(), place.build()
 
     def _identity(self, members: list[_Member]) -> str:
         """A UUID that follows from the content, for the IDENTITY file."""
@@ -331,6 +353,26 @@ class DataBundleWriter(Writer):
         for member in members:
             digest.update(b"%s\0%d\0%d\n" % (member.name.encode("utf-8", "surrogateescape"), member.size, member.crc))
         return str(uuid.UUID(bytes=digest.digest()[:16], version=4))
+
+
+def _file_row(member: _Member) -> bytes:
+    return FileMetadata(
+        FileType.REGULAR, member.shard, member.offset, member.size, member.crc, member.user_data
+    ).build()
+
+
+def _read_pieces(pieces: list[_Piece]) -> memoryview:
+    """The bytes of a record; whole files on disk are read in one go, without the interpreter."""
+    if len(pieces) == 1:
+        return memoryview(_read(pieces[0]))
+    paths = [member.path for member, start, stop in pieces if member.path and not start and stop == member.size]
+    if len(paths) < len(pieces):
+        return memoryview(b"".join(map(_read, pieces)))
+    sizes = [piece.stop for piece in pieces]
+    data, whole = read_files([os.fsencode(path) for path in paths], sizes)
+    if not all(whole):  # one of them changed, or cannot be read: the careful way tells
+        return memoryview(b"".join(map(_read, pieces)))
+    return memoryview(data)[: sum(sizes)]
 
 
 def _read(piece: _Piece) -> bytes:

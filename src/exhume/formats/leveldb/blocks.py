@@ -129,7 +129,12 @@ def build_block(entries: list[tuple[bytes, bytes]], restart_interval: int = 16) 
             restarts.append(len(out))
         else:
             shared = _common_prefix(previous, key)
-        out += build_varint(shared) + build_varint(len(key) - shared) + build_varint(len(value)) + key[shared:] + value
+        fresh, size = len(key) - shared, len(value)
+        if shared < 0x80 and fresh < 0x80 and size < 0x80:
+            out += bytes((shared, fresh, size))
+        else:
+            out += build_varint(shared) + build_varint(fresh) + build_varint(size)
+        out += key[shared:] + value
         previous = key
     for at in restarts or [0]:
         out += at.to_bytes(4, "little")
@@ -138,17 +143,10 @@ def build_block(entries: list[tuple[bytes, bytes]], restart_interval: int = 16) 
 
 
 def _common_prefix(left: bytes, right: bytes) -> int:
+    """How many bytes both start with: those above the highest bit in which they differ, read as numbers."""
     size = min(len(left), len(right))
-    if left[:size] == right[:size]:
-        return size
-    low, high = 0, size  # left[:low] == right[:low], left[:high] != right[:high]
-    while high - low > 1:
-        middle = (low + high) // 2
-        if left[:middle] == right[:middle]:
-            low = middle
-        else:
-            high = middle
-    return low
+    different = int.from_bytes(left[:size], "big") ^ int.from_bytes(right[:size], "big")
+    return size - (different.bit_length() + 7) // 8
 
 
 def seal_block(contents: bytes, codec: str = "none") -> bytes:

@@ -33,7 +33,7 @@ from exhume.formats.leveldb.files import (
 from exhume.formats.leveldb.forensics import Kept, Survey, forensic_items, survey_table
 from exhume.formats.leveldb.log import LogReader, parse_batch
 from exhume.formats.leveldb.manifest import Manifest, level_runs
-from exhume.formats.leveldb.merge import RangeDeletion, merge_runs, resolve, sort_key, version_of
+from exhume.formats.leveldb.merge import Level, RangeDeletion, merge_runs, resolve, sort_key, version_of
 from exhume.formats.leveldb.model import (
     BYTEWISE,
     DELETIONS,
@@ -105,6 +105,7 @@ class Database:
         self._check_logs(report)
         self._tables: dict[str, Table] = {}
         self._surveys: dict[str, Survey] = {}
+        self._levels: dict[int, tuple[list[Table], list[Level]]] = {}
         self._logs: dict[str, LoadedLog] = {}
         self._last_sequence: int | None = None
         self._ranges: list[RangeDeletion] | None = None
@@ -366,16 +367,12 @@ class Database:
         runs: list[Iterator[Item]] = []
         for file in self.logs(Role.LIVE):
             found = self._live_items(file, family)
-            runs.append(iter(found[bisect_left(found, (start,)) :] if start is not None else found))
-        by_number = {f.number: f for f in self.tables(Role.LIVE)}
-        if self.manifest is None:
-            runs += [self.table(f).items(f.number, start, stop) for f in by_number.values()]
-        tables = [t for t in self.manifest.tables if t.column_family == family] if self.manifest else []
-        young, levels = level_runs(tables)
-        runs += [self.table(by_number[t.number]).items(t.number, start, stop) for t in young if t.number in by_number]
-        for run in levels:
-            chosen = [by_number[t.number] for t in run if start is None or t.largest[:-8] >= start]
-            runs.append(self._chain(chosen, start, stop))
+            if found:
+                first = 0 if start is None else bisect_left(found, (start,))
+                runs.append(map(found.__getitem__, range(first, len(found))))
+        young, levels = self._live_tables(family)
+        runs += [table.items(table.number, start, stop) for table in young]
+        runs += [level.items(start, stop) for level in levels]
         yield from runs[0] if len(runs) == 1 else heapq.merge(*runs)
 
     def _live_items(self, file: DbFile, family: int) -> list[Item]:
@@ -383,9 +380,23 @@ class Database:
             return []
         return self.load_log(file).items.get(family, [])
 
-    def _chain(self, files: Iterable[DbFile], start: bytes | None, stop: bytes | None) -> Iterator[Item]:
-        for file in files:
-            yield from self.table(file).items(file.number, start, stop)
+    def _live_tables(self, family: int) -> tuple[list[Table], list[Level]]:
+        """Tables that may overlap one another, and levels of tables that do not."""
+        found = self._levels.get(family)
+        if found is None:
+            tables = {f.number: self.table(f) for f in self.tables(Role.LIVE)}
+            if self.manifest is None:
+                found = list(tables.values()), []
+            else:
+                young, levels = level_runs(
+                    [t for t in self.manifest.tables if t.column_family == family and t.number in tables]
+                )
+                found = (
+                    [tables[t.number] for t in young],
+                    [Level([tables[t.number] for t in run], [t.largest[:-8] for t in run]) for run in levels],
+                )
+            self._levels[family] = found
+        return found
 
     # Forensic reading
 
@@ -513,3 +524,4 @@ class Database:
         with self._lock:
             self._pool.close()
             self._tables.clear()
+            self._levels.clear()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from exhume import kernel
 from exhume.formats.leveldb.model import DELETIONS, Status, ValueType, Version
-from exhume.formats.leveldb.table import Item
+from exhume.formats.leveldb.table import Item, Table
 
 _TOP = (1 << 64) - 1
 _RANGE = int(ValueType.RANGE_DELETION)
@@ -29,6 +29,27 @@ class RangeDeletion:
     stop: bytes
     sequence: int
     column_family: int
+
+
+class Level:
+    """Tables of one level, in the order of their keys; `largest` are their last user keys as the manifest says."""
+
+    def __init__(self, tables: list[Table], largest: list[bytes]) -> None:
+        self._tables = tables
+        self._largest = largest
+        self._ordered = all(a <= b for a, b in itertools.pairwise(largest))
+
+    def items(self, start: bytes | None, stop: bytes | None) -> Iterator[Item]:
+        """Entries from a key on, table by table; see `Table.items`."""
+        if start is None:
+            chosen: Iterable[int] = range(len(self._tables))
+        elif self._ordered:
+            chosen = range(bisect_left(self._largest, start), len(self._tables))
+        else:
+            chosen = [number for number, key in enumerate(self._largest) if key >= start]
+        for number in chosen:
+            table = self._tables[number]
+            yield from table.items(table.number, start, stop)
 
 
 def sort_key(item: Item) -> tuple[bytes, int, int, int]:

@@ -318,6 +318,10 @@ class Table:
     def _strict_index(self) -> list[tuple[bytes, Handle]]:
         return self.index(checks.strict) if self.check_footer(checks.strict) else []
 
+    @functools.cached_property
+    def _index_keys(self) -> list[bytes]:
+        return [key for key, _ in self._strict_index]
+
     def place(self, block: Block) -> Place:
         """Where the entries of a block come from."""
         start = self.source.origin + block.handle.offset
@@ -345,8 +349,8 @@ class Table:
     def span_of(self, start: bytes | None, stop: bytes | None) -> tuple[int, int] | None:
         """From the first to the last byte of the data blocks that may hold user keys in `[start, stop)`."""
         index = self._strict_index
-        first = 0 if start is None else bisect_left(index, start, key=lambda entry: entry[0])
-        last = len(index) if stop is None else bisect_left(index, stop, key=lambda entry: entry[0]) + 1
+        first = 0 if start is None else bisect_left(self._index_keys, start)
+        last = len(index) if stop is None else bisect_left(self._index_keys, stop) + 1
         handles = [handle for _, handle in index[first:last]]
         if not handles:
             return None
@@ -359,7 +363,7 @@ class Table:
         `stop`: keys from there on will not be asked for, so that a remote table reads no further ahead.
         """
         index = self._strict_index
-        first = 0 if start is None else bisect_left(index, start, key=lambda entry: entry[0])
+        first = 0 if start is None else bisect_left(self._index_keys, start)
         span = self.span_of(start, stop) if self.source.is_remote else None
         if span is not None and first < len(index) and span[1] - span[0] > index[first][1].size:
             self.source.expect(*span)

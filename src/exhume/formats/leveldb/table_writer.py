@@ -45,20 +45,12 @@ class TableWriter:
         self._pending = 0
         self._index: list[tuple[bytes, bytes]] = []
         self._last: tuple[bytes, int] | None = None
-        self._raw = {
-            "rocksdb.deleted.keys": 0,
-            "rocksdb.num.entries": 0,
-            "rocksdb.raw.key.size": 0,
-            "rocksdb.raw.value.size": 0,
-        }
+        self._deleted = self._key_bytes = self._value_bytes = 0
+        self.count = 0
+        """Entries so far."""
         self.smallest = b""
         self.largest = b""
         self.size = 0
-
-    @property
-    def count(self) -> int:
-        """Entries so far."""
-        return self._raw["rocksdb.num.entries"]
 
     def add(self, key: InternalKey, value: bytes) -> None:
         """Appends an entry; raises `WriterError` when it does not sort after the one before it."""
@@ -67,15 +59,15 @@ class TableWriter:
             raise WriterError("table entries must be sorted and unique", actual=key.user_key)
         self._last = order
         packed = key.build()
-        if not self._block and not self._index:
+        if not self.count:
             self.smallest = packed
         self.largest = packed
         self._block.append((packed, value))
         self._pending += len(packed) + len(value) + 3
-        self._raw["rocksdb.num.entries"] += 1
-        self._raw["rocksdb.raw.key.size"] += len(packed)
-        self._raw["rocksdb.raw.value.size"] += len(value)
-        self._raw["rocksdb.deleted.keys"] += key.value_type == 0
+        self.count += 1
+        self._key_bytes += len(packed)
+        self._value_bytes += len(value)
+        self._deleted += key.value_type == 0
         if self._pending >= self._block_size:
             self._flush()
 
@@ -95,7 +87,12 @@ class TableWriter:
     def finish(self) -> None:
         """Writes what follows the data blocks."""
         self._flush()
-        facts = [(name.encode(), build_varint(value)) for name, value in sorted(self._raw.items())]
+        facts = [
+            (b"rocksdb.deleted.keys", build_varint(self._deleted)),
+            (b"rocksdb.num.entries", build_varint(self.count)),
+            (b"rocksdb.raw.key.size", build_varint(self._key_bytes)),
+            (b"rocksdb.raw.value.size", build_varint(self._value_bytes)),
+        ]
         properties = self._put(build_block(facts, 1), "none")
         index = self._put(build_block(self._index, 1), self._codec)
         metaindex = self._put(build_block([(b"rocksdb.properties", properties.build())], 1), "none")

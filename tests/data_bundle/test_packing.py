@@ -1,0 +1,96 @@
+"""Directories packed many files at a time: what is left out is told, and what changed underway is noticed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from exhume.errors import SourceError, WriterError
+from exhume.formats.data_bundle.inputs import add_inputs, walk
+from exhume.formats.data_bundle.reader import DataBundleArchive
+from exhume.formats.data_bundle.writer import DataBundleWriter
+from exhume.source import LocalTree
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """Small and large files, empty ones, links of all kinds, a pipe."""
+    root = tmp_path / "tree"
+    (root / "sub" / "deep").mkdir(parents=True)
+    (root / "hollow").mkdir()
+    for number in range(300):
+        (root / "sub" / f"{number:03d}").write_bytes(b"file %d " % number * (number % 50))
+    (root / "sub" / "deep" / "é").write_bytes(b"accent")
+    (root / "large").write_bytes(bytes(range(256)) * 2000)
+    (root / "zeros").write_bytes(bytes(400_000))
+    (root / "to a file").symlink_to("large")
+    (root / "to a directory").symlink_to("sub")
+    (root / "to nothing").symlink_to("nowhere")
+    os.mkfifo(root / "pipe")
+    return root
+
+
+def test_a_directory_is_walked_in_order_and_links_are_told(tree: Path) -> None:
+    found = list(walk(str(tree), "in"))
+    top = [(entry.name, entry.kind, entry.size) for entry in found if entry.name.count("/") == 1]
+    link = "symbolic link to a directory or to nothing"
+    assert top == [
+        ("in/hollow", "directory", 0),
+        ("in/large", "file", 512_000),
+        ("in/pipe", "not a regular file", 0),
+        ("in/sub", "directory", 0),
+        ("in/to a directory", link, 0),
+        ("in/to a file", "file", 512_000),
+        ("in/to nothing", link, 0),
+        ("in/zeros", "file", 400_000),
+    ]
+    assert all(Path(entry.path) == tree / entry.name.removeprefix("in/") for entry in found)
+    assert len(found) == 8 + 301 + 1
+
+
+@pytest.mark.parametrize("options", [{}, {"record_size": 1000}, {"compression": "none"}, {"compression": "snappy"}])
+def test_small_files_are_packed_together(tree: Path, tmp_path: Path, options: dict[str, object]) -> None:
+    for jobs in (1, 3):
+        with DataBundleWriter(tmp_path / str(jobs), jobs=jobs, shards=2, **options) as writer:  # type: ignore[arg-type]
+            skipped = add_inputs(writer, [str(tree)])
+        assert sorted(Path(path).name for path, _ in skipped) == ["pipe", "to a directory", "to nothing"]
+        with DataBundleArchive(LocalTree(tmp_path / str(jobs))) as archive:
+            assert list(archive.verify()) == []
+            files = [entry.name for entry in archive.entries() if entry.kind == "file"]
+            assert len(files) == 304
+            for name in files:
+                assert archive.read_member(name or "") == (tree / (name or "")).read_bytes()
+    one, three = ([p.read_bytes() for p in sorted((tmp_path / d).rglob("*")) if p.is_file()] for d in "13")
+    assert one == three
+
+
+@pytest.mark.parametrize("change", ["longer", "shorter", "gone"])
+def test_a_file_that_changes_before_it_is_packed_is_refused(tree: Path, tmp_path: Path, change: str) -> None:
+    path = tree / "sub" / "123"
+    with pytest.raises(SourceError if change == "gone" else WriterError) as caught:  # noqa: SIM117
+        with DataBundleWriter(tmp_path / "bundle") as writer:
+            add_inputs(writer, [str(tree)])
+            if change == "gone":
+                path.unlink()
+            else:
+                path.write_bytes(path.read_bytes()[:-1] if change == "shorter" else path.read_bytes() + b"!")
+    assert str(path) in str(caught.value)
+    assert not (tmp_path / "bundle").exists()
+
+
+@pytest.mark.parametrize("name", ["a/../b", "a/.", "a/", "a//b", "/a", "a/" + "b" * 300, "a/\0", "a/\udcff"])
+def test_names_are_checked_also_in_known_directories(tmp_path: Path, name: str) -> None:
+    writer = DataBundleWriter(tmp_path / "bundle")
+    writer.add("a/fine", b"")
+    writer.add("a/also fine", b"")
+    with pytest.raises(WriterError):
+        writer.add(name, b"")
+    with pytest.raises(WriterError):
+        writer.add("a/fine", b"")
+    with pytest.raises(WriterError):
+        writer.add("a", b"")
+    with pytest.raises(WriterError):
+        writer.add("a/fine/below", b"")
+    writer.abort()
