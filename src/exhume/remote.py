@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
@@ -22,6 +23,9 @@ from exhume.parallel import map_ordered
 from exhume.remotesource import HEAD, TAIL, RemoteSource, attempt
 from exhume.remotestores import FsspecSource, HttpSource, source_kind
 from exhume.source import Source, Tree, check_relative
+
+for _logger in ("gcsfs", "s3fs", "aiobotocore", "botocore"):  # what they report is raised too: say it once
+    logging.getLogger(_logger).addHandler(logging.NullHandler())
 
 MOST_KNOWN = 256
 """Files of a remote directory whose head and tail are kept."""
@@ -76,7 +80,7 @@ def open_url(
     if info is None and kind.has_keys and tree.names():
         return tree
     if info is None:
-        info = attempt(lambda: fs.info(path), url, 0, 0)
+        info = attempt(lambda: fs.info(path), url, again=not kind.tries_again)
     if info.get("type") == "directory":
         return tree
     return kind(fs, path, url, info, allow_full_download=allow_full_download)
@@ -98,7 +102,7 @@ def glob_url(url: str, storage_options: Mapping[str, Any] | None = None) -> list
         ) from error
     except (ValueError, OSError) as error:
         raise SourceError("cannot open the URL", span=Span(url, 0, 0), actual=error) from error
-    found = attempt(lambda: sorted(fs.glob(path)), url, 0, 0)
+    found = attempt(lambda: sorted(fs.glob(path)), url, again=not source_kind(fs).tries_again)
     if not found:
         raise SourceError("no file or object matches", span=Span(url, 0, 0))
     scheme = head.partition("://")[0]
@@ -117,7 +121,9 @@ def remote_source(
     """One file of an fsspec file system; `info` is what a listing told of it."""
     kind = source_kind(fs)
     if info is None:
-        info = kind.first(fs, path, name, tail_first) or attempt(lambda: fs.info(path), name, 0, 0)
+        info = kind.first(fs, path, name, tail_first)
+    if info is None:
+        info = attempt(lambda: fs.info(path), name, again=not kind.tries_again)
     return kind(fs, path, name, info, allow_full_download=allow_full_download)
 
 
@@ -202,7 +208,8 @@ class FsspecTree(Tree):
                 if base == other or base.startswith(f"{other}/"):
                     return {path: info for path, info in listing.items() if path.startswith(f"{base}/")}
             try:
-                found = attempt(lambda: _find(self._fs, base), self.name, 0, 0)
+                again = not source_kind(self._fs).tries_again
+                found = attempt(lambda: _find(self._fs, base), self.name, again=again)
             except SourceError as error:
                 if not isinstance(error.__cause__, FileNotFoundError):
                     raise
@@ -221,7 +228,7 @@ class FsspecTree(Tree):
         if told:
             return info is not None
         if source_kind(self._fs) is FsspecSource:
-            return bool(attempt(lambda: self._fs.isfile(path), self.name, 0, 0))
+            return bool(attempt(lambda: self._fs.isfile(path), self.name))
         try:
             self.source(name)  # its first bytes say it, and will be wanted
         except EntryNotFoundError:

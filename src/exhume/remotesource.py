@@ -53,28 +53,42 @@ class TransientError(Exception):
     """An answer that another try may better."""
 
 
-def attempt(call: Callable[[], T], name: str, start: int, end: int) -> T:
-    """Calls with retries; whatever a backend raises becomes a `SourceError`."""
+def attempt(call: Callable[[], T], name: str, start: int = 0, end: int = 0, *, again: bool = True) -> T:
+    """Calls with retries, or once where the backend tries again itself; what it raises becomes a `SourceError`."""
     delay = RETRY_DELAY
     span = Span(name, start, end)
-    for tried in range(RETRIES + 1):
+    retries = RETRIES if again else 0
+    for tried in range(retries + 1):
         try:
             return call()
         except ExhumeError:
             raise
         except FileNotFoundError as error:
             raise SourceError("no such file or object", span=span) from error
-        except (PermissionError, IsADirectoryError, NotADirectoryError) as error:
-            raise SourceError(str(error) or type(error).__name__, span=span) from error
         except Exception as error:  # backends raise their own types; all of them mean "the read failed"
-            if tried == RETRIES or not is_transient(error):
+            if tried == retries or not is_transient(error):
                 times = f" after {tried + 1} attempts" if tried else ""
-                raise SourceError(
-                    f"reading failed{times}", span=span, actual=f"{type(error).__name__}: {error}"
-                ) from error
+                found = f"{type(error).__name__}: {error}"
+                raise SourceError(f"{_what_failed(error)}{times}", span=span, actual=found) from error
             time.sleep(delay)
             delay *= 2
     raise AssertionError("unreachable")
+
+
+def _what_failed(error: BaseException) -> str:
+    """What a user can do something about, in words; whatever else it is follows as the backend tells it."""
+    names = {type(each).__name__ for each in (error, error.__cause__, error.__context__) if each is not None}
+    if isinstance(error, (IsADirectoryError, NotADirectoryError)):
+        return "not a file" if isinstance(error, IsADirectoryError) else "not a directory"
+    if isinstance(error, PermissionError) or getattr(error, "code", getattr(error, "status", None)) in (401, 403):
+        return "access denied (credentials and fsspec options: --storage KEY=VALUE)"
+    if names & {"NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError"}:
+        return "no credentials (give them as the store's tools take them, or --storage anon=true)"
+    if names & {"ClientConnectorCertificateError", "SSLCertVerificationError"}:
+        return "the server's certificate is not trusted (name its authority in SSL_CERT_FILE)"
+    if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
+        return "no answer in time"
+    return "reading failed"
 
 
 def is_transient(error: BaseException) -> bool:
@@ -92,11 +106,8 @@ def is_transient(error: BaseException) -> bool:
         "ServerDisconnectedError",
         "ServerTimeoutError",
         "FSTimeoutError",
-        "EndpointConnectionError",
-        "ReadTimeoutError",
-        "ConnectTimeoutError",
         "IncompleteRead",
-    }
+    }  # not those of botocore, which has tried again itself
 
 
 class RemoteSource(Source):
@@ -108,6 +119,9 @@ class RemoteSource(Source):
 
     has_keys = False
     """Whether the store has no directories, only keys with common prefixes; then `first` may take one for an object."""
+
+    tries_again = False
+    """Whether the file system repeats failed requests itself, for long enough."""
 
     def __init__(
         self, fs: Any, path: str, name: str, info: Mapping[str, Any], *, allow_full_download: bool = False
@@ -210,7 +224,9 @@ class RemoteSource(Source):
         if not ranges:
             return []
         self._account(ranges)
-        answers = attempt(lambda: self._fetch(ranges), self.name, ranges[0][0], ranges[-1][1])
+        answers = attempt(
+            lambda: self._fetch(ranges), self.name, ranges[0][0], ranges[-1][1], again=not self.tries_again
+        )
         for (start, end), data in zip(ranges, answers, strict=True):
             if len(data) != end - start:
                 self._explain_length(start, end - start, len(data))
@@ -256,7 +272,7 @@ class RemoteSource(Source):
     def check_unchanged(self) -> None:
         """Asks for the object's identity again; raises `SourceChangedError` when it is another one now."""
         self._fs.invalidate_cache()
-        info = attempt(lambda: self._fs.info(self._path), self.name, 0, 0)
+        info = attempt(lambda: self._fs.info(self._path), self.name, again=not self.tries_again)
         now = identity_of(info)
         other = any(now[key] != value for key, value in self._identity.items() if key in now)
         if info.get("size") != self._size or other:

@@ -19,6 +19,9 @@ from exhume.remotesource import HEAD, TAIL, RemoteSource, TransientError, attemp
 CONCURRENCY = 8
 """Requests to one object under way at a time."""
 
+SILENCE = 30.0
+"""Seconds that an HTTP server may take to answer, and between two pieces of an answer."""
+
 
 class FsspecSource(RemoteSource):
     """An object of any fsspec file system; concurrency is the file system's own."""
@@ -58,11 +61,13 @@ class HttpSource(_AsyncSource):
     def first(cls, fs: Any, path: str, name: str, tail: bool = False) -> Mapping[str, Any] | None:
         async def get() -> Mapping[str, Any] | None:
             session = await fs.set_session()
-            options = {**fs.kwargs}
+            options = _with_timeout(fs)
             headers = {**options.pop("headers", {}), "Range": _edge_range(tail), "Accept-Encoding": "identity"}
             async with session.get(fs.encode_url(path), headers=headers, **options) as answer:
                 if answer.status == 429 or answer.status >= 500:
                     raise TransientError(f"HTTP status {answer.status}")
+                if answer.status in (401, 403):
+                    raise PermissionError(f"HTTP status {answer.status}")
                 if answer.status == 416 and answer.headers.get("Content-Range") == "bytes */0":
                     return {"size": 0, "ETag": answer.headers.get("ETag")}
                 edge = _edge_span(answer.headers.get("Content-Range", ""), tail)
@@ -76,16 +81,18 @@ class HttpSource(_AsyncSource):
             tag = answer.headers.get("ETag")
             return {"size": size, "ETag": tag, "Last-Modified": written, "edge": (start, data)}
 
-        found: Mapping[str, Any] | None = attempt(lambda: sync(fs.loop, get), name, 0, 0)
+        found: Mapping[str, Any] | None = attempt(lambda: sync(fs.loop, get), name)
         return found
 
     async def _get(self, start: int, end: int) -> bytes:
         session = await self._fs.set_session()
-        options = {**self._fs.kwargs}
+        options = _with_timeout(self._fs)
         headers = {**options.pop("headers", {}), "Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "identity"}
         async with session.get(self._fs.encode_url(self._path), headers=headers, **options) as answer:
             if answer.status == 429 or answer.status >= 500:
                 raise TransientError(f"HTTP status {answer.status}")
+            if answer.status in (401, 403):
+                raise PermissionError(f"HTTP status {answer.status}")
             if answer.status == 404:
                 raise FileNotFoundError(self.name)
             if answer.status == 416:
@@ -121,6 +128,15 @@ class HttpSource(_AsyncSource):
             )
 
 
+def _with_timeout(fs: Any) -> dict[str, Any]:
+    """The options of a request; a server that says nothing is left after `SILENCE`, unless there is another time-out."""
+    if "timeout" in fs.kwargs or "timeout" in (fs.client_kwargs or {}):
+        return {**fs.kwargs}
+    from aiohttp import ClientTimeout
+
+    return {"timeout": ClientTimeout(total=None, sock_connect=SILENCE, sock_read=SILENCE), **fs.kwargs}
+
+
 class S3Source(_AsyncSource):
     """An S3 object: each request is made only if the object is still the one that was opened (If-Match)."""
 
@@ -149,7 +165,7 @@ class S3Source(_AsyncSource):
             written = answer.get("LastModified")
             return {"size": edge[2], "ETag": answer["ETag"], "modified": written, "edge": (edge[0], data)}
 
-        found: Mapping[str, Any] | None = attempt(lambda: sync(fs.loop, get), name, 0, 0)
+        found: Mapping[str, Any] | None = attempt(lambda: sync(fs.loop, get), name)
         return found
 
     async def _get(self, start: int, end: int) -> bytes:
@@ -178,6 +194,7 @@ class GcsSource(_AsyncSource):
     """An object of Google Cloud Storage: each request is made only for the generation that was opened."""
 
     has_keys = True
+    tries_again = True
 
     @classmethod
     def first(cls, fs: Any, path: str, name: str, tail: bool = False) -> Mapping[str, Any] | None:
@@ -197,7 +214,7 @@ class GcsSource(_AsyncSource):
                 return None
             return {"size": edge[2], **_generation(headers), "edge": (edge[0], data)}
 
-        found: Mapping[str, Any] | None = attempt(lambda: sync(fs.loop, get), name, 0, 0)
+        found: Mapping[str, Any] | None = attempt(lambda: sync(fs.loop, get), name, again=False)
         return found
 
     async def _get(self, start: int, end: int) -> bytes:
@@ -208,7 +225,7 @@ class GcsSource(_AsyncSource):
                 "GET", self._fs.url(self._path), headers={"Range": f"bytes={start}-{end - 1}"}, **more
             )
         except Exception as error:
-            if str(getattr(error, "code", "")) in ("412", "416"):
+            if isinstance(error, FileExistsError) or str(getattr(error, "code", "")) == "416":  # so gcsfs names 412
                 raise self._changed(str(error)) from error
             raise
         for key, value in identity_of(_generation(headers)).items():

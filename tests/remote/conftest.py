@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.remote.gcs import GcsStore, gcs_store
 from tests.remote.store import Store, s3_store
 
 
@@ -14,4 +15,12 @@ def store() -> Iterator[Store]:
     pytest.importorskip("s3fs", reason="the extra cloud (s3fs) is not installed")
     pytest.importorskip("moto.server", reason="moto[server] is not installed")
     with s3_store() as store:
+        yield store
+
+
+@pytest.fixture(scope="session")
+def gcs() -> Iterator[GcsStore]:
+    pytest.importorskip("gcsfs", reason="the extra cloud (gcsfs) is not installed")
+    pytest.importorskip("gcp_storage_emulator", reason="gcp-storage-emulator is not installed")
+    with gcs_store() as store:
         yield store

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 from urllib.parse import quote, unquote
 
 from tests.remote.wire import Wire
@@ -22,6 +24,9 @@ MODES = (
     "flaky",
     "down",
     "no-length",
+    "401",
+    "403",
+    "silent",
 )
 
 
@@ -36,6 +41,7 @@ class Served:
         self.requests: list[tuple[str, str, str]] = []
         self.url = ""
         self.failures = 0
+        self.over = threading.Event()
 
     def index(self, folder: str) -> bytes | None:
         """The page that lists a directory, None for none."""
@@ -70,6 +76,12 @@ def _handler(served: Served) -> type[BaseHTTPRequestHandler]:
                 self._reply(wanted, body=body)
 
         def _reply(self, wanted: str, *, body: bool) -> None:
+            if served.mode == "silent":
+                served.over.wait(20)
+                return
+            if served.mode.isdigit():
+                self._send(int(served.mode), b"no", {}, body)
+                return
             name = unquote(self.path).lstrip("/")
             data = served.files.get(name)
             if data is None and name.endswith("/"):
@@ -121,18 +133,30 @@ def _handler(served: Served) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
+class _Quiet(ThreadingHTTPServer):
+    """Says nothing about clients that go away, or do not trust it."""
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Nothing."""
+
+
 @contextmanager
-def serving(files: dict[str, bytes], mode: str = "good", delay: float = 0.0) -> Iterator[Served]:
+def serving(
+    files: dict[str, bytes], mode: str = "good", delay: float = 0.0, tls: ssl.SSLContext | None = None
+) -> Iterator[Served]:
     """Serves files on a loopback port for the length of the block."""
     served = Served(files, mode, delay)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(served))
+    server = _Quiet(("127.0.0.1", 0), _handler(served))
+    if tls is not None:
+        server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
-    served.url = f"http://127.0.0.1:{server.server_port}"
+    served.url = f"http{'s' if tls else ''}://127.0.0.1:{server.server_port}"
     try:
         yield served
     finally:
+        served.over.set()
         server.shutdown()
         server.server_close()
         thread.join()

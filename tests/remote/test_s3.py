@@ -1,9 +1,8 @@
-"""A real object store (moto's S3 server): every read verb, on every format, gives what the local file gives."""
+"""A real object store (moto's S3 server): sources, directories, carving, catalogs, changes and what is missing."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,10 @@ import exhume.remotesource
 from exhume.errors import EntryNotFoundError, SourceChangedError, SourceError
 from exhume.source import Source, Tree, open_target
 from exhume.testing.contracts import SourceContract
-from tests.archives import label, own_archives
+from tests.archives import own_archives
 from tests.conftest import Ran
 from tests.remote.store import BUCKET, Store
+from tests.remote.test_verbs import plain
 
 pytest.importorskip("s3fs", reason="the extra cloud (s3fs) is not installed")
 pytest.importorskip("moto.server", reason="moto[server] is not installed")
@@ -50,69 +50,7 @@ class TestContract(SourceContract):
 def same(local: Ran, remote: Ran, path: Path, url: str) -> None:
     """Both runs said the same, but for the name of the target."""
     assert remote.code == local.code, remote.err
-    assert normal(remote.out, url) == normal(local.out, str(path))
-
-
-def normal(out: bytes, name: str) -> bytes:
-    """Output without names and without what depends on their length (aligned columns)."""
-    out = out.replace(name.encode(), b"@").replace(name.rsplit("/", 1)[-1].encode() + b"-", b"@-")
-    return re.sub(rb" +", b" ", out)
-
-
-@pytest.mark.parametrize("path", ARCHIVES, ids=label)
-def test_every_verb_answers_as_it_does_locally(
-    path: Path, store: Store, uploaded: dict[Path, str], exhume_cli: Cli, tmp_path: Path
-) -> None:
-    url = uploaded[path]
-    with exhume.open(path) as archive:
-        described, section = archive.format, next(s.name for s in archive.sections() if s.span.size)
-        query = {"clp-s": "*: *", "ark": "*"}.get(described, "")
-    runs: list[list[str]] = [
-        ["identify", "--json"], ["info", "--json"], ["list", "--json"], ["list", "--sections"], ["verify", "--json"],
-        ["explain", "--coverage"], ["payload", section],
-    ]  # fmt: skip
-    if described != "leveldb":
-        runs.append(["cat"])
-    done = 0
-    for verb, *words in runs:
-        local = exhume_cli(verb, path, *words)
-        same(local, exhume_cli(verb, url, *words, *store.arguments), path, url)
-        done += local.code == 0
-    assert done >= 7  # explain wants one log of a directory of several to be named
-    if described in ("clp-s", "zs", "ark", "leveldb"):
-        local = exhume_cli("search", path, query, "--json")
-        same(local, exhume_cli("search", url, query, "--json", *store.arguments), path, url)
-
-
-@pytest.mark.parametrize("path", [path for path in ARCHIVES if path.name != "amended"][::2], ids=label)
-def test_what_is_written_is_what_it_is_locally(
-    path: Path, store: Store, uploaded: dict[Path, str], exhume_cli: Cli, tmp_path: Path
-) -> None:
-    url = uploaded[path]
-    with exhume.open(path) as archive:
-        members = isinstance(archive, exhume.MemberArchive)
-    runs = [("salvage", ["-o"])]
-    if members:
-        runs += [("extract", ["-o"]), ("export", ["--to", "tar", "-o"]), ("export", ["--to", "zip", "-o"])]
-    for number, (verb, words) in enumerate(runs):
-        codes = set()
-        for side, target in (("local", str(path)), ("remote", url)):
-            more = store.arguments if side == "remote" else []
-            codes.add(exhume_cli(verb, target, *words, tmp_path / f"{side}{number}", *more).code)
-        assert codes == {0}
-        assert content(tmp_path / f"local{number}") == content(tmp_path / f"remote{number}")
-
-
-def content(path: Path) -> dict[str, bytes]:
-    """The files below a path, by name (identifiers and times that each run makes anew left out)."""
-    if path.is_file():
-        return {"": path.read_bytes()}
-    files = {p.relative_to(path).as_posix(): p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}
-    return {
-        name: data
-        for name, data in files.items()
-        if not (name.endswith(("LOG", "IDENTITY")) or name.startswith("manifests/"))
-    }
+    assert plain(remote.out, [url]) == plain(local.out, [str(path)])
 
 
 def test_carving_an_image_in_a_bucket(store: Store, exhume_cli: Cli, tmp_path: Path) -> None:

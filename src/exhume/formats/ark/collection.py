@@ -54,6 +54,15 @@ class ArkDirectory(Archive):
             with suppress(ExhumeError):
                 yield open_in_tree(self._tree, name, limits=self.limits, **self._options)
 
+    def channels(self) -> list[Any]:
+        """Refused: which log?"""
+        raise self._several()
+
+    @property
+    def manifest(self) -> Any:
+        """Refused: which log?"""
+        raise self._several()
+
     def messages(self, *args: Any, **options: Any) -> Iterator[Any]:
         """Refused: which log?"""
         raise self._several()
