@@ -15,6 +15,7 @@ from exhume.kerneltypes import OVERLONG, OVERRUN, TRUNCATED, MalformedRecordsErr
 
 Buffer = bytes | bytearray | memoryview
 
+
 def read_uleb128(data: Buffer, offset: int) -> tuple[int, int]:
     """The value at `offset` and the offset after it.
 

@@ -129,7 +129,7 @@ class HttpSource(_AsyncSource):
 
 
 def _with_timeout(fs: Any) -> dict[str, Any]:
-    """The options of a request; a server that says nothing is left after `SILENCE`, unless there is another time-out."""
+    """The options of a request; a server that says nothing is left after `SILENCE`, unless told otherwise."""
     if "timeout" in fs.kwargs or "timeout" in (fs.client_kwargs or {}):
         return {**fs.kwargs}
     from aiohttp import ClientTimeout

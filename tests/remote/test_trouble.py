@@ -8,7 +8,7 @@ import ssl
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -114,7 +114,7 @@ def test_a_server_that_says_nothing() -> None:
 
 
 @pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[ssl.SSLContext, Path]]:
+def authority(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext, Path]:
     """A server's TLS context, and the certificate of the private authority that signed it."""
     trustme: Any = pytest.importorskip("trustme", reason="trustme is not installed")
     root = trustme.CA()
@@ -137,9 +137,6 @@ def test_https(authority: tuple[ssl.SSLContext, Path], exhume_cli: Cli) -> None:
         with exhume.open(url, storage_options=options) as archive:
             assert archive.format == "zs"
         assert len(served.requests) == 1
-        wrong = served.url.replace("127.0.0.1", "127.0.0.2")  # the certificate is for another name
-        with pytest.raises(SourceError, match="certificate is not trusted|reading failed"):
-            exhume.open(f"{wrong}/w.zs", storage_options=options)
         command = [sys.executable, "-m", "exhume", "verify", url]
         done = subprocess.run(
             command, env={**os.environ, "SSL_CERT_FILE": str(trusted)}, capture_output=True, timeout=60

@@ -31,7 +31,7 @@ class Both:
 
     def run(self, verb: str, *words: object, second: tuple[Path, str] | None = None) -> Ran:
         """`{out}` among the words is a place to write; what is written there is compared too."""
-        sides: list[tuple[Ran, object]] = []
+        sides: list[tuple[object, object]] = []
         for name, target in (("local", str(self.path)), ("remote", self.url)):
             out = self.folder / name / str(len(list(self.folder.glob(f"{name}/*"))))
             out.parent.mkdir(exist_ok=True)

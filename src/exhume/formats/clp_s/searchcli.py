@@ -93,9 +93,7 @@ def _chunks(searches: _Searches, options: dict[str, Any]) -> Iterator[tuple[str,
 class _Searches:
     """The searches of a run, made one by one; says on standard error what is worth a note."""
 
-    def __init__(
-        self, run: Any, archives: Sequence[ClpSArchive], query: str, how: Options, *, printing: bool
-    ) -> None:
+    def __init__(self, run: Any, archives: Sequence[ClpSArchive], query: str, how: Options, *, printing: bool) -> None:
         self.run, self.archives, self.query, self.how, self.printing = run, archives, query, how, printing
 
     def __iter__(self) -> Iterator[Search]:
