@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -49,6 +50,22 @@ def test_nothing_recognised(exhume_cli: Cli, tmp_path: Path) -> None:
     body = json.loads(exhume_cli("info", "--json", noise).err)
     assert (body["schema"], body["code"]) == ("exhume.error/1", "EX-101")
     assert exhume_cli("verify", noise).code == 4
+
+
+def test_the_folder_above_an_archive_gets_a_hint(exhume_cli: Cli, samples: Path, tmp_path: Path) -> None:
+    for number, name in enumerate(("zs/words-none.zs", "caf/sorted.caf", "leveldb/small", "zs/words-lzma.zs")):
+        target = tmp_path / "box" / f"{number}-{Path(name).name}"
+        target.parent.mkdir(exist_ok=True)
+        copy = shutil.copytree if (samples / name).is_dir() else shutil.copy
+        copy(samples / name, target)
+        (tmp_path / "box" / "notes.txt").write_text("nothing to see")
+        if number == 1:
+            ran = exhume_cli("identify", tmp_path / "box")
+            assert ran.text.endswith("not recognised; inside it: 0-words-none.zs (zs), 1-sorted.caf (caf)\n")
+    ran = exhume_cli("info", tmp_path / "box")
+    assert ran.code == 1
+    hint = "but inside it: 0-words-none.zs (zs), 1-sorted.caf (caf), 2-small (leveldb) and more"
+    assert ran.err == f"exhume: EX-101: no known archive format ({hint}) in {tmp_path / 'box'}\n"
 
 
 def test_missing_files(exhume_cli: Cli, tmp_path: Path) -> None:

@@ -17,12 +17,13 @@ def command(run: Run, targets: tuple[str, ...]) -> Outcome:
 
     Exit code 4 when nothing recognises one of the targets.
     """
-    from exhume.engines.identify import identify_source
+    from exhume.engines.identify import identify_source, inside
 
     unknown = 0
     for target in targets:
         with run.take_source(target) as source:
             candidates = identify_source(source)
+            within = "" if candidates else inside(source)
         if run.as_format:
             candidates = [c for c in candidates if c.format == run.as_format]
         unknown += not candidates
@@ -32,7 +33,8 @@ def command(run: Run, targets: tuple[str, ...]) -> Outcome:
         elif run.json:
             run.document("identify", {"target": target, "candidates": [c.to_dict() for c in candidates]})
         elif not candidates:
-            run.say(f"{printable(target)}: not recognised")
+            hint = f"; inside it: {printable(within)}" if within else ""
+            run.say(f"{printable(target)}: not recognised{hint}")
         else:
             for candidate in candidates:
                 why = "; ".join(candidate.evidence)

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from exhume.archive import Archive
-from exhume.errors import ExhumeError, Span, UnrecognizedFormatError
+from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, shorten
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import Format, Identification, formats, get_format
-from exhume.source import Source, Target, Tree, open_target
+from exhume.source import LocalTree, Source, Target, Tree, open_target
 
 SURE = 0.5
 """Candidates at least this confident are opened without being asked for by name."""
@@ -81,6 +81,10 @@ def open_archive(
     return archive
 
 
+LOOK_INSIDE = 20
+"""Names at the top of a directory that are looked at for a hint."""
+
+
 def certain(source: Source | Tree) -> Identification | None:
     """A candidate of full confidence among the formats whose signature the source starts with, or None.
 
@@ -99,18 +103,49 @@ def certain(source: Source | Tree) -> Identification | None:
 
 def recognise(source: Source | Tree) -> str:
     """The id of the one format to open the source with; raises `UnrecognizedFormatError`."""
-    sure = certain(source)
-    if sure is not None:
-        return sure.format
-    # Formats of the other kind can only know a lone part of theirs; their code is imported when nothing else fits.
-    kind = "directory" if isinstance(source, Tree) else "file"
-    candidates = _ranked(_probed(source, [d for d in formats().values() if d.container == kind]))
-    if not candidates or candidates[0].confidence < EVIDENT:
-        candidates = _ranked([*candidates, *_probed(source, [d for d in formats().values() if d.container != kind])])
+    candidates = _candidates(source)
     if candidates and candidates[0].confidence >= SURE:
         return candidates[0].format
     span = Span(source.name, 0, 0)
     if not candidates:
-        raise UnrecognizedFormatError("no known archive format (force one with --as FORMAT)", span=span)
+        within = inside(source)
+        hint = f"but inside it: {within}" if within else "force one with --as FORMAT"
+        raise UnrecognizedFormatError(f"no known archive format ({hint})", span=span)
     guesses = ", ".join(f"{c.format} ({c.confidence:.0%})" for c in candidates)
     raise UnrecognizedFormatError("not sure which format this is (choose with --as FORMAT)", span=span, actual=guesses)
+
+
+def _candidates(source: Source | Tree) -> list[Identification]:
+    """What the source may be, best first; other formats than the best may be missing where that one is evident."""
+    sure = certain(source)
+    if sure is not None:
+        return [sure]
+    # Formats of the other kind can only know a lone part of theirs; their code is imported when nothing else fits.
+    kind = "directory" if isinstance(source, Tree) else "file"
+    found = _ranked(_probed(source, [d for d in formats().values() if d.container == kind]))
+    if found and found[0].confidence >= EVIDENT:
+        return found
+    return _ranked([*found, *_probed(source, [d for d in formats().values() if d.container != kind])])
+
+
+def inside(source: Source | Tree) -> str:
+    """The archives at the top of a local directory that is none itself, for somebody who named the folder above.
+
+    `name (format)` of the first three, empty when there are none among the first `LOOK_INSIDE` names.
+    """
+    if not isinstance(source, LocalTree):
+        return ""
+    found: list[str] = []
+    try:
+        names = sorted(path.name for path in source.path.iterdir())[:LOOK_INSIDE]
+    except OSError:
+        return ""
+    for name in names:
+        try:
+            with source.subtree(name) if (source.path / name).is_dir() else source.source(name) as child:
+                candidates = _candidates(child)
+        except (ExhumeError, OSError):
+            continue
+        if candidates and candidates[0].confidence >= SURE:
+            found.append(f"{shorten(name)} ({candidates[0].format})")
+    return ", ".join(found[:3]) + (" and more" if len(found) > 3 else "")
