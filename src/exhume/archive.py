@@ -15,6 +15,7 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.source import STREAM_CHUNK, PositionedFile, Source, Tree
 
 if TYPE_CHECKING:
+    from exhume.partition import Partition
     from exhume.sections import Section, SectionMap
 
 Progress = Callable[[int, int | None, str], None]
@@ -136,6 +137,38 @@ class Archive(abc.ABC):
         """The Arrow PyCapsule protocol: DuckDB, Polars, pandas and pyarrow read the archive's table through it."""
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
+    def partitions(
+        self,
+        size: int | None = 64 << 20,
+        *,
+        opening: Mapping[str, Any] | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> list[Partition]:
+        """The archive in parts of about `size` stored bytes (None: one), small and picklable, for dask or any pool.
+
+        Each opens the archive by itself, in another process or on another machine, and reads its own bytes:
+        `partition.records()`, `partition.to_arrow()`.  `opening` and `storage_options` are what this archive was opened
+        with, where it was with any; `options` are those of reading, see `exhume.distributed.partitions`, which plans
+        many archives.  Raises `UnsupportedOperationError` for what no path or URL leads to.
+        """
+        from exhume.partition import Partition, plan
+
+        target = self.source.location
+        if target is None:
+            raise UnsupportedOperationError(
+                "only archives that a path or URL leads to can be read in partitions", span=Span(self.name, 0, 0)
+            )
+        template = Partition(
+            target,
+            self.format,
+            options=tuple(sorted(options.items())),
+            opening=tuple(sorted((opening or {}).items())),
+            storage=tuple(sorted((storage_options or {}).items())),
+            limits=None if self.limits == DEFAULT_LIMITS else self.limits,
+        )
+        return plan(self, template, target, size)
+
     def close(self) -> None:
         """Closes the source."""
         self.source.close()
@@ -170,6 +203,9 @@ class MemberArchive(Archive):
 
         Raises `EntryNotFoundError`, and the format's own error for a member that is damaged.
         """
+
+    def announce(self, entries: Sequence[Entry]) -> None:
+        """Tells that these members will be read, mostly in this order: remote ones then come together, and alone."""
 
     def iter_member(self, name: str, chunk_size: int = STREAM_CHUNK) -> Iterator[bytes]:
         """A member's bytes in pieces, with bounded memory."""

@@ -33,7 +33,10 @@ def plan(archive: MemberArchive, size: int | None, options: dict[str, Any]) -> I
 def items(archive: MemberArchive, part: Selection, options: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """`{"name", "size", "offset", "data"}` of each member, no directories; without `data` when that option is False."""
     entries = stored_order(archive)
-    for entry in entries[slice(*part)] if part else entries:
+    chosen = entries[slice(*part)] if part else entries
+    if options.get("data", True):
+        archive.announce(chosen)
+    for entry in chosen:
         if entry.kind == "directory":
             continue
         row: dict[str, Any] = {"name": entry.name, "size": entry.size, "offset": entry.offset}

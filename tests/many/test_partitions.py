@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import random
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -14,8 +15,11 @@ import pytest
 import exhume
 from exhume.distributed import partitions, to_bag, to_dataframe
 from exhume.distributed.frames import conform, merged_schema
+from exhume.formats.leveldb.log import build_batch, build_log
+from exhume.remotesource import HEAD, TAIL
 from tests.archives import own_archives
 from tests.conftest import ROOT
+from tests.leveldb.make_samples import build_table, edit, write_files
 from tests.many.conftest import make_zs
 
 pytest.importorskip("dask")
@@ -60,6 +64,18 @@ def test_parts_give_everything_once(path: Path) -> None:
         assert sorted(map(str, found)) == sorted(map(str, expected))
         return
     assert found == expected
+
+
+@pytest.mark.parametrize("path", READABLE, ids=lambda path: "/".join(path.parts[-2:]))
+def test_an_open_archive_plans_the_same(path: Path) -> None:
+    with exhume.open(path) as archive:
+        assert archive.partitions(1) == partitions(path, size=1)
+        whole = archive.partitions(size=None)
+        assert [one.selection for one in whole] == [()]
+        assert pickle.loads(pickle.dumps(whole)) == whole
+    if path.is_file():
+        with exhume.open(path.read_bytes()) as archive, pytest.raises(exhume.ExhumeError, match="path or URL"):
+            archive.partitions()
 
 
 def test_a_directory_of_logs_wants_a_choice() -> None:
@@ -148,6 +164,76 @@ def test_a_caf_part_reads_its_own_members(tmp_path: Path, counted: list[tuple[in
     counted.clear()
     assert all("data" not in row for one in partitions("memory://counted/a.caf", data=False) for row in one.records())
     assert sum(end - start for start, end in counted) < 700_000
+
+
+def counted_tree(path: Path) -> tuple[str, dict[str, int]]:
+    """A directory put into memory: its URL, and the sizes of its files."""
+    memory = fsspec.filesystem("memory")
+    files = {file.relative_to(path).as_posix(): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+    for name, data in files.items():
+        memory.pipe_file(f"/counted/{name}", data)
+    return "memory://counted", {name: len(data) for name, data in files.items()}
+
+
+def test_a_bundle_part_reads_its_own_members(tmp_path: Path, counted: list[tuple[int, int]]) -> None:
+    """The index, the heads (64 KiB) of its shards, and the records that hold its members."""
+    writer: Any = exhume.create(tmp_path / "b", "databundle", shards=2, record_size=64 << 10)
+    with writer:
+        for number in range(60):
+            writer.add(f"m{number:02}", random.Random(number).randbytes(50_000))
+    url, sizes = counted_tree(tmp_path / "b")
+    index = sum(size for name, size in sizes.items() if name.startswith("index/"))
+    parts = partitions(url, size=500_000)
+    assert len(parts) == 6
+    assert sum(end - start for start, end in counted) < 2 * index + (64 << 10)  # the index is read, and one head
+    names = []
+    for one in parts:
+        counted.clear()
+        rows = list(one.records())
+        names += [row["name"] for row in rows]
+        own = sum(row["size"] for row in rows)
+        assert sum(end - start for start, end in counted) < own + 2 * (64 << 10) + 3 * (64 << 10) + 2 * index, one
+    assert sorted(names) == [f"m{number:02}" for number in range(60)]
+
+
+def test_a_database_part_reads_its_own_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CURRENT, the manifest, and one table or log."""
+    from fsspec.implementations.memory import MemoryFileSystem
+
+    tables: list[tuple[int, int, int, bytes, bytes]] = []
+    files: dict[str, bytes] = {"CURRENT": b"MANIFEST-000004\n", "LOCK": b""}
+    for number in range(5, 8):
+        rows = [(b"%d%05d" % (number, i), number * 10_000 + i, 1, b"value" * 30) for i in range(4000)]
+        table, writer = build_table(rows, block_size=4096)
+        files[f"{number:06}.ldb"] = table
+        tables.append((1, number, len(table), writer.smallest, writer.largest))
+    files["MANIFEST-000004"] = build_log([edit(log=9, last=90_000, following=10, tables=tables)])
+    files["000009.log"] = build_log([build_batch(90_001, [(1, b"9", b"new")])])
+    write_files(tmp_path / "db", files)
+    url, sizes = counted_tree(tmp_path / "db")
+    parts = partitions(url, size=1)
+    assert len(parts) == 4
+    read: dict[str, int] = {}
+    plain = MemoryFileSystem.cat_file
+
+    def cat_file(self: Any, path: str, start: int | None = None, end: int | None = None, **more: Any) -> Any:
+        data = plain(self, path, start=start, end=end, **more)
+        name = path.rpartition("/")[2]
+        read[name] = read.get(name, 0) + len(data)
+        return data
+
+    monkeypatch.setattr(MemoryFileSystem, "cat_file", cat_file)
+    own = set()
+    for one in parts:
+        read.clear()
+        versions = list(one.records())
+        (name,) = {row["file"] for row in versions}
+        assert len(versions) == (4000 if name.endswith(".ldb") else 1)
+        assert set(read) == {"CURRENT", "MANIFEST-000004", name}
+        assert read[name] <= 2 * sizes[name] + HEAD + TAIL  # a pass for the order of its keys, and its ends
+        own.add(name)
+    assert len(own) == 4
+    fsspec.filesystem("memory").rm("/counted", recursive=True)
 
 
 def test_an_ark_part_reads_its_own_split(counted: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,71 +1,22 @@
-"""Partitions: picklable units of reading, each of which opens its archive by itself and reads its own bytes.
+"""Planning the reading of many archives: each is opened and its index read, no data.
 
-A partition is a few hundred bytes: where the archive is, and which part of it.  Planning opens each archive and reads
-its index, no data; with `size=None` nothing is opened at all, and each archive is one partition.
+With `size=None` nothing is opened at all, and each archive is one partition.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from exhume.archive import Archive
-from exhume.engines.identify import open_archive
-from exhume.errors import UnsupportedOperationError
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.parallel import map_ordered
-from exhume.parts import Part, Selection
-from exhume.registry import get_format
-
-SIZE = 64 << 20
-"""Stored bytes of a partition: seconds of work, and some hundred megabytes decompressed."""
+from exhume.partition import SIZE, Partition, parts_of, plan, with_part
+from exhume.parts import Part
 
 PLANNERS = 16
 """Archives that are planned at a time: planning waits for storage."""
-
-Options = tuple[tuple[str, Any], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Partition:
-    """One part of one archive; `selection` is the format's own (`()`: all of it), `size` its stored bytes, about.
-
-    `first` and `stop` bound its keys where the format is sorted.  Options are pairs, so that a partition is hashable.
-    """
-
-    target: str
-    format: str | None = None
-    selection: Selection = ()
-    size: int = 0
-    first: bytes | None = None
-    stop: bytes | None = None
-    options: Options = ()
-    opening: Options = ()
-    storage: Options = ()
-    limits: Limits | None = None
-
-    def open(self) -> Archive:
-        """The archive; the caller closes it.  Raises what `exhume.open` raises."""
-        return open_archive(
-            self.target,
-            format=self.format,
-            limits=self.limits or DEFAULT_LIMITS,
-            storage_options=dict(self.storage),
-            **dict(self.opening),
-        )
-
-    def records(self) -> Iterator[Any]:
-        """Its records: bytes of zs, events (dicts) of clp-s, `ArkMessage`s, rows (dicts) of members and of leveldb."""
-        with self.open() as archive:
-            yield from parts_of(archive).items(archive, self.selection, dict(self.options))
-
-    def to_arrow(self) -> Any:
-        """Its rows as a `pyarrow.Table` (extra `arrow`)."""
-        with self.open() as archive:
-            return parts_of(archive).table(archive, self.selection, dict(self.options)).read_all()
 
 
 def partitions(
@@ -98,37 +49,14 @@ def partitions(
         limits=None if limits == DEFAULT_LIMITS else limits,
     )
     if size is None:
-        return [_with(template, name, format, Part()) for name in names]
+        return [with_part(template, name, format, Part()) for name in names]
     planned = map_ordered(partial(_plan, template, size), names, PLANNERS if len(names) > 1 else 1)
     return [one for group in planned for one in group]
 
 
 def _plan(template: Partition, size: int, target: str) -> list[Partition]:
-    with _with(template, target, template.format, Part()).open() as archive:
-        options = dict(template.options)
-        return [
-            _with(template, target, archive.format, part) for part in parts_of(archive).plan(archive, size, options)
-        ]
+    with with_part(template, target, template.format, Part()).open() as archive:
+        return plan(archive, template, target, size)
 
 
-def _with(template: Partition, target: str, format: str | None, part: Part) -> Partition:
-    return Partition(
-        target,
-        format,
-        part.selection,
-        part.size,
-        part.first,
-        part.stop,
-        template.options,
-        template.opening,
-        template.storage,
-        template.limits,
-    )
-
-
-def parts_of(archive: Archive) -> Any:
-    """The format's `parts` module.  Raises `UnsupportedOperationError` when it has none."""
-    described = get_format(archive.format)
-    if not described.has("parts"):
-        raise UnsupportedOperationError(f"{archive.format} archives cannot be read in parts")
-    return described.hook("parts")
+__all__ = ["PLANNERS", "SIZE", "Partition", "partitions", "parts_of"]

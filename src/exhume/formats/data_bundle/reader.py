@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -145,6 +146,17 @@ class DataBundleArchive(MemberArchive):
                 "user_data": bytes.fromhex(attached["value_hex"]),
             }
         return values
+
+    def announce(self, entries: Sequence[Entry]) -> None:
+        ranges: dict[int, tuple[int, int]] = {}
+        for entry in entries:
+            shard, start = entry.details.get("shard"), entry.details.get("shard_offset", 0)
+            if shard is not None and entry.size:
+                low, high = ranges.get(shard, (start, start))
+                ranges[shard] = min(low, start), max(high, start + entry.size)
+        for number, (start, stop) in ranges.items():
+            with suppress(ExhumeError):  # it is raised again where the member is read
+                self.view.shard(number).expect(start, stop)
 
     def entries(self) -> Iterator[Entry]:
         return (self.entry_of(row) for row in self.rows().values())

@@ -8,7 +8,7 @@ Spec: "Shard Files"; `docs/formats/data_bundle.md`, "Records".
 from __future__ import annotations
 
 import threading
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Iterator
 
@@ -125,6 +125,18 @@ class Shard:
     def known_length(self, index: int) -> int | None:
         """Uncompressed bytes of a record as its neighbour says; None for the last one."""
         return self.starts[index + 1] - self.starts[index] if index + 1 < len(self.starts) else None
+
+    def expect(self, start: int, stop: int) -> None:
+        """Tells that bytes `[start, stop)` of the stream will be read in pieces; see `Source.expect`."""
+        size = self.source.size
+        if self.is_flat:
+            first, last = self.header.data_offset + start, self.header.data_offset + stop
+        else:
+            chosen = range(max(0, bisect_right(self.starts, start) - 1), bisect_left(self.starts, stop))
+            places = [(place, self.bounds[i]) for i in chosen if (place := self.places[i]) is not None]
+            first, last = min((at for at, _ in places), default=size), max((end for _, end in places), default=0)
+        if first < last:
+            self.source.expect(min(first, size), min(last, size))
 
     def read(self, start: int, stop: int) -> bytes:
         """Bytes `[start, stop)` of the uncompressed stream."""

@@ -1,0 +1,97 @@
+"""Partitions: picklable units of reading, each of which opens its archive by itself and reads its own bytes.
+
+A partition is a few hundred bytes: where the archive is, and which part of it.  `Archive.partitions` plans those of one
+open archive, `exhume.distributed.partitions` those of many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from exhume.errors import UnsupportedOperationError
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.parts import Part, Selection
+from exhume.registry import get_format
+
+if TYPE_CHECKING:
+    from exhume.archive import Archive
+
+SIZE = 64 << 20
+"""Stored bytes of a partition: seconds of work, and some hundred megabytes decompressed."""
+
+Options = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """One part of one archive; `selection` is the format's own (`()`: all of it), `size` its stored bytes, about.
+
+    `first` and `stop` bound its keys where the format is sorted.  Options are pairs, so that a partition is hashable.
+    """
+
+    target: str
+    format: str | None = None
+    selection: Selection = ()
+    size: int = 0
+    first: bytes | None = None
+    stop: bytes | None = None
+    options: Options = ()
+    opening: Options = ()
+    storage: Options = ()
+    limits: Limits | None = None
+
+    def open(self) -> Archive:
+        """The archive; the caller closes it.  Raises what `exhume.open` raises."""
+        import exhume
+
+        return exhume.open(
+            self.target,
+            format=self.format,
+            limits=self.limits or DEFAULT_LIMITS,
+            storage_options=dict(self.storage),
+            **dict(self.opening),
+        )
+
+    def records(self) -> Iterator[Any]:
+        """Its records: bytes of zs, events (dicts) of clp-s, `ArkMessage`s, rows (dicts) of members and of leveldb."""
+        with self.open() as archive:
+            yield from parts_of(archive).items(archive, self.selection, dict(self.options))
+
+    def to_arrow(self) -> Any:
+        """Its rows as a `pyarrow.Table` (extra `arrow`)."""
+        with self.open() as archive:
+            return parts_of(archive).table(archive, self.selection, dict(self.options)).read_all()
+
+
+def plan(archive: Archive, template: Partition, target: str, size: int | None) -> list[Partition]:
+    """The partitions of an open archive, which `target` opens again; the rest is the template's.
+
+    Raises `UnsupportedOperationError` for formats without parts, and what reading their index raises.
+    """
+    found = parts_of(archive).plan(archive, size, dict(template.options))
+    return [with_part(template, target, archive.format, part) for part in found]
+
+
+def with_part(template: Partition, target: str, format: str | None, part: Part) -> Partition:
+    return Partition(
+        target,
+        format,
+        part.selection,
+        part.size,
+        part.first,
+        part.stop,
+        template.options,
+        template.opening,
+        template.storage,
+        template.limits,
+    )
+
+
+def parts_of(archive: Archive) -> Any:
+    """The format's `parts` module.  Raises `UnsupportedOperationError` when it has none."""
+    described = get_format(archive.format)
+    if not described.has("parts"):
+        raise UnsupportedOperationError(f"{archive.format} archives cannot be read in parts")
+    return described.hook("parts")
