@@ -91,6 +91,10 @@ class Archive(abc.ABC):
     def sections(self) -> SectionMap:
         """What every byte is for."""
 
+    def outline(self) -> SectionMap:
+        """The sections, found as cheaply as the archive's own index allows; of a sound archive the same."""
+        return self.sections()
+
     @abc.abstractmethod
     def entries(self) -> Iterator[Entry]:
         """What the archive holds, in a deterministic order."""

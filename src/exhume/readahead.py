@@ -31,7 +31,7 @@ class Run:
         self.position = position
         """Where the last read ended."""
         self.length = length
-        """Bytes that were read in sequence so far."""
+        """Bytes that were read in sequence so far, without what lies between them."""
         self.stop = stop
         self.at = 0
         self.data = b""
@@ -100,7 +100,7 @@ class ReadAhead:
                 if guess:
                     self._add(Run(end, end - start, None))
                 return None
-            run.length += max(0, end - run.position)
+            run.length += max(0, end - max(start, run.position))
             run.position = max(run.position, end)
             self._runs.remove(run)
             self._runs.append(run)
@@ -126,6 +126,8 @@ class ReadAhead:
                 if end == at + len(data):
                     _hold(run, 0, b"")
                 return kept
+            if run.stop is None and data and start > at + len(data):
+                run.length = end - start  # what was fetched ahead was passed over: begin small again
             stop = self._size if run.stop is None or end > run.stop else run.stop
             ahead = min(run.length, AHEAD)
             first = start + len(kept)

@@ -141,6 +141,7 @@ class RemoteSource(Source):
             self._edges.append(info["edge"])
         self._touched = bytearray(-(-self._size // _BLOCK))
         self._lock = threading.Lock()
+        self._edge_locks = (threading.Lock(), threading.Lock())
         self._ahead = ReadAhead(self._size, COALESCE_GAP)
 
     @classmethod
@@ -166,21 +167,28 @@ class RemoteSource(Source):
         if kept is not None:
             return kept
         if self._size <= HEAD + TAIL:
-            head = self._kept(0, HEAD) or b"" if self._size > HEAD else b""
-            whole = head + self._fetch_checked([(len(head), self._size)])[0]
-            self._edges[:] = [(0, whole)]
-            return whole[offset:end]
-        start, stop = offset, end
+            with self._edge_locks[0]:
+                return self._kept(offset, end) or self._read_whole()[offset:end]
         is_edge = size < SMALL and (end <= HEAD or offset >= self._size - TAIL)
         run = self._ahead.find(offset, end, guess=not is_edge) if size < BELOW else None
         if run is not None:
             return self._ahead.read(run, offset, end, self._fetch_further)
-        if is_edge:
-            start, stop = (0, HEAD) if end <= HEAD else (self._size - TAIL, self._size)
-        data = self._fetch_checked([(start, stop)])[0]
-        if (start, stop) != (offset, end):
-            self._edges.append((start, data))
-        return data[offset - start : end - start]
+        if not is_edge:
+            return self._fetch_checked([(offset, end)])[0]
+        with self._edge_locks[end > HEAD]:  # asked for once, however many want it
+            kept = self._kept(offset, end)
+            if kept is None:
+                edge = (0, HEAD) if end <= HEAD else (self._size - TAIL, self._size)
+                data = self._fetch_checked([edge])[0]
+                self._edges.append((edge[0], data))
+                kept = data[offset - edge[0] : end - edge[0]]
+            return kept
+
+    def _read_whole(self) -> bytes:
+        head = self._kept(0, HEAD) or b"" if self._size > HEAD else b""
+        whole = head + self._fetch_checked([(len(head), self._size)])[0]
+        self._edges[:] = [(0, whole)]
+        return whole
 
     def _fetch_further(self, start: int, end: int, stop: int) -> bytes:
         """`[start, stop)`; what is needed of it, `[start, end)`, where more would be too much to read unasked."""

@@ -159,6 +159,26 @@ def test_one_zs_lookup_is_one_request_per_level(zs: Path) -> None:
             assert sum(end - start for start, end in server.ranges()) < 100_000
 
 
+def test_listing_the_blocks_of_a_zs_file_reads_the_index(zs: Path) -> None:
+    with exhume.open(zs) as local:
+        sections = [(section.name, section.span.start, section.span.end) for section in local.sections()]
+        index = sum(end - start for name, start, end in sections if name.startswith("index-"))
+        assert [(s.name, s.span.start, s.span.end) for s in local.outline()] == sections
+        block = local.read_section("data-100")
+    assert index < zs.stat().st_size / 10
+    with asked(zs) as server:
+        fs = fsspec.filesystem(
+            "zs", fo=server.url, target_options={"skip_instance_cache": True}, skip_instance_cache=True
+        )
+        server.served.requests.clear()
+        names = {entry["name"] for entry in fs.ls("", detail=True)}
+        assert {name for name, _, _ in sections if not name.startswith("/")} <= names
+        assert sum(end - start for start, end in server.ranges()) <= HEAD + TAIL + 3 * index
+        with server.at_most(1, 1):
+            assert fs.cat("data-100") == block
+        fs.close()
+
+
 def test_a_query_reads_the_tables_and_dictionaries_that_it_needs(clps: Path) -> None:
     with exhume.open(clps) as local:
         sections = {section.name: section for section in local.sections()}

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import exhume
 from exhume.checksums import crc64_xz
 from exhume.codecs import compress
 from exhume.errors import ExhumeError, SourceError, WriterError
@@ -21,6 +22,7 @@ from exhume.formats.zs.reader import ZsReader
 from exhume.formats.zs.search import after_prefix
 from exhume.formats.zs.writer import ZsWriter
 from exhume.source import BytesSource, FileSource
+from exhume.testing.corrupt import flip
 from exhume.testing.sources import CountingSource, LyingSource, failing
 
 from .build import File, entries, reader, records
@@ -340,3 +342,22 @@ def test_opening_loads_no_other_format(samples: Path) -> None:
     path = samples / "zs" / "words-none.zs"
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_an_outline_is_the_sections_without_reading_data(tmp_path: Path) -> None:
+    with exhume.create(tmp_path / "a.zs", "zs", codec="none", block_size=200, branching_factor=3) as writer:
+        made: Any = writer
+        made.add_records(b"%05d" % number + b"." * 60 for number in range(300))
+    data = (tmp_path / "a.zs").read_bytes()
+    source = CountingSource(BytesSource(data))
+    with exhume.open(source) as archive:
+        sections = [(s.name, s.span, s.kind) for s in archive.sections()]
+        source.reset()
+        assert [(s.name, s.span, s.kind) for s in archive.outline()] == sections
+        blocks = {name: span for name, span, _ in sections if name.startswith("data-")}
+        touched = {name for name, span in blocks.items() for a, b in source.requests if a < span.end and span.start < b}
+        assert not touched
+        root = next(span for name, span, _ in reversed(sections) if name.startswith("index-"))
+    for damaged in (flip(data, root.start + 20), flip(data, blocks["data-7"].end + 3)):
+        with exhume.open(damaged) as archive:
+            assert [s.span for s in archive.outline()] == [s.span for s in archive.sections()]

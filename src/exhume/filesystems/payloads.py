@@ -27,7 +27,7 @@ class PayloadFileSystem(ArchiveFileSystem):
             known: dict[str, Section] | None = held.notes.get("sections")
             if known is None:
                 known = {}
-                held.notes["map"] = held.item.sections()
+                held.notes["map"] = held.item.outline()
                 for section in held.notes["map"]:
                     name = section.name.strip("/")
                     if is_path(name):

@@ -252,6 +252,12 @@ class ZsReader(RecordArchive):
 
         return section_map(self)
 
+    def outline(self) -> SectionMap:
+        """The sections as the index tells them, without reading data blocks."""
+        from exhume.formats.zs.sections import outline
+
+        return outline(self)
+
     def stats(self) -> dict[str, Any]:
         """Blocks, records and sizes, by level; reads and decompresses everything."""
         from exhume.formats.zs.stats import scan_archive
