@@ -15,7 +15,7 @@ import itertools
 import threading
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
@@ -31,21 +31,19 @@ from exhume.formats.leveldb.files import (
     prefetch_rows,
 )
 from exhume.formats.leveldb.forensics import Kept, Survey, forensic_items, survey_table
-from exhume.formats.leveldb.log import LogReader, parse_batch
 from exhume.formats.leveldb.manifest import Manifest, level_runs
 from exhume.formats.leveldb.merge import Level, RangeDeletion, merge_runs, resolve, sort_key, version_of
 from exhume.formats.leveldb.model import (
     BYTEWISE,
     DELETIONS,
-    Place,
     Role,
     SequenceRule,
     Status,
     ValueType,
-    Verdict,
     Version,
 )
 from exhume.formats.leveldb.pool import SourcePool
+from exhume.formats.leveldb.replay import LoadedLog, load_log
 from exhume.formats.leveldb.table import Item, Table
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -58,18 +56,6 @@ then read once.
 
 _TOP = (1 << 64) - 1
 _RANGE = int(ValueType.RANGE_DELETION)
-
-
-@dataclass(slots=True)
-class LoadedLog:
-    """A log in memory: sorted items per column family, range deletions, and which sequence rule was used."""
-
-    items: dict[int, list[Item]]
-    ranges: list[RangeDeletion]
-    rule: SequenceRule
-    evidence: str
-    last_sequence: int
-    records: int
 
 
 class Database:
@@ -196,63 +182,12 @@ class Database:
         with self._lock:
             if keep and file.name in self._logs:
                 return self._logs[file.name]
-            loaded = self._load_log(file, report)
+            loaded = load_log(
+                self.source(file.name), file, report, self.limits, rule=self.sequence_rule, is_dacha=self._is_dacha
+            )
             if keep:
                 self._logs[file.name] = loaded
             return loaded
-
-    def _load_log(self, file: DbFile, report: Report) -> LoadedLog:
-        source = self.source(file.name)
-        batches = []
-        for record in LogReader(source, report, self.limits):
-            batch = parse_batch(record.payload)
-            span = source.span(record.offset - source.origin, record.end - source.origin)
-            if batch.problem is not None:
-                at = batch.problem.offset
-                report(checks.BATCH, batch.problem.reason, span=span.in_payload(at, len(record.payload)))
-            elif batch.stated != len(batch.operations):
-                report(checks.BATCH_COUNT, span=span, expected=batch.stated, actual=len(batch.operations))
-            batches.append((record, batch))
-        rule, evidence = self._rule_of([(b.sequence, b.stated) for _, b in batches])
-        items: dict[int, list[Item]] = {}
-        ranges: list[RangeDeletion] = []
-        last = 0
-        for ordinal, (record, batch) in enumerate(batches):
-            place = Place(
-                source.name, file.number, None, record.offset, record.end,
-                Verdict.GOOD if record.intact else Verdict.BAD, file.role is Role.LIVE,
-                batch_sequence=batch.sequence, batch_count=batch.stated,
-                operations=tuple(o.offset for o in batch.operations),
-            )  # fmt: skip
-            for number, op in enumerate(batch.operations):
-                sequence = batch.sequence + (number if rule is SequenceRule.PER_OPERATION else 0)
-                last = max(last, sequence)
-                if op.value_type == _RANGE:
-                    ranges.append(RangeDeletion(op.key, op.value, sequence, op.column_family))
-                packed = (sequence << 8 | op.value_type) & _TOP
-                rank = (file.number << 33) + 2 * ordinal + 1
-                items.setdefault(op.column_family, []).append((op.key, _TOP - packed, rank, op.offset, op.value, place))
-        for part in items.values():
-            part.sort(key=sort_key)
-        return LoadedLog(items, ranges, rule, evidence, last, len(batches))
-
-    def _rule_of(self, batches: list[tuple[int, int]]) -> tuple[SequenceRule, str]:
-        """Which sequence rule a log follows, and why we think so."""
-        if self.sequence_rule is not None:
-            return self.sequence_rule, "given"
-        per_operation = per_batch = 0
-        for (sequence, count), (following, _) in itertools.pairwise(batches):
-            if count > 1:
-                per_operation += following == sequence + count
-                per_batch += following == sequence + 1
-        if per_operation or per_batch:
-            rule = SequenceRule.PER_OPERATION if per_operation >= per_batch else SequenceRule.PER_BATCH
-            return rule, f"{max(per_operation, per_batch)} batches are followed so"
-        if all(count <= 1 for _, count in batches):
-            return SequenceRule.PER_OPERATION, "one operation per batch: both rules agree"
-        if self._is_dacha():
-            return SequenceRule.PER_BATCH, "the directory looks like dacha's"
-        return SequenceRule.PER_OPERATION, "nothing speaks for the other"
 
     def _is_dacha(self) -> bool:
         writer = self.manifest.writer if self.manifest else ""
