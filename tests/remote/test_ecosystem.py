@@ -139,6 +139,33 @@ def test_xarray(tmp_path: Path) -> None:
         assert found["t"].sel(x=20).values.tolist() == [2.0, 4.0]
 
 
+@pytest.mark.parametrize("format", ["caf", "databundle"])
+@pytest.mark.parametrize("version", [2, 3])
+def test_zarr(tmp_path: Path, format: str, version: int) -> None:
+    """A Zarr store of members; a selection reads its own chunks."""
+    xr = pytest.importorskip("xarray", reason="xarray is not installed")
+    pytest.importorskip("zarr", reason="zarr is not installed")
+    np = pytest.importorskip("numpy")
+    values = np.random.default_rng(9).random((8, 20_000))
+    made = xr.Dataset({"t": (("time", "x"), values)}, coords={"time": np.arange(8)})
+    made.to_zarr(
+        tmp_path / "c", zarr_format=version, consolidated=version == 2, encoding={"t": {"chunks": (1, 20_000)}}
+    )
+    files = {
+        f"c.zarr/{p.relative_to(tmp_path / 'c')}": p.read_bytes() for p in (tmp_path / "c").rglob("*") if p.is_file()
+    }
+    path = write_files(tmp_path / "a.archive", format, files)
+    parts = {p.relative_to(path).as_posix(): p.read_bytes() for p in path.rglob("*") if p.is_file()}
+    served_files = {f"a/{name}": data for name, data in parts.items()} if parts else {"a": path.read_bytes()}
+    with serving(served_files) as served:
+        url = f"{format}://c.zarr::{served.url}/a{'/' if parts else ''}"
+        with xr.open_dataset(url, engine="zarr", chunks=None, consolidated=version == 2) as found:
+            served.requests.clear()
+            assert found["t"].sel(time=3).values.tolist() == values[3].tolist()
+            assert len(served.requests) <= 4, served.requests
+            assert found.identical(made)
+
+
 def test_mappings(root: tuple[str, str]) -> None:
     """What Zarr and others read: a mapping of names to bytes, many at a time."""
     before, after = root
