@@ -133,6 +133,14 @@ class Archive(abc.ABC):
         """
         raise UnsupportedOperationError(f"{self.format} has no Arrow form", span=Span(self.name, 0, 0))
 
+    def to_dataset(self, **options: Any) -> Any:
+        """The same table as a `pyarrow.dataset.Dataset`, which DuckDB, Polars (`scan_pyarrow_dataset`) and pyarrow tell
+        what they need of it: only those columns are read, and each scan reads anew.  Options are those of `to_arrow`.
+        """
+        from exhume.dataset import ArchiveDataset
+
+        return ArchiveDataset(self, options)
+
     def arrow_tables(self, **options: Any) -> Mapping[str, Callable[[], Any]]:
         """The archive's tables by name, each with what makes its reader; most formats have one, without a name."""
         return {"": functools.partial(self.to_arrow, **options)}

@@ -1,0 +1,107 @@
+"""An archive as a dataset: tools say which columns and rows they want, and nothing else is decoded."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars
+import pyarrow
+import pyarrow.dataset
+import pytest
+
+import exhume
+from exhume.errors import EntryNotFoundError, UnsupportedOperationError
+from tests.archives import label, own_archives
+
+
+@pytest.fixture
+def archive(tmp_path: Path) -> Iterator[Any]:
+    with exhume.create(tmp_path / "a.clps", "clp-s", min_table_size=1 << 12) as writer:
+        made: Any = writer
+        for number in range(3000):
+            made.write(
+                {
+                    "n": number,
+                    "level": ("INFO", "ERROR")[number % 10 == 0],
+                    "o": {"e f": number / 2},
+                    "m": f"a b {number}",
+                }
+            )
+    with exhume.open(tmp_path / "a.clps") as opened:
+        yield opened
+
+
+@pytest.fixture
+def asked(archive: Any, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The columns of each scan."""
+    asked: list[list[str]] = []
+    plain = type(archive).to_arrow
+
+    def to_arrow(self: Any, **options: Any) -> Any:
+        asked.append(sorted(options.get("columns") or []))
+        return plain(self, **options)
+
+    monkeypatch.setattr(type(archive), "to_arrow", to_arrow)
+    return asked
+
+
+def test_duckdb_pushes_columns_down(archive: Any, asked: list[list[str]]) -> None:
+    events = archive.to_dataset()
+    assert "o.e f" in events.schema.names
+    asked.clear()
+    found = duckdb.execute("SELECT count(*), max(\"o.e f\") FROM events WHERE level = 'ERROR' AND n >= 1000").fetchall()
+    assert found == [(200, 1495.0)]
+    assert duckdb.execute("SELECT sum(n) FROM events").fetchall() == [(3000 * 2999 // 2,)]
+    assert asked == [["level", "n", "o.e f"], ["n"]]
+
+
+def test_polars_pushes_columns_down(archive: Any, asked: list[list[str]]) -> None:
+    events = archive.to_dataset()
+    asked.clear()
+    frame = polars.scan_pyarrow_dataset(events).filter(polars.col("n") < 25).select("o.e f").collect()
+    assert frame["o.e f"].to_list() == [number / 2 for number in range(25)]
+    assert asked == [["n", "o.e f"]]
+
+
+def test_pyarrow(archive: Any, asked: list[list[str]]) -> None:
+    events = archive.to_dataset(query="n < 100")
+    field = pyarrow.dataset.field
+    assert events.schema.equals(archive.to_arrow().schema)
+    asked.clear()
+    table = events.to_table(columns={"twice": field("n") * 2}, filter=field("level") == "ERROR")
+    assert table["twice"].to_pylist() == [20 * number for number in range(10)]
+    assert events.count_rows() == 100
+    assert events.count_rows(filter=field("n") > 89) == 10
+    assert events.head(3)["n"].to_pylist() == [0, 1, 2]
+    assert sum(batch.num_rows for batch in events.to_batches(columns=["n"])) == 100
+    assert asked[0] == ["level", "n"]
+    assert events.to_table().equals(pyarrow.table(archive.to_arrow(query="n < 100")))
+
+
+def test_what_makes_no_sense_is_refused(archive: Any) -> None:
+    events = archive.to_dataset()
+    for call in (
+        events.get_fragments,
+        lambda: events.filter(None),
+        lambda: pickle.dumps(events),
+        lambda: events.sort_by("n"),
+    ):
+        with pytest.raises(UnsupportedOperationError):
+            call()
+    with pytest.raises(EntryNotFoundError):
+        archive.to_dataset(columns=["nothing"])
+
+
+@pytest.mark.parametrize("path", [p for p in own_archives() if p.parent.name != "ark"], ids=label)
+def test_every_format(path: Path) -> None:
+    with exhume.open(path) as archive:
+        table = pyarrow.table(archive)
+        rows = archive.to_dataset()
+        assert rows.to_table().num_rows == rows.count_rows() == table.num_rows
+        for name in table.schema.names:
+            assert rows.to_table(columns=[name])[name].to_pylist() == table[name].to_pylist()
+        assert duckdb.execute("SELECT count(*) FROM rows").fetchall() == [(table.num_rows,)]
