@@ -58,7 +58,8 @@ class ReadAhead:
     """The runs of one object of `size` bytes.  Thread-safe.
 
     A read behind another one (at most `gap` bytes further on) fetches as much again as was read in sequence before, so
-    at most half of what is fetched is in vain; a promised range is fetched in pieces of `AHEAD` and never passed.
+    at most half of what is fetched is in vain.  A promised range is fetched in pieces of `AHEAD` and never passed; the
+    last piece is kept, as it is often looked at more than once.
     """
 
     def __init__(self, size: int, gap: int) -> None:
@@ -123,7 +124,7 @@ class ReadAhead:
             at, data = run.at, run.data
             kept = data[start - at : end - at] if at <= start < at + len(data) else b""
             if len(kept) == end - start:
-                if end == at + len(data):
+                if end == at + len(data) and run.stop is None:
                     _hold(run, 0, b"")
                 return kept
             if run.stop is None and data and start > at + len(data):
@@ -133,9 +134,8 @@ class ReadAhead:
             first = start + len(kept)
             more = fetch(first, end, min(stop, end + ahead))
             data = kept + more
-            _hold(
-                run, start, data if len(data) > end - start else b""
-            )  # also what was just read: it may be looked at again
+            goes_on = len(data) > end - start or run.stop is not None
+            _hold(run, start, data if goes_on else b"")  # also what was just read: it may be looked at again
             return data[: end - start]
 
     def drop(self) -> None:

@@ -265,10 +265,11 @@ class FsspecTree(Tree):
                     "no such file in the directory", span=Span(self.name, 0, 0), actual=name
                 ) from error
             raise
+        source.is_shared = True
         with self._known.lock:
             source = self._known.sources.setdefault(path, source)
             while len(self._known.sources) > MOST_KNOWN:
-                self._known.sources.popitem(last=False)
+                self._known.sources.popitem(last=False)[1].forget()
         return source
 
     def prefetch(
@@ -324,6 +325,11 @@ class FsspecTree(Tree):
             return None
         size = info.get("size") if info is not None else 0  # what is not there is not asked for
         return None if size is None else int(size)
+
+    def close(self) -> None:
+        with self._known.lock:
+            for source in self._known.sources.values():
+                source.forget()
 
     def subtree(self, name: str) -> Tree:
         check_relative(name, self.name)

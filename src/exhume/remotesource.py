@@ -120,6 +120,9 @@ class RemoteSource(Source):
     has_keys = False
     """Whether the store has no directories, only keys with common prefixes; then `first` may take one for an object."""
 
+    is_shared = False
+    """Whether a tree hands this source out again and again, and closes it itself."""
+
     tries_again = False
     """Whether the file system repeats failed requests itself, for long enough."""
 
@@ -205,6 +208,11 @@ class RemoteSource(Source):
             self._ahead.load(start, stop, self._fetch_further)
 
     def close(self) -> None:
+        if not self.is_shared:
+            self.forget()
+
+    def forget(self) -> None:
+        """Gives back what was read ahead."""
         self._ahead.drop()
 
     def _kept(self, start: int, end: int) -> bytes | None:

@@ -149,6 +149,7 @@ class Split:
     def scan(self) -> SplitFacts:
         """Reads the whole index once, in blocks: is it sorted, and which times does it span."""
         self.check_index()
+        self.source.expect(self.header.index_offset, self.header.index_end)
         count = self.header.item_count
         is_sorted = True
         low, high, last = TIME_MAX, 0, 0
