@@ -26,6 +26,7 @@ from exhume.formats.ark.layout import (
     SplitHeader,
     TypeMapping,
 )
+from exhume.formats.ark.manifest import Statistics
 from exhume.formats.ark.messages import Decompressor, column_codec, decode_value
 from exhume.formats.ark.query import message_span
 from exhume.formats.ark.rbuf.guid import guid_text
@@ -68,6 +69,17 @@ class Survey:
     def is_whole(self) -> bool:
         """Whether the file can be used as it is."""
         return not (self.more or self.lost or self.uncounted_loss or self.notes)
+
+
+def statistics_of(header: SplitHeader, entries: Array) -> tuple[Statistics, ...]:
+    """What a manifest says about a split with these entries, which are in time order."""
+    found = []
+    for mapping in header.mappings:
+        mine = entries[entries["object"] == mapping.short]
+        if len(mine):
+            time, total = mine["time"], int(mine["size"].sum(dtype=np.int64))
+            found.append(Statistics(mapping.identifier, len(mine), total, int(time[0]), int(time[-1])))
+    return tuple(found)
 
 
 def survey_split(reader: ArkReader, reference: SplitReference, source: Source, *, deep: bool) -> Survey:

@@ -11,17 +11,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, UnsupportedOperationError
 from exhume.findings import Finding
 from exhume.formats.ark.derive import derived_file
 from exhume.formats.ark.layout import ENTRY_SIZE, SplitHeader, build_split_header
-from exhume.formats.ark.manifest import Manifest, SplitDeclaration, Statistics
+from exhume.formats.ark.manifest import Manifest, SplitDeclaration
 from exhume.formats.ark.rbuf.guid import new_guid
 from exhume.formats.ark.reader import ArkReader, SplitReference
-from exhume.formats.ark.recover import survey_split
+from exhume.formats.ark.recover import statistics_of, survey_split
 from exhume.formats.ark.snippet import manifest_folder
 from exhume.formats.ark.splits import Array, Split
 from exhume.output.atomic import AtomicFile
@@ -179,14 +177,7 @@ def _rebuild(split: Split, entries: Array, folder: Path, identifier: str) -> Spl
             # Slots that held more entries must not look like those of a writer that was stopped.
             slots = min(_capacity(split, entries), max(old.maximum_count, old.item_count))
             out.file.write(bytes(max(0, slots - len(entries)) * ENTRY_SIZE))
-    statistics = []
-    for mapping in old.mappings:
-        mine = entries[entries["object"] == mapping.short]
-        if len(mine):
-            time = mine["time"]
-            total = int(mine["size"].sum(dtype=np.int64))
-            statistics.append(Statistics(mapping.identifier, len(mine), total, int(time[0]), int(time[-1])))
-    return SplitDeclaration(identifier, tuple(statistics))
+    return SplitDeclaration(identifier, statistics_of(old, entries))
 
 
 def _capacity(split: Split, entries: Array) -> int:

@@ -33,7 +33,7 @@ from exhume.formats.ark.manifest import (
 from exhume.formats.ark.opening import open_archive
 from exhume.formats.ark.rbuf.guid import NIL, is_guid, new_guid
 from exhume.formats.ark.reader import ArkReader, SplitReference
-from exhume.formats.ark.recover import Survey, survey_split, untimed_messages
+from exhume.formats.ark.recover import Survey, statistics_of, survey_split, untimed_messages
 from exhume.formats.ark.splitwriter import SplitWriter
 from exhume.jsonout import dumps
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -199,7 +199,7 @@ class _Salvage:
                 end = self._last_byte(found)
                 report.account(source.span(0, end), Fate.RECOVERED, "split without damage")
                 self._rest(found, end, source.size)
-                return reference.declaration
+                return SplitDeclaration(reference.identifier, statistics_of(found.split.header, found.entries))
             return self._rewrite(reference, found)
         finally:
             if source is not self.reader.single_split:

@@ -21,9 +21,9 @@ from exhume.formats.clp_s.layout import (
     SchemaTree,
     TableMetadata,
     Version,
-    is_marker,
 )
 from exhume.formats.clp_s.packets import section_list
+from exhume.formats.clp_s.template import SchemaLayout
 from exhume.lightclass import dataclass, field
 from exhume.limits import Limits
 from exhume.recovery import Fate, SalvageReport
@@ -34,6 +34,12 @@ WINDOW: Final = 64 << 20
 
 MAX_DICTIONARY: Final = 1 << 24
 """Entries that a dictionary's count may claim before it is taken for damage: more log types cannot be referred to."""
+
+ENTRIES_PER_BYTE: Final = 4
+"""Entries that a stored byte may stand for, likewise: all differ, so that none compresses to nothing."""
+
+FEW_ENTRIES: Final = 1024
+"""Entries that even the smallest dictionary may claim."""
 
 
 @dataclass(slots=True)
@@ -216,7 +222,8 @@ class Finder:
             payload, used, whole = zstd.zstd_partial(data, max_size=self._limits.payload_size)
         entries = [*_entries(payload, count)]
         end = stated_end or start + 8 + used
-        if count > MAX_DICTIONARY:
+        stored = max(0, min(stated_end or source.size, source.size) - start - 8)
+        if count > min(MAX_DICTIONARY, ENTRIES_PER_BYTE * stored + FEW_ENTRIES):
             count = len(entries)
         found = Dictionary(name, count, entries, start, end)
         where = source.span(min(start, source.size), min(end, source.size))
@@ -231,8 +238,12 @@ class Finder:
 
 
 def _is_sound(schema: Schema, tree: SchemaTree) -> bool:
-    """Whether every node that a schema names exists."""
-    return all(is_marker(entry) or 0 <= entry < len(tree) for entry in schema.entries)
+    """Whether a table of this schema has a layout."""
+    try:
+        SchemaLayout(tree, schema)
+    except ExhumeError:
+        return False
+    return True
 
 
 def build_schema_map(schemas: Iterable[Schema]) -> bytes:

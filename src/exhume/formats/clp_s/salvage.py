@@ -17,18 +17,22 @@ from typing import Any
 from exhume.archive import Progress, no_progress
 from exhume.codecs.zstd import zstd_partial
 from exhume.errors import ExhumeError, UnsupportedOperationError
-from exhume.findings import Severity
+from exhume.findings import Finding, Severity
 from exhume.formats.clp_s.fragments import WINDOW, Dictionary, Finder, Fragments, span_of
 from exhume.formats.clp_s.layout import NodeType, PacketType, TableEntry
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.recode import wrapper
 from exhume.formats.clp_s.rewrap import write_container
+from exhume.formats.clp_s.verify import faults
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.output.atomic import AtomicFile
 from exhume.recovery import Fate, SalvageMode, SalvageReport
 from exhume.source import FileSource, Source, Tree
 
 Kept = list[tuple[TableEntry, bytes]]
+
+SHOWN_GAPS = 50
+"""Runs of missing records that a report names."""
 
 
 def salvage(
@@ -191,20 +195,20 @@ def _default_packets(found: Fragments) -> Iterator[tuple[int, bytes]]:
 
 
 def _faulty(draft: Path, limits: Limits, report: SalvageReport) -> set[int]:
-    """Tables of the draft that do not decode to their last value."""
+    """Tables of the draft that do not decode to their last value, or contradict themselves."""
     bad: set[int] = set()
     with FileSource(draft) as source:
         archive = ClpSArchive(source, limits=limits)
         for number, table in enumerate(archive.tables):
             try:
-                error = next(table.load().iter_faults(), None)
+                fault = next(faults(table.load()), None)
             except ExhumeError as caught:
-                error = caught
-            if error is not None:
+                fault = Finding.from_error(caught)
+            if fault is not None:
                 bad.add(number)
                 report.lose("records", table.num_messages)
                 report.lose("tables")
-                report.notes.append(f"a table of {table.num_messages} records is left out: {error.message}")
+                report.notes.append(f"a table of {table.num_messages} records is left out: {fault.message}")
     return bad
 
 
@@ -224,25 +228,22 @@ def _count(draft: Path, limits: Limits, report: SalvageReport, found: Fragments)
             present |= set(struct.unpack(f"<{table.num_messages}q", bytes(column)))
         assert found.tables is not None
         total = sum(table.num_messages for table in found.tables.tables)
-        missing = [
-            *_runs(number for number in range(max(total, max(present, default=-1) + 1)) if number not in present)
-        ]
+        missing = list(_gaps(present, max(total, max(present, default=-1) + 1)))
         if missing:
-            shown = ", ".join(f"{a}" if a == b else f"{a}..{b}" for a, b in missing[:50])
-            report.notes.append(f"missing records by their position in the input: {shown}")
+            shown = ", ".join(f"{a}" if a == b else f"{a}..{b}" for a, b in missing[:SHOWN_GAPS])
+            more = f" and {len(missing) - SHOWN_GAPS} more gaps" if len(missing) > SHOWN_GAPS else ""
+            report.notes.append(f"missing records by their position in the input: {shown}{more}")
 
 
-def _runs(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
-    first = last = -2
-    for number in numbers:
-        if number == last + 1:
-            last = number
-            continue
-        if first >= 0:
-            yield first, last
-        first = last = number
-    if first >= 0:
-        yield first, last
+def _gaps(present: set[int], total: int) -> Iterator[tuple[int, int]]:
+    """Runs `(first, last)` of the numbers from 0 to `total`, which nobody vouches for, that are not there."""
+    following = 0
+    for number in sorted(present):
+        if number > following:
+            yield following, number - 1
+        following = max(following, number + 1)
+    if following < total:
+        yield following, total - 1
 
 
 def _deliver(draft: Path, output: Path, mode: SalvageMode, limits: Limits) -> None:

@@ -10,6 +10,7 @@ from exhume.codecs import zstd
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.clp_s import checks, layout
+from exhume.formats.clp_s.columns import typed
 from exhume.formats.clp_s.layout import COLUMN_TYPES, KNOWN_VERSIONS, NodeType, PacketType
 from exhume.parallel import map_ordered
 
@@ -269,18 +270,23 @@ def _table(table: Table, quick: bool) -> list[Finding]:
             table.layout  # noqa: B018 - works it out
             return findings
         data = table.load()
-        findings += [Finding.from_error(error) for error in data.iter_faults()]
+        findings += faults(data)
         findings += _bounds(data)
-        idx = data.log_event_idx
-        if idx is not None:
-            values = idx.cast("B").cast("q")
-            for row in range(1, len(values)):
-                if values[row] <= values[row - 1]:
-                    findings.append(checks.LOG_ORDER.finding(f"row {row}", span=table.span, actual=values[row]))
-                    break
     except ExhumeError as error:
         findings.append(Finding.from_error(error))
     return findings
+
+
+def faults(data: TableData) -> Iterator[Finding]:
+    """What is wrong in the columns of a table, whatever the metadata packets say about it."""
+    yield from map(Finding.from_error, data.iter_faults())
+    idx = data.log_event_idx
+    if idx is not None:
+        values = typed(idx.cast("B"), "q")
+        for row in range(1, len(values)):
+            if values[row] <= values[row - 1]:
+                yield checks.LOG_ORDER.finding(f"row {row}", span=data.table.span, actual=values[row])
+                return
 
 
 def _bounds(data: TableData) -> Iterator[Finding]:

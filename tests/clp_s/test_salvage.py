@@ -1,0 +1,87 @@
+"""Salvage of archives that lie: counts nobody vouches for cost nothing, and what contradicts itself is left out."""
+
+from __future__ import annotations
+
+import json
+import struct
+import time
+from pathlib import Path
+
+import pytest
+
+import exhume
+from exhume.formats.clp_s.reader import ClpSArchive
+from exhume.formats.clp_s.salvage import _gaps
+from exhume.recovery import SalvageReport
+from tests.clp_s.build import Built, i64, tiny, u64
+
+ORDERED = Built(
+    nodes=[(-1, b"", 10), (0, b"log_event_idx", 11), (-1, b"", 5), (2, b"a", 0)],
+    schemas=[(0, [1, 3], [])],
+    streams=[[(0, 3, i64(0, 1, 1) + i64(7, 8, 9)), (0, 2, i64(5, 1) + i64(10, 11))]],
+)
+"""Two tables: log order (deltas 0, 1, 2 and 5, 6) and an integer."""
+
+
+def salvaged(built: Built, folder: Path) -> tuple[SalvageReport, list[int]]:
+    """The report, and the integers that came back."""
+    path, out = folder / "damaged.clps", folder / "clean.clps"
+    path.write_bytes(built.build())
+    begin = time.process_time()
+    report = exhume.salvage(path, out, format="clp-s")
+    assert time.process_time() - begin < 10
+    if not out.exists():
+        return report, []
+    assert report.verified
+    with exhume.open(out) as archive:
+        assert isinstance(archive, ClpSArchive)
+        return report, [json.loads(line)["a"] for line in archive.json_lines()]
+
+
+def test_gaps() -> None:
+    assert list(_gaps(set(), 0)) == []
+    assert list(_gaps(set(), 3)) == [(0, 2)]
+    assert list(_gaps({0, 1, 4, 2**62}, 3)) == [(2, 3), (5, 2**62 - 1)]
+    assert list(_gaps({-5, 1}, 2**63)) == [(0, 0), (2, 2**63 - 1)]
+
+
+def test_missing_records_are_told_as_runs(tmp_path: Path) -> None:
+    report, found = salvaged(ORDERED, tmp_path)
+    assert found == [7, 8, 9, 10, 11]
+    assert [note for note in report.notes if "missing" in note] == [
+        "missing records by their position in the input: 3..4"
+    ]
+
+
+@pytest.mark.parametrize("count", [1 << 40, (1 << 63) - 1])
+def test_a_table_that_claims_any_number_of_records(count: int, tmp_path: Path) -> None:
+    payload = ORDERED.payloads()["/table_metadata"]
+    lie = payload[:-8] + u64(count)
+    report, found = salvaged(ORDERED.replace(raw={"/table_metadata": lie}), tmp_path)
+    assert found == [7, 8, 9]
+    assert report.lost["records"] == count
+    assert f"missing records by their position in the input: 3..{count + 2}" in report.notes
+
+
+@pytest.mark.parametrize("count", [1 << 23, 1 << 40, (1 << 64) - 1])
+def test_a_dictionary_that_claims_any_number_of_entries(count: int, tmp_path: Path) -> None:
+    stored = u64(count) + b"no frame at all"
+    report, found = salvaged(tiny(stored_sections={"/var.dict": stored}), tmp_path)
+    assert found == [1, 2]
+    assert (tmp_path / "clean.clps").stat().st_size < 4096
+    assert report.lost.get("dictionary entries", 0) <= 4 * len(stored) + 1024
+
+
+def test_a_table_out_of_order_is_left_out(tmp_path: Path) -> None:
+    tables = [(0, 3, i64(0, 1, 1) + i64(7, 8, 9)), (0, 2, i64(5, -4) + i64(10, 11))]
+    report, found = salvaged(ORDERED.replace(streams=[tables]), tmp_path)
+    assert found == [7, 8, 9]
+    assert any("log_event_idx does not increase" in note for note in report.notes)
+
+
+def test_a_schema_that_has_no_layout_is_left_out(tmp_path: Path) -> None:
+    wild = ORDERED.replace(schemas=[*ORDERED.schemas, (1, [1, -9], [])])
+    assert struct.pack("<i", -9) in wild.payloads()["/schema_ids"]
+    report, found = salvaged(wild, tmp_path)
+    assert found == [7, 8, 9, 10, 11]
+    assert report.lost["schemas"] == 1
