@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import exhume
@@ -21,7 +21,7 @@ from exhume.formats.ark.snippet import write_snippet
 from exhume.formats.ark.writer import ArkWriter
 from exhume.output.atomic import GrowingFile
 from exhume.source import LocalTree
-from tests.ark.logs import REGISTRY, TYPE, Plan, Written, counted_guids, expected_order, message, plans, write_plan
+from tests.ark.logs import REGISTRY, TYPE, Plan, Put, Written, counted_guids, expected_order, message, plans, write_plan
 
 
 def read(path: Path, **options: Any) -> list[Written]:
@@ -87,7 +87,21 @@ class Killer:
         self.real(file, offset, data)
 
 
+TORN = Plan(
+    ("none",),
+    ((0, False), (0, False)),
+    tuple(
+        Put(*one, 0)
+        for one in [(1, 0), (-1, 0), *[(0, 0)] * 4, (0, 1), (-1, 0), (0, 0), (1, 0), (-1, 0), *[(0, 1)] * 3]
+    ),
+    split_items=7,
+    split_bytes=200,
+)
+"""Stopped at the 26th write, it leaves an index entry whose last two bytes, the object's, are missing."""
+
+
 @given(plans(), st.integers(0, 60), st.sampled_from([0.0, 0.3, 1.0]))
+@example(TORN, 26, 0.3)
 @settings(max_examples=40)
 def test_killed_at_any_write(plan: Plan, at: int, share: float) -> None:
     killer = Killer(at, share)

@@ -257,6 +257,10 @@ class MessageCheck:
             return error
         return None
 
+    def proves(self, entry: Any) -> bool:
+        """Whether a message of that object that is not whole would be noticed."""
+        return self._unpack is not None or self._decoders.get(int(entry["object"])) is not None
+
     def looks_whole(self, entry: Any, data: bytes) -> bool:
         """The same for entries that no index counts, where a schema may be missing: at least the framing must fit."""
         if self.error(entry, data) is not None:
@@ -272,7 +276,8 @@ def unindexed_entries(reader: ArkReader, reference: SplitReference, split: Split
 
     An entry is taken while its time is not 0 (unused slots are), its object is mapped and declared, its message lies
     behind the header and inside the file, apart from the index area, and its bytes are what its column promises: a
-    compression footer that decompresses, or an object that decodes.  The first slot that fails ends the search.
+    compression footer that decompresses, or an object that decodes.  The first slot that fails ends the search, and the
+    last entry is left out when it may have been cut within.
     """
     header, size = split.header, split.source.size
     start = header.index_offset + header.item_count * ENTRY_SIZE
@@ -294,7 +299,19 @@ def unindexed_entries(reader: ArkReader, reference: SplitReference, split: Split
         if start > offset >= header.index_offset or not check.looks_whole(entry, split.source.read_at(offset, stored)):
             break
         taken += 1
-    return slots[:taken]
+    return slots[: taken - 1] if taken and _may_be_torn(split, check, slots, taken) else slots[:taken]
+
+
+def _may_be_torn(split: Split, check: MessageCheck, slots: Array, taken: int) -> bool:
+    """Whether the last of the entries that were taken may have been cut while it was written.
+
+    Without its last two bytes it reads as an entry of object 0, which is another message when there are other objects,
+    and perhaps a shorter one when nothing can decode it.
+    """
+    last = slots[taken - 1]
+    if last["object"] or last["flags"] or (taken < len(slots) and any(slots[taken].tobytes())):
+        return False
+    return len(split.header.mappings) > 1 or not check.proves(last)
 
 
 def untimed_messages(
