@@ -262,7 +262,7 @@ class Database:
             if number > ceiling or kind == _RANGE:
                 continue
             last = key
-            if kind in DELETIONS or any(r.first <= key < r.stop and r.sequence > number for r in ranges):
+            if kind in DELETIONS or (ranges and any(r.first <= key < r.stop and r.sequence > number for r in ranges)):
                 continue
             if kind not in checks.KNOWN_PUTS:
                 checks.fail(checks.VALUE_TYPE, span=item[5].span, actual=kind)
