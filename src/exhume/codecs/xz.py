@@ -14,6 +14,7 @@ from zlib import crc32
 
 from exhume.codecs.common import Buffer, Decoded, Decoder, over_budget
 from exhume.errors import CodecError
+from exhume.kernel import build_uleb128
 
 ZS_LZMA2_DICTIONARY: Final = 1 << 20
 
@@ -140,22 +141,13 @@ _XZ_BLOCK_SIZE: Final = len(_XZ_BLOCK) + 4
 
 def _as_xz(stored: Buffer, size: int) -> bytes:
     """A raw LZMA2 stream in the container `.xz`, without a check: the payloads of ZS have their own."""
-    index = b"\0\x01" + _xz_integer(_XZ_BLOCK_SIZE + len(stored)) + _xz_integer(size)
+    index = b"\0\x01" + build_uleb128(_XZ_BLOCK_SIZE + len(stored)) + build_uleb128(size)
     index += bytes(-len(index) % 4)
     index += crc32(index).to_bytes(4, "little")
     tail = (len(index) // 4 - 1).to_bytes(4, "little") + b"\0\0"
     block = _XZ_BLOCK + crc32(_XZ_BLOCK).to_bytes(4, "little")
     padding = bytes(-len(stored) % 4)
     return b"".join((_XZ_HEAD, block, stored, padding, index, crc32(tail).to_bytes(4, "little"), tail, b"YZ"))
-
-
-def _xz_integer(value: int) -> bytes:
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
 
 
 def _container_decoder() -> Any:
