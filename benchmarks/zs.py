@@ -210,7 +210,6 @@ def bench_codec(codec: str, text: Path, folder: Path, repeat: int, keys: str) ->
     """All operations for one codec."""
     mine, other = folder / f"{codec}-ours.zs", folder / f"{codec}-reference.zs"
     exhume = [sys.executable, "-m", "exhume"]
-    times = 1 if codec == "lzma" else repeat
 
     def make_ours() -> Figures:
         return run_command(
@@ -229,7 +228,7 @@ def bench_codec(codec: str, text: Path, folder: Path, repeat: int, keys: str) ->
     def their_reading(op: str, input: str = "") -> Callable[[], Figures] | None:
         return (lambda: run_script(PYTHON, THEIRS_READ, path, op, input=input)) if PYTHON else None
 
-    report("make", codec, in_turns(times, theirs=make_theirs if PYTHON else None, ours=make_ours))
+    report("make", codec, in_turns(repeat, theirs=make_theirs if PYTHON else None, ours=make_ours))
     print(f"          {codec:8} size {mine.stat().st_size:,}", end="")
     print(f", reference {other.stat().st_size:,} ({mine.stat().st_size / other.stat().st_size:.3f})" if PYTHON else "")
     path = other if PYTHON else mine

@@ -22,6 +22,7 @@ from exhume.codecs.stored import store
 from exhume.codecs.xz import lzma2_extent
 from exhume.codecs.zstd import ZSTD_MAGIC, zstd_frames
 from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
+from exhume.kernel import frame_records
 
 ROUND_TRIP = ("none", "deflate", "zlib", "gzip", "lzma2", "lzma", "bz2", "zstd", "snappy", "lz4")
 SELF_ENDING = ("deflate", "zlib", "gzip", "lzma2", "bz2", "zstd-frame", "snappy")
@@ -193,6 +194,30 @@ def test_a_newer_liblzma_is_loaded_when_it_is_worth_it(monkeypatch: pytest.Monke
     for expected in (0, 0, 0, 1, 2):
         assert codecs.decompress("lzma2", stored, max_size=1000) == bytes(1000)
         assert len(asked) == expected
+
+
+WORDS = ("alpha", "beta", "gamma", "delta", "foo", "bar", "lorem", "ipsum", "dolor", "amet", "news", "blog", "shop")
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "https://example.org/{0}/{1}-{2}-{3}?id={4}",
+        '{{"level": "{0}", "user": {5}, "msg": "{1} {2} took {4} ms"}}',
+        "{4:06}{5} {0} {5} {4:x}",
+    ],
+)
+def test_the_fast_lzma_level_costs_little_size(shape: str) -> None:
+    """Whether neighbouring records share nearly all of a line, or a few bytes."""
+    random.seed(shape)
+    lines = sorted(
+        shape.format(*random.choices(WORDS, k=4), random.randrange(10**6), random.randrange(999)).encode()
+        for _ in range(9000)
+    )
+    data = frame_records(lines)
+    fast = xz.lzma2_fast(data)
+    assert codecs.decompress("lzma2", fast, max_size=len(data)) == data
+    assert len(fast) <= 1.01 * len(xz.lzma2_compress(data, 0, extreme=True))
 
 
 @pytest.mark.parametrize("isal", [True, False])

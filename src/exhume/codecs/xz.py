@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from typing import Any, Final
-from zlib import crc32
+from zlib import compress, crc32
 
 from exhume.codecs.common import Buffer, Decoded, Decoder, over_budget
 from exhume.errors import CodecError
@@ -20,6 +20,12 @@ ZS_LZMA2_DICTIONARY: Final = 1 << 20
 
 WORTHWHILE: Final = 32 << 20
 """Bytes that the standard library decodes before a newer liblzma is loaded, which takes a tenth of a second."""
+
+REDUNDANCY_SAMPLE: Final = 32 << 10
+"""Bytes from the middle of a payload that tell how much its records are alike."""
+
+REDUNDANT: Final = 3
+"""A sample that zlib's level 1 makes so many times smaller is of records that share most of a line."""
 
 
 def _family(name: str, make: Callable[[], Any]) -> Decoder:
@@ -176,14 +182,18 @@ def lzma2_compress(data: Buffer, level: int | None = None, *, extreme: bool = Fa
 
 
 def lzma2_fast(data: Buffer) -> bytes:
-    """A raw LZMA2 stream from preset 0e, fitted to records of text: as small, and a tenth faster.
+    """A raw LZMA2 stream from preset 0e, fitted to sorted records: within 1 % of its size or smaller, and sooner.
 
     Records of any length follow each other, so nothing is aligned (`pb` 0) and what precedes a byte says more about it
-    than its position does (`lc` 4).  The search may then stop at shorter matches,
-    and look at fewer of them.
+    than its position does (`lc` 4).  A match of 48 bytes ends the search for a longer one.  Where records share little
+    (words), the last few of a hash chain are as good candidates as a tree of all, which is slow to keep; where they
+    share most of a line (logs, addresses), the tree finds the better ones.
     """
     import lzma
 
-    preset = 0 | lzma.PRESET_EXTREME
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": preset, "lc": 4, "pb": 0, "nice_len": 20, "depth": 4}]
+    sample = data[len(data) // 2 :][:REDUNDANCY_SAMPLE]
+    alike = REDUNDANT * len(compress(sample, 1)) < len(sample)
+    search = {"mf": lzma.MF_BT4, "depth": 16} if alike else {"mf": lzma.MF_HC4, "depth": 8}
+    fitted = {"preset": 0 | lzma.PRESET_EXTREME, "lc": 4, "pb": 0, "nice_len": 48}
+    filters = [{"id": lzma.FILTER_LZMA2, **fitted, **search}]
     return lzma.compress(bytes(data), format=lzma.FORMAT_RAW, filters=filters)

@@ -19,7 +19,7 @@ LEVELS = {
     "deflate": ("fast", "1", "2", "3", "4", "5", "6", "7", "8", "9", "stored"),
     "lzma": ("fast", "0", "0e", "1", "1e", "stored"),
 }
-"""Compression levels by codec, the default first.  `fast` is ISA-L for deflate and 0e fitted to text for lzma,
+"""Compression levels by codec, the default first.  `fast` is ISA-L for deflate and 0e fitted to records for lzma,
 the other names are those of zlib and xz; `stored` wraps payloads in raw blocks."""
 
 Compressor = Callable[[bytes], bytes]
