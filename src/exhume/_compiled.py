@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
-VERSION = 6
+from exhume.lighttyping import Any
+
+VERSION = 7
 """Raised with every function that is added or changed in `_pykernel` and `_kernel.pyx`: both must be of one version."""
 
 

@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from exhume.kerneltypes import OVERLONG, OVERRUN, TRUNCATED, MalformedRecordsError, Scan
 
-VERSION = 6
+VERSION = 7
 
 cdef extern from "Python.h":
     PyObject* PyBytes_FromStringAndSize(const char*, Py_ssize_t) except NULL

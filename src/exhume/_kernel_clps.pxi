@@ -60,6 +60,7 @@ cdef struct Op:
     Py_ssize_t num_more
     const Slice* strings
     uint64_t num_strings
+    bint escape  # whether the strings are printed as content of JSON strings
     const Hole* holes
     const Py_ssize_t* first_hole
     const char* arena
@@ -452,14 +453,14 @@ cdef inline bint needs_escape(const char* text, Py_ssize_t size) noexcept nogil:
 cdef class ClpsStrings:
     cdef Slice* items
     cdef Py_ssize_t count
-    cdef object owner
-    cdef char* arena
+    cdef object owner  # of what the items point to, and with `escape` of the items too
+    cdef bint escape
     cdef readonly Py_ssize_t end
 
     def __cinit__(self):
         self.items = NULL
-        self.arena = NULL
         self.count = 0
+        self.escape = 0
         self.end = 0
 
     def __init__(self, bytes payload, Py_ssize_t count):
@@ -489,8 +490,8 @@ cdef class ClpsStrings:
         self.end = at
 
     def __dealloc__(self):
-        free(self.items)
-        free(self.arena)
+        if not self.escape:
+            free(self.items)
 
     def __len__(self):
         return self.count
@@ -498,40 +499,35 @@ cdef class ClpsStrings:
     def __getitem__(self, Py_ssize_t index):
         if index < 0 or index >= self.count:
             raise IndexError(index)
-        return PyBytes_New(self.items[index].text, self.items[index].size)
+        if not self.escape:
+            return PyBytes_New(self.items[index].text, self.items[index].size)
+        cdef Out out
+        out.data, out.size, out.capacity = NULL, 0, 0
+        if not add_escaped(&out, self.items[index].text, self.items[index].size):
+            raise MemoryError
+        try:
+            return PyBytes_New(out.data, out.size)
+        finally:
+            free(out.data)
 
     def escaped(self):
-        cdef Py_ssize_t index, touched = 0, room = 0
-        cdef Slice* item
+        # The same items, escaped as they are printed: a copy of a large dictionary would cost a search of a few records
+        # more than all that it prints.
+        cdef Py_ssize_t index
+        cdef bint touched = 0
         cdef ClpsStrings made
-        cdef Out out
+        if self.escape:
+            return self
         with nogil:
             for index in range(self.count):
-                item = &self.items[index]
-                if needs_escape(item.text, item.size):
-                    touched += 1
-                    room += 6 * item.size
+                if touched:
+                    break
+                touched = needs_escape(self.items[index].text, self.items[index].size)
         if not touched:
             return self
         made = ClpsStrings.__new__(ClpsStrings)
-        made.items = <Slice*>malloc((self.count + 1) * sizeof(Slice))
-        out.data = <char*>malloc(room + 1)
-        out.size = 0
-        out.capacity = room + 1
-        made.arena = out.data
-        if made.items == NULL or out.data == NULL:
-            raise MemoryError
-        with nogil:
-            for index in range(self.count):
-                item = &self.items[index]
-                if needs_escape(item.text, item.size):
-                    made.items[index].text = out.data + out.size
-                    add_escaped(&out, item.text, item.size)  # never grows: the room is there
-                    made.items[index].size = out.data + out.size - made.items[index].text
-                else:
-                    made.items[index] = item[0]
-        made.count = self.count
-        made.end = self.end
+        made.items, made.count, made.end = self.items, self.count, self.end
+        made.escape = 1
         made.owner = self
         return made
 
@@ -846,11 +842,18 @@ cdef int add_time(Out* out, const Op* op, uint64_t ident, int64_t epoch) noexcep
 
 # -- rows -------------------------------------------------------------------------------------------------------------
 
+cdef inline bint add_string(Out* out, const Op* op, uint64_t string) noexcept nogil:
+    """Prints an entry of the variable dictionary; False when there is no memory."""
+    cdef const Slice* entry = &op.strings[string]
+    if op.escape and needs_escape(entry.text, entry.size):
+        return add_escaped(out, entry.text, entry.size)
+    return add(out, entry.text, entry.size)
+
+
 cdef int add_text(Out* out, const Op* op, uint64_t word, int64_t* detail) noexcept nogil:
     """Prints encoded text; a fault kind or 0."""
     cdef uint64_t ident = word & 0xFFFFFF, at = word >> 24
     cdef const Hole* hole
-    cdef const Slice* entry
     cdef int64_t value
     cdef uint64_t string
     if ident >= op.num_log_types:
@@ -886,8 +889,7 @@ cdef int add_text(Out* out, const Op* op, uint64_t word, int64_t* detail) noexce
         if string >= op.num_strings:
             detail[0] = value
             return F_STRING
-        entry = &op.strings[string]
-        if not add(out, entry.text, entry.size):
+        if not add_string(out, op, string):
             return F_MEMORY
         hole += 1
 
@@ -916,7 +918,7 @@ cdef int add_row(Out* out, const Op* ops, int count, Py_ssize_t row, Trouble* tr
                 detail = <int64_t>string
                 found = F_STRING
                 break
-            if not add(out, op.strings[string].text, op.strings[string].size):
+            if not add_string(out, op, string):
                 found = F_MEMORY
                 break
         elif op.kind == OP_TEXT:
@@ -1000,14 +1002,14 @@ cdef class ClpsProgram:
                 op.more = self._view(operation[2], 2 * rows, NULL)
             elif kind == OP_STRING:
                 strings = operation[2]
-                op.strings, op.num_strings = strings.items, strings.count
+                op.strings, op.num_strings, op.escape = strings.items, strings.count, strings.escape
             elif kind == OP_TEXT:
                 op.more = self._view(operation[2], 0, &op.num_more)
                 op.num_more = op.num_more // 8
                 log_types, strings = operation[3], operation[4]
                 op.holes, op.first_hole, op.arena = log_types.pieces, log_types.first, log_types.arena.data
                 op.num_log_types, op.core = log_types.count, log_types.core
-                op.strings, op.num_strings = strings.items, strings.count
+                op.strings, op.num_strings, op.escape = strings.items, strings.count, strings.escape
             elif kind == OP_TIME:
                 op.more = self._view(operation[2], 8 * rows, NULL)
                 patterns = operation[3]
