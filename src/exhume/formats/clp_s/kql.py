@@ -9,9 +9,7 @@ What a parsed query *means* (types, schemas, versions) is `condition.py` and `pl
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from typing import Final, NoReturn
 
 from exhume.errors import QueryError
 from exhume.formats.clp_s.kqltree import (
@@ -26,9 +24,11 @@ from exhume.formats.clp_s.kqltree import (
     Literal,
     Not,
     Or,
+    is_hexadecimal,
     parse_column,
     parse_literal,
 )
+from exhume.lighttyping import Final, NoReturn
 
 MAX_DEPTH: Final = 250
 """Levels of AND inside OR inside AND (parentheses and NOT cost nothing): a bound for the recursive passes."""
@@ -36,10 +36,11 @@ MAX_DEPTH: Final = 250
 
 # --- tokens -----------------------------------------------------------------------------------------------------------
 
-_UNQUOTED = re.compile(r"""(?:\\[trn\\():<>"*?{}.@$!#]|\\u[0-9a-fA-F]{4}|[^\\():<>"{} \r\n\t])+""")
-_SPACE = re.compile(r"[ \t\r\n]*")
-_RANGE = re.compile(r"[<>]=?")
-_FUNCTION = re.compile(r"(timestamp|date)\(")
+# No regular expressions: compiling them would take longer than reading most queries.
+_SPACE = frozenset(" \t\r\n")
+_ENDS_WORD = _SPACE | frozenset('():<>"{}')
+_ESCAPED = frozenset('trn\\():<>"*?{}.@$!#')
+_FUNCTIONS = ("timestamp(", "date(")
 _KEYWORDS = frozenset(("and", "or", "not"))
 
 END, WORD, QUOTED, FUNCTION, RANGE, KEYWORD = "the end of the query", "word", "quoted", "function", "range", "keyword"
@@ -86,15 +87,31 @@ def _closing_quote(query: str, start: int) -> int:
     return last
 
 
+def _end_of_word(query: str, start: int) -> int:
+    """Where the word without quotes ends that starts at `start`: there, when a backslash escapes nothing."""
+    at, size = start, len(query)
+    while at < size:
+        c = query[at]
+        if c == "\\":
+            length = 6 if is_hexadecimal(query[at + 2 : at + 6]) and query[at + 1] == "u" else 2
+            if length == 2 and query[at + 1 : at + 2] not in _ESCAPED:
+                break
+            at += length
+        elif c in _ENDS_WORD:
+            break
+        else:
+            at += 1
+    return at
+
+
 def tokens(query: str) -> Iterator[Token]:
     """The tokens of a query, the last of them `END`.  Raises `_SyntaxFailureError`."""
-    at = 0
-    space = _SPACE.match
+    at, size = 0, len(query)
     while True:
-        blank = space(query, at)
-        at = blank.end() if blank else at
-        if at >= len(query):
-            yield Token(END, "", len(query))
+        while at < size and query[at] in _SPACE:
+            at += 1
+        if at >= size:
+            yield Token(END, "", size)
             return
         c = query[at]
         if c == '"':
@@ -107,18 +124,18 @@ def tokens(query: str) -> Iterator[Token]:
             yield Token(c, c, at)
             at += 1
         elif c in "<>":
-            found = _RANGE.match(query, at)
-            assert found is not None
-            yield Token(RANGE, found.group(), at)
-            at = found.end()
-        elif found := _FUNCTION.match(query, at):
-            yield Token(FUNCTION, found.group(1), at)
-            at = found.end()
-        elif found := _UNQUOTED.match(query, at):
-            text = found.group()
+            sign = query[at : at + 2] if query[at + 1 : at + 2] == "=" else c
+            yield Token(RANGE, sign, at)
+            at += len(sign)
+        elif query.startswith(_FUNCTIONS, at):
+            name = query[at : query.index("(", at)]
+            yield Token(FUNCTION, name, at)
+            at += len(name) + 1
+        elif (end := _end_of_word(query, at)) > at:
+            text = query[at:end]
             kind = KEYWORD if len(text) < 4 and text.lower() in _KEYWORDS else WORD
             yield Token(kind, text.lower() if kind == KEYWORD else text, at)
-            at = found.end()
+            at = end
         else:
             _fail("a backslash must be followed by a special character, t, r, n, or u and four hexadecimal digits", at)
 

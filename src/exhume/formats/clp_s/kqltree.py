@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Final
 
 from exhume.formats.clp_s.record import Record
+from exhume.lighttyping import Final
 
 EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL = ":", "<", "<=", ">", ">="
 
@@ -178,10 +178,15 @@ Expression = Filter | Not | And | Or
 
 # libstdc++'s istream extraction, which decides what counts as a number: a sign, digits, a point, an exponent; no
 # hexadecimal, no infinities.
-_INTEGER = re.compile(rb"[+-]?[0-9]+\Z")
-_FLOAT = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?\Z")
+_FLOAT: Final = rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+_FLOAT_STARTS: Final = frozenset(bytes((code,)) for code in b".0123456789")
 _SIMPLE_ESCAPES = {"t": b"\t", "r": b"\r", "n": b"\n", "b": b"\b", "f": b"\f"}
 _LITERAL_ESCAPES = frozenset('"{}()<>@$!#:.')
+
+
+def is_hexadecimal(digits: str) -> bool:
+    """Whether these are the four digits of an escape with u."""
+    return len(digits) == 4 and all(digit in "0123456789abcdefABCDEF" for digit in digits)
 
 
 class EscapeError(ValueError):
@@ -211,7 +216,7 @@ def unescape(text: str, *, value: bool) -> bytes:
             out += _SIMPLE_ESCAPES[escaped]
         elif escaped == "u":
             digits = text[at : at + 4]
-            if not re.fullmatch("[0-9a-fA-F]{4}", digits):
+            if not is_hexadecimal(digits):
                 raise EscapeError("\\u needs four hexadecimal digits", cut)
             character = chr(int(digits, 16))
             if "\ud800" <= character <= "\udfff":
@@ -243,23 +248,26 @@ def clean_pattern(pattern: bytes) -> bytes:
 
 def has_wildcard(pattern: bytes) -> bool:
     """Whether an unescaped `*` or `?` is in the pattern."""
-    return re.search(rb"[*?]", re.sub(rb"\\(?s:.)", b"", pattern)) is not None
+    if b"\\" in pattern:
+        pattern = re.sub(rb"\\(?s:.)", b"", pattern)
+    return b"*" in pattern or b"?" in pattern
 
 
 def unescape_pattern(pattern: bytes) -> bytes:
     """The literal bytes of a pattern without wildcards."""
-    return re.sub(rb"\\((?s:.))", rb"\1", pattern)
+    return re.sub(rb"\\((?s:.))", rb"\1", pattern) if b"\\" in pattern else pattern
 
 
 def parse_literal(text: str) -> Literal:
     """A value as the query writes it (quotes already off).  Raises `EscapeError`."""
     token = unescape(text, value=True)
     # int() and float() bound what they accept themselves only by length; a 64-bit value needs few digits.
-    if _INTEGER.match(token) and len(token) < 400:
+    digits = token[1:] if token[:1] in (b"+", b"-") else token
+    if digits.isdigit() and len(token) < 400:
         number = int(token)
         if -(1 << 63) <= number < 1 << 63:
             return Number(token, number)
-    if _FLOAT.match(token) and len(token) < 400:
+    if digits[:1] in _FLOAT_STARTS and len(token) < 400 and re.fullmatch(_FLOAT, token):
         real = float(token)
         if real not in (float("inf"), float("-inf")):
             return Number(token, real)
@@ -275,17 +283,21 @@ def parse_column(text: str, position: int = 0) -> Column:
     namespace = text[:1] if text[:1] and text[0] in NAMESPACES else ""
     keys: list[Key] = []
     start = len(namespace)
-    for part in re.finditer(r"((?:[^.\\]|\\(?s:.)|\\\Z)*)(\.|\Z)", text[start:]):
-        raw, end = part.group(1), part.group(2)
+    while True:
+        end = start
+        while end < len(text) and text[end] != ".":
+            end += 2 if text[end] == "\\" else 1
+        raw = text[start:end]
         if not raw:
-            raise EscapeError("a key of the path is empty", start + part.start())
+            raise EscapeError("a key of the path is empty", start)
         try:
             token = unescape(raw.replace("\\.", "."), value=False)
         except EscapeError as error:
-            raise EscapeError(str(error), start + part.start() + error.offset) from None
+            raise EscapeError(str(error), start + error.offset) from None
         keys.append(Key(unescape_pattern(token), any=token == b"*"))
-        if not end:
+        if end >= len(text):
             break
+        start = end + 1
     return Column(_collapse(tuple(keys)), namespace, position)
 
 
