@@ -6,11 +6,11 @@ import abc
 import functools
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Self
 
 from exhume.errors import EntryNotFoundError, Span, UnsupportedOperationError, shorten
 from exhume.findings import Finding
 from exhume.lightclass import dataclass, field
+from exhume.lighttyping import TYPE_CHECKING, Any, BinaryIO, ClassVar, Self
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.source import STREAM_CHUNK, PositionedFile, Source, Tree
 

@@ -7,9 +7,9 @@ Every class also derives from the builtin exception that a caller would reach fo
 from __future__ import annotations
 
 import io
-from typing import Any
 
 from exhume.lightclass import dataclass, replace
+from exhume.lighttyping import Any
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from typing import Any
 
 from exhume.errors import ExhumeError, Span, StructureError, describe, shorten
 from exhume.lightclass import dataclass
+from exhume.lighttyping import Any
 
 
 class Severity(enum.StrEnum):

@@ -6,8 +6,6 @@ is written in `exhume._pykernel`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from exhume import _pykernel
 from exhume._compiled import KERNEL
 from exhume._pykernel import (
@@ -20,6 +18,7 @@ from exhume._pykernel import (
     read_uleb128,
 )
 from exhume.kerneltypes import MalformedRecordsError, Scan
+from exhume.lighttyping import TYPE_CHECKING
 
 _PURE_ONLY = ("build_uleb128", "read_uleb128")
 

@@ -2,7 +2,7 @@
 
 The standard decorator writes and compiles half a dozen methods per class (about half a millisecond each, and a short
 command defines forty of them before it reads a byte) and imports `inspect` to do so.  Here the methods are shared, and
-a class's constructor is compiled when its first instance is made.  Type checkers see the standard decorator;
+a class's constructor is compiled when it has a few instances.  Type checkers see the standard decorator;
 `dataclasses.fields`, `replace` and `asdict` work, because the description they ask for is made when they ask.
 
 Only slotted classes, and only the options below.
@@ -11,12 +11,16 @@ Only slotted classes, and only the options below.
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+
+from exhume.lighttyping import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dataclasses import dataclass, field, replace
 else:
     _MISSING = object()
+
+    WORTH_COMPILING = 8
+    """From so many instances on a class gets a compiled constructor: most classes of a short command have fewer."""
 
     class _Field:
         """What is known of one field."""
@@ -138,7 +142,13 @@ else:
             def values(self):
                 return ()
 
+        made = 0
+
         def init_(self, *args, **kwargs):
+            nonlocal made
+            made += 1
+            if made < WORTH_COMPILING and _fill(self, fields, args, kwargs):
+                return
             # The class that has this very function: its constructor is compiled now, and takes this one's place.
             for cls in type(self).__mro__:
                 if cls.__dict__.get("__init__") is init_:
@@ -205,6 +215,31 @@ else:
 
             methods |= {"__lt__": lt_, "__le__": le_, "__gt__": gt_, "__ge__": ge_}
         return methods
+
+    def _fill(obj, fields, args, kwargs):
+        """What the compiled constructor does; False, with nothing done, where the arguments do not fit."""
+        names = [name for name, one in fields.items() if one.init]
+        given = dict(zip(names, args, strict=False))
+        if len(args) > len(names) or not given.keys().isdisjoint(kwargs) or not kwargs.keys() <= fields.keys():
+            return False
+        given |= kwargs
+        values = {}
+        for name, one in fields.items():
+            if name in given:
+                if not one.init:
+                    return False
+                values[name] = given[name]
+            elif one.factory is not _MISSING:
+                values[name] = one.factory()
+            elif one.default is not _MISSING:
+                values[name] = one.default
+            elif one.init:
+                return False
+        for name, value in values.items():
+            object.__setattr__(obj, name, value)  # past the frozen `__setattr__`
+        if hasattr(obj, "__post_init__"):
+            obj.__post_init__()
+        return True
 
     def _constructor(cls, frozen):
         """The compiled constructor of a class."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from exhume.errors import LimitExceededError, Span, WriterError
 from exhume.lightclass import dataclass, replace
 
@@ -89,3 +91,8 @@ def parse_size(text: str) -> int:
 
 
 DEFAULT_LIMITS = Limits()
+
+
+def cpu_count() -> int:
+    """Usable cores: the most threads that make sense (`--jobs 0`)."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

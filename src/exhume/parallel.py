@@ -5,20 +5,16 @@ Threads, not processes: zlib, lzma, zstd, hashing and `pread` all release the GI
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from queue import Empty, SimpleQueue
-from typing import Generic, TypeVar
+
+from exhume.lighttyping import Generic, TypeVar
+from exhume.limits import cpu_count
 
 T = TypeVar("T")
 R = TypeVar("R")
-
-
-def cpu_count() -> int:
-    """Usable cores (the default for `--jobs 0`)."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class _Call(Generic[T, R]):

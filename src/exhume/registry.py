@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import importlib
 import os
-from typing import TYPE_CHECKING, Any
 
 from exhume import formats as _formats
 from exhume.errors import Span, UnrecognizedFormatError, UnsupportedOperationError
 from exhume.findings import RuleTable
 from exhume.lightclass import dataclass, field
+from exhume.lighttyping import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from exhume.archive import Writer

@@ -12,9 +12,9 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, BinaryIO, Self
 
 from exhume.errors import EntryNotFoundError, ShortReadError, SourceError, Span, TruncatedError, UnsafePathError
+from exhume.lighttyping import TYPE_CHECKING, Any, BinaryIO, Self
 
 if TYPE_CHECKING:
     from pathlib import Path  # imported where it is used: one file is opened without it

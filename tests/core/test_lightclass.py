@@ -77,16 +77,21 @@ ARGUMENTS: list[tuple[Any, list[tuple[tuple[Any, ...], dict[str, Any]]]]] = [
 ]
 
 
+@pytest.mark.parametrize("compiled", [False, True], ids=["first instances", "compiled"])
 @pytest.mark.parametrize(("make", "calls"), ARGUMENTS, ids=["point", "counter", "heir"])
-def test_same_classes(make: Any, calls: Any) -> None:
+def test_same_classes(make: Any, calls: Any, compiled: bool) -> None:
     light, standard = make(LIGHT), make(STANDARD)
+    if compiled:
+        for _ in range(LIGHT.WORTH_COMPILING):
+            light(*calls[0][0], **calls[0][1])
+        parameters = [list(inspect.signature(one.__init__).parameters) for one in (light, standard)]
+        assert parameters[0] == parameters[1]
     mine = [light(*args, **kwargs) for args, kwargs in calls]
     theirs = [standard(*args, **kwargs) for args, kwargs in calls]
     names = [one.name for one in dataclasses.fields(standard)]
     assert [one.name for one in dataclasses.fields(light)] == names
     assert light.__match_args__ == standard.__match_args__
     assert light.__slots__ == standard.__slots__
-    assert list(inspect.signature(light.__init__).parameters) == list(inspect.signature(standard.__init__).parameters)
     for one, other in zip(mine, theirs, strict=True):
         assert repr(one) == repr(other)
         assert dataclasses.asdict(one) == dataclasses.asdict(other)

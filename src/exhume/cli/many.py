@@ -11,7 +11,6 @@ import functools
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,9 +18,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from exhume.archive import Progress, no_progress
+from exhume.archive import Progress
 from exhume.cli.outcome import Outcome
 from exhume.cli.render import printable
+from exhume.cli.run import ProgressBar
 from exhume.cli.runtime import Run
 from exhume.errors import ExhumeError, OutputExistsError, QueryError, SourceError, Span
 
@@ -217,10 +217,9 @@ class Recorder(Run):
         if not self.quiet:
             self._tell(("note", text))
 
-    @contextmanager
-    def progress(self, label: str) -> Iterator[Progress]:
+    def progress(self, label: str) -> ProgressBar:
         """None of its own: the run over all targets has one."""
-        yield no_progress
+        return ProgressBar(label, shown=False)
 
 
 class _RecordedOutput:

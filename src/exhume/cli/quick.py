@@ -13,7 +13,8 @@ are those of its `cli` module.
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+
+from exhume.lighttyping import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from exhume.cli.outcome import Outcome

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Iterable, Mapping, Sequence
 
 from exhume.archive import Archive, Progress, no_progress
+from exhume.lighttyping import TYPE_CHECKING, Any, BinaryIO
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
@@ -145,30 +144,30 @@ class Run:
         if not self.quiet:
             print(f"exhume: {text}", file=sys.stderr, flush=True)
 
-    @contextmanager
-    def progress(self, label: str) -> Iterator[Progress]:
+    def progress(self, label: str) -> ProgressBar:
         """A progress bar on standard error for work that lasts over a second, on a terminal only."""
-        if self.quiet or not sys.stderr.isatty():
-            yield no_progress
-            return
-        bar = _Bar(label)
-        try:
-            yield bar.update
-        finally:
-            bar.close()
+        return ProgressBar(label, shown=not self.quiet and sys.stderr.isatty())
 
 
-class _Bar:
-    """A rich progress bar that appears after `PROGRESS_AFTER` seconds."""
+class ProgressBar:
+    """A rich progress bar that appears after `PROGRESS_AFTER` seconds; `with` gives what to tell it."""
 
-    def __init__(self, label: str) -> None:
+    def __init__(self, label: str, *, shown: bool) -> None:
+        self._shown = shown
         self._label = label
         self._start = time.monotonic()
         self._bar: Any = None
         self._task: Any = None
         self._last = 0.0
 
-    def update(self, done: int, total: int | None, unit: str) -> None:
+    def __enter__(self) -> Progress:
+        return self._update if self._shown else no_progress
+
+    def __exit__(self, *error: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _update(self, done: int, total: int | None, unit: str) -> None:
         now = time.monotonic()
         if now - self._start < PROGRESS_AFTER or now - self._last < 0.1:
             return
@@ -188,10 +187,6 @@ class _Bar:
             self._bar.start()
             self._task = self._bar.add_task(self._label, total=total or 0, unit=unit)
         self._bar.update(self._task, completed=done, total=total, unit=unit)
-
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()
 
 
 class Output:

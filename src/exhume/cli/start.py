@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import NoReturn
+
+from exhume.lighttyping import NoReturn
 
 
 def run() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from exhume.codecs.common import Buffer, Decoded, over_budget
+from exhume.codecs.libzstd import libzstd
 from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
+from exhume.lighttyping import Any
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 ZSTD_WINDOW_MAX = 1 << 27
@@ -15,16 +16,14 @@ ZSTD_WINDOW_MAX = 1 << 27
 
 def zstd_frame_size(data: Buffer, max_size: int) -> int | None:
     """The decompressed size that a zstd frame states, or None; refuses what its header already betrays."""
-    import zstandard
-
     try:
-        header = zstandard.get_frame_parameters(data)
-    except zstandard.ZstdError as error:
+        header = libzstd.get_frame_parameters(data)
+    except libzstd.ZstdError as error:
         raise CodecError("zstd: not a frame", actual=str(error)) from error
     if header.dict_id:
         raise UnsupportedFeatureError("zstd: the frame needs a dictionary", actual=f"dictionary {header.dict_id}")
     stated = header.content_size
-    known = stated not in (zstandard.CONTENTSIZE_UNKNOWN, zstandard.CONTENTSIZE_ERROR)
+    known = stated not in (libzstd.CONTENTSIZE_UNKNOWN, libzstd.CONTENTSIZE_ERROR)
     if known and stated > max_size:
         raise over_budget("zstd", max_size, stated)
     if header.window_size > ZSTD_WINDOW_MAX and not (known and stated <= ZSTD_WINDOW_MAX):
@@ -36,11 +35,9 @@ def zstd_frame_size(data: Buffer, max_size: int) -> int | None:
 
 def zstd_one(data: Buffer, max_size: int, size: int | None) -> Decoded:
     """One zstd frame (skippable frames in front of it are passed over)."""
-    import zstandard
-
     at = _skip_skippable(data, 0)
     zstd_frame_size(memoryview(data)[at : at + 18], max_size)
-    engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj()
+    engine = libzstd.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj()
     parts: list[bytes] = []
     total = 0
     view = memoryview(data)
@@ -49,7 +46,7 @@ def zstd_one(data: Buffer, max_size: int, size: int | None) -> Decoded:
         piece = view[at : at + step]
         try:
             out = engine.decompress(piece)
-        except zstandard.ZstdError as error:
+        except libzstd.ZstdError as error:
             raise CodecError("zstd: corrupt frame", actual=str(error)) from error
         total += len(out)
         if total > max_size:
@@ -80,16 +77,14 @@ def zstd_sized(data: Buffer, size: int) -> bytes | None:
     None when that does not work out (another size, several frames, damage, a size out of proportion): `zstd_frames`
     then says what is there.
     """
-    import zstandard
-
     if size > (1 << 20) + 256 * len(data):
         return None
     try:
         stated = zstd_frame_size(memoryview(data)[:18], size)
         if stated is not None and stated != size:
             return None
-        out = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompress(data, max_output_size=size)
-    except (CodecError, LimitExceededError, UnsupportedFeatureError, zstandard.ZstdError):
+        out = libzstd.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompress(data, max_output_size=size)
+    except (CodecError, LimitExceededError, UnsupportedFeatureError, libzstd.ZstdError):
         return None
     return out if len(out) == size else None
 
@@ -100,14 +95,12 @@ def zstd_whole(data: Buffer, *, max_size: int) -> bytes | None:
     One call leaves the interpreter to other threads from its start to its end, which `zstd_frames`, in pieces, does
     not.  The decoder writes into one buffer of 16 times what is stored, of which only what is used becomes memory.
     """
-    import zstandard
-
     room = min(max_size, (1 << 16) + 16 * len(data))
     try:
         zstd_frame_size(memoryview(data)[:18], room)
-        engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
+        engine = libzstd.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
         return engine.decompress(data, max_output_size=room, allow_extra_data=False)
-    except (CodecError, LimitExceededError, UnsupportedFeatureError, zstandard.ZstdError, MemoryError):
+    except (CodecError, LimitExceededError, UnsupportedFeatureError, libzstd.ZstdError, MemoryError):
         return None
 
 
@@ -127,16 +120,14 @@ def zstd_partial(data: Buffer, *, max_size: int) -> tuple[bytes, int, bool]:
 
     For salvage only: nothing is raised but `LimitExceededError`; damage ends the output at the last whole block.
     """
-    import zstandard
-
-    engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj()
+    engine = libzstd.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj()
     parts: list[bytes] = []
     total, at, view = 0, 0, memoryview(data)
     while at < len(data):
         piece = view[at : at + 256]  # little by little: output before the damage must not be lost with it
         try:
             out = engine.decompress(piece)
-        except zstandard.ZstdError:
+        except libzstd.ZstdError:
             break
         at += len(piece)
         total += len(out)
@@ -159,13 +150,11 @@ def zstd_frame(pieces: Iterable[Buffer], level: int = 3) -> Iterator[bytes]:
 
     The frame states no content size and no checksum, like those of clp-s.
     """
-    import zstandard
-
     engine: Any = None
     for piece in pieces:
         if len(piece):
             if engine is None:
-                engine = zstandard.ZstdCompressor(level=level, write_content_size=False).compressobj()
+                engine = libzstd.ZstdCompressor(level=level, write_content_size=False).compressobj()
             out = engine.compress(piece)
             if out:
                 yield out

@@ -108,7 +108,7 @@ def _backend(cluster: Any, jobs: int, workers: Workers) -> Backend:
 
         return Cluster(cluster)
     from exhume.distributed import local
-    from exhume.parallel import cpu_count
+    from exhume.limits import cpu_count
 
     count = jobs or cpu_count()
     if count <= 1:

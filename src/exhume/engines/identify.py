@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from exhume.archive import Archive
 from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, shorten
+from exhume.lighttyping import Any
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import Format, Identification, formats, get_format
 from exhume.source import LocalTree, Source, Target, Tree, open_target

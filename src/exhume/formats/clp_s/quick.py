@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from exhume.lighttyping import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from exhume.cli.outcome import Outcome
@@ -51,6 +50,8 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 
 def cat(run: Any, archive: Any, names: tuple[str, ...], options: dict[str, Any]) -> None:
     """Prints the records of the archive and of further archives given as NAMES; see `Dataset` for their order."""
+    from contextlib import ExitStack
+
     chosen = {"ordered": options["ordered"], "complete": options["complete"], "jobs": options["jobs"]}
     with ExitStack() as stack:
         archives = [archive, *(stack.enter_context(run.open(name)) for name in names)]

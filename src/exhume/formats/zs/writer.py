@@ -27,8 +27,8 @@ from exhume.formats.zs.layout import (
 from exhume.formats.zs.metadata import encode_metadata
 from exhume.heap import keep_freed_memory
 from exhume.kernel import MalformedRecordsError, frame_records, scan_records
+from exhume.limits import cpu_count
 from exhume.output.atomic import AtomicFile
-from exhume.parallel import cpu_count
 
 BLOCK_SIZE = 384 << 10
 """Usual size of a data block's payload in bytes."""
