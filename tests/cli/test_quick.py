@@ -129,7 +129,8 @@ def test_the_options_are_those_of_click(verb: str) -> None:
 
 NEEDLESS = (
     "click", "rich", "fsspec", "numpy", "pyarrow", "kaitaistruct", "exhume_ksy", "inspect", "dataclasses", "json",
-    "pathlib", "pkgutil", "importlib.util", "urllib", "uuid", "concurrent", "logging", "asyncio", "subprocess",
+    "typing", "platform", "pathlib", "pkgutil", "importlib.util", "urllib", "uuid", "concurrent", "logging", "asyncio",
+    "subprocess", "contextlib", "queue",
     "exhume.jsonout", "exhume.remote", "exhume.cli.main", "exhume.cli.formatcli",
     "exhume.cli.cmd_search", "exhume.formats.clp_s.writer", "exhume.formats.clp_s.cli", "exhume.formats.clp_s.arrow",
     "exhume.formats.clp_s.timestamp_parse",

@@ -390,10 +390,12 @@ def test_reading_ahead_changes_nothing(tmp_path: Path, monkeypatch: pytest.Monke
         start(self)
 
     monkeypatch.setattr(threading.Thread, "start", counted)
-    whole = lines(data, 2)
+    whole = lines(data, 8)
     assert len(started) == 6, "five streams behind the first one, and the dictionary"
     assert whole == lines(data, 1)
     assert len(started) == 6
+    assert whole == lines(data, 2)
+    assert len(started) > 6
     assert b"".join(whole[0]).count(b"\n") == 857
     for offset in (middle, (dictionary.start + dictionary.end) // 2):
         damaged = data[:offset] + bytes([data[offset] ^ 0xFF] * 4) + data[offset + 4 :]

@@ -6,13 +6,13 @@ import sys
 import threading
 from array import array
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks, kernel
 from exhume.formats.clp_s.kernel import ClpsLogTypes, ClpsProgram, ClpsStrings
-from exhume.formats.clp_s.layout import Header, NodeType, type_name
-from exhume.formats.clp_s.template import ColumnSpec
+from exhume.formats.clp_s.layout import COLUMN_WIDTHS, Header, NodeType, type_name
+from exhume.formats.clp_s.template import ColumnSpec, SchemaLayout
+from exhume.lighttyping import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.tables import Table
@@ -101,30 +101,16 @@ class Texts:
         return self._archive.patterns
 
 
-_WIDTH: dict[int, int] = {
-    NodeType.INTEGER: 8,
-    NodeType.FLOAT: 8,
-    NodeType.VAR_STRING: 8,
-    NodeType.BOOLEAN: 1,
-    NodeType.DATE_STRING: 16,
-    NodeType.DELTA_INTEGER: 8,
-    NodeType.FORMATTED_FLOAT: 10,
-    NodeType.DICTIONARY_FLOAT: 8,
-    NodeType.TIMESTAMP: 16,
-}
-"""Bytes per row of the columns that have a fixed width."""
-
 TEXT_TYPES = (NodeType.CLP_STRING, NodeType.UNSTRUCTURED_ARRAY)
 
 
-def column_ranges(data: memoryview, specs: Sequence[ColumnSpec], rows: int) -> list[tuple[int, int]] | None:
+def column_ranges(data: memoryview, layout: SchemaLayout, rows: int) -> list[tuple[int, int]] | None:
     """What `slice_columns` gives, quickly; None where that raises."""
     ranges: list[tuple[int, int]] = []
-    at, size = 0, len(data)
-    width_of = _WIDTH.get
-    for spec in specs:
-        width = width_of(spec.type)
-        if width is not None:
+    at, size, widths = 0, len(data), layout.tree.widths
+    for node in layout.nodes:
+        width = widths[node]
+        if width:
             end = at + rows * width
         else:
             end = at + 8 * rows + 8
@@ -144,7 +130,7 @@ def slice_columns(data: memoryview, specs: Sequence[ColumnSpec], rows: int, wher
     ranges: list[tuple[int, int]] = []
     at, size = 0, len(data)
     for spec in specs:
-        width = 8 if spec.type in TEXT_TYPES else _WIDTH[spec.type]
+        width = COLUMN_WIDTHS[spec.type] or 8
         need = rows * width
         if spec.type in TEXT_TYPES:
             if need + 8 <= size - at:

@@ -11,14 +11,14 @@ A filter whose column a record lacks is false, negated or not: `NOT a: 1` finds 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterator, Sequence
 
 from exhume.formats.clp_s import operand as types_of
 from exhume.formats.clp_s.dialect import Dialect
 from exhume.formats.clp_s.kqltree import EQUAL, And, Column, Expression, Filter, Instant, Not, Or
 from exhume.formats.clp_s.operand import ALL, ARRAYS, NULLS, STRINGS, TEXTS, Operand, operand_of
 from exhume.formats.clp_s.record import Record
+from exhume.lighttyping import Final
 
 EXISTS, MISSING = "exists", "missing"
 
@@ -86,6 +86,17 @@ class Any(Record):
 Condition = Test | All | Any
 
 NEVER: Final = Any(())
+
+
+def tests_of(condition: Condition) -> Iterator[Test]:
+    """All tests of a condition, from left to right."""
+    stack = [condition]
+    while stack:
+        condition = stack.pop()
+        if isinstance(condition, Test):
+            yield condition
+        else:
+            stack += reversed(condition.children)
 
 
 def compile_condition(

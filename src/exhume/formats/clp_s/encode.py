@@ -14,9 +14,9 @@ from __future__ import annotations
 import enum
 import math
 import re
-from typing import Final
 
 from exhume.lightclass import dataclass
+from exhume.lighttyping import Final
 
 INTEGER_PLACEHOLDER: Final = 0x11
 DICTIONARY_PLACEHOLDER: Final = 0x12

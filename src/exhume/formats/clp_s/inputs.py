@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Final
 
 from exhume.codecs.streams import inflate_file
 from exhume.errors import SourceError, Span
-from exhume.parallel import cpu_count
+from exhume.limits import cpu_count
 
 STDIN: Final = "-"
 """Names standard input among inputs, and in the range index what did not come from a file."""

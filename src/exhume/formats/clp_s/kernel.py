@@ -5,8 +5,6 @@ What each does is written in `pykernel`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from exhume._compiled import KERNEL
 from exhume.formats.clp_s.program import (
     BAD_FLOAT,
@@ -25,6 +23,7 @@ from exhume.formats.clp_s.program import (
     TIME,
     Fault,
 )
+from exhume.lighttyping import TYPE_CHECKING
 
 if not TYPE_CHECKING and hasattr(KERNEL, "ClpsProgram"):  # else none, or one built before this format was added
     _implementation = KERNEL

@@ -13,11 +13,11 @@ import struct
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
 from exhume.lightclass import dataclass, field
+from exhume.lighttyping import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.template import ColumnSpec
@@ -70,21 +70,22 @@ def type_name(node_type: int) -> str:
         return f"type {node_type}"
 
 
-COLUMN_TYPES: Final = frozenset(
-    {
-        NodeType.INTEGER,
-        NodeType.FLOAT,
-        NodeType.CLP_STRING,
-        NodeType.VAR_STRING,
-        NodeType.BOOLEAN,
-        NodeType.UNSTRUCTURED_ARRAY,
-        NodeType.DATE_STRING,
-        NodeType.DELTA_INTEGER,
-        NodeType.FORMATTED_FLOAT,
-        NodeType.DICTIONARY_FLOAT,
-        NodeType.TIMESTAMP,
-    }
-)
+COLUMN_WIDTHS: Final[Mapping[int, int]] = {
+    NodeType.INTEGER: 8,
+    NodeType.FLOAT: 8,
+    NodeType.CLP_STRING: 0,
+    NodeType.VAR_STRING: 8,
+    NodeType.BOOLEAN: 1,
+    NodeType.UNSTRUCTURED_ARRAY: 0,
+    NodeType.DATE_STRING: 16,
+    NodeType.DELTA_INTEGER: 8,
+    NodeType.FORMATTED_FLOAT: 10,
+    NodeType.DICTIONARY_FLOAT: 8,
+    NodeType.TIMESTAMP: 16,
+}
+"""Bytes per row of the columns of each node type; 0 for text, whose length is stored.  Other types store nothing."""
+
+COLUMN_TYPES: Final = frozenset(COLUMN_WIDTHS)
 """Node types that store a column; all others store nothing."""
 
 
@@ -358,6 +359,11 @@ class SchemaTree:
 
     def __len__(self) -> int:
         return len(self.parents)
+
+    @cached_property
+    def widths(self) -> list[int | None]:
+        """`COLUMN_WIDTHS` of each node, None where it stores no column."""
+        return [COLUMN_WIDTHS.get(node_type) for node_type in self.types]
 
     @cached_property
     def children(self) -> list[list[int]]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
 
 from exhume.formats.clp_s import searchkernel
 from exhume.formats.clp_s.dialect import Dialect
 from exhume.formats.clp_s.wildcard import Wildcard
+from exhume.lighttyping import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.textsearch import TextQuery, TextSearch

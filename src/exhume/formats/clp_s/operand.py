@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Final
 
 from exhume.formats.clp_s.dialect import Dialect
 from exhume.formats.clp_s.kqltree import (
@@ -20,6 +19,7 @@ from exhume.formats.clp_s.kqltree import (
     Text,
 )
 from exhume.formats.clp_s.record import Record
+from exhume.lighttyping import Final
 
 INTEGERS, FLOATS, TEXTS, STRINGS, BOOLEANS, ARRAYS, NULLS, TIMES = (1 << i for i in range(8))
 ALL: Final = 255

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeGuard
 
 from exhume.errors import ExhumeError
 from exhume.findings import Rule
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import FileEntry, Header, Packet, RangeEntry
+from exhume.lighttyping import Any, TypeGuard
 
 
 def unpack(packet: Packet, rule: Rule) -> Any:

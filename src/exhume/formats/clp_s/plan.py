@@ -8,11 +8,9 @@ are not read here.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
-from typing import Any as AnyValue
 
 from exhume.errors import QueryError
-from exhume.formats.clp_s.condition import EXISTS, MISSING, NEVER, All, Condition, Test, compile_condition
+from exhume.formats.clp_s.condition import EXISTS, MISSING, NEVER, All, Condition, Test, compile_condition, tests_of
 from exhume.formats.clp_s.dialect import Dialect, Version, dialect_of
 from exhume.formats.clp_s.kqltree import (
     EQUAL,
@@ -36,11 +34,13 @@ from exhume.formats.clp_s.operand import (
 from exhume.formats.clp_s.ranges import RangeFilters, outside
 from exhume.formats.clp_s.record import Record
 from exhume.formats.clp_s.resolve import Resolver
+from exhume.lighttyping import TYPE_CHECKING
+from exhume.lighttyping import Any as AnyValue
 
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from exhume.formats.clp_s.layout import RangeEntry, SchemaTree, TimestampRange
+    from exhume.formats.clp_s.layout import RangeEntry, SchemaTree, TableMetadata, TimestampRange
     from exhume.formats.clp_s.search import ArrayTest
     from exhume.formats.clp_s.textsearch import TextQuery
 
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
         def schema_tree(self) -> SchemaTree: ...
         @property
         def schemas(self) -> Mapping[int, Schema]: ...
+        @property
+        def table_metadata(self) -> TableMetadata: ...
         @property
         def timestamp_ranges(self) -> Sequence[TimestampRange]: ...
         @property
@@ -93,9 +95,8 @@ class Check(Record):
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Equal for checks with equal results."""
-        test = self.test
-        return (self.node, test.op, test.operand, self.types, self.rest, test.inverted)
+        """Equal for checks with equal results: the test by its identity, since hashing it takes longer than a check."""
+        return (self.node, id(self.test), self.types, self.rest)
 
 
 class Every(Record):
@@ -176,14 +177,13 @@ class TablePlan(Record):
 class Plan:
     """Tables that may hold matches, in their order; `reason` says what left none, `dropped` counts tables by reason."""
 
-    def __init__(
-        self, dialect: Dialect, options: Options, condition: Condition, tables: list[TablePlan], num_tables: int
-    ) -> None:
+    def __init__(self, dialect: Dialect, options: Options, condition: Condition) -> None:
         self.dialect = dialect
         self.options = options
         self.condition = condition
-        self.tables = tables
-        self.num_tables = num_tables
+        self.tables: list[TablePlan] = []
+        self.num_tables = 0
+        """Tables of the archive."""
         self.reason = ""
         self.dropped: dict[str, int] = {}
         self.unknown: list[str] = []
@@ -209,6 +209,8 @@ class Plan:
 
     def look_up(self, archive: Searched) -> None:
         """Finds the strings of the query in the dictionaries and drops tables that cannot match without them."""
+        if all(test.operand is None or test.operand.text is None for test in tests_of(self.condition)):
+            return
         from exhume.formats.clp_s.lookup import Dictionaries
 
         wanted = 0
@@ -281,7 +283,6 @@ def describe_check(check: Check) -> str:
 
 def make_plan(
     archive: Searched,
-    tables: Sequence[TableEntry],
     version: Version,
     expression: Expression,
     options: Options,
@@ -298,11 +299,12 @@ def make_plan(
     dialect = dialect_of(version)
     bounds = time_bounds(archive, dialect, options)
     condition = compile_condition(expression, dialect, query=query, bounds=bounds)
-    plan = Plan(dialect, options, condition, [], len(tables))
+    plan = Plan(dialect, options, condition)
 
     def nothing(reason: str) -> Plan:
+        plan.num_tables = len(archive.table_metadata.tables)
         plan.reason = reason
-        plan.dropped = {reason: len(tables)} if tables else {}
+        plan.dropped = {reason: plan.num_tables} if plan.num_tables else {}
         plan.condition = NEVER
         return plan
 
@@ -324,10 +326,12 @@ def make_plan(
         return nothing("outside the time range of the archive")
     if promising is not None:
         promising()
-    shapes = _Shapes(resolver, archive.schemas, dialect)
+    tables = archive.table_metadata.tables
+    plan.num_tables = len(tables)
+    shapes = _Shapes(condition, resolver, archive.schemas, dialect)
     gone = 0
     for entry in tables:
-        part = shapes.part(condition, entry.schema_id) if entry.schema_id in archive.schemas else False
+        part = shapes.part(entry.schema_id) if entry.schema_id in archive.schemas else False
         if part is False:
             gone += 1
         else:
@@ -366,64 +370,83 @@ def range_key(found: TimestampRange) -> Column | None:
 
 
 class _Shapes:
-    """What a resolved condition asks of the records of one schema."""
+    """What a resolved condition asks of the records of each schema.
 
-    def __init__(self, resolver: Resolver, schemas: Mapping[int, Schema], dialect: Dialect) -> None:
+    Hundreds of schemas differ in columns that the query does not name: those that agree on what it names share a part.
+    """
+
+    def __init__(
+        self, condition: Condition, resolver: Resolver, schemas: Mapping[int, Schema], dialect: Dialect
+    ) -> None:
+        self.condition = condition
         self.resolver = resolver
         self.schemas = schemas
         self.last = dialect.last_column
-        self._nodes: dict[int, tuple[tuple[int, ...], frozenset[int]]] = {}
         # By the identity of the test, which the condition keeps alive: to hash one takes longer than to answer it.
         self._named: dict[int, tuple[frozenset[int], tuple[Key, ...]]] = {}
+        self._everything = False
+        for test in tests_of(condition):
+            if test.column.everything:
+                self._everything = True
+            else:
+                self._named[id(test)] = resolver.nodes(test)
+        self._parts: dict[tuple[int | None, ...], Part] = {}
 
-    def part(self, condition: Condition, schema_id: int) -> Part:
-        if isinstance(condition, Test):
-            return self._test(condition, schema_id)
-        parts = []
-        for child in condition.children:
-            parts.append(self.part(child, schema_id))  # noqa: PERF401 - a frame less per level
-        return simplify(Every if isinstance(condition, All) else Some, iter(parts))
-
-    def _schema(self, schema_id: int) -> tuple[tuple[int, ...], frozenset[int]]:
-        """The nodes of a schema in its order, and as a set."""
-        found = self._nodes.get(schema_id)
+    def part(self, schema_id: int) -> Part:
+        """What the records of a schema have to fulfil."""
+        order = self._schema(schema_id)
+        types = self._types(order) if self._everything else 0
+        searched = [self._column(nodes, order) for nodes, _ in self._named.values()]
+        key = (types, *searched)
+        found = self._parts.get(key)
         if found is None:
-            schema, size = self.schemas[schema_id], len(self.resolver.tree)
-            nodes = tuple(schema.entries)
-            if nodes and (min(nodes) < 0 or max(nodes) >= min(size, 1 << 24)):  # markers, or nodes that are not there
-                nodes = tuple(n for n in nodes if not is_marker(n) and 0 <= n < size)
-            found = self._nodes[schema_id] = (nodes, frozenset(nodes))
+            found = self._part(self.condition, types, dict(zip(self._named, searched, strict=True)))
+            self._parts[key] = found
         return found
 
-    def _types(self, schema_id: int) -> int:
-        """The literal types of the columns of a schema."""
+    def _part(self, condition: Condition, types: int, searched: Mapping[int, int | None]) -> Part:
+        """`types`: the literal types of the schema's columns; `searched`: the node for each test of a named column."""
+        if isinstance(condition, Test):
+            if condition.column.everything:
+                return self._any_column(condition, types)
+            return self._one_column(condition, searched[id(condition)])
+        parts = []
+        for child in condition.children:
+            parts.append(self._part(child, types, searched))  # noqa: PERF401 - a frame less per level
+        return simplify(Every if isinstance(condition, All) else Some, iter(parts))
+
+    def _schema(self, schema_id: int) -> tuple[int, ...]:
+        """The nodes of a schema in its order."""
+        nodes, size = tuple(self.schemas[schema_id].entries), len(self.resolver.tree)
+        if nodes and (min(nodes) < 0 or max(nodes) >= min(size, 1 << 24)):  # markers, or nodes that are not there
+            nodes = tuple(n for n in nodes if not is_marker(n) and 0 <= n < size)
+        return nodes
+
+    def _types(self, order: Collection[int]) -> int:
+        """The literal types of these columns."""
         tree = self.resolver.tree
         metadata = tree.roots.get((b"", NodeType.METADATA))
         types = 0
-        for node in self._schema(schema_id)[1]:
+        for node in order:
             if metadata is None or tree.parents[node] != metadata:
                 types |= self.resolver.types[node]
         return types
 
-    def _column(self, nodes: frozenset[int], schema_id: int) -> int | None:
-        """The one node of the schema that is searched for a column."""
-        order, present = self._schema(schema_id)
-        found = nodes & present
-        if len(found) < 2:  # as nearly always: several columns of one name and schema differ in their types
-            return next(iter(found), None)
-        return next(node for node in (reversed(order) if self.last else order) if node in found)
+    def _column(self, nodes: frozenset[int], order: Sequence[int]) -> int | None:
+        """The one node of a schema that is searched for a column."""
+        if nodes.isdisjoint(order):
+            return None
+        return next(node for node in (reversed(order) if self.last else order) if node in nodes)
 
-    def _test(self, test: Test, schema_id: int) -> Part:
-        if test.column.everything:
-            if test.op in (EXISTS, MISSING):
-                return True
-            types = test.types & self._types(schema_id)
-            return Check(test, None, types) if types else test.inverted
-        found = self._named.get(id(test))
-        if found is None:
-            found = self._named[id(test)] = self.resolver.nodes(test)
-        nodes, rest = found
-        node = self._column(nodes, schema_id)
+    @staticmethod
+    def _any_column(test: Test, types: int) -> Part:
+        if test.op in (EXISTS, MISSING):
+            return True
+        types &= test.types
+        return Check(test, None, types) if types else test.inverted
+
+    def _one_column(self, test: Test, node: int | None) -> Part:
+        rest = self._named[id(test)][1]
         if test.op == MISSING:
             return node is None
         if node is None:

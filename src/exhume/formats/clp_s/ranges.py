@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any as AnyValue
-from typing import Final
 
 from exhume.formats.clp_s.condition import EXISTS, MISSING, All, Any, Condition, Test, join
 from exhume.formats.clp_s.dialect import Dialect
@@ -12,6 +10,8 @@ from exhume.formats.clp_s.kqltree import EQUAL, GREATER, GREATER_EQUAL, LESS, LE
 from exhume.formats.clp_s.layout import RangeEntry, TimestampRange
 from exhume.formats.clp_s.operand import BOOLEANS, FLOATS, INTEGERS, NULLS, STRINGS, TEXTS, TIMES, Operand, compare
 from exhume.formats.clp_s.wildcard import Wildcard
+from exhume.lighttyping import Any as AnyValue
+from exhume.lighttyping import Final
 
 LOG_EVENT_IDX: Final = Column((Key(b"log_event_idx"),))
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
 
 from exhume.errors import ExhumeError
-from exhume.parallel import cpu_count
+from exhume.lighttyping import TYPE_CHECKING, Final
+from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.reader import ClpSArchive
@@ -24,35 +24,49 @@ WORTHWHILE: Final = 1 << 18
 class ReadAhead:
     """What is asked for is made in the background and kept by the archive; whatever fails there fails again in front.
 
-    Does nothing where there is one core, and for remote archives, of which only what is needed is fetched.
+    One core stays with the search: what finds all others at work is left to whoever needs it.  Does nothing for remote
+    archives, of which only what is needed is fetched.
     """
 
     def __init__(self, archive: ClpSArchive) -> None:
         self._archive = archive
-        self._enabled = not archive.source.is_remote and cpu_count() > 1
+        self._cores = threading.Semaphore(0 if archive.source.is_remote else cpu_count() - 1)
 
     def stream(self, stream_id: int) -> None:
         """Decompresses a packed stream."""
         archive = self._archive
-        if self._enabled and archive.table_metadata.streams[stream_id].size >= WORTHWHILE:
-            self._start(lambda: archive.stream_payload(stream_id))
+        if archive.table_metadata.streams[stream_id].size >= WORTHWHILE:
+            self._start(lambda: archive.stream_bounds(stream_id), lambda: archive.stream_payload(stream_id))
 
     def variables(self) -> None:
         """Reads the variable dictionary, as nearly every record is printed with it."""
         archive = self._archive
         try:
-            large = archive.file_entry("/var.dict").size >= WORTHWHILE
+            entry = archive.file_entry("/var.dict")
         except ExhumeError:
             return
-        if self._enabled and large:
-            self._start(lambda: archive.texts.escaped_variables)
+        if entry.size >= WORTHWHILE:
+            self._start(lambda: (entry.start, entry.end), lambda: archive.texts.escaped_variables)
 
-    @staticmethod
-    def _start(work: Callable[[], object]) -> None:
+    def _start(self, bounds: Callable[[], tuple[int, int]], work: Callable[[], object]) -> None:
+        """Does the work on what is stored in `bounds`."""
+
         def run() -> None:
             try:
                 work()
             except (ExhumeError, MemoryError):
                 return  # it is raised again where the result is asked for
+            finally:
+                self._archive.forget(*where)
+                self._cores.release()
 
+        if not self._cores.acquire(blocking=False):
+            return
+        try:
+            # Read here: the thread would lose the interpreter while it reads, and wait 5 ms to have it back.
+            where = bounds()
+            self._archive.fetch(*where)
+        except (ExhumeError, MemoryError):
+            self._cores.release()
+            return
         threading.Thread(target=run, name="exhume read-ahead", daemon=True).start()

@@ -10,10 +10,10 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Entry, Progress, RecordArchive, no_progress
 from exhume.codecs import zstd
+from exhume.codecs.common import Buffer
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
 from exhume.formats.clp_s import checks, layout, packets
 from exhume.formats.clp_s.columns import Column, Texts
@@ -34,6 +34,7 @@ from exhume.formats.clp_s.layout import (
 )
 from exhume.formats.clp_s.tables import Table
 from exhume.formats.clp_s.template import SchemaLayout
+from exhume.lighttyping import TYPE_CHECKING, Any
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.source import Source, Tree
 
@@ -78,6 +79,7 @@ class ClpSArchive(RecordArchive):
         self._layouts: dict[int, SchemaLayout] = {}
         self._sections: SectionMap | None = None
         self._small_dictionaries: dict[int, bytes] = {}
+        self._fetched: dict[tuple[int, int], bytes] = {}
 
     @property
     def end(self) -> int:
@@ -206,8 +208,16 @@ class ClpSArchive(RecordArchive):
         entry = self.file_entry(name)
         return self.source.span(entry.start, entry.end)
 
+    def fetch(self, start: int, stop: int) -> None:
+        """Reads the stored bytes of a dictionary or stream, which whoever decompresses it then takes from here."""
+        self._fetched[start, stop] = self.source.read_at(start, stop - start)
+
+    def forget(self, start: int, stop: int) -> None:
+        """Drops what was fetched, if nobody took it."""
+        self._fetched.pop((start, stop), None)
+
     def inflate(
-        self, start: int, stop: int, max_size: int, size: int | None = None, stored: bytes | None = None
+        self, start: int, stop: int, max_size: int, size: int | None = None, stored: Buffer | None = None
     ) -> bytes:
         """Decompresses the zstd frames at `[start, stop)`; bytes after the frames are left to `verify`.
 
@@ -224,7 +234,7 @@ class ClpSArchive(RecordArchive):
                 actual=f"{self.source.size} bytes",
             )
         if stored is None:
-            stored = self.source.read_at(start, stop - start)
+            stored = self._fetched.pop((start, stop), None) or self.source.read_at(start, stop - start)
         if size is not None and size <= max_size:
             whole = zstd.zstd_sized(stored, size)
             if whole is not None:
@@ -305,13 +315,16 @@ class ClpSArchive(RecordArchive):
                 f"{name} ends inside entry {index}", span=where.sub(at, len(payload)), field_path=f"entries[{index}]"
             ) from error
 
-    def _stored_dictionary(self, entry: FileEntry) -> tuple[bytes, bytes | None]:
+    def _stored_dictionary(self, entry: FileEntry) -> tuple[Buffer, Buffer | None]:
         """The count of a dictionary, and its stored body where the same request brought it.
 
         Over a network one request brings a whole dictionary, and the small ones with it: they are neighbours.
         """
         if not self.source.is_remote:
-            return self.source.read_at(entry.start, 8), None
+            fetched = self._fetched.pop((entry.start, entry.end), None)
+            if fetched is None:
+                return self.source.read_at(entry.start, 8), None
+            return fetched[:8], memoryview(fetched)[8:]
         with self._lock:
             stored = self._small_dictionaries.get(entry.start)
             if stored is None:
@@ -359,7 +372,7 @@ class ClpSArchive(RecordArchive):
             self._layouts[schema.schema_id] = found
         return found
 
-    def _stream_bounds(self, stream_id: int) -> tuple[int, int]:
+    def stream_bounds(self, stream_id: int) -> tuple[int, int]:
         """Where a packed stream lies in the archive.  Raises CLPS-342, CLPS-343."""
         section = self.file_entry("/0")
         streams = self.table_metadata.streams
@@ -381,7 +394,7 @@ class ClpSArchive(RecordArchive):
 
     def stream_span(self, stream_id: int) -> Span:
         """Where a packed stream lies in the file.  Raises CLPS-342, CLPS-343."""
-        return self.source.span(*self._stream_bounds(stream_id))
+        return self.source.span(*self.stream_bounds(stream_id))
 
     def stream_payload(self, stream_id: int) -> bytes:
         """A packed stream, decompressed (the last few are kept).  Raises CLPS-309, CLPS-347, CLPS-501."""
@@ -403,7 +416,7 @@ class ClpSArchive(RecordArchive):
         return found
 
     def _inflate_stream(self, stream_id: int) -> bytes:
-        start, stop = self._stream_bounds(stream_id)
+        start, stop = self.stream_bounds(stream_id)
         size = self.table_metadata.streams[stream_id].size
         if size == 0:
             return b""
@@ -437,11 +450,11 @@ class ClpSArchive(RecordArchive):
         """
         nodes = {key} if isinstance(key, int) else set(self.schema_tree.find(key))
         for table in self.tables:
-            if table.num_messages and any(spec.node in nodes for spec in table.layout.columns):
+            if table.num_messages and not nodes.isdisjoint(table.layout.nodes):
                 data = table.load()
-                for spec in table.layout.columns:
-                    if spec.node in nodes:
-                        yield table, data.column_at(spec.index)
+                for index, node in enumerate(table.layout.nodes):
+                    if node in nodes:
+                        yield table, data.column_at(index)
 
     # -- records ------------------------------------------------------------------------------------------------
 

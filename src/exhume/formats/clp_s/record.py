@@ -6,7 +6,7 @@ a byte: plain classes take a twentieth of that.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Self
+from exhume.lighttyping import Any, ClassVar, Self
 
 
 class Record:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from typing import Final
 
 from exhume.errors import LimitExceededError
 from exhume.formats.clp_s.condition import NEVER, Any, Condition, Test, join
 from exhume.formats.clp_s.kqltree import Key
 from exhume.formats.clp_s.layout import NodeType, SchemaTree
 from exhume.formats.clp_s.operand import ARRAYS, BOOLEANS, FLOATS, INTEGERS, NULLS, STRINGS, TEXTS, TIMES
+from exhume.lighttyping import Final
 
 LITERAL_TYPES: Final = {
     NodeType.INTEGER: INTEGERS,

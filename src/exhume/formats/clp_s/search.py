@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import compress, pairwise
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
 
 from exhume.errors import QueryError
 from exhume.formats.clp_s import kql
@@ -23,6 +22,7 @@ from exhume.formats.clp_s.readahead import ReadAhead
 from exhume.formats.clp_s.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.searchkernel import clps_compare_float, clps_compare_int, clps_lookup, clps_match_texts
 from exhume.formats.clp_s.wildcard import STAR, Wildcard
+from exhume.lighttyping import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.columns import Column
@@ -88,11 +88,10 @@ class Search:
         self.archive = archive
         self.query = query if isinstance(query, str) else ""
         expression = compile_query(query)
-        entries = archive.table_metadata.tables
-        promising = ReadAhead(archive).variables if printing else None
-        version = archive.header.version
+        self._ahead = ReadAhead(archive)
+        promising = self._ahead.variables if printing else None
         self.plan: Plan = make_plan(
-            archive, entries, version, expression, options, query=self.query, promising=promising
+            archive, archive.header.version, expression, options, query=self.query, promising=promising
         )
         if self.plan.tables:
             self.plan.look_up(archive)
@@ -102,10 +101,9 @@ class Search:
         tables = self.archive.tables
         wanted = [planned for planned in self.plan.tables if planned.entry.num_messages]
         following = _following_streams(wanted)
-        ahead = ReadAhead(self.archive) if following else None
         for place, planned in enumerate(wanted):
-            if ahead is not None and place in following:
-                ahead.stream(following[place])
+            if place in following:
+                self._ahead.stream(following[place])
             data = tables[planned.index].load()
             if planned.part is True:
                 yield Hits(data, None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import repeat
-from typing import TYPE_CHECKING, Any
 
 from exhume.cli.outcome import Outcome
 from exhume.errors import QueryError
@@ -14,6 +13,7 @@ from exhume.formats.clp_s.columns import parse_json, typed
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.plan import Options
 from exhume.formats.clp_s.search import Hits, Search, resolve_projection
+from exhume.lighttyping import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.reader import ClpSArchive

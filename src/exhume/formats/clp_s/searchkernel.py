@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from exhume._compiled import KERNEL
 from exhume.formats.clp_s.wildcard import Wildcard
+from exhume.lighttyping import TYPE_CHECKING, Any
 
 if not TYPE_CHECKING and hasattr(KERNEL, "clps_match_texts"):  # else none, or one built before the search was added
     _implementation = KERNEL

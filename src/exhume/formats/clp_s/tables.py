@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 
 from exhume.errors import EntryNotFoundError, ExhumeError, Span
 from exhume.formats.clp_s import checks
@@ -12,6 +11,7 @@ from exhume.formats.clp_s.columns import Column, Texts, column_ranges, slice_col
 from exhume.formats.clp_s.layout import Schema, SchemaTree, TableEntry
 from exhume.formats.clp_s.render import TableRenderer, build_objects
 from exhume.formats.clp_s.template import SchemaLayout
+from exhume.lighttyping import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.reader import ClpSArchive
@@ -90,10 +90,10 @@ class Table:
             raise self.entry.problem
         layout = self.layout
         rows = self.num_messages
-        if not layout.columns:
+        if not layout.nodes:
             self._archive.limits.check("entries", rows, self.span)
         data = self._archive.table_bytes(self.entry)
-        ranges = column_ranges(data, layout.columns, rows)
+        ranges = column_ranges(data, layout, rows)
         if ranges is None:
             ranges = slice_columns(data, layout.columns, rows, self.span)  # says what is wrong
         return TableData(self, layout, data, ranges)
@@ -122,14 +122,12 @@ class TableData:
         made = self._made.get(index)
         if made is None:
             start, end = self._ranges[index]
-            made = self._made[index] = Column(
-                self.layout.columns[index], self.data[start:end], self.table, (start, end)
-            )
+            made = self._made[index] = Column(self.layout.spec(index), self.data[start:end], self.table, (start, end))
         return made
 
     def columns_of(self, node: int) -> Iterator[Column]:
         """The columns of a schema tree node: one, or several within structured arrays."""
-        return (self.column_at(spec.index) for spec in self.layout.columns if spec.node == node)
+        return (self.column_at(index) for index, one in enumerate(self.layout.nodes) if one == node)
 
     @property
     def num_messages(self) -> int:
@@ -152,19 +150,17 @@ class TableData:
         Raises `EntryNotFoundError`.
         """
         nodes = (key,) if isinstance(key, int) else self.tree.find(key)
-        for spec in self.layout.columns:
-            if spec.node in nodes:
-                return self.column_at(spec.index)
+        for index, node in enumerate(self.layout.nodes):
+            if node in nodes:
+                return self.column_at(index)
         raise EntryNotFoundError("this table has no such column", actual=key)
 
     @cached_property
     def log_event_idx(self) -> memoryview | None:
         """Position of each record in the archive's input (int64), None when the log order was not recorded."""
         node = self.tree.log_event_idx
-        for spec in self.layout.columns:
-            if spec.node == node and not spec.unordered:
-                return self.column_at(spec.index).int64_bytes
-        return None
+        plain = self.layout.nodes[: self.layout.num_ordered]
+        return self.column_at(plain.index(node)).int64_bytes if node is not None and node in plain else None
 
     def renderer(self, *, nodes: Collection[int] | None = None, complete: bool = False) -> TableRenderer:
         """A printer for this table's records; see `TableRenderer`."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from enum import IntEnum
 from functools import cached_property
-from typing import Final
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
-from exhume.formats.clp_s.layout import COLUMN_TYPES, ROOT, NodeType, Schema, SchemaTree, is_marker, marker_parts
+from exhume.formats.clp_s.layout import ROOT, NodeType, Schema, SchemaTree, is_marker, marker_parts
 from exhume.lightclass import dataclass
+from exhume.lighttyping import Final
 
 MAX_STEPS: Final = 1_000_000
 STEPS_PER_ENTRY: Final = 64
@@ -71,27 +71,38 @@ class SchemaLayout:
         self.tree = tree
         self.schema = schema
         self.where = where
-        self.columns: list[ColumnSpec] = []
         self.runs: dict[int, list[Token]] = {}
         """Elements of each structured array by its node, the first run of a node."""
-        self._steps_left = MAX_STEPS + STEPS_PER_ENTRY * len(schema.entries)
-        size, types, specs, columns = len(tree), tree.types, tree.specs, self.columns
-        for node in schema.ordered:  # `_column` for each; a search does this for the thousands of nodes of its tables
-            if not 0 <= node < size:
-                raise self._bad_node(node)
-            if types[node] in COLUMN_TYPES:
-                spec = specs.get((len(columns), node, False))
-                if spec is None:
-                    self._column(node, unordered=False)
-                else:
-                    columns.append(spec)
+        ordered, widths = schema.ordered, tree.widths
+        if ordered and (min(ordered) < 0 or max(ordered) >= len(tree)):
+            raise self._bad_node(next(node for node in ordered if not 0 <= node < len(tree)))
+        self.nodes = [node for node in ordered if widths[node] is not None]
+        """The node of each column: first those outside of structured arrays, then those of the runs."""
+        self.num_ordered = len(self.nodes)
+        """How many are outside of structured arrays."""
         if len(schema.entries) > schema.num_ordered:
+            self._steps_left = MAX_STEPS + STEPS_PER_ENTRY * len(schema.entries)
             self._parse_runs()
+
+    def spec(self, index: int) -> ColumnSpec:
+        """One column."""
+        node, unordered = self.nodes[index], index >= self.num_ordered
+        # Schemas share most of their columns, and there may be thousands of both.
+        key = (index, node, unordered)
+        found = self.tree.specs.get(key)
+        if found is None:
+            found = self.tree.specs[key] = ColumnSpec(index, node, self.tree.types[node], unordered)
+        return found
+
+    @cached_property
+    def columns(self) -> list[ColumnSpec]:
+        """All columns: a search that looks at a few does not ask for it."""
+        return [self.spec(index) for index in range(len(self.nodes))]
 
     @cached_property
     def by_node(self) -> dict[int, int]:
         """Places of the columns outside of structured arrays by their node."""
-        return {spec.node: spec.index for spec in self.columns if not spec.unordered}
+        return {node: index for index, node in enumerate(self.nodes[: self.num_ordered])}
 
     def _bad_node(self, node: int) -> ExhumeError:
         return checks.BAD_SCHEMA_NODE.error(
@@ -106,19 +117,12 @@ class SchemaLayout:
         if self._steps_left < 0:
             raise checks.TOO_COMPLEX.error(f"schema {self.schema.schema_id}", span=self.where)
 
-    def _column(self, node: int, *, unordered: bool) -> int:
-        """Adds the column of a node; -1 when its type stores nothing."""
-        node_type = self.tree.types[node]
-        if node_type not in COLUMN_TYPES:
+    def _column(self, node: int) -> int:
+        """Adds the column of a node in a run; -1 when its type stores nothing."""
+        if self.tree.widths[node] is None:
             return -1
-        index = len(self.columns)
-        # Schemas share most of their columns, and there may be thousands of both.
-        key = (index, node, unordered)
-        spec = self.tree.specs.get(key)
-        if spec is None:
-            spec = self.tree.specs[key] = ColumnSpec(index, node, node_type, unordered)
-        self.columns.append(spec)
-        return index
+        self.nodes.append(node)
+        return len(self.nodes) - 1
 
     def _parse_runs(self) -> None:
         """Splits the unordered entries into one run per structured array (fact sheet section 5)."""
@@ -131,7 +135,7 @@ class SchemaLayout:
             if not is_marker(entry):
                 if not 0 <= entry < len(self.tree):
                     raise self._bad_node(entry)
-                if self._column(entry, unordered=True) < 0:
+                if self._column(entry) < 0:
                     self.runs.setdefault(entry, [])
                 at += 1
                 continue
@@ -245,7 +249,7 @@ class SchemaLayout:
                 raise checks.UNSUPPORTED_COLUMN.error(
                     f"schema {self.schema.schema_id}", span=self.where, actual=f"node {node}"
                 )
-        column = self._column(node, unordered=True)
+        column = self._column(node)
         if column < 0:
             raise self._bad_run(f"node {node} of type {self.tree.types[node]} inside a run")
         return Token(Kind.COLUMN, key, column)
@@ -275,7 +279,7 @@ class SchemaLayout:
 
         # Children are attached root first, so that siblings stand in the order in which their subtrees were met.
         pending: list[tuple[int, int]] = []
-        column_of = {spec.node: spec.index for spec in self.columns if not spec.unordered}
+        column_of = self.by_node
         for node in self.schema.ordered:
             if nodes is None or node in nodes:
                 insert(node)

@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
 
 from exhume.formats.clp_s.encode import Dialect as TextDialect
 from exhume.formats.clp_s.encode import encode_dictionary_id, encode_float_variable, encode_integer_variable
 from exhume.formats.clp_s.kqltree import clean_pattern, unescape_pattern
 from exhume.formats.clp_s.wildcard import ANY, Wildcard
 from exhume.lightclass import dataclass, field
+from exhume.lighttyping import Final
 
 MAX_CANDIDATES: Final = 4096
 """Combinations of token kinds that are tried; a pattern with more is only looked for in decoded text."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Final
+
+from exhume.lighttyping import Final
 
 STAR: Final = 0x100
 ANY: Final = 0x101
