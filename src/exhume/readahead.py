@@ -76,11 +76,14 @@ class ReadAhead:
             return self._add(Run(start, AHEAD, min(stop, self._size)))
 
     def load(self, start: int, stop: int, fetch: Callable[[int, int, int], bytes]) -> None:
-        """The same, and fetches the first piece of it now."""
+        """The same, and fetches the first piece of it now, unless it is there."""
+        end = min(stop, start + AHEAD)
+        with self._lock:
+            if any(run.at <= start and end <= run.at + len(run.data) for run in self._runs):
+                return
         run = self.expect(start, stop)
         with run.lock:
             if not run.data:
-                end = min(stop, start + AHEAD)
                 _hold(run, start, fetch(start, end, end))
 
     def _add(self, run: Run) -> Run:

@@ -298,24 +298,27 @@ class FsspecTree(Tree):
         with self._known.lock:
             wanted = dict.fromkeys(tails)
             for name in wanted:
-                size = self._listed_size(name)
+                size = self.listed_size(name)
                 if size is None or size <= HEAD + TAIL:  # the tail tells, or is, the whole
                     asks.append(partial(both, name))
                 elif size:
                     asks += [partial(tail, name), partial(head, name)]
             for name in dict.fromkeys(names):
-                if name not in wanted and self._listed_size(name) != 0:
+                if name not in wanted and self.listed_size(name) != 0:
                     asks.append(partial(head, name))
             wanted |= dict.fromkeys(names)
             for name in dict.fromkeys(sizes):
-                if name not in wanted and self._listed_size(name) is None:
+                if name not in wanted and self.listed_size(name) is None:
                     asks.append(partial(head, name))
         asks = [*asks[:MOST_KNOWN], *(partial(span, name) for name in spans)]
         for _ in map_ordered(_quietly, asks, min(TOGETHER, len(asks))):
             pass
 
-    def _listed_size(self, name: str) -> int | None:
-        """The size of a file as far as it is known without asking."""
+    @property
+    def is_remote(self) -> bool:
+        return True
+
+    def listed_size(self, name: str) -> int | None:
         path = f"{self._path}/{check_relative(name, self.name)}"
         source = self._known.sources.get(path)
         if source is not None:

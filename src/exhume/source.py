@@ -377,6 +377,15 @@ class Tree(abc.ABC):
     def names(self, prefix: str = "") -> list[str]:
         """All files below `prefix` (a directory name or ""), relative to the root, sorted."""
 
+    @property
+    def is_remote(self) -> bool:
+        """Whether each file that is read costs a request."""
+        return False
+
+    def listed_size(self, name: str) -> int | None:
+        """The size of a file if it is known without asking for the file; 0 when it is known to be missing."""
+        return None
+
     @abc.abstractmethod
     def exists(self, name: str) -> bool:
         """Whether a file of that name is there."""

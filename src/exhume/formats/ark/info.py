@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Info
+from exhume.formats.ark.filters import TIME_MAX
 from exhume.formats.ark.splits import ObjectStatistics
 
 if TYPE_CHECKING:
@@ -100,17 +101,25 @@ class ArkInfo(Info):
 
 
 def build_info(reader: ArkReader) -> ArkInfo:
-    """Counts everything the indexes say; splits that cannot be used are counted from the manifest's statistics."""
+    """Counts everything the indexes say; splits that cannot be used are counted from the manifest's statistics.
+
+    So are all others over a network, where each index is a request: `verify` compares the two.
+    """
     from exhume.errors import ExhumeError
 
     totals: dict[tuple[int, str, str], list[Any]] = {}
     missing: list[str] = []
-    reader.prefetch(reference.identifier for reference in reader.references)
+    stated = {reference.rank: _stated(reference) for reference in reader.references if reader.counts_by_manifest}
+    reader.prefetch(reference.identifier for reference in reader.references if not stated.get(reference.rank))
     for reference in reader.references:
         found: dict[str, ObjectStatistics] = {}
         estimated = False
         try:
-            found = reader.statistics(reference)
+            known = stated.get(reference.rank)
+            if known and reader.split_name(reference.identifier) is not None:
+                found = known
+            else:
+                found = reader.statistics(reference)
         except ExhumeError as error:
             if error.code.startswith("EX-6"):
                 raise
@@ -151,6 +160,18 @@ def build_info(reader: ArkReader) -> ArkInfo:
         metadata=reader.metadata,
         channels=rows,
     )
+
+
+def _stated(reference: SplitReference) -> dict[str, ObjectStatistics] | None:
+    """The manifest's statistics of a split, None where they do not say all that its index would."""
+    out: dict[str, ObjectStatistics] = {}
+    if reference.acceptance.minimum_ns > 0 or reference.acceptance.maximum_ns < TIME_MAX:
+        return None
+    for each in reference.declaration.statistics:
+        if each.count is None or each.size is None or each.minimum_ns is None or each.maximum_ns is None:
+            return None
+        out[each.identifier] = ObjectStatistics(each.count, each.size, each.minimum_ns, each.maximum_ns)
+    return out or None
 
 
 def _estimates(reference: SplitReference) -> dict[str, ObjectStatistics]:

@@ -17,7 +17,7 @@ from exhume.formats.ark.assumptions import MAXIMUM_SPLIT_REFERENCES
 from exhume.formats.ark.checks import MISSING_SPLIT, SPLIT_REFERENCES, SPLIT_REPEATED
 from exhume.formats.ark.filters import Acceptance
 from exhume.formats.ark.info import ArkInfo, ChannelInfo, build_info
-from exhume.formats.ark.manifest import Column, LoadedManifest, Manifest, ObjectDeclaration, SplitDeclaration
+from exhume.formats.ark.manifest import Column, LoadedManifest, Manifest, ObjectDeclaration, Rung, SplitDeclaration
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.opening import open_archive
 from exhume.formats.ark.query import OnError, Query, Topics
@@ -339,6 +339,12 @@ class ArkReader(RecordArchive):
     @cached_property
     def _info(self) -> ArkInfo:
         return build_info(self)
+
+    @property
+    def counts_by_manifest(self) -> bool:
+        """Whether counts come from the manifest's statistics, where it has them: a sound one, over a network."""
+        sound = self.loaded.rung in (Rung.EMBEDDED, Rung.BUILT_IN)
+        return sound and self.manifest_source is not None and self.manifest_source.is_remote
 
     def statistics(self, reference: SplitReference) -> dict[str, ObjectStatistics]:
         """What the filters let a split show, per object GUID."""

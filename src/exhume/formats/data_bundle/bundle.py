@@ -16,10 +16,19 @@ from exhume.errors import EntryNotFoundError, Span
 from exhume.formats.data_bundle import checks
 from exhume.formats.data_bundle.index import INDEX, FileRow, RecordRow
 from exhume.formats.data_bundle.shard import RecordCache, Shard
-from exhume.formats.leveldb.files import classify_name
+from exhume.formats.leveldb.files import classify_name, obvious_manifest
 from exhume.formats.leveldb.pool import SourcePool
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.source import Source, Tree
+
+SMALL_INDEX = 5 << 19
+"""Tables of the index that are no larger together come as a whole when a remote bundle is opened.
+
+Opening looks into them, whatever is asked then, and 2 MiB, which is as large as LevelDB makes a table, take about as
+long as another request.
+"""
+
+FEW_SHARDS = 8
 
 SHARD_NAME = re.compile(r"shard-([0-9]{8,20})", re.ASCII)
 
@@ -36,14 +45,23 @@ def shard_number(name: str) -> int | None:
 
 
 def prefetch_bundle(tree: Tree) -> None:
-    """Asks for what opening reads, at the same time: the files of the index, and the head of the first shard."""
+    """Asks for what opening reads, at the same time: the files of the index, of large tables both ends.
+
+    And for the sizes of shards, where a listing does not tell them.
+    """
+    folder = f"{INDEX}/"
     names = tree.names()
-    kinds = {n: classify_name(n.removeprefix(f"{INDEX}/"))[0] for n in names if n.startswith(f"{INDEX}/")}
+    kinds = {n: classify_name(n.removeprefix(folder))[0] for n in names if n.startswith(folder)}
+    shards = [n for n in names if shard_number(n) is not None]
+    wanted = ("manifest", "log") if obvious_manifest(tree, folder) else ("current", "manifest", "log")
+    tables = {n: tree.listed_size(n) for n, kind in kinds.items() if kind == "table"}
+    sizes = [size for size in tables.values() if size is not None]
+    whole = len(sizes) == len(tables) and sum(sizes) <= SMALL_INDEX
     tree.prefetch(
-        [n for n in names if shard_number(n) is not None][:1]
-        + [n for n, kind in kinds.items() if kind in ("current", "manifest", "log")],
-        tails=[n for n, kind in kinds.items() if kind == "table"],
-        sizes=[n for n, kind in kinds.items() if kind == "other"],
+        [n for n, kind in kinds.items() if kind in wanted],
+        tails=[] if whole else list(tables),
+        spans={n: (0, size) for n, size in tables.items() if whole and size},
+        sizes=[n for n, kind in kinds.items() if kind == "other"] + shards[:FEW_SHARDS],
     )
 
 

@@ -28,8 +28,11 @@ def probe(source: Source | Tree) -> Identification | None:
     if index:
         confidence += 0.3
         evidence.append("a database in index/")
-    good = any(_is_shard(source, name) for name in shards[:4])
-    if shards:
+    if shards and {"current", "manifest"} <= {classify_name(name[6:])[0] for name in index}:
+        confidence += 0.65  # over a network a look at each shard would cost more than it tells
+        evidence.append(f"{len(shards)} shards")
+    elif shards:
+        good = any(_is_shard(source, name) for name in shards[:4])
         confidence += 0.65 if good else 0.25
         evidence.append(f"{len(shards)} shards{', starting with daBS' if good else ''}")
     return Identification("databundle", min(confidence, 0.98), Span(source.name, 0, 0), tuple(evidence))

@@ -30,7 +30,7 @@ from exhume.source import STREAM_CHUNK, Source, Tree
 
 @dataclass(frozen=True, slots=True)
 class BundleInfo(Info):
-    """Configuration, index and shards."""
+    """Configuration, index and shards, by the index alone; headers of shards are in `DataBundleArchive.stats`."""
 
     config: BundleConfig
     shards: tuple[dict[str, Any], ...]
@@ -203,7 +203,7 @@ class DataBundleArchive(MemberArchive):
         shards = []
         for number, name in self.shard_files().items():
             with self.tree.source(name) as source:
-                shards.append({"shard": number, "size": source.size, **self._describe(source, number)})
+                shards.append({"shard": number, "size": source.size, "records": len(self.index.records(number))})
         index = {
             "writer": self.database.manifest.writer if self.database.manifest else None,
             "last_sequence": self.database.last_sequence(),
@@ -221,11 +221,21 @@ class DataBundleArchive(MemberArchive):
         )
 
     def _prefetch_info(self) -> None:
-        """Asks for every shard's header and all rows at the same time, where that takes requests."""
+        """Asks for all rows at the same time, where that takes requests."""
         spans = self.database.spans(FILE_PREFIX, RECORD_STOP) if self.database.is_remote else {}
-        self.tree.prefetch(self.shard_files().values(), spans={f"{INDEX}/{name}": at for name, at in spans.items()})
+        self.tree.prefetch(
+            sizes=self.shard_files().values(), spans={f"{INDEX}/{name}": at for name, at in spans.items()}
+        )
 
-    def _describe(self, source: Source, number: int) -> dict[str, Any]:
+    def _shard_headers(self) -> Iterator[dict[str, Any]]:
+        """What the header of each shard says, or what is wrong with it."""
+        shards = self.shard_files()
+        self.tree.prefetch(shards.values())
+        for number, name in shards.items():
+            with self.tree.source(name) as source:
+                yield {"shard": number, **self._describe(source)}
+
+    def _describe(self, source: Source) -> dict[str, Any]:
         try:
             header = read_header(source, self.limits)
         except ExhumeError as error:
@@ -236,18 +246,23 @@ class DataBundleArchive(MemberArchive):
             "record_size": header.record_size,
             "record_alignment": header.record_alignment,
             "data_offset": header.data_offset,
-            "records": len(self.index.records(number)),
         }
 
     def stats(self) -> dict[str, Any]:
-        """Versions of rows by status, and how many of the replaced and deleted files can still be read."""
+        """Headers of the shards, versions of rows by status, and how many of the replaced and deleted files can still
+        be read.
+        """
         statuses: Counter[str] = Counter()
         old: Counter[str] = Counter()
         for version in self.versions():
             statuses[version.version.status] += 1
             if version.version.status != "live" and version.proof is not None:
                 old[version.proof] += 1
-        return {"row_versions": dict(sorted(statuses.items())), "old_files": dict(sorted(old.items()))}
+        return {
+            "shard_headers": list(self._shard_headers()),
+            "row_versions": dict(sorted(statuses.items())),
+            "old_files": dict(sorted(old.items())),
+        }
 
     def content_digest(self) -> str:
         """SHA-256 over every path with its kind, user data, size and bytes, in the order of paths."""

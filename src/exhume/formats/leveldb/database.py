@@ -25,6 +25,8 @@ from exhume.formats.leveldb.files import (
     DbFile,
     list_files,
     load_manifest,
+    named_manifest,
+    obvious_manifest,
     old_manifests,
     plain_names,
     prefetch_files,
@@ -117,6 +119,11 @@ class Database:
         if not any(f.kind == "log" and f.role is Role.LIVE for f in self.files):
             name = f"{self.manifest.log_number:06d}.log"
             report(checks.MISSING_FILE, "the log that the manifest names", span=Span(name, 0, 0))
+
+    def confirm_manifest(self) -> None:
+        """Reads CURRENT where the manifest was obvious without it, and notes what is wrong with it."""
+        if self.manifest is not None and obvious_manifest(self.tree):
+            named_manifest(self.tree, self._note)
 
     def require_sound(self) -> None:
         """Raises the first error that reading CURRENT, manifest and directory met (before anything strict is

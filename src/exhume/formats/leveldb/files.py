@@ -69,10 +69,25 @@ def plain_names(tree: Tree) -> list[str]:
     return [name for name in tree.names() if "/" not in name]
 
 
-def prefetch_files(tree: Tree, names: Iterable[str], folder: str = "") -> None:
+def obvious_manifest(tree: Tree, folder: str = "") -> str | None:
+    """The manifest that CURRENT has to name, where reading it would be a request for nothing.
+
+    That is the only one there is, when the listing gives CURRENT the size that naming it takes.  `verify` reads it.
+    """
+    if not tree.is_remote:
+        return None
+    names = [name.removeprefix(folder) for name in tree.names() if name.startswith(folder)]
+    manifests = [name for name in names if classify_name(name)[0] == "manifest"]
+    if len(manifests) == 1 and tree.listed_size(f"{folder}{CURRENT}") == len(manifests[0]) + 1:
+        return manifests[0]
+    return None
+
+
+def prefetch_files(tree: Tree, names: Iterable[str]) -> None:
     """Asks for what opening reads, at the same time: CURRENT, manifests, the sizes of other files."""
-    kinds = {f"{folder}{name}": classify_name(name)[0] for name in names}
-    first = [name for name, kind in kinds.items() if kind in ("current", "manifest")]
+    kinds = {name: classify_name(name)[0] for name in names}
+    wanted = ("manifest",) if obvious_manifest(tree) else ("current", "manifest")
+    first = [name for name, kind in kinds.items() if kind in wanted]
     tree.prefetch(first, sizes=[name for name in kinds if name not in first])
 
 
@@ -85,16 +100,7 @@ def prefetch_rows(tree: Tree, files: Iterable[DbFile]) -> None:
 def load_manifest(tree: Tree, report: Report, limits: Limits) -> Manifest | None:
     """The manifest that CURRENT names; where there is none (and that was reported) the newest one, or None."""
     names = plain_names(tree)
-    here = Span(tree.name, 0, 0)
-    chosen: str | None = None
-    if CURRENT not in names:
-        report(checks.NO_CURRENT, span=here)
-    else:
-        with tree.source(CURRENT) as source:
-            chosen = parse_current(source.read_up_to(0, 4096), source.span(0, source.size), report)
-        if chosen is not None and chosen not in names:
-            report(checks.NO_MANIFEST, span=Span(CURRENT, 0, 0), actual=chosen)
-            chosen = None
+    chosen = obvious_manifest(tree) or named_manifest(tree, report)
     if chosen is None:
         manifests = sorted((classify_name(n)[1], n) for n in names if classify_name(n)[0] == "manifest")
         if not manifests:
@@ -104,6 +110,20 @@ def load_manifest(tree: Tree, report: Report, limits: Limits) -> Manifest | None
         manifest = replay(source, report, limits)
     manifest.name = chosen
     return manifest
+
+
+def named_manifest(tree: Tree, report: Report) -> str | None:
+    """The manifest that CURRENT names, if it is there."""
+    names = plain_names(tree)
+    if CURRENT not in names:
+        report(checks.NO_CURRENT, span=Span(tree.name, 0, 0))
+        return None
+    with tree.source(CURRENT) as source:
+        chosen = parse_current(source.read_up_to(0, 4096), source.span(0, source.size), report)
+    if chosen is not None and chosen not in names:
+        report(checks.NO_MANIFEST, span=Span(CURRENT, 0, 0), actual=chosen)
+        return None
+    return chosen
 
 
 def old_manifests(tree: Tree, current: str, limits: Limits) -> list[Manifest]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from exhume.errors import Span
-from exhume.formats.leveldb.files import CURRENT, classify_name, plain_names, prefetch_files
+from exhume.formats.leveldb.files import CURRENT, classify_name, obvious_manifest, plain_names, prefetch_files
 from exhume.formats.leveldb.layout import LEVELDB_MAGIC, ROCKSDB_MAGIC
 from exhume.formats.leveldb.manifest import MANIFEST_NAME
 from exhume.registry import Identification
@@ -20,9 +20,11 @@ def probe(source: Source | Tree) -> Identification | None:
     evidence = []
     confidence = 0.0
     if CURRENT in names:
-        prefetch_files(source, names)
-        with source.source(CURRENT) as current:
-            text = current.read_up_to(0, 64).decode("ascii", "replace").rstrip("\r\n")
+        text = obvious_manifest(source) or ""
+        if not text:
+            prefetch_files(source, names)
+            with source.source(CURRENT) as current:
+                text = current.read_up_to(0, 64).decode("ascii", "replace").rstrip("\r\n")
         if MANIFEST_NAME.fullmatch(text):
             confidence = 0.97 if text in names else 0.8
             evidence.append(f"CURRENT names {text}{'' if text in names else ', which is missing'}")

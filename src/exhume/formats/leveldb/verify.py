@@ -30,6 +30,7 @@ def verify_database(
 
     Damage in files that the database no longer uses is reported as warnings.
     """
+    database.confirm_manifest()
     yield from database.problems
     if database.comparator != BYTEWISE:
         yield checks.COMPARATOR.finding(span=Span(database.tree.name, 0, 0), actual=database.comparator)
