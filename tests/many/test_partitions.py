@@ -197,7 +197,7 @@ def test_a_bundle_part_reads_its_own_members(tmp_path: Path, counted: list[tuple
 
 
 def test_a_database_part_reads_its_own_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """CURRENT, the manifest, and one table or log."""
+    """The manifest, and one table or log."""
     from fsspec.implementations.memory import MemoryFileSystem
 
     tables: list[tuple[int, int, int, bytes, bytes]] = []
@@ -229,7 +229,7 @@ def test_a_database_part_reads_its_own_table(tmp_path: Path, monkeypatch: pytest
         versions = list(one.records())
         (name,) = {row["file"] for row in versions}
         assert len(versions) == (4000 if name.endswith(".ldb") else 1)
-        assert set(read) == {"CURRENT", "MANIFEST-000004", name}
+        assert set(read) == {"MANIFEST-000004", name}
         assert read[name] <= 2 * sizes[name] + HEAD + TAIL  # a pass for the order of its keys, and its ends
         own.add(name)
     assert len(own) == 4
