@@ -159,7 +159,8 @@ def test_current_is_read_where_it_matters(tmp_path: Path, store: Store) -> None:
         assert isinstance(archive, exhume.MemberArchive)
         assert archive.read_member("a") == b"text"
         assert not any("CURRENT" in one for one in store.wire.requests if one.startswith("GET /evidence/"))
-        assert [finding.code for finding in archive.verify()] == ["LDB-102"]
+        for _ in range(2):
+            assert [finding.code for finding in archive.verify()] == ["LDB-102"]
     current.write_text("MANIFEST-1\n")  # by its size it names another one: read at once
     url = store.put("rounds/short", tmp_path / "b") + "/"
     with pytest.raises(FormatError), exhume.open(url, storage_options=store.options) as archive:

@@ -29,6 +29,7 @@ long as another request.
 """
 
 FEW_SHARDS = 8
+"""Shards whose size is asked for when a bundle is opened whose listing does not tell sizes (an index page)."""
 
 SHARD_NAME = re.compile(r"shard-([0-9]{8,20})", re.ASCII)
 

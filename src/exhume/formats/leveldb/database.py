@@ -96,6 +96,7 @@ class Database:
         self._levels: dict[int, tuple[list[Table], list[Level]]] = {}
         self._logs: dict[str, LoadedLog] = {}
         self._last_sequence: int | None = None
+        self._confirmed = False
         self._ranges: list[RangeDeletion] | None = None
         self._lock = threading.RLock()
 
@@ -121,9 +122,11 @@ class Database:
             report(checks.MISSING_FILE, "the log that the manifest names", span=Span(name, 0, 0))
 
     def confirm_manifest(self) -> None:
-        """Reads CURRENT where the manifest was obvious without it, and notes what is wrong with it."""
-        if self.manifest is not None and obvious_manifest(self.tree):
-            named_manifest(self.tree, self._note)
+        """Reads CURRENT, once, where the manifest was obvious without it, and notes what is wrong with it."""
+        with self._lock:
+            if self.manifest is not None and not self._confirmed and obvious_manifest(self.tree):
+                self._confirmed = True
+                named_manifest(self.tree, self._note)
 
     def require_sound(self) -> None:
         """Raises the first error that reading CURRENT, manifest and directory met (before anything strict is
