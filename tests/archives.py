@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from tests.conftest import ROOT, SHARED
@@ -39,3 +40,12 @@ def real_archives() -> list[Path]:
 def label(path: Path) -> str:
     """A short test id."""
     return "/".join(path.parts[-3:])
+
+
+def descriptors(folder: Path) -> int:
+    """How many files below a folder this process has open."""
+    found = 0
+    for one in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):  # the one that lists them
+            found += one.readlink().is_relative_to(folder)
+    return found

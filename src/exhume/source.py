@@ -267,6 +267,11 @@ class FileSource(Source):
         if fd >= 0:
             os.close(fd)
 
+    def __del__(self) -> None:
+        # As a file object does: a long run over many archives must not run out of descriptors for one that was dropped.
+        if getattr(self, "_fd", -1) >= 0:
+            os.close(self._fd)
+
 
 class FileObjectSource(Source):
     """A seekable binary file object of the caller's, which keeps owning it; reads are serialised by a lock."""

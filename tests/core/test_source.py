@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import concurrent.futures
+import gc
 import io
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import exhume
 from exhume.errors import EntryNotFoundError, ShortReadError, SourceError, TruncatedError, UnsafePathError
 from exhume.source import (
     BytesSource,
@@ -27,6 +30,7 @@ from exhume.source import (
 )
 from exhume.testing.contracts import SourceContract
 from exhume.testing.sources import CountingSource, LyingSource, failing
+from tests.archives import descriptors, label, own_archives
 
 
 class TestBytes(SourceContract):
@@ -203,3 +207,19 @@ def test_parent_of_a_file_is_a_tree(tmp_path: Path) -> None:
         above = source.parent(2)
         assert above is not None
         assert above.names() == ["d/f"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
+@pytest.mark.parametrize("path", own_archives(), ids=label)
+def test_no_descriptor_stays_open(path: Path, tmp_path: Path) -> None:
+    """A run over a hundred thousand archives must not end for want of descriptors."""
+    copy = tmp_path / path.name
+    (shutil.copytree if path.is_dir() else shutil.copyfile)(path, copy)
+    for _ in range(3):
+        assert all(finding.severity != "error" for finding in exhume.verify(copy))
+        exhume.identify(copy)
+        with exhume.open(copy) as archive:
+            archive.info(), list(archive.entries()), list(archive.sections())
+    exhume.open(copy).info()  # dropped, not closed
+    gc.collect()
+    assert descriptors(tmp_path) == 0

@@ -17,6 +17,7 @@ from exhume.errors import ChecksumError, ExhumeError, SourceChangedError, Unsupp
 from exhume.filesystems import base, leases
 from exhume.formats.caf.build import build_index
 from exhume.formats.caf.catalog import open_catalog
+from tests.archives import descriptors
 from tests.conftest import ROOT
 from tests.remote.server import serving
 from tests.remote.test_filesystem_contract import write_files
@@ -267,15 +268,15 @@ def test_few_archives_stay_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     pool: leases.Leases[Any] = leases.Leases(3)
     monkeypatch.setattr(base, "OPEN", pool)
     paths = [write_files(tmp_path / f"{i}.caf", "caf", {"n": str(i).encode() * 200_000}) for i in range(8)]
-    before = len(os.listdir("/proc/self/fd"))
+    assert descriptors(tmp_path) == 0
     files = [fsspec.filesystem("caf", fo=str(path)).open("n", block_size=1000) for path in paths]
     for i, file in enumerate(files * 2):
         assert file.read(10) == str(i % 8).encode() * 10
     assert len(pool) == 3
-    assert len(os.listdir("/proc/self/fd")) == before + 3
+    assert descriptors(tmp_path) == 3
     for path in paths:
         fsspec.filesystem("caf", fo=str(path)).close()
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert descriptors(tmp_path) == 0
 
 
 def test_an_archive_in_use_is_closed_after_its_last_user(tmp_path: Path) -> None:

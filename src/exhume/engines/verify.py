@@ -61,7 +61,11 @@ class Verification:
                 yield from described.hook("verify")(source, limits=self._limits, **self._options)
             else:
                 archive = described.hook("open")(source, limits=self._limits)
-                yield from archive.verify(**self._options)
+                try:
+                    yield from archive.verify(**self._options)
+                finally:
+                    if source is not self.target:  # what the caller opened stays open
+                        archive.close()
         except ExhumeError as error:
             if error.code.startswith("EX-6"):
                 raise
