@@ -204,7 +204,11 @@ class RemoteSource(Source):
 
     def preload(self, start: int, stop: int) -> None:
         """The same, and fetches the first of it now, in one request."""
-        if stop > start and self._kept(start, stop) is None:
+        if stop <= start or self._kept(start, stop) is not None:
+            return
+        if self._size <= HEAD + TAIL:  # every read of it reads all of it
+            self._read(start, 1)
+        else:
             self._ahead.load(start, stop, self._fetch_further)
 
     def close(self) -> None:

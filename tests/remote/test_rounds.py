@@ -6,6 +6,7 @@ Bundle, log and database are larger than what comes with their heads and tails.
 from __future__ import annotations
 
 import random
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ import pytest
 import exhume
 from exhume.errors import FormatError
 from exhume.remotesource import HEAD, TAIL
-from tests.archives import own_archives
+from tests.archives import label, own_archives
 from tests.remote.server import serving
 from tests.remote.store import Store
 from tests.remote.wire import Wire
@@ -139,6 +140,34 @@ def test_verifying_a_bundle_reads_large_pieces(tmp_path: Path, store: Store) -> 
         assert list(archive.verify()) == expected
     assert stored > 16 << 20
     assert len(store.wire.requests) <= 12, store.wire.requests  # 1,000 records, each looked at twice
+
+
+@pytest.mark.parametrize("path", [path for path in own_archives() if path.is_dir()], ids=label)
+def test_no_small_directory_is_asked_for_twice(path: Path, store: Store) -> None:
+    """Listing, manifest, and one for each table or log that is not empty; nothing of shards, whole splits, CURRENT."""
+    url = store.put(f"rounds/small/{label(path)}", path) + "/"
+    store.wire.clear()
+    describe(url, store.options)
+    index = path / "index" if (path / "index").is_dir() else None
+    read = [p for p in index.iterdir() if p.suffix in {".ldb", ".sst", ".log"} and p.stat().st_size] if index else []
+    manifests = len(list(path.glob("manifests/*"))) or 1
+    if path.name == "amended":  # its time filters cut through splits, whose indexes are then counted
+        read += list(path.glob("splits/*"))
+    assert len(set(store.wire.requests)) == len(store.wire.requests)
+    assert len(store.wire.requests) <= 1 + manifests + len(read), store.wire.requests
+
+
+def test_a_log_is_counted_by_its_manifest(archives: dict[str, Path], store: Store) -> None:
+    """Whether or not its splits are sound: that is for `verify` to find."""
+    url = store.put("rounds/counted", archives["ark"]) + "/"
+    name = next((archives["ark"] / "splits").iterdir()).name
+    damaged = archives["ark"].parent / "damaged"
+    shutil.copytree(archives["ark"], damaged)
+    (damaged / "splits" / name).write_bytes(bytes(1000))
+    broken = store.put("rounds/miscounted", damaged) + "/"
+    assert describe(broken, store.options)["messages"] == describe(url, store.options)["messages"] == 4000
+    with exhume.open(broken, storage_options=store.options) as archive:
+        assert any(finding.severity == "error" for finding in archive.verify())
 
 
 def test_current_is_read_where_it_matters(tmp_path: Path, store: Store) -> None:

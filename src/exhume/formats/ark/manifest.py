@@ -49,7 +49,7 @@ class Rung(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What a manifest says a split holds of one object; a hint, never relied on."""
+    """What a manifest says a split holds of one object; messages are never found by it, only counted (`info`)."""
 
     identifier: str
     count: int | None
