@@ -47,6 +47,8 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.timestamps import PatternSet
     from exhume.sections import SectionMap
 
+STRUCTURES = ("/schema_tree", "/schema_ids", "/table_metadata")
+
 SMALL_DICTIONARY = 64 << 10
 """Stored bytes up to which a dictionary comes along with another one from a remote archive."""
 
@@ -80,6 +82,7 @@ class ClpSArchive(RecordArchive):
         self._sections: SectionMap | None = None
         self._small_dictionaries: dict[int, bytes] = {}
         self._fetched: dict[tuple[int, int], bytes] = {}
+        self._has_fetched_structures = False
 
     @property
     def end(self) -> int:
@@ -256,9 +259,21 @@ class ClpSArchive(RecordArchive):
 
     def structure(self, name: str) -> tuple[bytes, Span]:
         """The decompressed payload of a section that is parsed as a whole, and where it lies."""
+        if self.source.is_remote and not self._has_fetched_structures:
+            self._has_fetched_structures = True
+            self._fetch_structures()
         entry = self.file_entry(name)
         data = self.inflate(entry.start, entry.end, self.limits.structure_size)
         return data, self.source.span(entry.start, entry.end).in_payload(0, len(data))
+
+    def _fetch_structures(self) -> None:
+        """Reads the stored bytes of all structures, which lie side by side, at once."""
+        try:
+            entries = [self.file_entry(name) for name in STRUCTURES]
+            spans = [(entry.start, entry.end) for entry in entries]
+            self._fetched |= zip(spans, self.source.read_many(spans), strict=True)
+        except ExhumeError:
+            return  # it is raised again where the damaged one is read
 
     @cached_property
     def schema_tree(self) -> SchemaTree:
