@@ -12,7 +12,11 @@ from exhume.source import Source, Tree
 WINDOW = 64 << 10
 """Bytes at the end that are searched for the remains of an index when the footer does not fit."""
 
+LARGE = 256 << 10
+"""An index over a network that is larger is not asked for only to see how it begins."""
+
 _KEYS = re.compile(rb'\{\s*"(?:format_version|files)"\s*:')
+_ENTRY_END = re.compile(rb'"end_byte"\s*:\s*[0-9]+\s*\}')
 
 
 def probe(source: Source | Tree) -> Identification | None:
@@ -27,9 +31,11 @@ def probe(source: Source | Tree) -> Identification | None:
     index_size = parse_footer(tail[1:], source.span(size - FOOTER_SIZE, size))
     ofs_index = size - FOOTER_SIZE - index_size
     if ofs_index >= 0 and index_size >= MIN_INDEX and tail[:1] in (b"}", b" ", b"\n", b"\r", b"\t"):
-        head = source.read_at(ofs_index, min(index_size, 4096))
         span = source.span(0, size)
         evidence = f"the footer says {index_size} bytes of index"
+        if source.is_remote and index_size > LARGE and _ENTRY_END.search(source.read_at(size - WINDOW, WINDOW)):
+            return Identification("caf", 0.95, span, (evidence, "the index ends with ranges of files"))
+        head = source.read_at(ofs_index, min(index_size, 4096))
         if head.startswith(PREFIX[:33]):
             return Identification("caf", 0.99, span, (evidence, "the index starts as both known writers start it"))
         if head.lstrip(b" \t\r\n").startswith(b"{") and (b'"format_version"' in head or b'"files"' in head):

@@ -107,18 +107,16 @@ class CafArchive(MemberArchive):
         """Bytes of the data section, which is where the index starts."""
         if not 0 < self.index_size <= size - FOOTER_SIZE:
             rule = checks.INDEX_TOO_LARGE if self.index_size else checks.INDEX_EMPTY
-            raise self._appended(tail) or rule.error(
+            raise self._appended() or rule.error(
                 span=footer, expected=f"1 to {size - FOOTER_SIZE} bytes", actual=f"{self.index_size} bytes"
             )
         limits.check("index_size", self.index_size, footer)
         if self.index_size <= len(tail) - FOOTER_SIZE:
-            self._parse(tail[-FOOTER_SIZE - self.index_size : -FOOTER_SIZE], tail)
-        elif source.is_remote and self.index_size <= EAGER:
+            self._parse(tail[-FOOTER_SIZE - self.index_size : -FOOTER_SIZE])
+        elif not source.is_remote:
+            self._check_start(source.read_at(self.data_size, 1))
+        elif self.index_size <= EAGER:
             self._load()
-        elif (first := source.read_at(self.data_size, 1)) not in b"{ \t\r\n":
-            raise self._appended(tail) or checks.NOT_AN_INDEX.error(
-                span=source.span(self.data_size, self.data_size + 1), expected="{", actual=first
-            )
 
     # -- the index
 
@@ -138,30 +136,38 @@ class CafArchive(MemberArchive):
 
     def _load(self) -> None:
         self.limits.check("structure_size", self.index_size, self._index_span)
-        self._parse(self.source.read_at(self.data_size, self.index_size))
+        data = self.source.read_at(self.data_size, self.index_size)
+        self._check_start(data[:1])
+        self._parse(data)
+
+    def _check_start(self, first: bytes) -> None:
+        if first not in b"{ \t\r\n":
+            raise self._appended() or checks.NOT_AN_INDEX.error(
+                span=self.source.span(self.data_size, self.data_size + 1), expected="{", actual=first
+            )
 
     @property
     def _index_span(self) -> Any:
         return self.source.span(self.data_size, self.data_size + self.index_size)
 
-    def _parse(self, data: bytes, tail: bytes = b"") -> None:
+    def _parse(self, data: bytes) -> None:
         where = self._index_span
         try:
             index = parse_index(data, where, self.limits)
         except ExhumeError as error:
             if error.code == checks.INDEX_TOO_DEEP.code:
                 raise
-            raise self._appended(tail) or error from None
+            raise self._appended() or error from None
         check_version(index, where, self.any_version)
         if not index.has_files:
             raise checks.NO_FILES.error(span=where, actual=f"{self.data_size} bytes of data that no entry covers")
         index.check_ranges(self.data_size, self.source.size)
         self._index = index
 
-    def _appended(self, tail: bytes) -> ExhumeError | None:
+    def _appended(self) -> ExhumeError | None:
         """The better error when an index and its footer end shortly before the end of the file."""
         size = self.source.size
-        extra = find_earlier_footer(tail)
+        extra = find_earlier_footer(self.source.read_up_to(max(0, size - TAIL), TAIL))
         if extra is None:
             return None
         return checks.TRAILING_BYTES.error(
@@ -230,6 +236,8 @@ class CafArchive(MemberArchive):
         """The name in the text of an index that is not parsed; None when it should be parsed now."""
         known = self._known.get(name)
         if known is None and self._scans < SCANS:
+            if self.source.is_remote and not self._scans:  # it was left out on opening
+                self._check_start(self.source.read_at(self.data_size, 1))
             self._scans += 1
             known = find_member(self.source, self.data_size, self.index_size, name)
             if known is not None:
