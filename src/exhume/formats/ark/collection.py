@@ -93,7 +93,7 @@ class ArkDirectory(Archive):
             log = open_in_tree(self._tree, name, limits=self.limits, **self._options)
         except ExhumeError as error:
             return {"log": PurePosixPath(name).name, "manifest": name, "problem": error.message}
-        info = log.info()
+        info = log.counted()
         log.manifest_source.close() if log.manifest_source is not None else None
         return {
             "log": info.log_identifier,

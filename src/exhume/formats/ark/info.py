@@ -6,19 +6,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Info
-from exhume.formats.ark.filters import TIME_MAX
 from exhume.formats.ark.splits import ObjectStatistics
 
 if TYPE_CHECKING:
     from exhume.formats.ark.reader import ArkReader, Channel, SplitReference
+
+NOTHING = ObjectStatistics(0, 0, 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
 class ChannelInfo:
     """One channel of one column: what of it can be seen, from the indexes.
 
-    `count`, `stored_size` (bytes) and times (ns) are after filters.  `is_estimate`: part of it comes from the
-    manifest's statistics, because a split is missing or damaged; those are before filters.
+    `count`, `stored_size` (bytes) and times (ns) are after filters.  `is_estimate`: part of it comes from statistics of
+    the manifest that do not tell all, or of a split that is missing or damaged; messages on both sides of a filter's
+    end then count in full.
     """
 
     name: str
@@ -100,41 +102,40 @@ class ArkInfo(Info):
         }
 
 
-def build_info(reader: ArkReader) -> ArkInfo:
-    """Counts everything the indexes say; splits that cannot be used are counted from the manifest's statistics.
+def build_info(reader: ArkReader, *, exact: bool = True) -> ArkInfo:
+    """Counts what the indexes of splits say; those that cannot be used count as the manifest's statistics say.
 
-    So are all others over a network, where each index is a request: `verify` compares the two.
+    Over a network, where each index is a request, so do splits of which a sound manifest says all that their indexes
+    would; not `exact`: every split does, as an estimate.  `verify` compares the two.
     """
     from exhume.errors import ExhumeError
 
     totals: dict[tuple[int, str, str], list[Any]] = {}
     missing: list[str] = []
-    stated = {reference.rank: _stated(reference) for reference in reader.references if reader.counts_by_manifest}
-    reader.prefetch(reference.identifier for reference in reader.references if not stated.get(reference.rank))
+    stated = {reference.rank: _stated(reference) for reference in reader.references}
+    told = {rank for rank, one in stated.items() if reader.is_remote and (not exact or (reader.is_sound and one[1]))}
+    reader.prefetch(reference.identifier for reference in reader.references if reference.rank not in told)
     for reference in reader.references:
-        found: dict[str, ObjectStatistics] = {}
-        estimated = False
-        try:
-            known = stated.get(reference.rank)
-            if known and reader.split_name(reference.identifier) is not None:
-                found = known
-            else:
-                found = reader.statistics(reference)
-        except ExhumeError as error:
-            if error.code.startswith("EX-6"):
-                raise
-            estimated = True
-            if error.code == "ARK-340":
-                missing.append(reference.identifier)
-            found = _estimates(reference)
-        for identifier, stats in found.items():
+        found, is_complete = stated[reference.rank]
+        is_complete = is_complete and reader.is_sound and reference.rank in told
+        if reader.is_missing(reference.identifier):
+            missing.append(reference.identifier)
+            is_complete = False
+        elif reference.rank not in told:
+            try:
+                found, is_complete = reader.statistics(reference), True
+            except ExhumeError as error:
+                if error.code.startswith("EX-6"):
+                    raise
+        for identifier in found if is_complete else found or reference.channels:
+            stats = found.get(identifier, NOTHING)
             total = totals.setdefault((reference.section, reference.column.name, identifier), [0, 0, None, None, False])
             if stats.count:
                 total[0] += stats.count
                 total[1] += stats.size
                 total[2] = stats.minimum_ns if total[2] is None else min(total[2], stats.minimum_ns)
                 total[3] = stats.maximum_ns if total[3] is None else max(total[3], stats.maximum_ns)
-            total[4] = total[4] or estimated
+            total[4] = total[4] or not is_complete
     rows = tuple(_row(reader, channel, totals) for channel in reader.channels())
     visible = [row for row in rows if row.count and not row.hidden]
     return ArkInfo(
@@ -162,23 +163,26 @@ def build_info(reader: ArkReader) -> ArkInfo:
     )
 
 
-def _stated(reference: SplitReference) -> dict[str, ObjectStatistics] | None:
-    """The manifest's statistics of a split, None where they do not say all that its index would."""
+def _stated(reference: SplitReference) -> tuple[dict[str, ObjectStatistics], bool]:
+    """What the filters let a split show by the manifest's statistics, and whether its index would say the same.
+
+    Not where the manifest leaves something out, nor of objects that have messages on both sides of a filter's end:
+    these count in full.
+    """
+    accepted = reference.acceptance
     out: dict[str, ObjectStatistics] = {}
-    if reference.acceptance.minimum_ns > 0 or reference.acceptance.maximum_ns < TIME_MAX:
-        return None
+    is_complete = bool(reference.declaration.statistics)
     for each in reference.declaration.statistics:
-        if each.count is None or each.size is None or each.minimum_ns is None or each.maximum_ns is None:
-            return None
-        out[each.identifier] = ObjectStatistics(each.count, each.size, each.minimum_ns, each.maximum_ns)
-    return out or None
-
-
-def _estimates(reference: SplitReference) -> dict[str, ObjectStatistics]:
-    return {
-        each.identifier: ObjectStatistics(each.count or 0, each.size or 0, each.minimum_ns or 0, each.maximum_ns or 0)
-        for each in reference.declaration.statistics
-    }
+        count, size, low, high = each.count, each.size, each.minimum_ns, each.maximum_ns
+        if count is None or size is None or low is None or high is None:
+            is_complete = False
+        elif high < accepted.minimum_ns or low > accepted.maximum_ns:
+            count = size = low = high = 0
+        elif count and (low < accepted.minimum_ns or high > accepted.maximum_ns):
+            is_complete = False
+            low, high = max(low, accepted.minimum_ns), min(high, accepted.maximum_ns)
+        out[each.identifier] = ObjectStatistics(count or 0, size or 0, low or 0, high or 0)
+    return out, is_complete
 
 
 def _row(reader: ArkReader, channel: Channel, totals: dict[tuple[int, str, str], list[Any]]) -> ChannelInfo:

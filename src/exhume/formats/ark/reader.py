@@ -222,6 +222,10 @@ class ArkReader(RecordArchive):
             self._names[identifier] = next((name for name in (lower, upper) if self.root.exists(name)), None)
         return self._names[identifier]
 
+    def is_missing(self, identifier: str) -> bool:
+        """Whether the file of a split is not there."""
+        return self.single_split is None and self.split_name(identifier) is None
+
     def prefetch(self, identifiers: Iterable[str]) -> None:
         """Tells which splits will be opened soon."""
         if self.root is not None:
@@ -272,15 +276,13 @@ class ArkReader(RecordArchive):
 
     def missing_splits(self) -> list[SplitReference]:
         """References to split files that are not there."""
-        if self.single_split is not None:
-            return []
-        return [each for each in self.references if self.split_name(each.identifier) is None]
+        return [each for each in self.references if self.is_missing(each.identifier)]
 
     def _readable(self, on_missing: OnMissing) -> list[SplitReference]:
         """The references to read; refuses the log when a split is missing that it could show something of."""
         out = []
         for each in self.references:
-            if self.single_split is None and self.split_name(each.identifier) is None:
+            if self.is_missing(each.identifier):
                 if on_missing == "error" and not each.is_hidden:
                     raise MISSING_SPLIT.error(
                         f"split {each.identifier} of column {each.column.name!r}",
@@ -330,21 +332,31 @@ class ArkReader(RecordArchive):
     # Listings
 
     def channel_table(self) -> list[ChannelInfo]:
-        """Channels with counts, rates, sizes and times from the indexes, after filters; no message is read."""
-        return list(self.info().channels)
+        """Channels with counts, rates, sizes and times after filters; no message is read."""
+        return list(self.counted().channels)
+
+    def counted(self) -> ArkInfo:
+        """`info` by the indexes of splits, over a network of those of which the manifest does not tell all."""
+        info = self._info
+        return build_info(self) if self.is_remote and any(row.is_estimate for row in info.channels) else info
 
     def info(self) -> ArkInfo:
+        """Over a network by the manifest alone: what only indexes could tell is an estimate, as `counted` is not."""
         return self._info
 
     @cached_property
     def _info(self) -> ArkInfo:
-        return build_info(self)
+        return build_info(self, exact=not self.is_remote)
 
     @property
-    def counts_by_manifest(self) -> bool:
-        """Whether counts come from the manifest's statistics, where it has them: a sound one, over a network."""
-        sound = self.loaded.rung in (Rung.EMBEDDED, Rung.BUILT_IN)
-        return sound and self.manifest_source is not None and self.manifest_source.is_remote
+    def is_remote(self) -> bool:
+        """Whether looking into a split costs round trips."""
+        return self.manifest_source is not None and self.manifest_source.is_remote
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether the manifest was read by a schema, so that its statistics are what was written."""
+        return self.loaded.rung in (Rung.EMBEDDED, Rung.BUILT_IN)
 
     def statistics(self, reference: SplitReference) -> dict[str, ObjectStatistics]:
         """What the filters let a split show, per object GUID."""
@@ -359,7 +371,7 @@ class ArkReader(RecordArchive):
             self.release(split)
 
     def entries(self) -> Iterator[Entry]:
-        for row in self.info().channels:
+        for row in self.channel_table():
             yield Entry(
                 kind="channel",
                 name=row.name,
