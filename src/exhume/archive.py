@@ -68,6 +68,11 @@ class Info(abc.ABC):
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON-able values; nested dicts and lists of dicts are shown as sub-sections and tables."""
 
+    @property
+    def left_out(self) -> str:
+        """What is None because it would have taken too many requests, for people to read; mostly nothing."""
+        return ""
+
 
 class Archive(abc.ABC):
     """An open archive.  Reading is thread-safe; nothing is ever written, locked or left beside the evidence."""

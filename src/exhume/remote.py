@@ -21,7 +21,7 @@ from fsspec.core import url_to_fs
 from exhume.errors import EntryNotFoundError, ExhumeError, MissingDependencyError, SourceError, Span
 from exhume.parallel import map_ordered
 from exhume.remotesource import HEAD, TAIL, RemoteSource, attempt
-from exhume.remotestores import FsspecSource, HttpSource, source_kind
+from exhume.remotestores import FsspecSource, HttpSource, S3Source, source_kind
 from exhume.source import Source, Tree, check_relative
 
 for _logger in ("gcsfs", "s3fs", "aiobotocore", "botocore"):  # what they report is raised too: say it once
@@ -72,11 +72,9 @@ def open_url(
     tree = FsspecTree(fs, path, url, allow_full_download=allow_full_download)
     if url.partition("::")[0].endswith("/") and (kind is HttpSource or tree.names()):
         return tree
-    if kind.has_keys and "." not in path.rpartition("/")[2]:  # so are directories called: both are asked for at once
-        asks: list[Callable[[], Any]] = [lambda: kind.first(fs, path, url, tail_first), tree.names]
-        info, _ = map_ordered(lambda ask: ask(), asks, 2)
-    else:
-        info = kind.first(fs, path, url, tail_first)
+    if kind.has_keys and "." not in path.rpartition("/")[2] and tree.names():
+        return tree  # directories are called so, as a rule
+    info = kind.first(fs, path, url, tail_first)
     if info is None and kind.has_keys and tree.names():
         return tree
     if info is None:
@@ -148,8 +146,12 @@ class _Snapshot:
 
 def _find(fs: Any, base: str) -> dict[str, Mapping[str, Any]]:
     """Every file below a path with what the listing tells of it."""
-    if source_kind(fs) is not HttpSource:
-        found: dict[str, Mapping[str, Any]] = fs.find(base, detail=True)
+    kind = source_kind(fs)
+    if kind is not HttpSource:
+        parent, _, last = base.rpartition("/")
+        # Without a prefix s3fs asks for an object of that name when it finds none below it.
+        below = {"prefix": f"{last}/"} if kind is S3Source and parent else {}
+        found: dict[str, Mapping[str, Any]] = fs.find(parent if below else base, detail=True, **below)
         return found
     out: dict[str, Mapping[str, Any]] = {}
     pages = [f"{base}/"]  # index pages link directories with a slash, which fsspec's own walk leaves out

@@ -7,9 +7,12 @@ from pathlib import Path
 
 from exhume.formats.data_bundle.keys import CONFIG_KEY, RecordKey, file_key
 from exhume.formats.data_bundle.messages import BundleConfig, FileMetadata, RecordMetadata, ShardHeader, UserData
+from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.writer import DataBundleWriter
 from exhume.formats.leveldb.blocks import build_block
+from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.formats.leveldb.wire import InternalKey
+from exhume.source import LocalTree
 
 MEMBERS = {
     "readme.txt": b"a bundle of small files\n" * 20,
@@ -30,6 +33,18 @@ def write_bundle(path: Path, **options: object) -> None:
         writer.add_directory("nothing here")
         for name, data in MEMBERS.items():
             writer.add(name, data, user_data=USER if name == "readme.txt" else None)
+
+
+def add_history(path: Path) -> None:
+    """Deletes a file and replaces another through the log, as a database would."""
+    with DataBundleArchive(LocalTree(path)) as archive:
+        last = archive.database.last_sequence()
+    gone, changed = file_key("readme.txt").build(), file_key("data/mixed.bin").build()
+    records = [
+        build_batch(last + 1, [(0, gone, b"")]),
+        build_batch(last + 2, [(1, changed, FileMetadata(1, 0, 0, 0, 0).build())]),
+    ]
+    (path / "index" / "000003.log").write_bytes(build_log(records))
 
 
 def _specifications() -> dict[str, bytes]:

@@ -23,11 +23,10 @@ from exhume.formats.data_bundle.messages import UserData
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.salvage import salvage
 from exhume.formats.data_bundle.writer import DataBundleWriter, pack_members
-from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.recovery import SalvageMode
 from exhume.source import LocalTree
 from exhume.testing.corrupt import flip
-from tests.data_bundle.make_samples import MEMBERS, write_bundle
+from tests.data_bundle.make_samples import MEMBERS, add_history, write_bundle
 
 name = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=5).filter(
     lambda text: text not in (".", "..")
@@ -224,21 +223,6 @@ def test_directories_without_rows_are_found_by_seeking(tmp_path: Path) -> None:
             (top, {"implied": True}) for top in ("a", "b c", "é")
         ]
         assert [e.name for e in archive.list_directory("b c")] == ["b c/s", "b c/t"]
-
-
-def add_history(path: Path) -> None:
-    """Deletes a file and replaces another through the log, as a database would."""
-    from exhume.formats.data_bundle.keys import file_key
-    from exhume.formats.data_bundle.messages import FileMetadata
-
-    with DataBundleArchive(LocalTree(path)) as archive:
-        last = archive.database.last_sequence()
-    gone, changed = file_key("readme.txt").build(), file_key("data/mixed.bin").build()
-    records = [
-        build_batch(last + 1, [(0, gone, b"")]),
-        build_batch(last + 2, [(1, changed, FileMetadata(1, 0, 0, 0, 0).build())]),
-    ]
-    (path / "index" / "000003.log").write_bytes(build_log(records))
 
 
 @pytest.fixture

@@ -21,7 +21,8 @@ def command(run: Run, target: str, stats: bool, **values: Any) -> None:
     described = recognised_format(run, target)
     _, opening = split_options(ctx, "info", described, values)
     with run.open(target, **opening) as archive:
-        body: dict[str, Any] = {"target": target, "format": archive.format, **archive.info().to_dict()}
+        info = archive.info()
+        body: dict[str, Any] = {"target": target, "format": archive.format, **info.to_dict()}
         if stats:
             body["statistics"] = archive.stats()
     if run.machine:
@@ -29,3 +30,5 @@ def command(run: Run, target: str, stats: bool, **values: Any) -> None:
     else:
         for line in key_values(body):
             run.say(line)
+        if info.left_out and not stats:
+            run.note(info.left_out)

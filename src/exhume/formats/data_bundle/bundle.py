@@ -16,17 +16,10 @@ from exhume.errors import EntryNotFoundError, Span
 from exhume.formats.data_bundle import checks
 from exhume.formats.data_bundle.index import INDEX, FileRow, RecordRow
 from exhume.formats.data_bundle.shard import RecordCache, Shard
-from exhume.formats.leveldb.files import classify_name, obvious_manifest
+from exhume.formats.leveldb.files import SMALL_TABLES, classify_name, opening_files, prefetch_rows
 from exhume.formats.leveldb.pool import SourcePool
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.source import Source, Tree
-
-SMALL_INDEX = 5 << 19
-"""Tables of the index that are no larger together come as a whole when a remote bundle is opened.
-
-Opening looks into them, whatever is asked then, and 2 MiB, which is as large as LevelDB makes a table, take about as
-long as another request.
-"""
 
 FEW_SHARDS = 8
 """Shards whose size is asked for when a bundle is opened whose listing does not tell sizes (an index page)."""
@@ -45,24 +38,33 @@ def shard_number(name: str) -> int | None:
     return int(match[1]) if match and shard_name(int(match[1])) == name else None
 
 
-def prefetch_bundle(tree: Tree) -> None:
-    """Asks for what opening reads, at the same time: the files of the index, of large tables both ends.
+def index_files(tree: Tree, *kinds: str) -> list[str]:
+    """Files of the index of these kinds (`table`, `log`, ...), by their names below the bundle."""
+    folder = f"{INDEX}/"
+    return [n for n in tree.names() if n.startswith(folder) and classify_name(n.removeprefix(folder))[0] in kinds]
+
+
+def is_at_hand(tree: Tree) -> bool:
+    """Whether reading every row of the index is cheap: it is local, or one small table or log.
+
+    Where no listing tells sizes (index pages) every file is asked for anyway.
+    """
+    sizes = [tree.listed_size(name) for name in index_files(tree, "table", "log")] if tree.is_remote else []
+    filled = [size for size in sizes if size]
+    return None in sizes or (len(filled) <= 1 and sum(filled) <= SMALL_TABLES)
+
+
+def prefetch_opening(tree: Tree) -> None:
+    """Asks for what opening reads, at the same time: the manifest, and rows where they are at hand.
 
     And for the sizes of shards, where a listing does not tell them.
     """
-    folder = f"{INDEX}/"
-    names = tree.names()
-    kinds = {n: classify_name(n.removeprefix(folder))[0] for n in names if n.startswith(folder)}
-    shards = [n for n in names if shard_number(n) is not None]
-    wanted = ("manifest", "log") if obvious_manifest(tree, folder) else ("current", "manifest", "log")
-    tables = {n: tree.listed_size(n) for n, kind in kinds.items() if kind == "table"}
-    sizes = [size for size in tables.values() if size is not None]
-    whole = len(sizes) == len(tables) and sum(sizes) <= SMALL_INDEX
-    tree.prefetch(
-        [n for n, kind in kinds.items() if kind in wanted],
-        tails=[] if whole else list(tables),
-        spans={n: (0, size) for n, size in tables.items() if whole and size},
-        sizes=[n for n, kind in kinds.items() if kind == "other"] + shards[:FEW_SHARDS],
+    shards = [n for n in tree.names() if shard_number(n) is not None]
+    prefetch_rows(
+        tree,
+        index_files(tree, "table", "log") if is_at_hand(tree) else (),
+        heads=opening_files(tree, f"{INDEX}/"),
+        sizes=[*index_files(tree, "other"), *shards[:FEW_SHARDS]],
     )
 
 

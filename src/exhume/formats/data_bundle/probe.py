@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from exhume.errors import ExhumeError, Span
-from exhume.formats.data_bundle.bundle import prefetch_bundle, shard_number
+from exhume.formats.data_bundle.bundle import prefetch_opening, shard_number
 from exhume.formats.data_bundle.layout import SHARD_MAGIC
 from exhume.formats.leveldb.files import classify_name
 from exhume.registry import Identification
@@ -22,7 +22,7 @@ def probe(source: Source | Tree) -> Identification | None:
     if not shards and not index:
         return None
     if index and shards:
-        prefetch_bundle(source)
+        prefetch_opening(source)
     evidence = []
     confidence = 0.0
     if index:

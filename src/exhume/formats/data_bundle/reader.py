@@ -5,22 +5,22 @@ from __future__ import annotations
 import functools
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from exhume.archive import Entry, Info, MemberArchive, Progress, no_progress
 from exhume.arrow import plain_text
-from exhume.errors import EntryNotFoundError, ExhumeError, Span, shorten
+from exhume.errors import EntryNotFoundError, ExhumeError, FormatError, Span, shorten
 from exhume.findings import Finding
 from exhume.formats.data_bundle import checks
-from exhume.formats.data_bundle.bundle import View, prefetch_bundle, shard_number
+from exhume.formats.data_bundle.bundle import View, is_at_hand, prefetch_opening, shard_number
 from exhume.formats.data_bundle.history import FileVersion, History
 from exhume.formats.data_bundle.index import INDEX, BundleIndex, FileRow
 from exhume.formats.data_bundle.keys import FILE_PREFIX, RECORD_STOP
-from exhume.formats.data_bundle.messages import BundleConfig, compression_name
+from exhume.formats.data_bundle.messages import BundleConfig, FileMetadata, ShardHeader, compression_name
 from exhume.formats.data_bundle.shard import read_header
 from exhume.formats.leveldb.database import Database
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -30,24 +30,34 @@ from exhume.source import STREAM_CHUNK, Source, Tree
 
 @dataclass(frozen=True, slots=True)
 class BundleInfo(Info):
-    """Configuration, index and shards, by the index alone; headers of shards are in `DataBundleArchive.stats`."""
+    """Configuration, index and shards, by the index alone; `DataBundleArchive.stats` has more.
 
-    config: BundleConfig
+    None is what only rows of a remote index would tell that takes more than one request; `header`, that of the first
+    shard, then stands in for the configuration.
+    """
+
+    config: BundleConfig | None
+    header: ShardHeader | None
     shards: tuple[dict[str, Any], ...]
     index: dict[str, Any]
-    files: int
-    directories: int
-    size: int
+    files: int | None
+    directories: int | None
+    size: int | None
     stored_size: int
+
+    @property
+    def left_out(self) -> str:
+        return "" if self.config else "files and records were not counted: --stats reads this index, file by file"
 
     def to_dict(self) -> dict[str, Any]:
         config = self.config
+        stated = config or self.header
         return {
-            "magic": config.magic,
-            "compression": compression_name(config.compression),
-            "record_size": config.record_size,
-            "block_size": config.block_size,
-            "raw_packed": config.raw_packed,
+            "magic": config.magic if config else None,
+            "compression": compression_name(stated.compression) if stated else None,
+            "record_size": stated.record_size if stated else None,
+            "block_size": config.block_size if config else None,
+            "raw_packed": config.raw_packed if config else None,
             "files": self.files,
             "directories": self.directories,
             "size": self.size,
@@ -65,18 +75,33 @@ class DataBundleArchive(MemberArchive):
         {"shard": "uint64", "shard_offset": "uint64", "user_data_type": "string", "user_data": "binary"}
     )
 
-    def __init__(self, source: Tree, *, limits: Limits = DEFAULT_LIMITS, sequence_rule: str | None = None) -> None:
+    def __init__(
+        self,
+        source: Tree,
+        *,
+        limits: Limits = DEFAULT_LIMITS,
+        sequence_rule: str | None = None,
+        check: bool = True,
+    ) -> None:
         super().__init__(source, limits=limits)
         from exhume.formats.leveldb.model import SequenceRule
 
         self.tree = source
-        prefetch_bundle(source)
+        prefetch_opening(source)
         rule = SequenceRule(sequence_rule) if sequence_rule is not None else None
         self.database = Database(source.subtree(INDEX), limits=limits, sequence_rule=rule)
-        self.index = BundleIndex(self.database)
-        self.view = View(source, self.index.records, limits)
+        self.view = View(source, lambda shard: self.index.records(shard), limits)
+        self._check = check
         self._rows: dict[str, FileRow] | None = None
         self._lock = threading.Lock()
+
+    @functools.cached_property
+    def index(self) -> BundleIndex:
+        """The live rows.  Raises unless the configuration row of a bundle is among them (if that is to be checked)."""
+        index = BundleIndex(self.database)
+        if self._check:
+            index.config()
+        return index
 
     @functools.cached_property
     def config(self) -> BundleConfig:
@@ -198,34 +223,43 @@ class DataBundleArchive(MemberArchive):
             history.close()
 
     def info(self) -> BundleInfo:
-        self._prefetch_info()
-        rows = self.rows().values()
-        shards = []
+        shards: dict[int, dict[str, Any]] = {}
+        self.tree.prefetch(sizes=self.shard_files().values())
         for number, name in self.shard_files().items():
             with self.tree.source(name) as source:
-                shards.append({"shard": number, "size": source.size, "records": len(self.index.records(number))})
-        index = {
+                shards[number] = {"shard": number, "size": source.size, "records": None}
+        index: dict[str, Any] = {
             "writer": self.database.manifest.writer if self.database.manifest else None,
-            "last_sequence": self.database.last_sequence(),
+            "last_sequence": None,
             "files": len(self.database.files),
             "size": sum(f.size or 0 for f in self.database.files),
         }
-        return BundleInfo(
-            config=self.config,
-            shards=tuple(shards),
-            index=index,
-            files=sum(not row.meta.is_directory for row in rows),
-            directories=sum(row.meta.is_directory for row in rows),
-            size=sum(row.meta.size for row in rows if not row.meta.is_directory),
-            stored_size=sum(s["size"] for s in shards) + int(index["size"] or 0),
-        )
+        config = header = None
+        counts: dict[str, int | None] = dict.fromkeys(("files", "directories", "size"))
+        if is_at_hand(self.tree):
+            config = self.config
+            self._prefetch_rows()
+            counts |= _count(row.meta for row in self.rows().values())
+            index["last_sequence"] = self.database.last_sequence()
+            for number, shard in shards.items():
+                shard["records"] = len(self.index.records(number))
+        else:
+            header = self._first_header()
+        stored_size = sum(shard["size"] for shard in shards.values()) + index["size"]
+        return BundleInfo(config, header, tuple(shards.values()), index, **counts, stored_size=stored_size)
 
-    def _prefetch_info(self) -> None:
+    def _prefetch_rows(self) -> None:
         """Asks for all rows at the same time, where that takes requests."""
         spans = self.database.spans(FILE_PREFIX, RECORD_STOP) if self.database.is_remote else {}
-        self.tree.prefetch(
-            sizes=self.shard_files().values(), spans={f"{INDEX}/{name}": at for name, at in spans.items()}
-        )
+        self.tree.prefetch(spans={f"{INDEX}/{name}": span for name, span in spans.items()})
+
+    def _first_header(self) -> ShardHeader | None:
+        """The header of the first shard, None where it is damaged or missing."""
+        first = next(iter(self.shard_files().values()), None)
+        if first is not None:
+            with suppress(FormatError), self.tree.source(first) as source:
+                return read_header(source, self.limits)
+        return None
 
     def _shard_headers(self) -> Iterator[dict[str, Any]]:
         """What the header of each shard says, or what is wrong with it."""
@@ -249,16 +283,24 @@ class DataBundleArchive(MemberArchive):
         }
 
     def stats(self) -> dict[str, Any]:
-        """Headers of the shards, versions of rows by status, and how many of the replaced and deleted files can still
-        be read.
+        """Live files, directories and bytes, headers of the shards, versions of rows by status, and how many of the
+        replaced and deleted files can still be read.  Goes on after damage.
         """
+        live: list[FileMetadata] = []
         statuses: Counter[str] = Counter()
         old: Counter[str] = Counter()
-        for version in self.versions():
-            statuses[version.version.status] += 1
-            if version.version.status != "live" and version.proof is not None:
-                old[version.proof] += 1
+        with closing(self.history()) as history:
+            for version in history.files(check=False):
+                status = version.version.status
+                statuses[status] += 1
+                if version.row is not None and status == "live":
+                    live.append(version.row.meta)
+                elif version.row is not None:
+                    old[history.prove(version.row)[0]] += 1
+                elif version.proof is not None and status != "live":
+                    old[version.proof] += 1
         return {
+            **_count(live),
             "shard_headers": list(self._shard_headers()),
             "row_versions": dict(sorted(statuses.items())),
             "old_files": dict(sorted(old.items())),
@@ -286,20 +328,27 @@ class DataBundleArchive(MemberArchive):
         super().close()
 
 
+def _count(rows: Iterable[FileMetadata]) -> dict[str, int]:
+    """Files, directories and bytes."""
+    sizes = [None if row.is_directory else row.size for row in rows]
+    files = [size for size in sizes if size is not None]
+    return {"files": len(files), "directories": len(sizes) - len(files), "size": sum(files)}
+
+
 def open_archive(
     source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS, sequence_rule: str | None = None, check: bool = True
 ) -> DataBundleArchive:
     """Opens a bundle directory.
 
     `check`: raise unless the index has the configuration row of a bundle (forensic work on a damaged index turns it
-    off).
+    off); of a remote index that takes more than one request, when its rows are first read.
     """
     if not isinstance(source, Tree):
         raise checks.NO_CONFIG.error("a bundle is a directory", span=source.span(0, 0))
-    archive = DataBundleArchive(source, limits=limits, sequence_rule=sequence_rule)
-    if check:
+    archive = DataBundleArchive(source, limits=limits, sequence_rule=sequence_rule, check=check)
+    if check and is_at_hand(source):
         try:
-            _ = archive.config
+            _ = archive.index
         except BaseException:
             archive.close()
             raise

@@ -10,6 +10,7 @@ Spec: LevelDB doc/impl.md; the two sequence rules: `docs/formats/leveldb.md`.
 from __future__ import annotations
 
 import contextlib
+import functools
 import heapq
 import itertools
 import threading
@@ -85,9 +86,8 @@ class Database:
         report = self._note
         prefetch_files(tree, plain_names(tree))
         self.manifest: Manifest | None = None if standalone else load_manifest(tree, report, limits)
-        self.old_manifests = old_manifests(tree, self.manifest.name if self.manifest else "", limits)
-        mentioned = {n for m in [*self.old_manifests, *([self.manifest] if self.manifest else [])] for n in m.mentioned}
-        self.files: list[DbFile] = list_files(tree, self.manifest, mentioned, checks.ignore if standalone else report)
+        report_files = checks.ignore if standalone else report
+        self.files: list[DbFile] = list_files(tree, self.manifest, self._was_named, report_files)
         if standalone:
             self.files = [replace(f, role=Role.LIVE) if f.kind in ("table", "log") else f for f in self.files]
         self._check_logs(report)
@@ -113,6 +113,15 @@ class Database:
         self.problems.append(finding)
         if finding.severity == "error":
             self.errors.append(rule.error(detail, span=span, expected=expected, actual=actual))
+
+    @functools.cached_property
+    def old_manifests(self) -> list[Manifest]:
+        """Manifests that are no longer used: read where there are tables that only they may have named."""
+        return old_manifests(self.tree, self.manifest.name if self.manifest else "", self.limits)
+
+    def _was_named(self, table: int) -> bool:
+        named = self.manifest is not None and table in self.manifest.mentioned
+        return named or any(table in each.mentioned for each in self.old_manifests)
 
     def _check_logs(self, report: Report) -> None:
         if self.manifest is None or self.manifest.log_number == 0:
@@ -287,7 +296,7 @@ class Database:
         return self._last_sequence
 
     def _prefetch_live(self) -> None:
-        prefetch_rows(self.tree, self.logs(Role.LIVE) + self.tables(Role.LIVE))
+        prefetch_rows(self.tree, [file.name for file in self.logs(Role.LIVE) + self.tables(Role.LIVE)])
 
     def range_deletions(self) -> list[RangeDeletion]:
         """RocksDB range deletions of live tables and logs."""

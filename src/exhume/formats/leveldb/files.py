@@ -8,7 +8,7 @@ Spec: LevelDB doc/impl.md, "Files"; db/filename.cc.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,12 @@ from exhume.source import Tree
 
 _NUMBERED = re.compile(r"([0-9]{1,20})\.(log|ldb|sst)", re.ASCII)
 CURRENT = "CURRENT"
+
+SMALL_TABLES = 5 << 19
+"""Tables over a network that are no larger together come as a whole when rows are read.
+
+2 MiB, which is as large as LevelDB makes a table, take about as long as another request.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,18 +89,36 @@ def obvious_manifest(tree: Tree, folder: str = "") -> str | None:
     return None
 
 
+def opening_files(tree: Tree, folder: str = "") -> list[str]:
+    """What opening reads: the manifest that is obvious, or CURRENT and the manifest that it most likely names."""
+    obvious = obvious_manifest(tree, folder)
+    if obvious is not None:
+        return [f"{folder}{obvious}"]
+    names = [name.removeprefix(folder) for name in tree.names() if name.startswith(folder)]
+    newest = max((n for n in names if classify_name(n)[0] == "manifest"), key=classify_name, default=None)
+    return [f"{folder}{name}" for name in (CURRENT, newest) if name in names]
+
+
 def prefetch_files(tree: Tree, names: Iterable[str]) -> None:
-    """Asks for what opening reads, at the same time: CURRENT, manifests, the sizes of other files."""
-    kinds = {name: classify_name(name)[0] for name in names}
-    wanted = ("manifest",) if obvious_manifest(tree) else ("current", "manifest")
-    first = [name for name, kind in kinds.items() if kind in wanted]
-    tree.prefetch(first, sizes=[name for name in kinds if name not in first])
+    """Asks for what opening reads, and for the sizes of other files, at the same time."""
+    first = opening_files(tree)
+    tree.prefetch(first, sizes=[name for name in names if name not in first])
 
 
-def prefetch_rows(tree: Tree, files: Iterable[DbFile]) -> None:
-    """Asks for what reading rows begins with, at the same time: logs, and both ends of tables."""
-    chosen = list(files)
-    tree.prefetch([f.name for f in chosen if f.kind == "log"], tails=[f.name for f in chosen if f.kind == "table"])
+def prefetch_rows(tree: Tree, names: Iterable[str], *, heads: Iterable[str] = (), sizes: Iterable[str] = ()) -> None:
+    """Asks for what reading rows of these tables and logs begins with, at the same time.
+
+    That is logs, small tables, and both ends of large ones.  `heads` and `sizes`: what else to ask for.
+    """
+    kinds = {name: classify_name(name.rpartition("/")[2])[0] for name in names}
+    tables = {name: tree.listed_size(name) for name, kind in kinds.items() if kind == "table"}
+    whole = None not in tables.values() and sum(size or 0 for size in tables.values()) <= SMALL_TABLES
+    tree.prefetch(
+        [*heads, *(name for name, kind in kinds.items() if kind == "log")],
+        tails=[] if whole else tables,
+        spans={name: (0, size) for name, size in tables.items() if whole and size},
+        sizes=sizes,
+    )
 
 
 def load_manifest(tree: Tree, report: Report, limits: Limits) -> Manifest | None:
@@ -128,18 +152,22 @@ def named_manifest(tree: Tree, report: Report) -> str | None:
 
 def old_manifests(tree: Tree, current: str, limits: Limits) -> list[Manifest]:
     """Every other manifest in the directory, as far as it can be read (evidence of older versions)."""
+    names = [n for n in plain_names(tree) if n != current and classify_name(n)[0] == "manifest"]
+    tree.prefetch(names)
     out = []
-    for name in plain_names(tree):
-        if name != current and classify_name(name)[0] == "manifest":
-            with tree.source(name) as source:
-                manifest = replay(source, checks.ignore, limits)
-            manifest.name = name
-            out.append(manifest)
+    for name in names:
+        with tree.source(name) as source:
+            manifest = replay(source, checks.ignore, limits)
+        manifest.name = name
+        out.append(manifest)
     return out
 
 
-def list_files(tree: Tree, manifest: Manifest | None, mentioned: set[int], report: Report) -> list[DbFile]:
-    """Every file with its role, sorted by kind and number; files that are missing or doubled are reported."""
+def list_files(tree: Tree, manifest: Manifest | None, was_named: Callable[[int], bool], report: Report) -> list[DbFile]:
+    """Every file with its role, sorted by kind and number; files that are missing or doubled are reported.
+
+    `was_named`: whether any manifest ever named the table of a number.
+    """
     referenced: dict[int, TableFile] = {t.number: t for t in manifest.tables} if manifest else {}
     out: list[DbFile] = []
     seen: dict[int, str] = {}
@@ -158,7 +186,7 @@ def list_files(tree: Tree, manifest: Manifest | None, mentioned: set[int], repor
                 if size != table.size:
                     report(checks.FILE_SIZE, span=whole, expected=table.size, actual=size)
             else:
-                role = Role.OBSOLETE if number in mentioned else Role.ORPHAN
+                role = Role.OBSOLETE if was_named(number) else Role.ORPHAN
         elif kind == "log":
             role = _log_role(number, manifest)
         elif kind == "manifest":
