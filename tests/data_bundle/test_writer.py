@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 import exhume
 from exhume.errors import EntryNotFoundError, SourceError, WriterError
 from exhume.findings import Severity
+from exhume.formats.data_bundle.history import History
 from exhume.formats.data_bundle.messages import UserData
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.salvage import salvage
@@ -247,6 +248,15 @@ def test_old_files_can_be_read(aged: Path, exhume_cli: Callable[..., Any]) -> No
     assert exhume_cli("cat", "--sequence", last, aged, "readme.txt").out == MEMBERS["readme.txt"]
     assert exhume_cli("cat", "--sequence", last, aged, "data/mixed.bin").out == MEMBERS["data/mixed.bin"]
     assert exhume_cli("cat", "--sequence", 1, aged, "readme.txt").code == 1
+
+
+def test_statistics_read_old_files_only(aged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    prove = History.prove
+    monkeypatch.setattr(History, "prove", lambda self, row: (read.append(row.path), prove(self, row))[1])
+    with DataBundleArchive(LocalTree(aged)) as archive:
+        assert archive.stats()["row_versions"]["live"] > 2
+    assert sorted(read) == ["data/mixed.bin", "readme.txt"]
 
 
 def test_salvage_of_a_damaged_bundle(tmp_path: Path) -> None:

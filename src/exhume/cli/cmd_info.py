@@ -21,14 +21,13 @@ def command(run: Run, target: str, stats: bool, **values: Any) -> None:
     described = recognised_format(run, target)
     _, opening = split_options(ctx, "info", described, values)
     with run.open(target, **opening) as archive:
-        info = archive.info()
-        body: dict[str, Any] = {"target": target, "format": archive.format, **info.to_dict()}
-        if stats:
-            body["statistics"] = archive.stats()
+        statistics = {"statistics": archive.stats()} if stats else {}
+        info = archive.info()  # which may know more then
+        body: dict[str, Any] = {"target": target, "format": archive.format, **info.to_dict(), **statistics}
     if run.machine:
         run.document("info", body)
     else:
         for line in key_values(body):
             run.say(line)
-        if info.left_out and not stats:
+        if info.left_out:
             run.note(info.left_out)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from exhume.formats.data_bundle.bundle import View, is_at_hand, prefetch_opening
 from exhume.formats.data_bundle.history import FileVersion, History
 from exhume.formats.data_bundle.index import INDEX, BundleIndex, FileRow
 from exhume.formats.data_bundle.keys import FILE_PREFIX, RECORD_STOP
-from exhume.formats.data_bundle.messages import BundleConfig, FileMetadata, ShardHeader, compression_name
+from exhume.formats.data_bundle.messages import BundleConfig, ShardHeader, compression_name
 from exhume.formats.data_bundle.shard import read_header
 from exhume.formats.leveldb.database import Database
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -47,7 +47,7 @@ class BundleInfo(Info):
 
     @property
     def left_out(self) -> str:
-        return "" if self.config else "files and records were not counted: --stats reads this index, file by file"
+        return "" if self.config else "files and records were not counted: --stats reads the whole index"
 
     def to_dict(self) -> dict[str, Any]:
         config = self.config
@@ -92,6 +92,7 @@ class DataBundleArchive(MemberArchive):
         self.database = Database(source.subtree(INDEX), limits=limits, sequence_rule=rule)
         self.view = View(source, lambda shard: self.index.records(shard), limits)
         self._check = check
+        self._counts_rows = is_at_hand(source)
         self._rows: dict[str, FileRow] | None = None
         self._lock = threading.Lock()
 
@@ -119,6 +120,7 @@ class DataBundleArchive(MemberArchive):
 
     def rows(self) -> dict[str, FileRow]:
         """Every live file and directory row by path, read once.  Raises at the first damage in the index."""
+        self._counts_rows = True
         with self._lock:
             if self._rows is None:
                 rows: dict[str, FileRow] = {}
@@ -223,6 +225,7 @@ class DataBundleArchive(MemberArchive):
             history.close()
 
     def info(self) -> BundleInfo:
+        """Rows of an index that takes more than one request are counted once they were read (`stats`, `rows`)."""
         shards: dict[int, dict[str, Any]] = {}
         self.tree.prefetch(sizes=self.shard_files().values())
         for number, name in self.shard_files().items():
@@ -236,10 +239,12 @@ class DataBundleArchive(MemberArchive):
         }
         config = header = None
         counts: dict[str, int | None] = dict.fromkeys(("files", "directories", "size"))
-        if is_at_hand(self.tree):
+        if self._counts_rows:
             config = self.config
             self._prefetch_rows()
-            counts |= _count(row.meta for row in self.rows().values())
+            sizes = [None if row.meta.is_directory else row.meta.size for row in self.rows().values()]
+            files = [size for size in sizes if size is not None]
+            counts |= {"files": len(files), "directories": len(sizes) - len(files), "size": sum(files)}
             index["last_sequence"] = self.database.last_sequence()
             for number, shard in shards.items():
                 shard["records"] = len(self.index.records(number))
@@ -283,24 +288,22 @@ class DataBundleArchive(MemberArchive):
         }
 
     def stats(self) -> dict[str, Any]:
-        """Live files, directories and bytes, headers of the shards, versions of rows by status, and how many of the
-        replaced and deleted files can still be read.  Goes on after damage.
+        """Headers of the shards, versions of rows by status, and how many of the replaced and deleted files can still
+        be read.  Goes on after damage.
         """
-        live: list[FileMetadata] = []
+        self._counts_rows = True
         statuses: Counter[str] = Counter()
         old: Counter[str] = Counter()
         with closing(self.history()) as history:
             for version in history.files(check=False):
                 status = version.version.status
                 statuses[status] += 1
-                if version.row is not None and status == "live":
-                    live.append(version.row.meta)
-                elif version.row is not None:
-                    old[history.prove(version.row)[0]] += 1
-                elif version.proof is not None and status != "live":
-                    old[version.proof] += 1
+                if status == "live":
+                    continue
+                proof = version.proof if version.row is None else history.prove(version.row)[0]
+                if proof is not None:
+                    old[proof] += 1
         return {
-            **_count(live),
             "shard_headers": list(self._shard_headers()),
             "row_versions": dict(sorted(statuses.items())),
             "old_files": dict(sorted(old.items())),
@@ -326,13 +329,6 @@ class DataBundleArchive(MemberArchive):
         self.view.close()
         self.database.close()
         super().close()
-
-
-def _count(rows: Iterable[FileMetadata]) -> dict[str, int]:
-    """Files, directories and bytes."""
-    sizes = [None if row.is_directory else row.size for row in rows]
-    files = [size for size in sizes if size is not None]
-    return {"files": len(files), "directories": len(sizes) - len(files), "size": sum(files)}
 
 
 def open_archive(
