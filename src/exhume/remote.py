@@ -51,15 +51,7 @@ def open_url(
     """
     options = dict(storage_options or {})
     allow_full_download = bool(options.pop("allow_full_download", False))
-    try:
-        fs, path = url_to_fs(url, **options)
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"no support for this kind of URL is installed ({error}); http, s3 and gs: pip install 'exhume[cloud]'",
-            span=Span(url, 0, 0),
-        ) from error
-    except (ValueError, OSError) as error:
-        raise SourceError("cannot open the URL", span=Span(url, 0, 0), actual=error) from error
+    fs, path = _file_system(url, options)
     protocols = (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
     if "file" in protocols or "local" in protocols:
         from exhume.source import open_target
@@ -84,6 +76,20 @@ def open_url(
     return kind(fs, path, url, info, allow_full_download=allow_full_download)
 
 
+def _file_system(url: str, options: Mapping[str, Any]) -> tuple[Any, str]:
+    """The fsspec file system of a URL, and the path in it."""
+    try:
+        fs, path = url_to_fs(url, **options)
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"no support for this kind of URL is installed ({error}); http, s3 and gs: pip install 'exhume[cloud]'",
+            span=Span(url, 0, 0),
+        ) from error
+    except (ValueError, OSError) as error:
+        raise SourceError("cannot open the URL", span=Span(url, 0, 0), actual=error) from error
+    return fs, path
+
+
 def glob_url(url: str, storage_options: Mapping[str, Any] | None = None) -> list[str]:
     """The URLs that match a pattern (`s3://bucket/*.zs`), sorted; of a chain, the first link may have one.
 
@@ -91,15 +97,7 @@ def glob_url(url: str, storage_options: Mapping[str, Any] | None = None) -> list
     """
     options = {key: value for key, value in (storage_options or {}).items() if key != "allow_full_download"}
     head, link, rest = url.partition("::")
-    try:
-        fs, path = url_to_fs(url, **options)
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"no support for this kind of URL is installed ({error}); try: pip install 'exhume[cloud]'",
-            span=Span(url, 0, 0),
-        ) from error
-    except (ValueError, OSError) as error:
-        raise SourceError("cannot open the URL", span=Span(url, 0, 0), actual=error) from error
+    fs, path = _file_system(url, options)
     found = attempt(lambda: sorted(fs.glob(path)), url, again=not source_kind(fs).tries_again)
     if not found:
         raise SourceError("no file or object matches", span=Span(url, 0, 0))

@@ -140,7 +140,7 @@ class _Compiler:
                 if run:
                     parts.append(self._fixed_part(run))
                     run = []
-                parts.append(self._variable_part(each))
+                parts.append(_named(each.name, self.value_writer(each)))
         if run:
             parts.append(self._fixed_part(run))
         return tuple(parts)
@@ -149,22 +149,11 @@ class _Compiler:
         letters = [self._letter(f) for f in run]
         pack = struct.Struct("<" + "".join(letters)).pack
         names = tuple(f.name for f in run)
-        single = [(name, _number(letter)) for name, letter in zip(names, letters, strict=True)]
+        parts = [_named(name, _number(letter)) for name, letter in zip(names, letters, strict=True)]
+        if len(parts) == 1:
+            return parts[0]
         getter = operator.itemgetter(*names)
         booleans = tuple(f.name for f in run if f.type == "bool")
-        if len(names) == 1:
-            name, write = single[0]
-
-            def one(out: bytearray, value: Mapping[str, Any]) -> None:
-                if name not in value:
-                    raise _missing(name)
-                try:
-                    write(out, value[name])
-                except EncodeFailure as failure:
-                    failure.path.append(name)
-                    raise
-
-            return one
 
         def many(out: bytearray, value: Mapping[str, Any]) -> None:
             try:
@@ -172,16 +161,11 @@ class _Compiler:
                     if not isinstance(value[name], (bool, int)):
                         raise struct.error
                 out += pack(*getter(value))
+                return
             except (KeyError, struct.error, OverflowError, TypeError):
-                # The slow way, to find the field that is to blame.
-                for name, write in single:
-                    if name not in value:
-                        raise _missing(name) from None
-                    try:
-                        write(out, value[name])
-                    except EncodeFailure as failure:
-                        failure.path.append(name)
-                        raise failure from None
+                pass
+            for part in parts:  # the slow way, to find the field that is to blame
+                part(out, value)
 
         return many
 
@@ -198,21 +182,6 @@ class _Compiler:
         if cost >= COST_CAP:
             raise WriterError("a removed field cannot be written: its default is too large", field_path=each.name)
         return lambda out, value: write(out, make())
-
-    def _variable_part(self, each: Field) -> Part:
-        write = self.value_writer(each)
-        name = each.name
-
-        def part(out: bytearray, value: Mapping[str, Any]) -> None:
-            if name not in value:
-                raise _missing(name)
-            try:
-                write(out, value[name])
-            except EncodeFailure as failure:
-                failure.path.append(name)
-                raise
-
-        return part
 
     def value_writer(self, each: Field) -> Write:
         """The writer of one value, optional flag included."""
@@ -344,6 +313,21 @@ def _count(count: int, what: str) -> bytes:
     if count > MAX_COUNT:
         raise EncodeFailure(f"{what} is too long", f"at most {MAX_COUNT}", count)
     return _U32(count)
+
+
+def _named(name: str, write: Write) -> Part:
+    """Writes one field of an object."""
+
+    def part(out: bytearray, value: Mapping[str, Any]) -> None:
+        if name not in value:
+            raise _missing(name)
+        try:
+            write(out, value[name])
+        except EncodeFailure as failure:
+            failure.path.append(name)
+            raise
+
+    return part
 
 
 def _number(letter: str) -> Write:
