@@ -333,7 +333,11 @@ def test_a_log_is_counted_by_its_manifest(archives: dict[str, Path], store: Stor
     (damaged / "splits" / name).write_bytes(bytes(1000))
     broken = store.put("rounds/miscounted", damaged) + "/"
     assert describe(broken, store.options)["messages"] == describe(url, store.options)["messages"] == 4000
-    with exhume.open(broken, storage_options=store.options) as archive:
+    with exhume.open(broken, storage_options=store.options) as archive, exhume.open(damaged) as local:
+        told = archive.info().to_dict()
+        rows = archive.stats()["split_indexes"]
+        assert {row["split"] for row in rows if "problem" in row} == {name}
+        assert told != archive.info().to_dict() == local.info().to_dict()  # by the indexes now
         assert any(finding.severity == "error" for finding in archive.verify())
 
 

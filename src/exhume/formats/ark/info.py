@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -102,18 +103,26 @@ class ArkInfo(Info):
         }
 
 
-def build_info(reader: ArkReader, *, exact: bool = True) -> ArkInfo:
-    """Counts what the indexes of splits say; those that cannot be used count as the manifest's statistics say.
+class Trust(enum.Enum):
+    """Which of the manifest's statistics stand in for the indexes of splits, each of which is a request remotely."""
 
-    Over a network, where each index is a request, so do splits of which a sound manifest says all that their indexes
-    would; not `exact`: every split does, as an estimate.  `verify` compares the two.
-    """
+    NONE = "those of splits that are missing or damaged"
+    EXACT = "also those of a sound manifest that tell all that the indexes would"
+    ALL = "all"
+
+
+def build_info(reader: ArkReader, trust: Trust = Trust.NONE) -> ArkInfo:
+    """Counts what the indexes of splits say, or the manifest's statistics (`verify` compares the two)."""
     from exhume.errors import ExhumeError
 
     totals: dict[tuple[int, str, str], list[Any]] = {}
     missing: list[str] = []
     stated = {reference.rank: _stated(reference) for reference in reader.references}
-    told = {rank for rank, one in stated.items() if reader.is_remote and (not exact or (reader.is_sound and one[1]))}
+    told = {
+        rank
+        for rank, (_, is_complete) in stated.items()
+        if trust is Trust.ALL or (trust is Trust.EXACT and reader.is_sound and is_complete)
+    }
     reader.prefetch(reference.identifier for reference in reader.references if reference.rank not in told)
     for reference in reader.references:
         found, is_complete = stated[reference.rank]

@@ -11,12 +11,12 @@ from functools import cached_property, partial
 from typing import Any, Literal
 
 from exhume.archive import Entry, Progress, RecordArchive, no_progress
-from exhume.errors import EntryNotFoundError, Span, UnsupportedOperationError
+from exhume.errors import EntryNotFoundError, ExhumeError, SourceError, Span, UnsupportedOperationError
 from exhume.findings import Finding
 from exhume.formats.ark.assumptions import MAXIMUM_SPLIT_REFERENCES
 from exhume.formats.ark.checks import MISSING_SPLIT, SPLIT_REFERENCES, SPLIT_REPEATED
 from exhume.formats.ark.filters import Acceptance
-from exhume.formats.ark.info import ArkInfo, ChannelInfo, build_info
+from exhume.formats.ark.info import ArkInfo, ChannelInfo, Trust, build_info
 from exhume.formats.ark.manifest import Column, LoadedManifest, Manifest, ObjectDeclaration, Rung, SplitDeclaration
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.opening import open_archive
@@ -128,6 +128,8 @@ class ArkReader(RecordArchive):
         self.single_split: Source | None = None
         self._facts: dict[str, SplitFacts] = {}
         self._names: dict[str, str | None] = {}
+        self._trust = Trust.ALL if self.is_remote else Trust.NONE
+        self._info: ArkInfo | None = None
 
     # What the manifest says
 
@@ -337,16 +339,45 @@ class ArkReader(RecordArchive):
 
     def counted(self) -> ArkInfo:
         """`info` by the indexes of splits, over a network of those of which the manifest does not tell all."""
-        info = self._info
-        return build_info(self) if self.is_remote and any(row.is_estimate for row in info.channels) else info
+        info = self.info()
+        if self._trust is Trust.ALL and any(row.is_estimate for row in info.channels):
+            return build_info(self, Trust.EXACT)
+        return info
 
     def info(self) -> ArkInfo:
-        """Over a network by the manifest alone: what only indexes could tell is an estimate, as `counted` is not."""
+        """Over a network by the manifest alone, until `stats` has read the indexes of splits.
+
+        What only indexes could tell is an estimate then; `counted` asks for these.
+        """
+        if self._info is None:
+            self._info = build_info(self, self._trust)
         return self._info
 
-    @cached_property
-    def _info(self) -> ArkInfo:
-        return build_info(self, exact=not self.is_remote)
+    def stats(self) -> dict[str, Any]:
+        """What the index of each split says, or what is wrong with it."""
+        if self._trust is not Trust.NONE:
+            self._trust, self._info = Trust.NONE, None
+        self.prefetch(reference.identifier for reference in self.references)
+        return {"split_indexes": [self._index_row(reference) for reference in self.references]}
+
+    def _index_row(self, reference: SplitReference) -> dict[str, Any]:
+        row: dict[str, Any] = {
+            "split": reference.identifier, "section": reference.section, "column": reference.column.name
+        }  # fmt: skip
+        try:
+            facts = self.facts(reference.identifier)
+        except SourceError:
+            raise
+        except ExhumeError as error:
+            return {**row, "problem": error.message}
+        return {
+            **row,
+            "size": facts.file_size,
+            "messages": facts.count,
+            "minimum_ns": facts.minimum_ns if facts.count else None,
+            "maximum_ns": facts.maximum_ns if facts.count else None,
+            "sorted": facts.is_sorted,
+        }
 
     @property
     def is_remote(self) -> bool:
