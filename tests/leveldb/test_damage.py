@@ -164,6 +164,8 @@ CASES: list[tuple[str, Change]] = [
     ("LDB-305", log(build_log([b"short"]))),
     ("LDB-305", log(build_log([build_batch(7, [])[:8] + b"\1\0\0\0\x63"]))),
     ("LDB-305", log(build_log([build_batch(7, [])[:8] + b"\1\0\0\0\x01\xff\xff\xff\xff\x0fk"]))),
+    ("LDB-305", log(build_log([build_batch((1 << 56) - 1, [(PUT, b"k", b"v"), (PUT, b"l", b"w")])]))),
+    ("LDB-305", log(build_log([build_batch((1 << 64) - 1, [(PUT, b"k", b"v"), (PUT, b"l", b"w")])]))),
     ("LDB-306", log(build_log([overwrite(build_batch(7, [(PUT, b"k", b"v")]), 8, b"\x05")]))),
     ("LDB-307", manifest(edit(log=6, last=6, following=7, tables=[]), b"\x08\x01")),
     ("LDB-307", manifest(edit(log=6, last=6, following=7, tables=[]), b"\x07\x01\x05")),

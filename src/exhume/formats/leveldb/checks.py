@@ -86,7 +86,7 @@ LOG_TAIL = _rule(
     hint="Usual after a crash: the write was never finished. What is there of it is not read.",
 )
 LOG_FILL = _rule(304, "log filler is not zero", spec=_LOG, severity=Severity.WARNING)
-BATCH = _rule(305, "a write batch cannot be split into operations", spec="LevelDB db/write_batch.cc")
+BATCH = _rule(305, "a write batch cannot be read", spec="LevelDB db/write_batch.cc")
 BATCH_COUNT = _rule(
     306, "a write batch holds another number of operations than it says", spec="LevelDB db/write_batch.cc"
 )

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from exhume.checksums import crc32c, mask_crc32c
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
-from exhume.formats.leveldb.wire import WireError, build_bytes, parse_bytes, parse_varint
+from exhume.formats.leveldb.wire import MAX_SEQUENCE, WireError, build_bytes, parse_bytes, parse_varint
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.source import Source
 
@@ -279,7 +279,9 @@ def parse_batch(payload: bytes) -> Batch:
             operations.append(Operation(value_type, key, value, start, family))
     except WireError as error:
         return Batch(sequence, count, operations, error)
-    return Batch(sequence, count, operations, None)
+    last = sequence + max(0, len(operations) - 1)
+    passes = WireError("its sequence numbers pass 56 bits", 0) if last > MAX_SEQUENCE else None
+    return Batch(sequence, count, operations, passes)
 
 
 def build_batch(sequence: int, operations: Iterable[tuple[int, bytes, bytes]]) -> bytes:

@@ -16,6 +16,7 @@ from exhume.formats.leveldb.log import LogReader, parse_batch
 from exhume.formats.leveldb.merge import RangeDeletion, sort_key
 from exhume.formats.leveldb.model import Place, Role, SequenceRule, ValueType, Verdict
 from exhume.formats.leveldb.table import Item
+from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.limits import Limits
 from exhume.source import Source
 
@@ -69,7 +70,8 @@ def load_log(
             operations=tuple(o.offset for o in batch.operations),
         )  # fmt: skip
         for number, op in enumerate(batch.operations):
-            sequence = batch.sequence + (number if rule is SequenceRule.PER_OPERATION else 0)
+            step = number if rule is SequenceRule.PER_OPERATION else 0
+            sequence = (batch.sequence + step) & MAX_SEQUENCE
             last = max(last, sequence)
             if op.value_type == _RANGE:
                 ranges.append(RangeDeletion(op.key, op.value, sequence, op.column_family))
