@@ -105,6 +105,12 @@ def test_usage_errors(exhume_cli: Cli) -> None:
     for bad in ("5", "9:3", "x:y"):
         assert exhume_cli("explain", "--range", bad, path).code == 2
     assert exhume_cli("explain", "--at", 1 << 40, path).code == 4
+    for more in ([], ["--json"]):
+        assert exhume_cli("explain", "--range", f"{1 << 40}:", path, *more).code == 4
+        for missing in (["--section", "no such"], ["--file", "no such"], ["--file", "no such", "--at", "3"]):
+            ran = exhume_cli("explain", *missing, path, *more)
+            assert (ran.code, "EX-402" in ran.err) == (1, True), missing
+            assert len(ran.err.splitlines()) == 1
     assert exhume_cli("explain", "--range", "0:4", "--depth", "1", path).code == 0
 
 

@@ -12,6 +12,9 @@ import pytest
 import exhume
 from exhume.errors import OutputExistsError, UnsupportedOperationError, WriterError
 from exhume.findings import Severity
+from exhume.formats.clp_s.reader import ClpSArchive
+from exhume.formats.clp_s.recode import wrapper
+from exhume.formats.clp_s.rewrap import write_container
 from exhume.testing.corrupt import flip
 from tests.archives import label, own_archives, real_archives
 
@@ -103,3 +106,19 @@ def test_the_verb(tmp_path: Path, exhume_cli: Cli) -> None:
     assert body["content_digest"].startswith("sha256:")
     assert exhume_cli("recode", tmp_path / "a.zs", "--record-size", "5", "-o", tmp_path / "c.zs").code == 2
     assert exhume_cli("recode", tmp_path / "a.zs", "-o", tmp_path / "b.zs").code == 1
+
+
+def test_sections_of_a_clp_s_archive_may_have_any_name(tmp_path: Path) -> None:
+    path = next(path for path in own_archives() if path.name == "tiny.clps")
+    with exhume.open(path) as archive:
+        assert isinstance(archive, ClpSArchive)
+        pieces = [(entry.name, [archive.source.read_at(entry.start, entry.size)]) for entry in archive.files]
+        packets = [(int(packet.type), packet.body) for packet in archive.packets]
+        more = [("/n\udcffte", [b"kept as it is"])]
+        write_container(tmp_path / "odd.clps", archive.header.version, 1, packets, pieces + more, wrapper())
+    exhume.recode(tmp_path / "odd.clps", tmp_path / "out", level="19")
+    with exhume.open(tmp_path / "odd.clps") as before, exhume.open(tmp_path / "out") as after:
+        assert before.content_digest() == after.content_digest()
+        assert isinstance(after, ClpSArchive)
+        last = after.files[-1]
+        assert (last.name, after.source.read_at(last.start, last.size)) == ("/n\udcffte", b"kept as it is")

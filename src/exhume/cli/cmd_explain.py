@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import click
@@ -63,14 +64,19 @@ def command(
         explained = explain_archive(archive, selection, findings)
         if at is not None:
             return _at(run, target, list(explained), at)
+        first = next(explained, None)
+        shown = itertools.chain([] if first is None else [first], explained)
+        outside = first is None and span is not None
         if run.machine:
             head = {"target": target, "format": archive.format}
-            run.items("explain", head, "sections", (item.to_dict() for item in explained))
-            return None
-        told: set[str] = set()
-        for item in explained:
-            _section(run, item, depth, selection, told)
-    return None
+            run.items("explain", head, "sections", (item.to_dict() for item in shown))
+        elif outside:
+            run.say(f"range {span} is outside the archive")
+        else:
+            told: set[str] = set()
+            for item in shown:
+                _section(run, item, depth, selection, told)
+    return Outcome.NO if outside else None
 
 
 def _page(run: Run, archive: Any, findings: list[Any], path: str, overwrite: bool) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from exhume.archive import Archive
 from exhume.engines.identify import open_archive
-from exhume.errors import ExhumeError, Span, shorten
+from exhume.errors import EntryNotFoundError, ExhumeError, Span, shorten
 from exhume.findings import Finding
 from exhume.schema import Explainer, Field
 from exhume.sections import Section, SectionKind, SectionMap
@@ -126,8 +126,21 @@ def explain(
 
 
 def explain_archive(archive: Archive, selection: Selection, findings: Iterable[Finding] = ()) -> Iterator[Explained]:
-    """Every section that `selection` wants, in file order, with `findings` laid over its fields."""
+    """Every section that `selection` wants, in file order, with `findings` laid over its fields.
+
+    Raises `EntryNotFoundError` when none has the name, or lies in the file, that was asked for.
+    """
     found = archive.sections()
+    if selection.section is not None and not any(selection.wants(section) for section in found):
+        found.named(selection.section)
+    if selection.source is not None and selection.source not in found.sources:
+        raise EntryNotFoundError(
+            "no such file in the archive", span=Span(archive.name, 0, 0), actual=shorten(selection.source)
+        )
+    return _explain(found, selection, findings)
+
+
+def _explain(found: SectionMap, selection: Selection, findings: Iterable[Finding]) -> Iterator[Explained]:
     overlay = _Overlay(findings)
     shown: Counter[str] = Counter()
     left_out: dict[str, Explained] = {}

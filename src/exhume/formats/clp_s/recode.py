@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from exhume.archive import Progress, no_progress
@@ -16,6 +19,7 @@ from exhume.formats.clp_s.layout import FileEntry, PacketType
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.rewrap import Piece, write_container
 from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.source import STREAM_CHUNK
 
 DICTIONARIES = ("/var.dict", "/log.dict", "/array.dict")
 STRUCTURES = ("/schema_tree", "/schema_ids")
@@ -47,7 +51,7 @@ def recode(
         archive.header.version,
         archive.header.original_size,
         [(packet.type, packet.body) for packet in archive.packets],
-        _sections(archive, wrap, progress),
+        _sections(archive, wrap, progress, Path(output).parent),
         wrap,
     )
 
@@ -63,30 +67,32 @@ def wrapper(*, stored: bool = False, level: int | None = None) -> Wrap:
     return wrap
 
 
-def _sections(archive: ClpSArchive, wrap: Wrap, progress: Progress) -> Iterator[Piece]:
-    """The sections in the archive's order; the table metadata wait for nothing but the sizes of the streams."""
-    streams = [wrap(archive.stream_payload(number)) for number in range(len(archive.table_metadata.streams))]
-    for done, entry in enumerate(archive.files, 1):
-        if entry.name == "/table_metadata":
-            yield entry.name, [wrap(with_stream_offsets(archive.structure(entry.name)[0], streams))]
-        elif entry.name in STRUCTURES:
-            yield entry.name, [wrap(archive.structure(entry.name)[0])]
-        elif entry.name in DICTIONARIES:
-            yield entry.name, [*_dictionary(archive, entry, wrap)]
-        elif entry.name in TABLES:
-            yield entry.name, streams
-        else:
-            yield entry.name, archive.source.chunks(entry.start, entry.end)
-        progress(done, len(archive.files), "sections")
+def _sections(archive: ClpSArchive, wrap: Wrap, progress: Progress, folder: Path) -> Iterator[Piece]:
+    """The sections in the archive's order; the table metadata wait for the sizes of the streams."""
+    with tempfile.TemporaryFile(prefix="exhume-clps-", dir=folder) as spool:
+        sizes = [spool.write(wrap(archive.stream_payload(n))) for n in range(len(archive.table_metadata.streams))]
+        for done, entry in enumerate(archive.files, 1):
+            if entry.name == "/table_metadata":
+                yield entry.name, [wrap(with_stream_offsets(archive.structure(entry.name)[0], sizes))]
+            elif entry.name in STRUCTURES:
+                yield entry.name, [wrap(archive.structure(entry.name)[0])]
+            elif entry.name in DICTIONARIES:
+                yield entry.name, [*_dictionary(archive, entry, wrap)]
+            elif entry.name in TABLES:
+                spool.seek(0)
+                yield entry.name, iter(partial(spool.read, STREAM_CHUNK), b"")
+            else:
+                yield entry.name, archive.source.chunks(entry.start, entry.end)
+            progress(done, len(archive.files), "sections")
 
 
-def with_stream_offsets(payload: bytes, streams: list[bytes]) -> bytes:
+def with_stream_offsets(payload: bytes, sizes: Sequence[int]) -> bytes:
     """A table metadata payload whose streams lie back to back with these stored sizes."""
     out = bytearray(payload)
     offset = 0
-    for number, stream in enumerate(streams):
+    for number, size in enumerate(sizes):
         struct.pack_into("<Q", out, STREAM_AT + STREAM_SIZE * number, offset)
-        offset += len(stream)
+        offset += size
     return bytes(out)
 
 
@@ -121,8 +127,8 @@ def content_digest(archive: ClpSArchive) -> str:
             add(f"packet {packet.type}", packet.body)
     for entry in archive.files:
         if entry.name == "/table_metadata":
-            empty = [b""] * len(archive.table_metadata.streams)
-            add(entry.name, with_stream_offsets(archive.structure(entry.name)[0], empty))
+            nowhere = [0] * len(archive.table_metadata.streams)
+            add(entry.name, with_stream_offsets(archive.structure(entry.name)[0], nowhere))
         elif entry.name in STRUCTURES:
             add(entry.name, archive.structure(entry.name)[0])
         elif entry.name in DICTIONARIES:
@@ -131,7 +137,7 @@ def content_digest(archive: ClpSArchive) -> str:
             for number in range(len(archive.table_metadata.streams)):
                 add(f"stream {number}", archive.stream_payload(number))
         else:
-            digest.update(f"{entry.name} {entry.size}\n".encode())
+            digest.update(f"{entry.name} {entry.size}\n".encode("utf-8", "surrogateescape"))
             for chunk in archive.source.chunks(entry.start, entry.end):
                 digest.update(chunk)
     return f"sha256:{digest.hexdigest()}"

@@ -41,7 +41,7 @@ def write_container(
                 spool.write(piece)
         size = spool.tell()
         kept = [(int(kind), body) for kind, body in packets]
-        listed = msgpack.packb({"files": files})
+        listed = msgpack.packb({"files": files}, unicode_errors="surrogateescape")
         if not any(kind == PacketType.ARCHIVE_FILE_INFO for kind, _ in kept):
             kept.insert(0, (int(PacketType.ARCHIVE_FILE_INFO), b""))
         payload = bytearray([len(kept)])
