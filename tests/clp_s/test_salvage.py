@@ -7,6 +7,7 @@ import struct
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import exhume
@@ -38,11 +39,19 @@ def salvaged(built: Built, folder: Path) -> tuple[SalvageReport, list[int]]:
         return report, [json.loads(line)["a"] for line in archive.json_lines()]
 
 
-def test_gaps() -> None:
-    assert list(_gaps(set(), 0)) == []
-    assert list(_gaps(set(), 3)) == [(0, 2)]
-    assert list(_gaps({0, 1, 4, 2**62}, 3)) == [(2, 3), (5, 2**62 - 1)]
-    assert list(_gaps({-5, 1}, 2**63)) == [(0, 0), (2, 2**63 - 1)]
+@pytest.mark.parametrize(
+    ("present", "total", "gaps"),
+    [
+        ([], 0, []),
+        ([], 3, [(0, 2)]),
+        ([0, 1, 2], 3, []),
+        ([0, 1, 4, 2**62], 3, [(2, 3), (5, 2**62 - 1)]),
+        ([-5, 1], 2**63, [(0, 0), (2, 2**63 - 1)]),
+        ([-(2**63), 2**63 - 1], 5, [(0, 2**63 - 2)]),
+    ],
+)
+def test_gaps(present: list[int], total: int, gaps: list[tuple[int, int]]) -> None:
+    assert list(_gaps(np.array(present, np.int64), total)) == gaps
 
 
 def test_missing_records_are_told_as_runs(tmp_path: Path) -> None:

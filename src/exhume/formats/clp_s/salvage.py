@@ -7,14 +7,18 @@ The format has no checksums: damage that still decodes to something well-formed 
 
 from __future__ import annotations
 
+import itertools
 import os
 import struct
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
 
 from exhume.archive import Progress, no_progress
+from exhume.codecs import decompress
 from exhume.codecs.zstd import zstd_partial
 from exhume.errors import ExhumeError, UnsupportedOperationError
 from exhume.findings import Finding, Severity
@@ -28,8 +32,6 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.output.atomic import AtomicFile
 from exhume.recovery import Fate, SalvageMode, SalvageReport
 from exhume.source import FileSource, Source, Tree
-
-Kept = list[tuple[TableEntry, bytes]]
 
 SHOWN_GAPS = 50
 """Runs of missing records that a report names."""
@@ -56,27 +58,91 @@ def salvage(
             "without schema tree, schema map and table metadata no table can be read",
         )  # fmt: skip
         return report
-    kept = list(_whole_tables(source, found, limits, report, progress))
     dropped: frozenset[int] = frozenset()
     with tempfile.TemporaryDirectory(prefix="exhume-clps-", dir=Path(output).parent) as scratch:
-        while kept:
-            draft = Path(scratch) / "draft"
-            draft.unlink(missing_ok=True)
-            _write(draft, found, kept, dropped)
-            wrong = _wrong_packets(draft, limits) - dropped
-            if wrong:
-                dropped |= wrong
-                report.lose("metadata packets", len(wrong))
-                report.notes.append("damaged metadata packets were made anew: bounds, patterns or file names are gone")
-                continue
-            bad = _faulty(draft, limits, report)
-            if not bad:
-                _count(draft, limits, report, found)
-                _deliver(draft, Path(output), mode, limits)
-                return report
-            kept = [table for number, table in enumerate(kept) if number not in bad]
+        draft = Path(scratch) / "draft"
+        with (Path(scratch) / "streams").open("w+b") as file:
+            kept = _Kept(file)
+            for tables in _whole_tables(source, found, limits, report, progress):
+                kept.add(tables)
+            while kept.streams:
+                draft.unlink(missing_ok=True)
+                _write(draft, found, kept, dropped)
+                wrong = _wrong_packets(draft, limits) - dropped
+                if wrong:
+                    dropped |= wrong
+                    report.lose("metadata packets", len(wrong))
+                    report.notes.append(
+                        "damaged metadata packets were made anew: bounds, patterns or file names are gone"
+                    )
+                    continue
+                bad = _faulty(draft, limits, report)
+                if not bad:
+                    _count(draft, limits, report, found)
+                    _deliver(draft, Path(output), mode, limits)
+                    return report
+                kept.drop(bad)
     report.notes.append("no table survives: nothing was written")
     return report
+
+
+class _KeptStream(NamedTuple):
+    """Tables of one stream that are kept, and where the stream lies in the scratch file."""
+
+    tables: list[TableEntry]
+    at: int
+    stored_size: int
+
+    @property
+    def size(self) -> int:
+        return sum(table.end - table.start for table in self.tables)
+
+
+class _Kept:
+    """The tables that are kept: their streams, compressed anew, are in a scratch file."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self.streams: list[_KeptStream] = []
+        self._file = file
+
+    def add(self, tables: list[tuple[TableEntry, bytes]]) -> None:
+        """The tables of one stream with their bytes."""
+        if tables:
+            self.streams.append(self._store(tables))
+
+    def _store(self, tables: list[tuple[TableEntry, bytes]]) -> _KeptStream:
+        stored = wrapper()(b"".join(data for _, data in tables))
+        at = self._file.seek(0, os.SEEK_END)
+        self._file.write(stored)
+        return _KeptStream([table for table, _ in tables], at, len(stored))
+
+    def drop(self, numbers: set[int]) -> None:
+        """Leaves out tables, by their numbers in order."""
+        first = 0
+        streams: list[_KeptStream] = []
+        for stream in self.streams:
+            bad = {number - first for number in numbers}.intersection(range(len(stream.tables)))
+            first += len(stream.tables)
+            if not bad:
+                streams.append(stream)
+            elif len(bad) < len(stream.tables):
+                streams.append(
+                    self._store([pair for number, pair in enumerate(self._load(stream)) if number not in bad])
+                )
+        self.streams = streams
+
+    def _load(self, stream: _KeptStream) -> Iterator[tuple[TableEntry, bytes]]:
+        payload = decompress("zstd", self.stored(stream), max_size=stream.size) if stream.size else b""
+        at = 0
+        for table in stream.tables:
+            end = at + table.end - table.start
+            yield table, payload[at:end]
+            at = end
+
+    def stored(self, stream: _KeptStream) -> bytes:
+        """The stored bytes of a stream."""
+        self._file.seek(stream.at)
+        return self._file.read(stream.stored_size)
 
 
 def _accounted(source: Source, report: SalvageReport) -> int:
@@ -85,8 +151,8 @@ def _accounted(source: Source, report: SalvageReport) -> int:
 
 def _whole_tables(
     source: Source, found: Fragments, limits: Limits, report: SalvageReport, progress: Progress
-) -> Iterator[tuple[TableEntry, bytes]]:
-    """Tables whose bytes all come out of their stream."""
+) -> Iterator[list[tuple[TableEntry, bytes]]]:
+    """Tables whose bytes all come out of their stream, stream by stream."""
     assert found.tables is not None
     streams = found.tables.streams
     for number, stream in enumerate(streams):
@@ -100,11 +166,13 @@ def _whole_tables(
             payload, used, _ = zstd_partial(data, max_size=min(limits.payload_size, stream.size + WINDOW))
             end = start + used if last else end
         lost = 0
+        whole: list[tuple[TableEntry, bytes]] = []
         for table in tables:
             if table.problem is None and table.end <= len(payload) and table.schema_id in found.schemas:
-                yield table, payload[table.start : table.end]
+                whole.append((table, payload[table.start : table.end]))
             else:
                 lost += table.num_messages
+        yield whole
         where = span_of(source, start, end)
         if lost:
             why = f"{len(payload)} of {stream.size} bytes could be decoded: {lost} records are gone"
@@ -116,12 +184,8 @@ def _whole_tables(
         progress(number + 1, len(streams), "streams")
 
 
-def _write(draft: Path, found: Fragments, kept: Kept, dropped: frozenset[int]) -> None:
+def _write(draft: Path, found: Fragments, kept: _Kept, dropped: frozenset[int]) -> None:
     wrap = wrapper()
-    streams: dict[int, list[tuple[TableEntry, bytes]]] = {}
-    for table, data in kept:
-        streams.setdefault(table.stream_id, []).append((table, data))
-    stored = [wrap(b"".join(data for _, data in tables)) for tables in streams.values()]
     write_container(
         draft,
         found.version(),
@@ -130,25 +194,25 @@ def _write(draft: Path, found: Fragments, kept: Kept, dropped: frozenset[int]) -
         [
             ("/schema_tree", [wrap(found.tree)]),
             ("/schema_ids", [wrap(found.schema_ids)]),
-            ("/table_metadata", [wrap(_table_metadata(streams.values(), stored))]),
+            ("/table_metadata", [wrap(_table_metadata(kept.streams))]),
             *((dictionary.name, _dictionary(dictionary, wrap)) for dictionary in found.dictionaries),
-            ("/0", stored),
+            ("/0", map(kept.stored, kept.streams)),
         ],
         wrap,
     )
 
 
-def _table_metadata(streams: Iterable[Kept], stored: list[bytes]) -> bytes:
-    head = [struct.pack("<Q", len(stored))]
+def _table_metadata(streams: list[_KeptStream]) -> bytes:
+    head = [struct.pack("<Q", len(streams))]
     rows: list[bytes] = []
     offset = 0
-    for number, (tables, data) in enumerate(zip(streams, stored, strict=True)):
+    for number, stream in enumerate(streams):
         at = 0
-        for table, payload in tables:
+        for table in stream.tables:
             rows.append(struct.pack("<QQiQ", number, at, table.schema_id, table.num_messages))
-            at += len(payload)
+            at += table.end - table.start
         head.append(struct.pack("<QQ", offset, at))
-        offset += len(data)
+        offset += stream.stored_size
     return b"".join([*head, struct.pack("<QQ", 0, len(rows)), *rows])
 
 
@@ -220,28 +284,37 @@ def _count(draft: Path, limits: Limits, report: SalvageReport, found: Fragments)
         report.keep("records", archive.num_messages)
         if not found.packets:
             report.notes.append("timestamp patterns and file names were in the lost packets")
-        present: set[int] = set()
+        positions: list[np.ndarray[Any, np.dtype[np.int64]]] = []
         for table in archive.tables:
             column = table.load().log_event_idx
             if column is None:
                 return
-            present |= set(struct.unpack(f"<{table.num_messages}q", bytes(column)))
+            positions.append(np.frombuffer(column, "<i8").copy())  # not a view that keeps the stream
         assert found.tables is not None
         total = sum(table.num_messages for table in found.tables.tables)
-        missing = list(_gaps(present, max(total, max(present, default=-1) + 1)))
-        if missing:
-            shown = ", ".join(f"{a}" if a == b else f"{a}..{b}" for a, b in missing[:SHOWN_GAPS])
-            more = f" and {len(missing) - SHOWN_GAPS} more gaps" if len(missing) > SHOWN_GAPS else ""
-            report.notes.append(f"missing records by their position in the input: {shown}{more}")
+        present = np.concatenate(positions)
+        present.sort()
+        missing = _gaps(present, total)
+        shown = [f"{a}" if a == b else f"{a}..{b}" for a, b in itertools.islice(missing, SHOWN_GAPS)]
+        if shown:
+            further = sum(1 for _ in missing)
+            more = f" and {further} more gaps" if further else ""
+            report.notes.append(f"missing records by their position in the input: {', '.join(shown)}{more}")
 
 
-def _gaps(present: set[int], total: int) -> Iterator[tuple[int, int]]:
-    """Runs `(first, last)` of the numbers from 0 to `total`, which nobody vouches for, that are not there."""
+def _gaps(present: np.ndarray[Any, np.dtype[np.int64]], total: int) -> Iterator[tuple[int, int]]:
+    """Runs `(first, last)` of the numbers from 0 to `total`, which nobody vouches for, that are not there.
+
+    `present` are sorted.
+    """
+    present = present[present >= 0]
     following = 0
-    for number in sorted(present):
-        if number > following:
-            yield following, number - 1
-        following = max(following, number + 1)
+    if len(present):
+        if present[0] > 0:
+            yield 0, int(present[0]) - 1
+        for at in np.flatnonzero(np.diff(present) > 1).tolist():
+            yield int(present[at]) + 1, int(present[at + 1]) - 1
+        following = int(present[-1]) + 1
     if following < total:
         yield following, total - 1
 
