@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from exhume.formats.ark.reader import ArkReader
 from exhume.formats.ark.snippet import write_snippet
 from exhume.formats.ark.writer import ArkWriter
 from tests.ark.logs import REGISTRY, TYPE, counted_guids, message
+from tests.conftest import Ran
 
 
 @pytest.fixture
@@ -65,6 +67,14 @@ def test_without_statistics(root: Path) -> None:
         log.loaded = without_statistics(log.loaded)
         assert rows(log, Trust.EXACT) == [("/a", 10, False), ("/b", 10, False)]
         assert rows(log, Trust.ALL) == [("/a", 0, True), ("/b", 0, True)]
+
+
+def test_a_channel_that_is_not_there(root: Path, exhume_cli: Callable[..., Ran]) -> None:
+    for words in (["cat", root, "--topic", "/c"], ["search", root, "/c"]):
+        ran = exhume_cli(*words)
+        assert (ran.code, ran.out, ran.err) == (0, b"", "exhume: no channel matches /c: there are /a, /b\n")
+    assert exhume_cli("search", root, "/c", "--exit-status").code == 4
+    assert exhume_cli("cat", root, "--topic", "/[ac]").err == ""
 
 
 @pytest.mark.parametrize("damage", ["missing", "empty"])

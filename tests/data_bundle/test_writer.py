@@ -251,6 +251,17 @@ def test_old_files_can_be_read(aged: Path, exhume_cli: Callable[..., Any]) -> No
     assert exhume_cli("cat", "--sequence", 1, aged, "readme.txt").code == 1
 
 
+def test_a_directory_that_is_not_there(tmp_path: Path, exhume_cli: Callable[..., Any]) -> None:
+    write_bundle(tmp_path / "b")
+    for name, code, text in (
+        ("nowhere", 1, "no such member"), ("readme.txt", 1, "not a directory"), ("nothing here/", 0, ""), ("", 0, ""),
+    ):  # fmt: skip
+        ran = exhume_cli("list", "--directory", name, tmp_path / "b")
+        assert (ran.code, text in ran.err, bool(ran.err)) == (code, True, bool(text))
+        ran = exhume_cli("list", "--directory", name, tmp_path / "b", "--json")
+        assert (ran.code, bool(ran.out)) == (code, not code)
+
+
 def test_statistics_read_old_files_only(aged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
     prove = History.prove

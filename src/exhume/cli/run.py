@@ -127,12 +127,14 @@ class Run:
             for item in items:
                 self.out.text(dumps({"schema": f"exhume.{verb}/1", **head, **item}) + "\n")
             return
+        further = iter(items)
+        first = next(further, None)  # what goes wrong with the first one leaves nothing half printed
         opening = dumps({"schema": f"exhume.{verb}/1", **head})
         self.out.text(f'{opening[:-1]},"{key}":[')
-        separator = ""
-        for item in items:
-            self.out.text(separator + dumps(item))
-            separator = ",\n"
+        if first is not None:
+            self.out.text(dumps(first))
+        for item in further:
+            self.out.text(",\n" + dumps(item))
         self.out.text("]}\n")
 
     def say(self, text: str = "") -> None:

@@ -10,6 +10,7 @@ import click
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import SIZE
 from exhume.cli.runtime import common_options
+from exhume.errors import shorten
 
 if TYPE_CHECKING:
     from exhume.cli.runtime import Run
@@ -92,8 +93,10 @@ def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any])
     say_findings(run, archive)
     raw = bool(options.get("raw"))
     findings: list[Finding] = []
+    wanted = message_query(names, options)
+    say_unmatched(run, archive, wanted["topics"])
     found = archive.messages(
-        **message_query(names, options),
+        **wanted,
         decode=not raw,
         on_error="skip" if options.get("skip_damaged") else "raise",
         findings=findings,
@@ -118,6 +121,18 @@ def say_findings(run: Run, archive: Any) -> None:
             run.note(str(finding))
 
 
+def say_unmatched(run: Run, archive: Any, topics: list[str] | None) -> None:
+    """That no channel has the name, which may be a slip, goes to standard error."""
+    from exhume.formats.ark.filters import topic_matcher
+
+    matches = topic_matcher(topics)
+    names = [channel.name for channel in archive.channels()]
+    if names and not any(map(matches, names)):
+        run.note(
+            f"no channel matches {', '.join(map(shorten, topics or []))}: there are {', '.join(sorted(names)[:8])}"
+        )
+
+
 def missing_outcome(run: Run, archive: Any) -> Outcome | None:
     """Loss when splits were skipped because they are missing."""
     missing = [each.identifier for each in archive.missing_splits() if not each.is_hidden]
@@ -136,6 +151,7 @@ def search(run: Run, archives: list[Any], query: str, options: dict[str, Any]) -
     for archive in archives:
         say_findings(run, archive)
         wanted = message_query((query,), options)
+        say_unmatched(run, archive, wanted["topics"])
         count = 0
         for message in archive.messages(**wanted, decode=not options.get("count")):
             count += 1

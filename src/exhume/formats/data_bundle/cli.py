@@ -12,6 +12,7 @@ import click
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import SIZE
 from exhume.cli.runtime import Run, common_options
+from exhume.errors import EntryNotFoundError, Span, shorten
 
 if TYPE_CHECKING:
     from exhume.archive import Entry
@@ -72,9 +73,20 @@ def entries(run: Run, archive: DataBundleArchive, options: dict[str, Any]) -> It
         finally:
             history.close()
     elif options.get("directory") is not None:
-        yield from archive.list_directory(options["directory"])
+        yield from _directory(archive, options["directory"])
     else:
         yield from archive.entries()
+
+
+def _directory(archive: DataBundleArchive, name: str) -> Iterator[Entry]:
+    """What is directly in a directory; raises `EntryNotFoundError` where there is none of that name."""
+    found = archive.list_directory(name)
+    first = next(found, None)
+    if first is not None:
+        yield first
+        yield from found
+    elif name.strip("/") and archive.stat(name).kind != "directory":
+        raise EntryNotFoundError("not a directory", span=Span(archive.name, 0, 0), actual=shorten(name))
 
 
 def _versions(archive: DataBundleArchive) -> Iterator[Entry]:
