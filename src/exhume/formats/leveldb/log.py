@@ -279,8 +279,7 @@ def parse_batch(payload: bytes) -> Batch:
             operations.append(Operation(value_type, key, value, start, family))
     except WireError as error:
         return Batch(sequence, count, operations, error)
-    last = sequence + max(0, len(operations) - 1)
-    passes = WireError("its sequence numbers pass 56 bits", 0) if last > MAX_SEQUENCE else None
+    passes = WireError("its sequence number passes 56 bits", 0) if sequence > MAX_SEQUENCE else None
     return Batch(sequence, count, operations, passes)
 
 
