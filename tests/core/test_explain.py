@@ -114,6 +114,19 @@ def test_usage_errors(exhume_cli: Cli) -> None:
     assert exhume_cli("explain", "--range", "0:4", "--depth", "1", path).code == 0
 
 
+def test_one_file_of_several() -> None:
+    path = next(path for path in own_archives() if path.is_dir() and path.parent.name == "data_bundle")
+    with exhume.open(path) as archive:
+        everything = list(explain_archive(archive, Selection()))
+        files = {item.section.span.source for item in everything}
+        assert len(files) > 2
+        for name in files:
+            told = list(explain_archive(archive, Selection(source=name)))
+            assert [item.section.name for item in told] == [
+                item.section.name for item in everything if item.section.span.source == name
+            ]
+
+
 def test_damage_does_not_stop_it(exhume_cli: Cli) -> None:
     path = ALL[0].values[0]
     assert isinstance(path, Path)

@@ -19,9 +19,7 @@ from exhume.errors import shorten
 @click.option("--at", "at", type=SIZE, metavar="OFFSET", help="Say what the byte at OFFSET is, innermost field first.")
 @click.option("--range", "span", metavar="A:B", help="Only fields that touch bytes A (inclusive) to B (exclusive).")
 @click.option("--section", metavar="NAME", help="Only this section (see: exhume list --sections).")
-@click.option(
-    "--file", "source", metavar="NAME", help="Archives of several files: the file that --at and --range mean."
-)
+@click.option("--file", "source", metavar="NAME", help="Archives of several files: only this one.")
 @click.option("--depth", type=click.IntRange(0), help="Levels of fields to show.")
 @click.option("--all", "whole", is_flag=True, help="Every element and section, however many.")
 @click.option("--coverage", "coverage_", is_flag=True, help="Only totals: claimed, padding, gap, overlap, unexplained.")

@@ -88,7 +88,7 @@ def _plain(value: Any) -> Any:
 
 @dataclass(slots=True)
 class Selection:
-    """What to explain: everything, one section, or the sections that touch `[start, end)` of the file `source`."""
+    """What to explain: everything, or one section, or sections that touch `[start, end)`, or of the file `source`."""
 
     section: str | None = None
     start: int | None = None
@@ -99,12 +99,13 @@ class Selection:
 
     def wants(self, section: Section) -> bool:
         """Whether a section is to be explained."""
+        if self.source not in (None, section.span.source):
+            return False
         if self.section is not None:
             return self.section in (section.name, section.parent)
         if self.start is None or self.end is None:
             return True
-        inside = section.span.start < self.end and section.span.end > self.start
-        return inside and self.source in (None, section.span.source)
+        return section.span.start < self.end and section.span.end > self.start
 
     @property
     def narrow(self) -> bool:
