@@ -121,14 +121,12 @@ class _Kept:
         first = 0
         streams: list[_KeptStream] = []
         for stream in self.streams:
-            bad = {number - first for number in numbers}.intersection(range(len(stream.tables)))
+            good = [number not in numbers for number in range(first, first + len(stream.tables))]
             first += len(stream.tables)
-            if not bad:
+            if all(good):
                 streams.append(stream)
-            elif len(bad) < len(stream.tables):
-                streams.append(
-                    self._store([pair for number, pair in enumerate(self._load(stream)) if number not in bad])
-                )
+            elif any(good):
+                streams.append(self._store(list(itertools.compress(self._load(stream), good))))
         self.streams = streams
 
     def _load(self, stream: _KeptStream) -> Iterator[tuple[TableEntry, bytes]]:
@@ -155,11 +153,14 @@ def _whole_tables(
     """Tables whose bytes all come out of their stream, stream by stream."""
     assert found.tables is not None
     streams = found.tables.streams
+    by_stream: dict[int, list[TableEntry]] = {}
+    for table in found.tables.tables:
+        by_stream.setdefault(table.stream_id, []).append(table)
     for number, stream in enumerate(streams):
         start = found.streams_at + stream.offset
         last = number + 1 == len(streams)
         end = found.streams_end if last else found.streams_at + streams[number + 1].offset
-        tables = [table for table in found.tables.tables if table.stream_id == number]
+        tables = by_stream.get(number, [])
         payload = b""
         if start < source.size:
             data = source.read_up_to(start, min(max(0, end - start), WINDOW))
