@@ -282,16 +282,22 @@ def test_a_large_caf_index_is_read_once(store: Store, tmp_path: Path, monkeypatc
             act(archive)
 
 
-def test_structures_of_a_clp_s_archive_come_together(store: Store, tmp_path: Path) -> None:
+def test_structures_of_a_clp_s_archive_come_together(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     writer: Any = exhume.create(tmp_path / "x.clps", "clp-s")
     rnd = random.Random(9)
     with writer:
-        for i in range(6000):
+        for i in range(25_000):
             writer.write({f"key{rnd.getrandbits(50):x}": i})
     url = store.put("rounds/x.clps", tmp_path / "x.clps")
     store.wire.clear()
-    assert describe(url, store.options)["schemas"] == 6000
+    assert describe(url, store.options)["schemas"] == 25_000
     assert len(store.wire.requests) == 2, store.wire.requests
+    monkeypatch.setattr("exhume.formats.clp_s.reader.STRUCTURES_TOGETHER", 1000)  # not all at once, however large
+    store.wire.clear()
+    assert describe(url, store.options)["schemas"] == 25_000
+    assert len(store.wire.requests) == 4, store.wire.requests
 
 
 def test_what_a_filter_cuts_is_an_estimate(store: Store, tmp_path: Path) -> None:

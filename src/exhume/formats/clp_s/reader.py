@@ -49,6 +49,9 @@ if TYPE_CHECKING:
 
 STRUCTURES = ("/schema_tree", "/schema_ids", "/table_metadata")
 
+STRUCTURES_TOGETHER = 8 << 20
+"""Stored bytes up to which the structures of a remote archive are one request; larger ones are read one by one."""
+
 SMALL_DICTIONARY = 64 << 10
 """Stored bytes up to which a dictionary comes along with another one from a remote archive."""
 
@@ -271,7 +274,8 @@ class ClpSArchive(RecordArchive):
         try:
             entries = [self.file_entry(name) for name in STRUCTURES]
             spans = [(entry.start, entry.end) for entry in entries]
-            self._fetched |= zip(spans, self.source.read_many(spans), strict=True)
+            if sum(stop - start for start, stop in spans) <= STRUCTURES_TOGETHER:
+                self._fetched |= zip(spans, self.source.read_many(spans), strict=True)
         except ExhumeError:
             return  # it is raised again where the damaged one is read
 
