@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := generated
 .PHONY: help setup kernel node demo test generated check-generated ksy-lint web-ide lint types docs check-docs check \
-        samples bench build clean
+        samples golden bench build clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -79,6 +79,9 @@ check-docs: setup
 
 samples: setup  ## write tests/samples/ again (FORMAT=... for one)
 	@$(BIN)/python -m tools.make_samples $(FORMAT)
+
+golden: setup  ## write tests/golden/ again: all that is said about every broken archive (FORMAT=... for one)
+	@$(BIN)/python -m tests.broken $(FORMAT)
 
 bench: setup  ## run the benchmarks (BENCH=... for one)
 	@for file in benchmarks/$(or $(BENCH),[a-z]*).py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done

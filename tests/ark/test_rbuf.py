@@ -273,31 +273,31 @@ REG = parse_idl(
 )
 
 
-@pytest.mark.parametrize(
-    ("name", "raw", "code", "start"),
-    [
-        ("S", b"", "ARK-301", 0),
-        ("S", b"\xd1\1\0\0", "ARK-301", 1),
-        ("S", b"\xd1\2\0\0\0a", "ARK-309", 1),
-        ("S", b"\xd1\1\0\0\0\xff", "ARK-310", 5),
-        ("S", b"\xd2\0\0\0\0", "ARK-302", 0),
-        ("S", b"\x00", "ARK-302", 0),
-        ("S", b"\xd1\0\0\0\0\0", "ARK-413", 5),
-        ("L", b"\xd1\xff\xff\xff\xff\0\0\0\0", "ARK-309", 1),
-        ("B", b"\xd1\xff\xff\xff\x7f", "ARK-309", 1),
-        ("D", b"\xd1\xff\xff\xff\xff", "ARK-309", 1),
-        ("G", b"\xd5", "ARK-301", 1),
-        ("G", b"\xd5\xd1\1\0\0\0\0", "ARK-304", 1),
-        ("G", b"\xd5\xe0\1\xff\0\0\0\1", "ARK-305", 3),
-        ("G", b"\xd5\xe4\1\3\0\0\0\1\2\0\xe0\1\3\0\0\0\1\2\0", "ARK-308", 11),
-        ("G", b"\xd5\xe0\1\2\0\0\0\1\2", "ARK-301", 8),
-        ("V", b"\xd1\0\2\0\0\0\xd1\0", "ARK-312", 2),
-        ("V", b"\xd1\0\xff\0\0\0\xd1", "ARK-312", 2),
-        ("A", b"\xd1\xff\xff\xff\xff", "ARK-502", 1),
-        ("AA", b"\xd1\1\0\0\0", "ARK-502", 5),
-        ("R", b"\xd1\1\0\0\0" * 300, "ARK-501", 500),
-    ],
-)
+HOSTILE: list[tuple[str, bytes, str, int]] = [
+    ("S", b"", "ARK-301", 0),
+    ("S", b"\xd1\1\0\0", "ARK-301", 1),
+    ("S", b"\xd1\2\0\0\0a", "ARK-309", 1),
+    ("S", b"\xd1\1\0\0\0\xff", "ARK-310", 5),
+    ("S", b"\xd2\0\0\0\0", "ARK-302", 0),
+    ("S", b"\x00", "ARK-302", 0),
+    ("S", b"\xd1\0\0\0\0\0", "ARK-413", 5),
+    ("L", b"\xd1\xff\xff\xff\xff\0\0\0\0", "ARK-309", 1),
+    ("B", b"\xd1\xff\xff\xff\x7f", "ARK-309", 1),
+    ("D", b"\xd1\xff\xff\xff\xff", "ARK-309", 1),
+    ("G", b"\xd5", "ARK-301", 1),
+    ("G", b"\xd5\xd1\1\0\0\0\0", "ARK-304", 1),
+    ("G", b"\xd5\xe0\1\xff\0\0\0\1", "ARK-305", 3),
+    ("G", b"\xd5\xe4\1\3\0\0\0\1\2\0\xe0\1\3\0\0\0\1\2\0", "ARK-308", 11),
+    ("G", b"\xd5\xe0\1\2\0\0\0\1\2", "ARK-301", 8),
+    ("V", b"\xd1\0\2\0\0\0\xd1\0", "ARK-312", 2),
+    ("V", b"\xd1\0\xff\0\0\0\xd1", "ARK-312", 2),
+    ("A", b"\xd1\xff\xff\xff\xff", "ARK-502", 1),
+    ("AA", b"\xd1\1\0\0\0", "ARK-502", 5),
+    ("R", b"\xd1\1\0\0\0" * 300, "ARK-501", 500),
+]
+
+
+@pytest.mark.parametrize(("name", "raw", "code", "start"), HOSTILE)
 def test_hostile_bytes(name: str, raw: bytes, code: str, start: int) -> None:
     error = fail(REG, name, raw)
     assert error.code == code
@@ -313,20 +313,20 @@ def test_field_path_names_the_place() -> None:
     assert error.field_path == "Out.map[0].s"
 
 
-@pytest.mark.parametrize(
-    ("name", "raw", "value", "code"),
-    [
-        ("G", b"\xd1", {"x": 0, "y": 0}, None),
-        ("G", b"\xd5\xe0\1\0\0\0\0", {"x": 0, "y": 0}, "ARK-306"),
-        ("G", b"\xd5\xe0\1\1\0\0\0\7", {"x": 7, "y": 0}, "ARK-306"),
-        ("G", b"\xd5\xe0\1\4\0\0\0\7\1\0\xff", {"x": 7, "y": 1}, "ARK-306"),
-        ("G", b"\xd5\xe4\5\2\0\0\0\xff\xff\xe0\1\3\0\0\0\7\1\0", {"x": 7, "y": 1}, "ARK-307"),
-        ("G", b"\xd9\xe0\1\3\0\0\0\7\1\0", {"x": 7, "y": 1}, "ARK-303"),
-        ("G", b"\xdd\xe0\1\3\0\0\0\7\1\0", {"x": 7, "y": 1}, "ARK-303"),
-        ("V", b"\xd1\5\2\0\0\0\xab\xcd", {"v": {"index": 5, "type": None, "raw": b"\xab\xcd"}}, "ARK-311"),
-        ("D", b"\xd1\2\0\0\0\1\0\0\0a\1\1\0\0\0a\2", {"d": {"a": 2}}, "ARK-314"),
-    ],
-)
+TOLERATED: list[tuple[str, bytes, dict[str, Any], str | None]] = [
+    ("G", b"\xd1", {"x": 0, "y": 0}, None),
+    ("G", b"\xd5\xe0\1\0\0\0\0", {"x": 0, "y": 0}, "ARK-306"),
+    ("G", b"\xd5\xe0\1\1\0\0\0\7", {"x": 7, "y": 0}, "ARK-306"),
+    ("G", b"\xd5\xe0\1\4\0\0\0\7\1\0\xff", {"x": 7, "y": 1}, "ARK-306"),
+    ("G", b"\xd5\xe4\5\2\0\0\0\xff\xff\xe0\1\3\0\0\0\7\1\0", {"x": 7, "y": 1}, "ARK-307"),
+    ("G", b"\xd9\xe0\1\3\0\0\0\7\1\0", {"x": 7, "y": 1}, "ARK-303"),
+    ("G", b"\xdd\xe0\1\3\0\0\0\7\1\0", {"x": 7, "y": 1}, "ARK-303"),
+    ("V", b"\xd1\5\2\0\0\0\xab\xcd", {"v": {"index": 5, "type": None, "raw": b"\xab\xcd"}}, "ARK-311"),
+    ("D", b"\xd1\2\0\0\0\1\0\0\0a\1\1\0\0\0a\2", {"d": {"a": 2}}, "ARK-314"),
+]
+
+
+@pytest.mark.parametrize(("name", "raw", "value", "code"), TOLERATED)
 def test_what_is_tolerated_is_noted(name: str, raw: bytes, value: dict[str, Any], code: str | None) -> None:
     notes: list[Note] = []
     assert REG.decoder(name).decode(raw, notes=notes) == value

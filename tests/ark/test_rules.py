@@ -278,14 +278,19 @@ def test_several_logs_want_a_choice(tmp_path: Path) -> None:
         assert len(list(one)) == 6
 
 
-def test_removed_columns_are_ignored(tmp_path: Path) -> None:
-    log = Log(tmp_path / "log")
+def removed_column(log: Log) -> None:
+    """The list of removed columns of the first section holds one."""
     raw = load_file(log).content
     at = 33 + 4 + 1
     assert raw[at : at + 4] == u32(0)
     column = b"\xd1" + u32(0) + u32(0) + u32(0) + u32(0)
     content = raw[:at] + u32(1) + column + raw[at + 4 :]
     log.manifest_path.write_bytes(build_serializable_file(content, MANIFEST_TYPE, own_registry().to_json()))
+
+
+def test_removed_columns_are_ignored(tmp_path: Path) -> None:
+    log = Log(tmp_path / "log")
+    removed_column(log)
     assert "ARK-346" in [finding.code for finding in findings_of(log)]
     assert read_error(log) is None
 

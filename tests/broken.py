@@ -1,0 +1,293 @@
+"""Every broken archive that the tests of a format build, by name, and all that is said about it.
+
+`tests/golden/<format>.json` holds what `verify` finds in each (code, severity, message, place, expected, actual; what
+`--quick` leaves out), and what `salvage` makes of it.  `make golden` writes these files again; the difference is what
+a change did to the words of the program, and is reviewed like code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, cast
+from unittest.mock import patch
+
+import exhume
+from exhume.errors import ExhumeError
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.recovery import SalvageMode
+from tests.ark.logs import counted_guids
+from tests.conftest import ROOT
+
+FOLDER = ROOT / "tests" / "golden"
+
+Build = Callable[[Path], Any]
+"""Given a folder that is not there yet, builds the archive and returns what to open."""
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A broken archive; `bounds` lowers bounds of the code, by their dotted names, so that a small one reaches them."""
+
+    build: Build
+    limits: Limits = DEFAULT_LIMITS
+    bounds: tuple[tuple[str, int], ...] = ()
+
+    @contextmanager
+    def target(self, folder: Path) -> Iterator[Any]:
+        """What to open, while the bounds are in place."""
+        with ExitStack() as stack:
+            for name, bound in self.bounds:
+                stack.enter_context(patch(name, bound))
+            yield self.build(folder)
+
+
+def broken(format: str) -> dict[str, Broken]:
+    """The broken archives of a format by name."""
+    found: dict[str, Broken] = {}
+    for name, case in _BUILDERS[format]():
+        assert name not in found, name
+        found[name] = case if isinstance(case, Broken) else Broken(case)
+    return found
+
+
+def _numbered(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """Names that occur again become `NAME 2`, `NAME 3`."""
+    seen: Counter[str] = Counter()
+    for name, *rest in rows:
+        seen[name] += 1
+        yield name if seen[name] == 1 else f"{name} {seen[name]}", *rest
+
+
+def _bytes(data: bytes) -> Build:
+    return lambda folder: data
+
+
+def _empty_directory(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+Named = Iterator[tuple[str, Build | Broken]]
+
+
+def _zs() -> Named:
+    from tests.zs.build import File, entries, records
+    from tests.zs.make_samples import BROKEN, deflate, hidden_disorder
+
+    yield from ((name, _bytes(data)) for name, (_, data) in BROKEN.items())
+    yield "hidden-disorder", _bytes(hidden_disorder())
+    file = File(codec=b"deflate")
+    index = entries((b"", *file.block(0, records(bytes(70_000)), stored=deflate(records(bytes(70_000))))))
+    bomb = file.finish(file.block(1, index, stored=deflate(index)))
+    yield "bomb", Broken(_bytes(bomb), Limits(payload_size=1 << 10))
+    file = File()
+    root = file.block(1, entries(*((b"", file.start + 400 + n, 12) for n in range(20))))
+    file.raw(bytes(600))
+    yield "pending", Broken(_bytes(file.finish(root)), bounds=(("exhume.formats.zs.references.MAX_PENDING", 5),))
+    file = File()
+    root = file.block(1, entries((b"", *file.data(b"a"))) * 6)
+    bounds = (("exhume.formats.zs.layout.MAX_INDEX_ENTRIES", 5),)
+    yield "index-too-large", Broken(_bytes(file.finish(root)), bounds=bounds)
+    yield "directory", _empty_directory
+
+
+def _caf() -> Named:
+    from tests.caf.make_samples import BROKEN, DATA, WHOLE, chunk
+
+    yield from ((name, _bytes(data)) for name, (_, data) in BROKEN.items())
+
+    def sparse(folder: Path) -> Path:
+        with folder.open("wb") as file:
+            file.write(DATA)
+            file.seek(33 << 30)
+            file.write(chunk(WHOLE, b""))
+        return folder
+
+    yield "above-the-hard-limit", sparse
+
+
+def _ark() -> Named:
+    from exhume.formats.ark.writer import ArkWriter
+    from tests.ark.test_rbuf import HOSTILE, REG, TOLERATED
+    from tests.ark.test_rules import COMPRESSED, DAMAGE, Log, removed_column
+
+    def damaged(compression: str, damage: Callable[[Log], Any]) -> Build:
+        def build(folder: Path) -> Path:
+            log = Log(folder, compression)
+            damage(log)
+            return folder
+
+        return build
+
+    def message(name: str, raw: bytes) -> Build:
+        def build(folder: Path) -> Path:
+            with ArkWriter(folder, guids=counted_guids()) as log:
+                log.channel("/a", name, REG)
+                log.write("/a", 1, raw)
+            return folder
+
+        return build
+
+    yield from ((name, damaged("none", damage)) for name, damage, *_ in _numbered(DAMAGE))
+    yield from ((f"{name} compressed", damaged("lz4", damage)) for name, damage, _ in _numbered(COMPRESSED))
+    yield "removed column", damaged("none", removed_column)
+    messages = [(code, name, raw) for name, raw, code, _ in HOSTILE if raw]
+    messages += [(code, name, raw) for name, raw, _, code in TOLERATED if code]
+    yield from ((f"{code} in a message", message(name, raw)) for code, name, raw in _numbered(messages))
+    yield "empty directory", _empty_directory
+
+
+def _clp_s() -> Named:
+    from tests.clp_s.build import tiny
+    from tests.clp_s.test_verify import ARCHIVES, endless_schema
+
+    yield from ((code, lambda folder, make=make: make()) for code, make in ARCHIVES.items())
+    bomb = tiny(raw={"/schema_tree": bytes(1 << 20)}).build()
+    yield "CLPS-501", Broken(_bytes(bomb), Limits(structure_size=1 << 16))
+    yield "CLPS-502", lambda folder: endless_schema()
+
+
+def _leveldb() -> Named:
+    from exhume.formats.leveldb.wire import build_varint
+    from exhume.source import MemoryTree
+    from tests.leveldb.make_samples import build_database
+    from tests.leveldb.test_damage import CASES, KEY, table_of
+
+    def build(change: Callable[[dict[str, bytes]], None]) -> Build:
+        def make(folder: Path) -> MemoryTree:
+            files = build_database()
+            change(files)
+            return MemoryTree(files)
+
+        return make
+
+    yield from ((name, build(change)) for name, change in _numbered(CASES) if name != "LDB-502")
+    prefix = build_varint(0) + build_varint(900) + b"\0" + b"k" * 900
+    bomb = prefix + (build_varint(900) + b"\0\0") * 30 + bytes(4) + b"\1\0\0\0"
+    yield "LDB-502", Broken(build(table_of((bomb, KEY))), Limits(structure_size=20_000))
+
+
+def _databundle() -> Named:
+    from tests.data_bundle.make_samples import add_history, write_bundle
+    from tests.data_bundle.test_damage import LIES, Bundle
+
+    def build(lie: Callable[[Bundle], None]) -> Build:
+        def make(folder: Path) -> Path:
+            bundle = Bundle(folder)
+            lie(bundle)
+            return bundle.build()
+
+        return make
+
+    def aged(folder: Path) -> Path:
+        write_bundle(folder, shards=2)
+        add_history(folder)
+        return folder
+
+    yield from ((name, build(lie)) for name, lie in _numbered(LIES))
+    yield "deleted and replaced", aged
+
+
+_BUILDERS: dict[str, Callable[[], Named]] = {
+    "ark": _ark, "caf": _caf, "clp-s": _clp_s, "databundle": _databundle, "leveldb": _leveldb, "zs": _zs,
+}  # fmt: skip
+FORMATS = tuple(_BUILDERS)
+CONTENT = {"caf": SalvageMode.FILES, "databundle": SalvageMode.FILES}
+"""In which mode salvage gives the contents; records for the others."""
+MOST = 25
+"""Findings that are kept of one archive; the rest are counted."""
+
+
+def describe(format: str, case: Broken, folder: Path) -> dict[str, Any]:
+    """What `verify` finds in a broken archive, and what `salvage` makes of it, as JSON without paths outside it."""
+    # What is written here need not outlive a power failure, and random names would not be the same twice.
+    with patch("os.fsync"), patch("uuid.uuid4", counted_guids(1)):
+        return {**_findings(format, case, folder), "salvage": _salvage(format, case, folder)}
+
+
+def _findings(format: str, case: Broken, folder: Path) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    with case.target(folder / "archive") as target:
+        found = list(exhume.verify(target, format=format, limits=case.limits))
+        quick = list(exhume.verify(target, format=format, limits=case.limits, quick=True))
+    out["findings"] = [finding.to_dict() for finding in found[:MOST]]
+    if len(found) > MOST:
+        out["counts"] = Counter(finding.code for finding in found)
+    if quick != found:
+        out["quick"] = [str(finding) for finding in quick[:MOST]]
+    return cast("dict[str, Any]", _portable(out, folder))
+
+
+def _salvage(format: str, case: Broken, folder: Path) -> dict[str, Any]:
+    out: dict[str, Any] = {}
+    for mode in (SalvageMode.ARCHIVE, CONTENT.get(format, SalvageMode.RECORDS)):
+        output = folder / f"as-{mode}"
+        with case.target(folder / f"for-{mode}") as target:
+            try:
+                report = exhume.salvage(target, output, format=format, limits=case.limits, mode=mode)
+            except ExhumeError as error:
+                out[str(mode)] = str(error)
+                continue
+        made = report.to_dict()
+        del made["output"]
+        out[str(mode)] = made if mode is SalvageMode.ARCHIVE else {"digest": _digest(output)}
+    return cast("dict[str, Any]", _portable(out, folder))
+
+
+def _digest(path: Path) -> str:
+    """A short digest of a file, or of all files of a directory with their names; "" where nothing was written."""
+    digest = hashlib.sha256()
+    for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        if file.is_file():
+            digest.update(file.relative_to(path).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:16] if path.exists() else ""
+
+
+def _portable(value: Any, folder: Path) -> Any:
+    text = json.dumps(value)
+    for name in ("archive", "for-archive", "for-files", "for-jsonl"):
+        text = text.replace(str(folder / name), "")
+    return json.loads(text)
+
+
+@cache
+def golden(format: str) -> dict[str, Any]:
+    """What the golden file of a format says."""
+    found: dict[str, Any] = json.loads((FOLDER / f"{format}.json").read_text(encoding="utf-8"))
+    return found
+
+
+def write(format: str) -> None:
+    """Writes the golden file of a format: a line per finding and per span, so that differences can be read."""
+    described = {}
+    for name, case in broken(format).items():
+        with tempfile.TemporaryDirectory() as folder:
+            described[name] = describe(format, case, Path(folder))
+    FOLDER.mkdir(exist_ok=True)
+    (FOLDER / f"{format}.json").write_text(_lines(described) + "\n", encoding="utf-8")
+
+
+def _lines(value: Any, depth: int = 0) -> str:
+    """JSON in which a list has a line for each of its items, and what fits into a line of its own stays there."""
+    flat = json.dumps(value, ensure_ascii=False)
+    if len(flat) <= 120 - 2 * depth or not isinstance(value, (dict, list)):
+        return flat
+    end = "\n" + "  " * depth
+    if isinstance(value, list):
+        return "[" + ",".join(f"{end}  {json.dumps(item, ensure_ascii=False)}" for item in value) + end + "]"
+    rows = (f"{end}  {json.dumps(key, ensure_ascii=False)}: {_lines(item, depth + 1)}" for key, item in value.items())
+    return "{" + ",".join(rows) + end + "}"
+
+
+if __name__ == "__main__":
+    for one in sys.argv[1:] or FORMATS:
+        write(one)
