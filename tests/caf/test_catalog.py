@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
+import signal
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -176,7 +180,12 @@ def test_rebuilding_replaces(catalog: Catalog, chunks: list[str], tmp_path: Path
     assert paths(catalog.find("only")) == [("only", "one.caf")]
     assert paths(catalog.find("dir/b.txt")) == []
     (tmp_path / "bad.caf").write_bytes(BROKEN["footer-missing"][1])
-    [(location, error)] = catalog.build([*chunks, str(tmp_path / "bad.caf"), str(tmp_path / "none.caf")][:3])
+    with pytest.raises(SourceError, match="stays as it was") as caught:
+        catalog.build([chunks[1], str(tmp_path / "bad.caf")])
+    assert caught.value.code == "EX-611"
+    assert paths(catalog.find("only")) == [("only", "one.caf")]
+    assert len(catalog.chunks()) == 2
+    [(location, error)] = catalog.build([*chunks, str(tmp_path / "bad.caf")], add=True)
     assert location.endswith("bad.caf")
     assert error.code == "CAF-102"
     assert len(catalog.chunks()) == 2
@@ -232,6 +241,59 @@ def test_a_failed_build_leaves_the_old_catalog(tmp_path: Path, chunks: list[str]
         assert catalog.count() == 12
 
 
+def test_a_killed_build_leaves_the_old_catalog(tmp_path: Path, chunks: list[str]) -> None:
+    path = tmp_path / "c.db"
+    with open_catalog(str(path), create=True) as catalog:
+        catalog.build(chunks)
+    before = path.read_bytes()
+    script = """
+import os, sys
+from exhume.formats.caf.catalog import open_catalog
+def kill(done, total, unit):
+    if done:
+        os.kill(os.getpid(), 9)
+open_catalog(sys.argv[1], create=True).build(sys.argv[2:] * 2, progress=kill)
+"""
+    killed = subprocess.run([sys.executable, "-c", script, path, chunks[0]], check=False)
+    assert killed.returncode == -signal.SIGKILL
+    assert path.read_bytes() == before
+    with open_catalog(str(path)) as catalog:
+        assert catalog.count() == 12
+
+
+def test_a_rebuild_keeps_links_modes_and_the_tables_of_others(tmp_path: Path, chunks: list[str]) -> None:
+    path, link = tmp_path / "c.db", tmp_path / "link.db"
+    link.symlink_to(path)
+    with open_catalog(str(path), create=True) as catalog:
+        catalog.build(chunks)
+    path.chmod(0o640)
+    with open_catalog(str(link), create=True) as catalog:
+        catalog.build(chunks[:1])
+        catalog.build(chunks[1:], add=True)
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert sorted(one.name for one in tmp_path.iterdir() if one.is_file()) == ["c.db", "link.db"]
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE mine(x)")
+    with open_catalog(str(path), create=True) as catalog, pytest.raises(SourceError, match="more than a catalog"):
+        catalog.build(chunks)
+    with open_catalog(str(path)) as catalog:
+        assert catalog.count() == 12
+
+
+def test_no_other_database_becomes_a_catalog(tmp_path: Path, chunks: list[str]) -> None:
+    path = tmp_path / "mine.db"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("CREATE TABLE mine(x)")
+    before = path.read_bytes()
+    with pytest.raises(SourceError, match="no such table"):
+        open_catalog(str(path), create=True)
+    assert path.read_bytes() == before
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(SourceError, match="not a regular file"):
+        open_catalog(str(tmp_path / "fifo"))
+
+
 def test_names_that_databases_cannot_hold() -> None:
     for name in [*ODD, "plain", "\udc80", "a\\b"]:
         path, exact = encode_path(name)
@@ -283,8 +345,12 @@ def test_command(chunks: list[str], tmp_path: Path, exhume_cli: Callable[..., An
     assert "missing: dir/b.txt" in exhume_cli("catalog", "check", db).text
     Path(chunks[0]).write_bytes(b"damaged" * 20)
     ran = exhume_cli("catalog", "build", db, tmp_path / "chunks")
-    assert ran.code == 3
+    assert ran.code == 1
     assert "left out" in ran.err
+    assert "EX-611: 1 chunk could not be read, so the catalog stays as it was" in ran.err
+    assert "dir/b.txt" in exhume_cli("catalog", "find", db, "d*").text
+    assert exhume_cli("catalog", "build", db, tmp_path / "chunks", "--add").code == 3
+    assert exhume_cli("catalog", "build", tmp_path / "new-one.db", tmp_path / "chunks").code == 3
     assert exhume_cli("catalog", "find", tmp_path / "none.db", "x").code == 1
     ran = exhume_cli("create", "caf", chunks[1], "-o", tmp_path / "new.caf", "--catalog", tmp_path / "new.db")
     assert ran.code == 0

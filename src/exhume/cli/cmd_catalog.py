@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,11 @@ from exhume.cli.many import Many, many_options
 from exhume.cli.outcome import Outcome
 from exhume.cli.render import cell, printable, table
 from exhume.cli.runtime import Run, common_options
+
+if TYPE_CHECKING:
+    from exhume.distributed import Result
+    from exhume.errors import ExhumeError
+    from exhume.formats.caf.catalog import ChunkEntry
 
 
 @click.group("catalog")
@@ -31,8 +37,9 @@ def command() -> None:
 def build(run: Run, database: str, targets: tuple[str, ...], many: Many, add: bool) -> Outcome:
     """Make the catalog DB describe these chunks; directories and URL prefixes are searched for *.caf.
 
-    Chunks that cannot be read are reported and left out (exit code 3).  With --jobs or --cluster the workers read the
-    indexes; the database is written here.
+    Chunks that cannot be read are reported and left out (exit code 3); a catalog that describes chunks already is
+    replaced only when all can be read, and otherwise stays as it was (exit code 1).  With --jobs or --cluster the
+    workers read the indexes; the database is written here.
     """
     from exhume.formats.caf.catalog import list_chunks, open_catalog, read_entry
 
@@ -44,10 +51,8 @@ def build(run: Run, database: str, targets: tuple[str, ...], many: Many, add: bo
         run.progress("catalog") as progress,
     ):
         results = many.run(reader, chunks, progress=progress, unit="chunks")
-        failed = catalog.enter_all(((each.unit, each.error or each.value) for each in results), add=add)
+        failed = catalog.enter_all(map(_told, results), add=add)
         files, count = catalog.count(), len(catalog.chunks())
-    for location, error in failed:
-        click.echo(f"exhume: left out: {printable(location)}: {error}", err=True)
     if run.machine:
         lost = [{"location": location, "code": error.code, "message": error.message} for location, error in failed]
         run.document("catalog", {"catalog": database, "chunks": count, "files": files, "failed": lost})
@@ -107,6 +112,13 @@ def check(run: Run, database: str, targets: tuple[str, ...], quick: bool) -> Out
             run.say(cell(str(one)))
         run.note(f"{len(found)} differences" if found else "the catalog and the chunks agree")
     return Outcome.NO if found else Outcome.DONE
+
+
+def _told(result: Result) -> tuple[str, ChunkEntry | ExhumeError]:
+    """What a worker read of a chunk, or why it could not, which is said at once."""
+    if result.error is not None:
+        click.echo(f"exhume: left out: {printable(result.unit)}: {result.error}", err=True)
+    return result.unit, result.error or result.value
 
 
 def _absolute(target: str) -> str:

@@ -54,7 +54,7 @@ class AtomicFile(_Atomic):
             fd, name = tempfile.mkstemp(prefix=f".{self.path.name[:100]}.", suffix=".part", dir=self.path.parent)
         except OSError as error:
             raise source_error(error, os.fspath(self.path)) from error
-        self._temporary = Path(name)
+        self.temporary = Path(name)
         self.file: BinaryIO = os.fdopen(fd, "w+b", buffering=STREAM_CHUNK)
         self._done = False
 
@@ -72,7 +72,7 @@ class AtomicFile(_Atomic):
         if self._done:
             return
         self.seal()
-        put_in_place(self._temporary, self.path, overwrite=self.overwrite)
+        put_in_place(self.temporary, self.path, overwrite=self.overwrite)
         self._done = True
         sync_directory(self.path.parent)
 
@@ -81,7 +81,7 @@ class AtomicFile(_Atomic):
         if not self._done:
             self._done = True
             self.file.close()
-            self._temporary.unlink(missing_ok=True)
+            self.temporary.unlink(missing_ok=True)
 
 
 class AtomicDirectory(_Atomic):

@@ -218,9 +218,11 @@ class Catalog:
     def build(
         self, chunks: Sequence[str], *, add: bool = False, progress: Progress = no_progress
     ) -> list[tuple[str, ExhumeError]]:
-        """Enters chunks, replacing what was known of them (and, without `add`, of all others), in one transaction.
+        """Enters chunks, replacing what was known of them (and, without `add`, of all others), all or nothing.
 
-        Returns the chunks that could not be read, with the reason; they are left out.
+        Returns the chunks that could not be read, with the reason; they are left out.  Without `add`, a catalog that
+        describes chunks already is replaced only when every one could be read: raises `SourceError` (EX-611) and leaves
+        it as it was.
         """
 
         def entries() -> Iterator[tuple[str, ChunkEntry | ExhumeError]]:
@@ -240,15 +242,20 @@ class Catalog:
     ) -> list[tuple[str, ExhumeError]]:
         """`build` from what `read_entry` gave for each chunk, or from the error it raised."""
         failed: list[tuple[str, ExhumeError]] = []
-        with self._store.transaction():
-            if not add:
-                self._store.execute("DELETE FROM file_locations")
-                self._store.execute("DELETE FROM caf_files")
+        known = len(self.chunks())
+        with self._store.transaction() if add else self._store.replacement():
             for location, entry in entries:
                 if isinstance(entry, ExhumeError):
                     failed.append((location, entry))
                 else:
                     self._enter(entry)
+            if known and failed and not add:
+                raise SourceError(
+                    f"{len(failed)} chunk{'s' * (len(failed) > 1)} could not be read, so the catalog stays as it was"
+                    " (--add enters the others beside what it holds)",
+                    code="EX-611",
+                    span=Span(self._store.name, 0, 0),
+                )
         return failed
 
     def add_chunk(self, location: str) -> ChunkRecord:

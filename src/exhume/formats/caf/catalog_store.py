@@ -8,12 +8,14 @@ from __future__ import annotations
 import abc
 import contextlib
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from exhume.errors import MissingDependencyError, SourceError, Span, shorten
+from exhume.output.atomic import AtomicFile
 
 TABLES = (
     """
@@ -43,10 +45,16 @@ TABLES = (
 KEY = "substr(file_path, 1, 512)"
 """What is indexed: databases bound the size of an index entry, CAF does not bound names."""
 
+_FOREIGN = (
+    "SELECT name FROM sqlite_master WHERE type != 'index'"
+    " AND name NOT IN ('caf_files', 'file_locations') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+)
+
 
 class Store(abc.ABC):
     """A database connection.  Every method raises `SourceError` (EX-606) when the database fails."""
 
+    name: str
     path_key = KEY
 
     @abc.abstractmethod
@@ -64,6 +72,10 @@ class Store(abc.ABC):
     @abc.abstractmethod
     def transaction(self) -> contextlib.AbstractContextManager[None]:
         """All or nothing."""
+
+    @abc.abstractmethod
+    def replacement(self) -> contextlib.AbstractContextManager[None]:
+        """All or nothing as well, over empty tables: what is there now is there until the new rows are complete."""
 
     @abc.abstractmethod
     def close(self) -> None:
@@ -92,26 +104,31 @@ class SqliteStore(Store):
 
     def __init__(self, path: str, *, create: bool, data: bytes | None = None) -> None:
         self.name = path
-        mode = "rwc" if create else "ro"
-        with self._guard():
-            uri = "file::memory:"
-            if data is None:
-                uri = f"{Path(os.path.abspath(path)).as_uri()}?mode={mode}"  # noqa: PTH100 - resolve() would follow links
-            self._connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+        self._connection = self._connect(path if data is None else None, "rwc" if create else "ro")
         try:
             with self._guard():
                 if data is not None:
                     self._connection.deserialize(data)
-                if create:
-                    for statement in TABLES:
-                        self._connection.execute(statement)
-                    self._connection.execute(
-                        f"CREATE INDEX IF NOT EXISTS file_locations_path ON file_locations ({KEY})"
-                    )
+                if create and not list(self._connection.execute("SELECT 1 FROM sqlite_master LIMIT 1")):
+                    self._create()
                 self._connection.execute("SELECT caf_file_id FROM caf_files LIMIT 1")
         except BaseException:
             self._connection.close()
             raise
+
+    def _connect(self, path: str | None, mode: str) -> sqlite3.Connection:
+        """A connection to a file, or to nothing yet; SQLite itself would wait for the writer of a FIFO."""
+        uri = "file::memory:"
+        if path is not None:
+            if os.path.exists(path) and not os.path.isfile(path):  # noqa: PTH110, PTH113 - pathlib raises for odd names
+                raise SourceError("not a regular file", code="EX-606", span=Span(path, 0, 0))
+            uri = f"{Path(os.path.abspath(path)).as_uri()}?mode={mode}"  # noqa: PTH100 - resolve() would follow links
+        with self._guard():
+            return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+
+    def _create(self) -> None:
+        for statement in (*TABLES, f"CREATE INDEX IF NOT EXISTS file_locations_path ON file_locations ({KEY})"):
+            self._connection.execute(statement)
 
     @contextlib.contextmanager
     def _guard(self) -> Iterator[None]:
@@ -141,6 +158,42 @@ class SqliteStore(Store):
             self.execute("ROLLBACK")
             raise
         self.execute("COMMIT")
+
+    @contextlib.contextmanager
+    def replacement(self) -> Iterator[None]:
+        path = os.path.realpath(self.name)  # a link to a catalog stays one
+        old = self._connection
+        self.execute("BEGIN IMMEDIATE")  # nobody else enters chunks meanwhile; a writer that died is undone
+        try:
+            for (name,) in self.query(_FOREIGN):
+                raise SourceError(
+                    "the database holds more than a catalog, which would be lost: give the catalog a file of its own",
+                    code="EX-606",
+                    span=Span(self.name, 0, 0),
+                    actual=shorten(name),
+                )
+            with AtomicFile(path, overwrite=True) as aside:
+                self._connection = self._connect(str(aside.temporary), "rw")
+                try:
+                    self._connection.execute("PRAGMA journal_mode = OFF")
+                    self._connection.execute("PRAGMA synchronous = OFF")  # `aside` syncs it once
+                    with self._guard():
+                        self._create()
+                    self.execute("BEGIN")
+                    yield
+                    self.execute("COMMIT")
+                finally:
+                    self._connection.close()
+                    self._connection = old
+                aside.seal()
+                shutil.copymode(path, aside.temporary)
+                old.execute("ROLLBACK")
+                old.close()  # before the file has another name: SQLite then puts away what it keeps beside it
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                old.execute("ROLLBACK")
+            raise
+        self._connection = self._connect(self.name, "rw")
 
     def close(self) -> None:
         self._connection.close()
@@ -213,6 +266,13 @@ class SqlalchemyStore(Store):
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
         with self._guard(), self._connection.begin():
+            yield
+
+    @contextlib.contextmanager
+    def replacement(self) -> Iterator[None]:
+        with self.transaction():
+            self.execute("DELETE FROM file_locations")
+            self.execute("DELETE FROM caf_files")
             yield
 
     def close(self) -> None:
