@@ -68,6 +68,53 @@ class Finding:
         )
 
 
+class CheckOutcome(enum.StrEnum):
+    """What became of a stored checksum; `matches` and `mismatch` only where it was computed here and now."""
+
+    MATCHES = "matches"
+    MISMATCH = "mismatch"
+    NOT_CHECKED = "not checked"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One stored checksum, computed again and compared, or not checked for a `reason`.
+
+    `expected` is what is stored and `actual` what was computed, as text; `algorithm` says which was computed where the
+    specification of the field leaves that open.
+    """
+
+    outcome: CheckOutcome
+    expected: str = ""
+    actual: str = ""
+    reason: str = ""
+    algorithm: str = ""
+
+    @classmethod
+    def compare(cls, stored: str, computed: str, algorithm: str = "") -> Check:
+        """The outcome of a computation; both values in the same form."""
+        outcome = CheckOutcome.MATCHES if stored == computed else CheckOutcome.MISMATCH
+        return cls(outcome, stored, computed, algorithm=algorithm)
+
+    @classmethod
+    def skipped(cls, reason: str) -> Check:
+        """A checksum that was not computed, or could not be."""
+        return cls(CheckOutcome.NOT_CHECKED, reason=reason)
+
+    def __str__(self) -> str:
+        if self.outcome is CheckOutcome.MISMATCH:
+            return f"MISMATCH, stored {self.expected}, computed {self.actual}"
+        return f"{self.outcome}: {self.reason}" if self.reason else str(self.outcome)
+
+    def to_dict(self) -> dict[str, str]:
+        """The JSON form; absent keys mean "nothing to say"."""
+        out = {"outcome": str(self.outcome)}
+        for key in ("expected", "actual", "reason"):
+            if text := getattr(self, key):
+                out[key] = text
+        return out
+
+
 def _plain(value: Any) -> Any:
     if value is None or isinstance(value, bool):
         return value

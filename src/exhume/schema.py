@@ -20,6 +20,7 @@ from typing import Any, Self
 from kaitaistruct import BytesIO, KaitaiStream, KaitaiStruct
 
 from exhume.errors import Span, shorten
+from exhume.findings import Check
 from exhume.kaitai import FAILURES
 
 DEBUG_PACKAGE = "exhume_ksy.debug"
@@ -27,6 +28,9 @@ SPECS_PACKAGE = "exhume_ksy"
 
 ARRAY_SHOWN = 64
 """Elements of an array that are shown one by one unless all are asked for; the rest is summed up in one line."""
+
+STOPPED = "parsing stops here"
+"""The note of a field that could not be read to its end."""
 
 
 class _Position(int):
@@ -65,7 +69,7 @@ class Field:
 
     `span` is absolute in the file (with the payload range when the bytes were decompressed first); None for values that
     a specification derives.  `children` are in the order of the specification; `omitted` counts array elements left
-    out.
+    out.  `checksum` names the algorithm of a field that is one, and `check` says what became of it.
     """
 
     name: str
@@ -77,6 +81,7 @@ class Field:
     doc_ref: str = ""
     meaning: str = ""
     checksum: str = ""
+    check: Check | None = None
     note: str = ""
     children: list[Field] = field(default_factory=list)
     omitted: int = 0
@@ -221,7 +226,7 @@ class Explainer:
         try:
             made._read()  # debug classes do not read themselves
         except FAILURES as error:
-            note = f"parsing stops here: {shorten(error, 160)}"
+            note = f"{STOPPED}: {shorten(error, 160)}"
         doc = describe_type(cls).get("", FieldDoc())
         root = Field(
             schema.split("::")[-1], schema, schema, self._span(0, len(data)), None, doc.doc, doc.doc_ref, note=note
@@ -245,18 +250,20 @@ class Explainer:
             if name in debug:
                 self._attribute(parsed, name, getattr(parsed, name, None), debug[name], docs, parent)
         for name in _instances(parsed.__class__):
-            value, failed = self._instance(parsed, name)
-            if failed:
-                if f"_m_{name}" in debug:
-                    self._attribute(parsed, name, None, debug[f"_m_{name}"], docs, parent)
+            value, failure = self._instance(parsed, name)
+            if failure:
+                if f"_m_{name}" in debug:  # what it had read before it failed
+                    begun = getattr(parsed, f"_m_{name}", None)
+                    self._attribute(parsed, name, begun, debug[f"_m_{name}"], docs, parent)
+                    parent.children[-1].note = f"{STOPPED}: {failure}"
             elif value is not None or f"_m_{name}" in debug:
                 self._attribute(parsed, name, value, debug.get(f"_m_{name}", {}), docs, parent)
 
-    def _instance(self, parsed: Any, name: str) -> tuple[Any, bool]:
+    def _instance(self, parsed: Any, name: str) -> tuple[Any, str]:
         try:
-            return getattr(parsed, name), False
-        except FAILURES:
-            return None, True
+            return getattr(parsed, name), ""
+        except FAILURES as error:
+            return None, shorten(error, 160) or type(error).__name__
 
     def _attribute(
         self, parsed: Any, name: str, value: Any, place: dict[str, Any], docs: dict[str, FieldDoc], parent: Field
@@ -265,13 +272,22 @@ class Explainer:
         span = self._place(place)
         path = f"{parent.path}.{name}"
         made = Field(name, path, doc.type, span, None, doc.doc, doc.doc_ref, checksum=doc.checksum)
-        if "start" in place and "end" not in place:
-            made.note = "parsing stops here"
         parent.children.append(made)
         if isinstance(value, list):
             self._array(made, value, place.get("arr") or [], doc, docs)
         else:
             self._value(made, value, span, doc, docs)
+        self._broken_off(made, place)
+
+    def _broken_off(self, made: Field, place: dict[str, Any]) -> None:
+        """Marks a field that begins and does not end; it reaches as far as what could be read of it."""
+        if "start" not in place or "end" in place:
+            return
+        made.note = STOPPED
+        ends = [child.span for child in made.children if child.span is not None]
+        if made.span is not None and ends:
+            last = max(self._relative_end(span) for span in ends)
+            made.span = self._span(self._relative(made.span), max(self._relative(made.span), last))
 
     def _array(
         self, made: Field, values: list[Any], places: list[dict[str, Any]], doc: FieldDoc, docs: dict[str, FieldDoc]
@@ -285,6 +301,7 @@ class Explainer:
             child = Field(f"[{index}]", f"{made.path}[{index}]", doc.type.removesuffix("[]"), span)
             made.children.append(child)
             self._value(child, values[index], span, doc, docs)
+            self._broken_off(child, place)
 
     def _value(self, made: Field, value: Any, span: Span | None, doc: FieldDoc, docs: dict[str, FieldDoc]) -> None:
         if isinstance(value, KaitaiStruct):
@@ -310,6 +327,10 @@ class Explainer:
         if span.payload is not None and self._where.payload is not None:
             return span.payload[0] - self._where.payload[0]
         return span.start - self._where.start
+
+    def _relative_end(self, span: Span) -> int:
+        size = span.payload[1] - span.payload[0] if span.payload is not None else span.size
+        return self._relative(span) + size
 
     def _place(self, place: dict[str, Any]) -> Span | None:
         start = place.get("start")

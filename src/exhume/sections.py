@@ -7,8 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from exhume.errors import EntryNotFoundError, Span
+from exhume.findings import Check
 from exhume.lightclass import dataclass, field
+from exhume.lighttyping import TYPE_CHECKING
 from exhume.source import Source
+
+if TYPE_CHECKING:
+    from exhume.schema import Field
 
 
 class SectionKind(enum.StrEnum):
@@ -28,7 +33,8 @@ class Section:
 
     `schema` is the ksy id (optionally `id::type`) of the *stored* bytes, `payload_schema` of the decompressed ones,
     with `schema_args` / `payload_args` as parameters.  `load()` returns the decompressed payload.  `parent` names an
-    enclosing section: only sections without one take part in the tiling.
+    enclosing section: only sections without one take part in the tiling.  `check` computes the checksum that a field is
+    (the last of the chain of fields around it) and compares.
     """
 
     name: str
@@ -41,6 +47,7 @@ class Section:
     payload_args: tuple[Any, ...] = ()
     payload_size: int | None = None
     load: Callable[[], bytes] | None = field(default=None, compare=False, repr=False)
+    check: Callable[[Sequence[Field]], Check] | None = field(default=None, compare=False, repr=False)
     parent: str | None = None
     note: str = ""
 

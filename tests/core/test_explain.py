@@ -14,7 +14,6 @@ import pytest
 import exhume
 from exhume.engines.explain import Selection, coverage, explain_archive, innermost
 from exhume.errors import ExhumeError
-from exhume.findings import Severity
 from exhume.jsonout import dumps
 from exhume.source import Source
 from tests.archives import label, own_archives, real_archives
@@ -139,28 +138,3 @@ def test_damage_does_not_stop_it(exhume_cli: Cli) -> None:
                 assert dumps([item.to_dict() for item in explain_archive(archive, Selection(), list(archive.verify()))])
         except ExhumeError as error:
             assert "\n" not in str(error)
-
-
-def test_a_verdict_stands_where_the_checksum_is_declared(tmp_path: Path) -> None:
-    """The CRC-32C of a bundle's file is in the index, the bytes that belie it in a shard."""
-    for folder, options in (("stored", {"index_compression": "none"}), ("packed", {})):
-        path = tmp_path / folder
-        with exhume.create(path, "databundle", compression="none", alignment=1, **options) as writer:
-            members: Any = writer
-            for name in ("first", "second", "third"):
-                members.add(name, name.encode() * 9)
-        shard = path / "shard-00000000"
-        data = shard.read_bytes()
-        shard.write_bytes(data.replace(b"second" * 9, b"Second" + b"second" * 8))
-        with exhume.open(path) as archive:
-            findings = list(archive.verify())
-            assert [f.code for f in findings if f.severity is Severity.ERROR] == ["DB-201"]
-            verdicts = [
-                node.checksum
-                for item in explain_archive(archive, Selection(), findings)
-                for tree in item.trees()
-                for _, node in tree.walk()
-                if node.checksum.startswith("CRC-32C:")
-            ]
-        assert [text.split(":")[1].split(",")[0].strip() for text in verdicts] == ["ok", "MISMATCH", "ok"]
-        assert "second" in verdicts[1]

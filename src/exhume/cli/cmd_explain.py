@@ -25,7 +25,7 @@ from exhume.errors import shorten
 @click.option("--coverage", "coverage_", is_flag=True, help="Only totals: claimed, padding, gap, overlap, unexplained.")
 @click.option("--html", "html", metavar="FILE", help="Write one self-contained page: hex, fields, verdicts, map.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing page.")
-@click.option("--no-verify", is_flag=True, help="Leave out checksum verdicts and findings.")
+@click.option("--no-verify", is_flag=True, help="Compute no checksum and look for no finding.")
 @common_options
 def command(
     run: Run,
@@ -55,11 +55,11 @@ def command(
     with run.open(target) as archive:
         if coverage_:
             return _coverage(run, target, coverage(archive))
-        findings = [] if no_verify else list(archive.verify())
+        findings = None if no_verify else list(archive.verify())
         if html is not None:
             _page(run, archive, findings, html, overwrite)
             return None
-        explained = explain_archive(archive, selection, findings)
+        explained = explain_archive(archive, selection, findings or (), unchecked="--no-verify" if no_verify else "")
         if at is not None:
             return _at(run, target, list(explained), at)
         first = next(explained, None)
@@ -77,7 +77,7 @@ def command(
     return Outcome.NO if outside else None
 
 
-def _page(run: Run, archive: Any, findings: list[Any], path: str, overwrite: bool) -> None:
+def _page(run: Run, archive: Any, findings: list[Any] | None, path: str, overwrite: bool) -> None:
     import io
 
     from exhume.output.atomic import AtomicFile
@@ -149,7 +149,7 @@ def _meaning(node: Any, told: set[str] | None = None) -> str:
         told.add(words)
     parts = [
         words,
-        f"[{node.checksum}]" if node.checksum else "",
+        f"[{node.checksum}: {node.check}]" if node.check is not None else "",
         f"! {node.note}" if node.note else "",
     ]
     return printable("  ".join(part for part in parts if part))
@@ -166,6 +166,10 @@ def _section(run: Run, item: Any, depth: int | None, selection: Any, told: set[s
         return
     if item.note:
         run.say(f"   {printable(item.note)}")
+    for finding in item.findings:
+        if (text := str(finding)) not in told:
+            told.add(text)
+            run.say(f"   ! {printable(text)}")
     for tree, title in ((item.stored, ""), (item.payload, "decompressed payload")):
         if tree is None:
             continue

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from exhume.checksums import xxhash64
 from exhume.codecs.common import Buffer, Decoded, over_budget
 from exhume.codecs.libzstd import libzstd
 from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
 from exhume.lighttyping import Any
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_HAS_CHECKSUM = 4  # in the frame's descriptor, RFC 8878, 3.1.1.1.1
 ZSTD_WINDOW_MAX = 1 << 27
 """Largest zstd window accepted (128 MiB, the limit of the zstd command line without --long)."""
 
@@ -113,6 +115,16 @@ def zstd_frames(data: Buffer, *, max_size: int) -> Iterator[tuple[int, int, byte
         yield at, at + decoded.consumed, decoded.data
         total += len(decoded.data)
         at += decoded.consumed
+
+
+def zstd_checksum(frame: Buffer, max_size: int) -> tuple[int, int]:
+    """The checksum at the end of a frame that has one, as it is stored and as computed: half of the content's XXH64.
+
+    The content is decoded as if the frame had none, so that a wrong one is a result and not an error.
+    """
+    bare = bytearray(frame[:-4])
+    bare[4] &= ~_HAS_CHECKSUM
+    return int.from_bytes(frame[-4:], "little"), xxhash64(zstd_one(bare, max_size, None).data) & 0xFFFFFFFF
 
 
 def zstd_partial(data: Buffer, *, max_size: int) -> tuple[bytes, int, bool]:

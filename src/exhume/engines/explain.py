@@ -1,12 +1,14 @@
 """The explain engine: every byte of an archive, section by section, from the generated debug classes.
 
-One section (or one decompressed payload) is in memory at a time.  Findings of `verify` are laid over the fields, so
-that a checksum's verdict stands on the checksum's own line.
+One section (or one decompressed payload) is in memory at a time.  What `verify` found stands at the fields that it is
+about.  The verdict on a checksum is not taken from there, where silence would have to be read as consent: it is
+computed from the archive when the checksum's field is explained.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +17,7 @@ from typing import Any
 from exhume.archive import Archive
 from exhume.engines.identify import open_archive
 from exhume.errors import EntryNotFoundError, ExhumeError, Span, shorten
-from exhume.findings import Finding
+from exhume.findings import Check, Finding
 from exhume.schema import Explainer, Field
 from exhume.sections import Section, SectionKind, SectionMap
 from exhume.source import Target
@@ -36,6 +38,7 @@ class Explained:
     payload: Field | None = None
     note: str = ""
     skipped: int = 0  # how many further sections of this sort were left out
+    findings: list[Finding] = field(default_factory=list)  # those that no single field holds
 
     def trees(self) -> Iterator[Field]:
         """The trees there are."""
@@ -55,6 +58,8 @@ class Explained:
             out["note"] = self.note
         if self.skipped:
             out["skipped"] = self.skipped
+        if self.findings:
+            out["findings"] = [finding.to_dict() for finding in self.findings]
         return out
 
 
@@ -66,9 +71,11 @@ def field_to_dict(node: Field) -> dict[str, Any]:
         if node.span.payload is not None:
             start, end = node.span.payload
             out |= {"payload_offset": start, "payload_size": end - start}
-    for key in ("doc", "doc_ref", "meaning", "checksum", "note"):
+    for key in ("doc", "doc_ref", "meaning", "note"):
         if text := getattr(node, key):
             out[key] = text
+    if node.check is not None:
+        out["checksum"] = {"algorithm": node.checksum, **node.check.to_dict()}
     if node.value is not None:
         out["value"] = _plain(node.value)
     if node.omitted:
@@ -126,9 +133,12 @@ def explain(
         yield from explain_archive(archive, selection or Selection(), found)
 
 
-def explain_archive(archive: Archive, selection: Selection, findings: Iterable[Finding] = ()) -> Iterator[Explained]:
-    """Every section that `selection` wants, in file order, with `findings` laid over its fields.
+def explain_archive(
+    archive: Archive, selection: Selection, findings: Iterable[Finding] = (), *, unchecked: str = ""
+) -> Iterator[Explained]:
+    """Every section that `selection` wants, in file order, with `findings` where they belong.
 
+    Each checksum is computed when its field is shown; `unchecked` is the reason why that is left out, where it is.
     Raises `EntryNotFoundError` when none has the name, or lies in the file, that was asked for.
     """
     found = archive.sections()
@@ -138,11 +148,12 @@ def explain_archive(archive: Archive, selection: Selection, findings: Iterable[F
         raise EntryNotFoundError(
             "no such file in the archive", span=Span(archive.name, 0, 0), actual=shorten(selection.source)
         )
-    return _explain(found, selection, findings)
+    return _explain(found, selection, [f for f in findings if f.span is not None], unchecked)
 
 
-def _explain(found: SectionMap, selection: Selection, findings: Iterable[Finding]) -> Iterator[Explained]:
-    overlay = _Overlay(findings)
+def _explain(
+    found: SectionMap, selection: Selection, findings: Sequence[Finding], unchecked: str
+) -> Iterator[Explained]:
     shown: Counter[str] = Counter()
     left_out: dict[str, Explained] = {}
     for section in found:
@@ -156,7 +167,8 @@ def _explain(found: SectionMap, selection: Selection, findings: Iterable[Finding
             continue
         explained = explain_section(found, section, whole=selection.narrow)
         for tree in explained.trees():
-            overlay.apply(tree)
+            _check(section, tree, [], unchecked)
+        _place(explained, findings)
         yield explained
     yield from left_out.values()
 
@@ -183,83 +195,72 @@ def explain_section(found: SectionMap, section: Section, *, whole: bool = False)
     return out
 
 
-class _Overlay:
-    """Findings laid over fields: the verdict of a checksum, and whatever else is wrong with a field's bytes."""
-
-    def __init__(self, findings: Iterable[Finding]) -> None:
-        self._findings = [f for f in findings if f.span is not None and f.span.end > f.span.start]
-
-    def apply(self, tree: Field) -> None:
-        """Writes verdicts and notes into a tree."""
-        if tree.span is None:
-            return
-        near = [f for f in self._findings if f.span is not None and _touches(f.span, tree.span)]
-        elsewhere = [(f, _declaring(tree, f.declared)) for f in self._findings if f.declared is not None]
-        for _, node in tree.walk():
-            if node.span is None:
-                continue
-            if node.checksum:
-                bad = [f for f in near if f.code[-3] == "2" and f.span is not None and _touches(f.span, node.span)]
-                bad += [f for f, declaring in elsewhere if declaring is node]
-                node.checksum = f"{node.checksum}: {'MISMATCH, ' + str(bad[0]) if bad else 'ok'}"
-            if not node.children:
-                for finding in near:
-                    if finding.span is not None and _inside(finding.span, node.span) and not node.checksum:
-                        node.note = f"{node.note}; {finding}" if node.note else str(finding)
+def _check(section: Section, node: Field, around: list[Field], unchecked: str) -> None:
+    """Says of every checksum at and below a field what became of it."""
+    chain = [*around, node]
+    if node.checksum:
+        node.check = _checked(section, chain, unchecked)
+        node.checksum = node.check.algorithm or node.checksum
+    for child in node.children:
+        _check(section, child, chain, unchecked)
 
 
-def _declaring(tree: Field, place: Span) -> Field | None:
-    """The checksum of the smallest structure that begins at `place` and has one."""
-    found = None
-    here = [tree]
-    while here:
-        node = here.pop()
-        if node.span is None or not _covers(node.span, place):
-            continue
-        here += node.children
-        if _starts(node.span, place):
-            inside = [child for _, child in node.walk() if child.checksum]
-            if inside:
-                found = inside[0] if len(inside) == 1 else None
-    return found
+def _checked(section: Section, chain: Sequence[Field], unchecked: str) -> Check:
+    if unchecked:
+        return Check.skipped(unchecked)
+    if chain[-1].value is None:
+        return Check.skipped("the field itself is cut short")
+    if section.check is None:
+        return Check.skipped("exhume has no computation for this field")
+    try:
+        return section.check(chain)
+    except ExhumeError as error:
+        if error.code.startswith("EX-6"):
+            raise
+        return Check.skipped(str(error))
 
 
-def _at(span: Span, place: Span) -> tuple[int, int, int] | None:
-    """Start and end of `span`, and `place`, in the bytes that both count in; None when they have none in common."""
-    at = place.payload[0] if place.payload is not None else 0
-    if span.source != place.source:
-        return None
-    if span.payload is None:  # a payload that is stored as it is
-        inside = place.start <= span.start and span.end <= place.end
-        return (span.start, span.end, place.start + at) if inside else None
-    same = span.start == place.start and span.end <= place.end  # `place` may count what frames the payload
-    return (*span.payload, at) if same else None
+def _place(item: Explained, findings: Iterable[Finding]) -> None:
+    """Notes each finding at the innermost field that holds all of its bytes, or else with the section it touches."""
+    near = [(f, f.span) for f in findings if f.span is not None and _touches(f.span, item.section.span)]
+    near.sort(key=lambda one: _range(one[1]))
+    starts = [_range(span)[0] for _, span in near]
+    holders: dict[int, Field] = {}
+    for tree in item.trees():
+        for _, node in tree.walk():  # outermost first
+            if near and node.span is not None:
+                start, end = _range(node.span)
+                for at in range(bisect_left(starts, start), bisect_left(starts, end)):
+                    if _holds(node.span, near[at][1]):
+                        holders[at] = node
+    for at, (finding, _) in enumerate(near):
+        if at in holders:
+            node = holders[at]
+            node.note = f"{node.note}; {finding}" if node.note else str(finding)
+        else:
+            item.findings.append(finding)
 
 
-def _covers(span: Span, place: Span) -> bool:
-    found = _at(span, place)
-    return found is not None and found[0] <= found[2] < found[1]
+def _range(span: Span) -> tuple[int, int]:
+    """Start and end of what a span is about: in the payload where it is about one."""
+    return span.payload if span.payload is not None else (span.start, span.end)
 
 
-def _starts(span: Span, place: Span) -> bool:
-    found = _at(span, place)
-    return found is not None and found[0] == found[2]
-
-
-def _touches(a: Span, b: Span) -> bool:
-    if a.source != b.source or a.start >= b.end or b.start >= a.end:
+def _touches(a: Span, section: Span) -> bool:
+    """Whether a span, or the place where an empty one is, lies in a section at least in part."""
+    if a.source != section.source:
         return False
-    if a.payload is None or b.payload is None:
-        return a.payload is None and b.payload is None
-    return a.payload[0] < b.payload[1] and b.payload[0] < a.payload[1]
+    return (a.start < section.end and a.end > section.start) or section.start <= a.start == a.end <= section.end
 
 
-def _inside(a: Span, b: Span) -> bool:
-    if a.source != b.source or (a.payload is None) != (b.payload is None):
+def _holds(outer: Span, inner: Span) -> bool:
+    """Whether bytes lie in a field, both of the file or both of the same payload."""
+    if inner.start == inner.end or (inner.payload is None) != (outer.payload is None):
         return False
-    if a.payload is not None and b.payload is not None:
-        return (a.start, a.end) == (b.start, b.end) and b.payload[0] <= a.payload[0] < a.payload[1] <= b.payload[1]
-    return b.start <= a.start and a.end <= b.end
+    if inner.payload is not None and (inner.start, inner.end) != (outer.start, outer.end):
+        return False
+    (a, b), (c, d) = _range(outer), _range(inner)
+    return a <= c < d <= b
 
 
 @dataclass(slots=True)

@@ -85,17 +85,21 @@ class _Sort:
         return f"{self.payload / self.stored:.2f}x" if self.known and self.stored and self.payload else "-"
 
 
-def draw_map(archive: Archive, findings: Iterable[Finding]) -> Drawing:
-    """The picture of an archive; errors among `findings` are drawn where they lie."""
-    errors = [finding for finding in findings if finding.severity is Severity.ERROR]
+def draw_map(archive: Archive, findings: Iterable[Finding] | None) -> Drawing:
+    """The picture of an archive; errors among `findings` are drawn where they lie.  None: it was not verified."""
+    errors = [finding for finding in findings or () if finding.severity is Severity.ERROR]
     found = archive.sections()
     drawing = Drawing()
     total = found.coverage()
     y: float = MARGIN + 14
-    verdict = f"{len(errors)} error{'s' if len(errors) != 1 else ''}" if errors else "verified"
+    verdict, colour = "no errors found", "#1a7f37"
+    if findings is None:
+        verdict, colour = "not verified", DIM
+    elif errors:
+        verdict, colour = f"{len(errors)} error{'s' if len(errors) != 1 else ''}", DAMAGE
     title = f"{PurePosixPath(archive.name).name or archive.name}   {archive.format}   {total.total:,} bytes"
     drawing.shapes.append(Text(MARGIN, y, title, size=16, bold=True))
-    drawing.shapes.append(Text(WIDTH - MARGIN - 120, y, verdict, DAMAGE if errors else "#1a7f37", bold=True))
+    drawing.shapes.append(Text(WIDTH - MARGIN - 120, y, verdict, colour, bold=True))
     y += 16
     for name, source in found.sources.items():
         y = _strip(drawing, y, name, source, [s for s in found.tiles() if s.span.source == name], errors)

@@ -16,8 +16,8 @@
   const title = el("h1", { textContent: contents.target, title: contents.target });
   const errors = contents.findings.filter((f) => f.severity === "error").length;
   const verdict = el("span", {
-    className: "verdict " + (errors ? "bad" : "ok"), id: "verdict",
-    textContent: errors ? `${errors} error${errors === 1 ? "" : "s"}` : "verified",
+    className: "verdict " + (!contents.verified ? "unchecked" : errors ? "bad" : "ok"), id: "verdict",
+    textContent: !contents.verified ? "not verified" : errors ? `${errors} error${errors === 1 ? "" : "s"}` : "no errors found",
     title: contents.findings.map((f) => f.text).join("\n"),
   });
   const spaces = el("select", { id: "space", title: "file or decompressed payload" });
@@ -211,7 +211,7 @@
     if (node.s !== undefined) row.append(el("span", { className: "off", textContent: `  ${node.s}+${node.e - node.s}` }));
     if (node.t) row.append(el("span", { className: "type", textContent: "  " + node.t }));
     if (node.v !== undefined) row.append("  ", el("span", { className: "val", textContent: String(node.v) }));
-    if (node.c) row.append("  ", el("span", { className: node.c.includes("MISMATCH") ? "badtext" : "ok", textContent: `[${node.c}]` }));
+    if (node.c) row.append("  ", el("span", { className: { matches: "ok", mismatch: "badtext" }[node.w] || "unchecked", textContent: `[${node.c}]` }));
     if (node.section.bad && node.isSection) row.append("  ", el("span", { className: "badtext", textContent: "checksum mismatch" }));
     if (node.more) row.append(el("span", { className: "doc", textContent: `  … ${node.more} of this sort in all` }));
     if (node.o) row.append("  ", el("span", { className: "badtext", textContent: node.o }));

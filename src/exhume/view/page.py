@@ -18,7 +18,7 @@ from exhume import __version__
 from exhume.archive import Archive
 from exhume.engines.explain import Explained, Selection, explain_archive
 from exhume.errors import Span, shorten
-from exhume.findings import Finding, Severity
+from exhume.findings import CheckOutcome, Finding, Severity
 from exhume.jsonout import jsonable
 from exhume.schema import Field
 
@@ -39,21 +39,24 @@ class PageWriter:
         self._spaces: list[dict[str, Any]] = []
         self._by_name: dict[str, int] = {}
 
-    def write(self, archive: Archive, findings: list[Finding]) -> None:
-        """Writes the whole page for an archive."""
+    def write(self, archive: Archive, findings: list[Finding] | None) -> None:
+        """Writes the whole page for an archive; without findings (None) no checksum is computed either."""
         title = html.escape(shorten(archive.name, 200))
         self._file.write(_PAGE_HEAD.format(title=title, css=_asset("page.css")))
         found = archive.sections()
         for name, source in found.sources.items():
             self._space(name, "file", source.origin, source.size, source.chunks(size=CHUNK))
-        sections = [self._section(item) for item in explain_archive(archive, Selection(bulk=BULK), findings)]
+        unchecked = "" if findings is not None else "the page was made without verifying"
+        explained = explain_archive(archive, Selection(bulk=BULK), findings or (), unchecked=unchecked)
+        sections = [self._section(item) for item in explained]
         contents = {
             "version": __version__,
             "target": archive.name,
             "format": archive.format,
             "spaces": self._spaces,
             "sections": sections,
-            "findings": [self._finding(finding) for finding in findings],
+            "verified": findings is not None,
+            "findings": [self._finding(finding) for finding in findings or ()],
         }
         text = _script_safe(json.dumps(jsonable(contents), ensure_ascii=True, separators=(",", ":")))
         self._file.write(f'<script type="application/json" id="contents">{text}</script>\n')
@@ -83,7 +86,7 @@ class PageWriter:
             "start": section.span.start,
             "end": section.span.end,
             "codec": section.codec or "",
-            "note": item.note,
+            "note": "; ".join([item.note, *map(str, item.findings)] if item.note else map(str, item.findings)),
             "skipped": item.skipped,
             "nested": section.parent is not None,
         }
@@ -123,8 +126,10 @@ def _node(node: Field, space: int) -> dict[str, Any]:
         out["p"] = space
     if node.value is not None:
         out["v"] = shorten(node.value, 160) if not isinstance(node.value, (bool, int, float)) else node.value
-    texts = {"d": node.meaning or node.doc, "r": node.doc_ref, "c": node.checksum, "o": node.note}
+    texts = {"d": node.meaning or node.doc, "r": node.doc_ref, "o": node.note}
     out |= {key: text for key, text in texts.items() if text}
+    if node.check is not None:
+        out |= {"c": f"{node.checksum}: {node.check}", "w": str(node.check.outcome)}
     children = [_node(child, space) for child in node.children]
     if node.omitted:
         children.append({"n": f"… {node.omitted} more", "t": ""})
@@ -138,7 +143,7 @@ def _range(span: Span) -> tuple[int, int]:
 
 
 def _has_mismatch(tree: Field) -> bool:
-    return any("MISMATCH" in node.checksum for _, node in tree.walk())
+    return any(node.check is not None and node.check.outcome is CheckOutcome.MISMATCH for _, node in tree.walk())
 
 
 def _script_safe(text: str) -> str:
@@ -165,8 +170,11 @@ _PAGE_HEAD = """<!DOCTYPE html>
 """
 
 
-def write_page(archive: Archive, findings: Iterable[Finding], file: IO[str]) -> dict[str, int]:
-    """Writes the explain page of an archive to a text file; returns counts of findings by severity."""
-    kept = list(findings)
+def write_page(archive: Archive, findings: Iterable[Finding] | None, file: IO[str]) -> dict[str, int]:
+    """Writes the explain page of an archive to a text file; returns counts of findings by severity.
+
+    `findings` None: nothing was verified, and the page says so.
+    """
+    kept = list(findings) if findings is not None else None
     PageWriter(file).write(archive, kept)
-    return {str(severity): sum(f.severity is severity for f in kept) for severity in Severity}
+    return {str(severity): sum(f.severity is severity for f in kept or ()) for severity in Severity}

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
+from exhume.codecs.zstd import zstd_checksum
 from exhume.errors import ExhumeError
+from exhume.findings import Check
 from exhume.formats.clp_s.layout import HEADER_SIZE, FileEntry
 from exhume.sections import Section, SectionKind, SectionMap
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.reader import ClpSArchive
     from exhume.formats.clp_s.tables import Table
+    from exhume.schema import Field
 
 PAYLOAD_SCHEMAS = {
     "/schema_tree": "clp_s_schema_tree",
@@ -41,6 +45,7 @@ def _sections(archive: ClpSArchive) -> Iterator[Section]:
         schema="zstd_frame",
         payload_schema="clp_s_metadata",
         load=lambda: archive.metadata_payload,
+        check=partial(_frame_check, archive),
     )
     try:
         files = archive.files
@@ -63,7 +68,8 @@ def _section(archive: ClpSArchive, name: str, entry: FileEntry) -> Section:
     stop = min(entry.end, archive.source.size)
     span = archive.source.span(entry.start, stop)
     if name in TABLE_SECTIONS:
-        return Section(name, span, SectionKind.DATA, codec="zstd", schema="zstd_frame", load=_streams_loader(archive))
+        return Section(name, span, SectionKind.DATA, codec="zstd", schema="zstd_frame",
+                       load=_streams_loader(archive), check=partial(_frame_check, archive))  # fmt: skip
     if name not in PAYLOAD_SCHEMAS:
         return Section(name, span, SectionKind.DATA, note="a section that no known version writes")
     schema, head = "zstd_frame", 0
@@ -78,7 +84,17 @@ def _section(archive: ClpSArchive, name: str, entry: FileEntry) -> Section:
         schema=schema,
         payload_schema=PAYLOAD_SCHEMAS[name],
         load=_loader(archive, entry.start + head, entry.end),
+        check=partial(_frame_check, archive),
     )
+
+
+def _frame_check(archive: ClpSArchive, chain: Sequence[Field]) -> Check:
+    """The checksum of a zstd frame, which is what the field stands in: the frame, its body, the checksum."""
+    frame = chain[-3].span
+    assert frame is not None
+    stored = archive.source.read_at(frame.start - archive.source.origin, frame.size)
+    values = zstd_checksum(stored, archive.limits.payload_budget(len(stored)))
+    return Check.compare(*(f"{value:08x}" for value in values))
 
 
 def _loader(archive: ClpSArchive, start: int, stop: int) -> Callable[[], bytes]:
@@ -119,6 +135,7 @@ def _streams(archive: ClpSArchive, parent: str) -> Iterator[Section]:
             schema="zstd_frame",
             payload_size=stream.size,
             load=_stream_loader(archive, index),
+            check=partial(_frame_check, archive),
             parent=parent,
             note=f"{len(tables.get(index, ()))} tables",
         )

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 
 from exhume.checksums import crc32c
 from exhume.errors import EntryNotFoundError, Span
+from exhume.findings import Check
 from exhume.formats.data_bundle import checks
 from exhume.formats.data_bundle.index import INDEX, FileRow, RecordRow
 from exhume.formats.data_bundle.shard import RecordCache, Shard
@@ -114,14 +115,24 @@ class View:
 
     def chunks(self, row: FileRow) -> Iterator[bytes]:
         """A file's bytes record by record; after the last one its CRC-32C is checked."""
-        crc: int | None = None
+        crc = 0
+        for part in self._parts(row):
+            crc = crc32c(part, crc)
+            yield part
+        self._check_crc(row, crc)
+
+    def checked(self, row: FileRow) -> Check:
+        """The CRC-32C of a file, computed over its bytes and compared."""
+        crc = 0
+        for part in self._parts(row):
+            crc = crc32c(part, crc)
+        return Check.compare(f"{row.meta.crc32c:08x}", f"{crc:08x}")
+
+    def _parts(self, row: FileRow) -> Iterator[bytes]:
         if row.meta.size:
             self._check_place(row)
             base = row.meta.offset
-            for part in self.shard(row.meta.shard_index).iter_range(base, base + row.meta.size):
-                crc = crc32c(part, crc) if crc is not None else crc32c(part)
-                yield part
-        self._check_crc(row, crc if crc is not None else 0)
+            yield from self.shard(row.meta.shard_index).iter_range(base, base + row.meta.size)
 
     def _check_place(self, row: FileRow) -> None:
         if row.meta.offset + row.meta.size >= 1 << 64:

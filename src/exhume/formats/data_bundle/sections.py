@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from exhume.errors import ExhumeError
+from exhume.findings import Check
+from exhume.formats.data_bundle.index import parse_file_row
 from exhume.formats.data_bundle.messages import compression_name
 from exhume.formats.data_bundle.shard import Shard, read_header
 from exhume.formats.leveldb.sections import map_sections
+from exhume.formats.leveldb.table import Table
+from exhume.formats.leveldb.wire import Handle
 from exhume.sections import Section, SectionKind, SectionMap
 from exhume.source import Source
 
 if TYPE_CHECKING:
     from exhume.formats.data_bundle.reader import DataBundleArchive
+    from exhume.schema import Field
 
 
 def map_bundle(archive: DataBundleArchive) -> SectionMap:
@@ -22,7 +28,7 @@ def map_bundle(archive: DataBundleArchive) -> SectionMap:
     for number in archive.shard_files():
         source = archive.view.source(number)
         files.append((source, _shard_sections(archive, number, source)))
-    inner = map_sections(archive.database, rows="data_bundle_index_block")
+    inner = map_sections(archive.database, rows="data_bundle_index_block", check=partial(_file_check, archive))
     by_source: dict[str, list[Section]] = {name: [] for name in inner.sources}
     for section in inner:
         by_source[section.span.source].append(section)
@@ -77,3 +83,22 @@ def _shard_sections(archive: DataBundleArchive, number: int, source: Source) -> 
 
 def _loader(shard: Shard, index: int) -> Callable[[], bytes]:
     return lambda: shard.record(index)
+
+
+def _file_check(archive: DataBundleArchive, table: Table, handle: Handle, chain: Sequence[Field]) -> Check:
+    """The CRC-32C of the file whose row a field stands in, computed over the file's bytes in its shard."""
+    field, block = chain[-1].span, table.read_block(handle)
+    assert field is not None
+    assert block is not None
+    at = field.payload[0] if field.payload is not None else field.start - block.span.start
+    item = max((item for item in table.block_items(block, 0)[0] if item[3] <= at), key=lambda item: item[3])
+    key, sequence = item[0], ((1 << 64) - 1 - item[1]) >> 8
+    live = next(archive.database.scan_newest(key, key + b"\0"), None)
+    if live is None or live[:2] != (key, sequence):
+        return Check.skipped("the row is not the live one of its key: deleted, replaced, or in a file not in use")
+    if any(later.checksum for later in chain[-2].children[chain[-2].children.index(chain[-1]) + 1 :]):
+        return Check.skipped("a later field of the same kind replaces it")
+    row = parse_file_row(key, item[4], block.span)
+    if row.meta.is_directory:
+        return Check.skipped("a directory has no bytes")
+    return archive.view.checked(row)

@@ -12,6 +12,12 @@ from exhume.formats.leveldb.wire import WireError, build_varint, parse_varint
 from exhume.kernel import BLOCK_BOMB, BLOCK_FINE, BLOCK_LENGTHS, BLOCK_SHARED, BLOCK_SHORT_KEY
 
 CODEC_NAMES = {0: "none", 1: "snappy", 2: "zlib", 3: "bz2", 4: "lz4", 5: "lz4hc", 6: "xpress", 7: "zstd", 0x40: "zstd"}
+ALGORITHMS = {
+    "crc32c": "masked CRC-32C",
+    "xxhash32": "XXH32",
+    "xxhash64": "XXH64, low half",
+    "xxh3": "XXH3, low half",
+}
 PROBLEMS = {
     BLOCK_FINE: "",
     BLOCK_LENGTHS: "lengths pass the end of the block",

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from exhume.checksums import crc32c, mask_crc32c
+from exhume.errors import Span
+from exhume.findings import Check
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.wire import MAX_SEQUENCE, WireError, build_bytes, parse_bytes, parse_varint
@@ -24,6 +26,11 @@ HEADER = 7
 RECYCLABLE_HEADER = 11
 FULL, FIRST, MIDDLE, LAST = 1, 2, 3, 4
 _READ_BLOCKS = 32
+
+
+def _is_recyclable(kind: int) -> bool:
+    """Whether the header of a fragment holds the number of the log as well."""
+    return 5 <= kind <= 8 or kind in (11, 131)
 
 
 class Fragment(NamedTuple):
@@ -116,7 +123,7 @@ class LogReader:
             if kind == 0 and length == 0:
                 self._check_fill(base, data, at)
                 return
-            header = RECYCLABLE_HEADER if 5 <= kind <= 8 or kind in (11, 131) else HEADER
+            header = RECYCLABLE_HEADER if _is_recyclable(kind) else HEADER
             stop = at + header + length
             if stop > end:
                 if last and (1 <= kind <= 8):
@@ -192,6 +199,20 @@ class LogReader:
             candidate = len(data)
         self.lost += candidate - at
         return candidate
+
+
+def fragment_check(source: Source, where: Span | None) -> Check:
+    """The checksum of the fragment whose header starts at `where`, computed and compared."""
+    at = where.start - source.origin if where is not None else 0
+    data = source.read_up_to(at, BLOCK - at % BLOCK)
+    length, kind = data[4] | data[5] << 8, data[6]
+    if kind == 0 and length == 0:
+        return Check.skipped("filler, which has no checksum")
+    stop = (RECYCLABLE_HEADER if _is_recyclable(kind) else HEADER) + length
+    if stop > len(data):
+        return Check.skipped("the fragment is cut short, or its length is wrong")
+    stored = int.from_bytes(data[:4], "little")
+    return Check.compare(f"{stored:08x}", f"{mask_crc32c(crc32c(data[6:stop])):08x}")
 
 
 class Operation(NamedTuple):

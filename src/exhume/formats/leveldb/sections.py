@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 from exhume.errors import FormatError
+from exhume.findings import Check
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.blocks import codec_name
 from exhume.formats.leveldb.database import Database
-from exhume.formats.leveldb.log import LogReader
+from exhume.formats.leveldb.log import LogReader, fragment_check
 from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.wire import Handle
 from exhume.sections import Section, SectionKind, SectionMap
 from exhume.source import Source
 
+if TYPE_CHECKING:
+    from exhume.schema import Field
+
 _MANY = frozenset({"data", "index-part", "filter-part"})
 """Kinds of blocks that a table has several of, told apart by their offsets."""
 
 
-def map_sections(database: Database, rows: str = "leveldb_block") -> SectionMap:
+RowCheck = Callable[[Table, Handle, Sequence["Field"]], Check]
+"""Computes a checksum that stands in a row of a data block: the table, the block, the fields around it."""
+
+
+def map_sections(database: Database, rows: str = "leveldb_block", check: RowCheck | None = None) -> SectionMap:
     """One tile per log, manifest and small file (their records nested in it); tables block by block.
 
-    `rows` is the schema of data blocks, for databases whose values have a layout of their own.
+    `rows` is the schema of data blocks, for databases whose values have a layout of their own, and `check` computes the
+    checksums in it.
     """
     files: list[tuple[Source, list[Section]]] = []
     for file in database.files:
@@ -29,7 +40,7 @@ def map_sections(database: Database, rows: str = "leveldb_block") -> SectionMap:
             continue
         source = database.source(file.name)
         if file.kind == "table":
-            sections = table_sections(database.table(file), rows)
+            sections = table_sections(database.table(file), rows, check)
         elif file.kind in ("log", "manifest"):
             sections = _log_sections(source, file.kind, database)
         else:
@@ -40,7 +51,13 @@ def map_sections(database: Database, rows: str = "leveldb_block") -> SectionMap:
 
 
 def _log_sections(source: Source, kind: str, database: Database) -> list[Section]:
-    whole = Section(source.name, source.span(0, source.size), SectionKind.STRUCTURE, schema="leveldb_log")
+    whole = Section(
+        source.name,
+        source.span(0, source.size),
+        SectionKind.STRUCTURE,
+        schema="leveldb_log",
+        check=lambda chain: fragment_check(source, chain[-1].span),
+    )
     payload = "leveldb_version_edit" if kind == "manifest" else "leveldb_write_batch"
     out = [whole]
     for record in LogReader(source, checks.ignore, database.limits):
@@ -65,7 +82,7 @@ def _constant(data: bytes) -> Callable[[], bytes]:
     return lambda: data
 
 
-def table_sections(table: Table, rows: str = "leveldb_block") -> list[Section]:
+def table_sections(table: Table, rows: str = "leveldb_block", check: RowCheck | None = None) -> list[Section]:
     """Blocks, their trailers, the footer.  A table without a readable footer is one unread span."""
     source = table.source
     footer = table.footer_or_none()
@@ -96,7 +113,7 @@ def table_sections(table: Table, rows: str = "leveldb_block") -> list[Section]:
         if handle in seen or handle.offset + handle.size + layout.BLOCK_TRAILER > room:
             continue
         seen.add(handle)
-        out += _block_sections(table, name, handle, schema)
+        out += _block_sections(table, name, handle, schema, check if name == "data" else None)
     start = footer.offset - source.origin
     span = source.span(start, start + footer.size)
     out.append(Section(f"{source.name}/footer", span, SectionKind.STRUCTURE, schema="leveldb_footer"))
@@ -108,7 +125,9 @@ def _index_schema(table: Table) -> str:
     return "leveldb_index_delta" if facts.get("rocksdb.index.value.is.delta.encoded") == b"\1" else "leveldb_block"
 
 
-def _block_sections(table: Table, name: str, handle: Handle, schema: str) -> list[Section]:
+def _block_sections(
+    table: Table, name: str, handle: Handle, schema: str, check: RowCheck | None = None
+) -> list[Section]:
     source = table.source
     end = handle.offset + handle.size
     codec = codec_name(source.read_at(end, 1)[0])
@@ -124,8 +143,12 @@ def _block_sections(table: Table, name: str, handle: Handle, schema: str) -> lis
     contents = Section(
         label, source.span(handle.offset, end), SectionKind.DATA if name == "data" else SectionKind.STRUCTURE, codec,
         schema=(schema or None) if stored else None, payload_schema=None if stored else schema or None, load=load,
+        check=partial(check, table, handle) if check is not None else None,
         note="" if schema else "a kind of block that no schema describes",
     )  # fmt: skip
     trailer = source.span(end, end + layout.BLOCK_TRAILER)
-    checksum = Section(f"{label}/trailer", trailer, SectionKind.CHECKSUM, schema="leveldb_table::block_trailer")
+    checksum = Section(
+        f"{label}/trailer", trailer, SectionKind.CHECKSUM, schema="leveldb_table::block_trailer",
+        check=lambda _: table.check_block(handle),
+    )  # fmt: skip
     return [contents, checksum]

@@ -16,8 +16,10 @@ from typing import Any, NamedTuple
 
 from exhume import kernel
 from exhume.errors import CodecError, ExhumeError, FormatError, LimitExceededError, Span, UnsupportedFeatureError
+from exhume.findings import Check
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.blocks import (
+    ALGORITHMS,
     PROBLEMS,
     block_checksum,
     codec_name,
@@ -186,6 +188,17 @@ class Table:
             report(checks.BLOCK_CODEC, error.message, span=source.span(offset, end), actual=error.actual)
             return None
         return Block(handle, source, codec_name(compression), verdict, data)
+
+    def check_block(self, handle: Handle) -> Check:
+        """The checksum of a block that lies before the footer, computed and compared."""
+        kind, _, _, base, _ = self._rules
+        stored = self.source.read_at(handle.offset, handle.size + layout.BLOCK_TRAILER)
+        value = block_checksum(kind, stored[:-4], base_context=base, offset=handle.offset)
+        if value is None:
+            why = "the table has none" if kind == "none" else f"a kind that exhume does not know, {kind}"
+            return Check.skipped(why)
+        found = int.from_bytes(stored[-4:], "little")
+        return Check.compare(f"{found:08x}", f"{value:08x}", ALGORITHMS[kind])
 
     def read_blocks(self, handles: list[Handle], report: Report = checks.strict) -> Iterator[Block | None]:
         """`read_block` of each handle; blocks that follow one another in the file are fetched together."""

@@ -14,9 +14,12 @@ from exhume.codecs.deflate import inflated_size
 from exhume.codecs.stepwise import Stepwise
 from exhume.codecs.xz import lzma2_extent
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
+from exhume.findings import Check
 from exhume.formats.zs import checks
 from exhume.formats.zs.layout import (
+    CRC_SIZE,
     DECODERS,
+    PREAMBLE,
     Header,
     IndexEntry,
     RawBlock,
@@ -49,6 +52,14 @@ STEPS = 32
 
 FRAME_WINDOW = 4096
 """Bytes read per block by walks that only want to know where the blocks are."""
+
+
+def header_crc(source: Source) -> tuple[str, str]:
+    """The checksum of the header as stored and as computed, both as text; the header must not be cut short."""
+    start = PREAMBLE.size
+    end = start + int(PREAMBLE.unpack(source.read_at(0, start))[1])
+    stored = int.from_bytes(source.read_at(end, CRC_SIZE), "little")
+    return f"0x{stored:016x}", f"0x{crc64_xz(source.read_at(start, end - start)):016x}"
 
 
 class BlockFile:
@@ -187,6 +198,10 @@ class BlockFile:
             raise checks.BLOCK_CRC.error(
                 span=self.span(block), expected=f"0x{block.crc:016x}", actual=f"0x{computed:016x}"
             )
+
+    def checked(self, block: RawBlock) -> Check:
+        """The block's checksum, computed and compared."""
+        return Check.compare(f"0x{block.crc:016x}", f"0x{crc64_xz(block.body):016x}")
 
     def payload(self, block: RawBlock) -> bytes:
         """The decompressed payload of a block; its checksum is looked at first.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from exhume.checksums import sha256
 from exhume.errors import ExhumeError, SourceError
+from exhume.findings import Check
 from exhume.formats.zs import checks
+from exhume.formats.zs.blocks import BlockFile, header_crc
 from exhume.formats.zs.layout import FIXED_HEADER, PREAMBLE, IndexEntry
 from exhume.formats.zs.search import Index, IndexNode
 from exhume.parallel import map_ordered
@@ -15,6 +18,7 @@ from exhume.sections import Section, SectionKind, SectionMap
 
 if TYPE_CHECKING:
     from exhume.formats.zs.reader import ZsReader
+    from exhume.schema import Field
 
 READERS = 8
 """Index blocks of a remote file that are asked for at the same time."""
@@ -24,7 +28,7 @@ PAYLOAD_SCHEMAS = {"data": "zs_data_block", "index": "zs_index_block"}
 
 def section_map(archive: ZsReader) -> SectionMap:
     """The sections of an open file; from where blocks cannot be followed on, one section of unread bytes."""
-    return SectionMap([(archive.source, _sections(archive))])
+    return SectionMap([(archive.source, _sections(archive.file))])
 
 
 def outline(archive: ZsReader) -> SectionMap:
@@ -33,7 +37,7 @@ def outline(archive: ZsReader) -> SectionMap:
     An index that cannot be read, or whose references overlap, is not believed: then block after block.
     """
     try:
-        return SectionMap([(archive.source, _sections(archive, _indexed(archive)))])
+        return SectionMap([(archive.source, _sections(archive.file, _indexed(archive)))])
     except SourceError:
         raise
     except ExhumeError:
@@ -73,45 +77,62 @@ def _node(index: Index, level: int, entry: IndexEntry) -> IndexNode:
     return index.node(entry, level)
 
 
-def _sections(archive: ZsReader, blocks: Iterable[tuple[int, int, int]] | None = None) -> Iterator[Section]:
-    source, header = archive.source, archive.header
+def _sections(file: BlockFile, blocks: Iterable[tuple[int, int, int]] | None = None) -> Iterator[Section]:
+    source, header = file.source, file.header
     start = header.blocks_offset
-    yield Section("header", source.span(0, start), schema="zs")
+    yield Section("header", source.span(0, start), schema="zs", check=partial(_header_check, file))
     at = PREAMBLE.size + FIXED_HEADER.size
     meta_end = at + len(header.metadata)
     yield Section("metadata", source.span(at, meta_end), SectionKind.DATA, note="JSON", parent="header")
     if header.extensions:
         span = source.span(meta_end, meta_end + len(header.extensions))
         yield Section("header-extensions", span, SectionKind.DATA, note="reserved, to be ignored", parent="header")
+    yield from _blocks(file, start, header.codec, blocks)
+
+
+def _blocks(
+    file: BlockFile, start: int, codec: str | None, blocks: Iterable[tuple[int, int, int]] | None = None
+) -> Iterator[Section]:
+    """The blocks from `start` on; without a codec only as they are stored."""
     counts: dict[str, int] = {}
     end = start
     try:
-        for offset, size, level in archive.file.frames(start) if blocks is None else blocks:
-            yield _block(archive, counts, offset, size, level)
+        for offset, size, level in file.frames(start) if blocks is None else blocks:
+            yield _block(file, codec, counts, offset, size, level)
             end = offset + size
     except SourceError:
         raise
     except ExhumeError as error:
-        yield Section("unread", source.span(end, source.size), SectionKind.UNREAD, note=error.message)
+        yield Section("unread", file.source.span(end, file.source.size), SectionKind.UNREAD, note=str(error))
 
 
-def _block(archive: ZsReader, counts: dict[str, int], offset: int, size: int, level: int) -> Section:
+def _block(file: BlockFile, codec: str | None, counts: dict[str, int], offset: int, size: int, level: int) -> Section:
     from exhume.formats.zs.reader import kind_of
 
     kind = kind_of(level)
     ordinal = counts.get(kind, 0)
     counts[kind] = ordinal + 1
+    packed = codec is not None and kind != "extension"
     return Section(
         f"{kind}-{ordinal}",
-        archive.source.span(offset, offset + size),
+        file.source.span(offset, offset + size),
         SectionKind.DATA if kind == "data" else SectionKind.STRUCTURE,
-        codec=archive.header.codec if kind != "extension" else None,
+        codec=codec if packed else None,
         schema="zs::block",
-        payload_schema=PAYLOAD_SCHEMAS.get(kind),
-        load=_loader(archive, offset, size) if kind != "extension" else None,
+        payload_schema=PAYLOAD_SCHEMAS.get(kind) if packed else None,
+        load=(lambda: file.payload(file.read(offset, size))) if packed else None,
+        check=lambda _: file.checked(file.read(offset, size)),
         note=f"level {level}",
     )
 
 
-def _loader(archive: ZsReader, offset: int, size: int) -> Callable[[], bytes]:
-    return lambda: archive.file.payload(archive.file.read(offset, size))
+def _header_check(file: BlockFile, chain: Sequence[Field]) -> Check:
+    """The CRC-64 of the header itself, or the SHA-256 of all payloads."""
+    if chain[-1].name != "sha256_data":
+        stored, computed = header_crc(file.source)
+        return Check.compare(stored, computed)
+    digest = sha256()
+    for block in file.walk(file.header.blocks_offset):
+        if block.is_data:
+            digest.update(file.unpack(block))
+    return Check.compare(file.header.data_sha256.hex(), digest.hexdigest())
