@@ -92,7 +92,7 @@ class Format:
         """The object behind a hook; raises `UnsupportedOperationError` when the format has none."""
         text = getattr(self, name)
         if text is None:
-            raise UnsupportedOperationError(f"{self.id} archives cannot do this: no {name}")
+            raise UnsupportedOperationError(f"there is no {name!r} for {self.id} archives")
         return resolve(self.package, text)
 
     def has(self, name: str) -> bool:

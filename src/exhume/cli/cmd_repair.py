@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from exhume.cli.formatcli import require_format
 from exhume.cli.outcome import Outcome
 from exhume.cli.runtime import Run, common_options
 
@@ -21,6 +22,7 @@ def command(run: Run, target: str, name: str | None, log: str | None) -> Outcome
     from exhume.formats.ark.reader import ArkReader
     from exhume.formats.ark.repair import repair_log
 
+    require_format(run, target, "repair", "ark")
     options = {"salvage": True, "unfinished": True, **({"log": log} if log else {})}
     with run.open(target, **options) as archive:
         if not isinstance(archive, ArkReader):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from exhume.cli.formatcli import require_format
 from exhume.cli.params import SIZE
 from exhume.cli.runtime import Run, common_options
 
@@ -39,6 +40,7 @@ def command(
     from exhume.formats.ark.reader import ArkReader
     from exhume.formats.ark.snippet import write_snippet
 
+    require_format(run, target, "snippet", "ark")
     with run.open(target, **({"log": log} if log else {})) as archive:
         if not isinstance(archive, ArkReader):
             raise click.UsageError("snippet needs one Ark log (choose one of several with --log)")

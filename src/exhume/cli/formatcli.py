@@ -111,3 +111,10 @@ def _default(option: click.Option, ctx: click.Context) -> Any:
 def recognised_format(run: Any, target: str) -> Format:
     """The format of a target, by `--as` or by its bytes."""
     return get_format(run.format_of(target))
+
+
+def require_format(run: Any, target: str, verb: str, id: str) -> None:
+    """Raises a usage error where a verb of one format is pointed at an archive of another."""
+    found = run.format_of(target)
+    if found != id:
+        raise click.UsageError(f"{verb} is for {id} archives; this is {found}", click.get_current_context(silent=True))

@@ -7,6 +7,7 @@ import binascii
 import json
 import math
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from exhume.archive import Progress, no_progress
 from exhume.errors import FormatError, Span, WriterError, shorten
 from exhume.formats.ark.rbuf.registry import Field, Registry
 from exhume.formats.ark.writer import ArkWriter, ChannelWriter
+from exhume.limits import DEFAULT_LIMITS
 
 _FLOATS: Final = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf, "infinity": math.inf, "-infinity": -math.inf}
 
@@ -82,6 +84,10 @@ def to_bytes(value: Any) -> bytes:
     return bytes.fromhex(value)
 
 
+LONGEST_LINE = DEFAULT_LIMITS.structure_size
+"""Bytes of a line that is parsed as a whole."""
+
+
 def import_jsonl(
     path: Path,
     log: ArkWriter,
@@ -101,7 +107,13 @@ def import_jsonl(
     channels: dict[str, tuple[ChannelWriter, str | None]] = {}
     count = 0
     with path.open("rb") as file:
-        for number, line in enumerate(file, 1):
+        for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), b""), 1):
+            if len(line) > LONGEST_LINE:
+                raise FormatError(
+                    f"no end of line {number} in sight",
+                    span=Span(str(path), 0, 0),
+                    expected=f"at most {LONGEST_LINE} bytes",
+                )
             if not line.strip():
                 continue
             try:

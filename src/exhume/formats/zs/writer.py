@@ -27,7 +27,7 @@ from exhume.formats.zs.layout import (
 from exhume.formats.zs.metadata import encode_metadata
 from exhume.heap import keep_freed_memory
 from exhume.kernel import MalformedRecordsError, frame_records, scan_records
-from exhume.limits import cpu_count
+from exhume.limits import DEFAULT_LIMITS, cpu_count
 from exhume.output.atomic import AtomicFile
 
 BLOCK_SIZE = 384 << 10
@@ -291,10 +291,15 @@ class ZsWriter(Writer):
             self._pool = None
 
 
+LARGEST_RECORD = DEFAULT_LIMITS.payload_size
+"""Larger ones would not be read back; what has no terminator at all (a device, a wrong one) does not fill memory."""
+
+
 def iter_payloads(file: BinaryIO, shape: Framing, block_size: int) -> Iterator[tuple[bytes, int]]:
     """The records of a file as payloads of about `block_size` bytes, with the input bytes each took.
 
-    Raises `WriterError` for input that ends inside a record and for lengths not in their shortest form.
+    Raises `WriterError` for input that ends inside a record, for lengths not in their shortest form, and for a record
+    above `LARGEST_RECORD`.
     """
     rest = b""
     want = block_size
@@ -316,6 +321,12 @@ def iter_payloads(file: BinaryIO, shape: Framing, block_size: int) -> Iterator[t
                 continue
         elif fresh:
             rest = data
+            if len(rest) > LARGEST_RECORD:
+                raise WriterError(
+                    "no end of a record in sight",
+                    expected=f"at most {LARGEST_RECORD} bytes",
+                    actual=f"{len(rest)} bytes",
+                )
             want = 2 * len(rest)  # a record larger than a block: look further, in growing steps
             continue
         if not fresh:

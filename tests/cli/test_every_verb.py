@@ -1,0 +1,131 @@
+"""Every verb, pointed at anything, ends with a documented exit code and says why: no traceback, no hang."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from exhume.cli.main import main
+from exhume.formats.ark import jsonform
+from exhume.formats.zs import writer as zs_writer
+from exhume.registry import formats
+
+Cli = Callable[..., Any]
+
+CALLS: dict[str, list[str]] = {
+    "carve": ["T", "T -o OUT"],
+    "cat": ["T", "T none", "T --from 1 --to 2"],
+    "catalog": ["build OUT T", "find T *", "check T"],
+    "completion": ["T"],
+    "create": [f"{id} T -o OUT" for id in formats()],
+    "diff": ["T FOLDER", "FOLDER T", "T T"],
+    "explain": ["T", "T --at 3", "T --range 1:9", "T --coverage", "T --html OUT", "T --section none --file none"],
+    "export": ["T --to jsonl -o OUT", *(f"T --to {to} -o OUT" for to in ("csv", "tar", "zip", "mcap", "nothing"))],
+    "extract": ["T -o OUT", "T none --tar OUT", "T"],
+    "formats": ["T"],
+    "identify": ["T", "T T"],
+    "info": ["T", "T --stats", "T --offset 1"],
+    "list": ["T", "T --long", "T --sections", "T --glob ["],
+    "map": ["T --svg OUT", "T"],
+    "payload": ["T header", "T none"],
+    "recode": ["T -o OUT", "T -o OUT --stored"],
+    "repair": ["T", "T --log 0"],
+    "salvage": ["T -o OUT", "T -o OUT --as-files", "T -o OUT --jsonl"],
+    "search": ["T a", "T T ((", "T a --count"],
+    "snippet": ["T -o OUT", "T --from-ns 9 --to-ns 1"],
+    "verify": ["T", "T --quick", "T T --jobs 1"],
+}
+"""Arguments of each verb: T is the target, OUT a new name, FOLDER a directory of files."""
+
+SAMPLES = {
+    "ark": "ark/log",
+    "caf": "caf/sorted.caf",
+    "clp-s": "clp_s/tiny.clps",
+    "databundle": "data_bundle/zlib",
+    "leveldb": "leveldb/small",
+    "zs": "zs/words-none.zs",
+}
+ODD = ("empty", "noise", "folder", "no-folder", "missing", "fifo", "/dev/null", "/dev/zero")
+
+
+def test_the_table_has_every_verb_and_every_format() -> None:
+    assert set(CALLS) == set(main.list_commands(click.Context(main)))
+    assert set(SAMPLES) == set(formats())
+
+
+@pytest.fixture
+def place(tmp_path: Path, samples: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "file").write_bytes(b"x")
+    (tmp_path / "no-folder").mkdir()
+    (tmp_path / "empty").touch()
+    (tmp_path / "noise").write_bytes(b"just some text\n" * 9)
+    os.mkfifo(tmp_path / "fifo")
+    monkeypatch.setattr(zs_writer, "LARGEST_RECORD", 1 << 20)
+    monkeypatch.setattr(jsonform, "LONGEST_LINE", 1 << 20)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def check(place: Path, exhume_cli: Cli, target: str, verb: str, call: str, number: int) -> None:
+    names = {"T": target, "OUT": str(place / f"out-{number}"), "FOLDER": str(place / "folder")}
+    ran = exhume_cli(verb, *(names.get(word, word) for word in call.split()))
+    told = f"{verb} {call}: {ran.code}: {ran.err}"
+    assert ran.code in (0, 1, 2, 3, 4), told
+    assert "Traceback" not in ran.err, told
+    lines = ran.err.splitlines()
+    if ran.code == 1:
+        assert all(line.startswith(("exhume: ", "  ")) for line in lines), told  # with the query and a caret
+        assert lines or ran.out, told  # `verify` of several reports on standard output
+    if ran.code == 2:
+        assert lines[0].startswith("Usage: "), told
+        assert lines[-1].startswith("Error: "), told
+
+
+@pytest.mark.parametrize("verb", sorted(CALLS))
+@pytest.mark.parametrize("format", sorted(SAMPLES))
+def test_on_an_archive_of_each_format(format: str, verb: str, place: Path, samples: Path, exhume_cli: Cli) -> None:
+    source = samples / SAMPLES[format]
+    target = place / "archives" / source.name
+    target.parent.mkdir()
+    (shutil.copytree if source.is_dir() else shutil.copy)(source, target)
+    for number, call in enumerate(CALLS[verb]):
+        check(place, exhume_cli, str(target), verb, call, number)
+
+
+@pytest.mark.parametrize("target", ODD)
+def test_on_what_is_no_archive(target: str, place: Path, exhume_cli: Cli) -> None:
+    for number, verb in enumerate(CALLS):
+        for at, call in enumerate(CALLS[verb][: None if verb == "create" else 2]):
+            if (target, verb) != ("fifo", "create"):  # reading one is what it is for, see below
+                check(place, exhume_cli, str(place / target), verb, call, 100 * number + at)
+
+
+def test_verbs_of_one_format_say_so(exhume_cli: Cli, samples: Path) -> None:
+    for verb in ("repair", "snippet"):
+        ran = exhume_cli(verb, samples / SAMPLES["zs"])
+        assert ran.code == 2
+        assert f"{verb} is for ark archives; this is zs" in ran.err
+    assert "there is no 'recode' for caf archives" in exhume_cli("recode", samples / SAMPLES["caf"], "-o", "x").err
+
+
+def test_an_endless_line_does_not_fill_memory(place: Path, exhume_cli: Cli) -> None:
+    for format, told in (("zs", "no end of a record in sight"), ("ark", "no end of line 1 in sight")):
+        ran = exhume_cli("create", format, "/dev/zero", "-o", place / "out")
+        assert (ran.code, ran.err.count("\n")) == (1, 1)
+        assert told in ran.err
+
+
+def test_a_fifo_is_an_input_like_any_other(place: Path, exhume_cli: Cli) -> None:
+    writer = threading.Thread(target=lambda: (place / "fifo").write_bytes(b"one\ntwo\n"))
+    writer.start()
+    assert exhume_cli("create", "zs", place / "fifo", "-o", place / "two.zs").code == 0
+    writer.join()
+    assert exhume_cli("cat", place / "two.zs").out == b"one\ntwo\n"
