@@ -111,20 +111,29 @@ class Verdict(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Carved:
-    """An archive found inside raw bytes: `[offset, offset + length)` of the image."""
+    """An archive found inside raw bytes: which bytes of the outermost file it is, and how much of it is there."""
 
     format: str
-    offset: int
-    length: int
+    span: Span
     verdict: Verdict
     confidence: float
     findings: tuple[Finding, ...] = ()
     nested_in: int | None = None
 
     @property
+    def offset(self) -> int:
+        """Where it starts."""
+        return self.span.start
+
+    @property
     def end(self) -> int:
         """One past its last byte."""
-        return self.offset + self.length
+        return self.span.end
+
+    @property
+    def length(self) -> int:
+        """How many bytes of it are there."""
+        return self.span.size
 
     @property
     def intact(self) -> int:

@@ -48,7 +48,10 @@ class Signature:
 class Format:
     """What exhume knows about a format before importing its code.
 
-    Hooks are `"module:attribute"` texts, relative to the format's package:
+    Hooks are `"module:attribute"` texts, relative to the format's package.  For all of them, and for the archives that
+    `open` returns: a position that is given counts from the first byte of the source that it is given with; every
+    offset and `Span` that is reported counts from the first byte of the outermost file, as `Source.span` makes them.
+    So the same bytes give the same answer wherever they lie, but for offsets that are moved by `Source.origin`.
 
     - `open(source_or_tree, *, limits, **options) -> Archive`
     - `probe(source_or_tree) -> Identification | None`, from a few small reads at head and tail
@@ -59,8 +62,8 @@ class Format:
     - `salvage(source_or_tree, output_path, *, mode, limits, progress, **options) -> recovery.SalvageReport`: writes a
       new archive (or files, or records) at `output_path`; the engine verifies what was written
     - `recode(archive, output_path, *, stored, limits, progress, **options) -> None`: the same content, stored otherwise
-    - `locate(source, hit, *, limits) -> recovery.Carved | None`: the archive whose signature was hit at absolute
-      offset `hit` of an image, with its exact span
+    - `locate(source, hit, *, limits) -> recovery.Carved | None`: the archive whose signature was hit at `hit` of a
+      source, with its exact span
     - `quick`: the module with the plain forms of `search` and `cat` that are run without click (`exhume.cli.quick`)
     - `parts`: the module that plans and reads parts of an archive; see `exhume.parts`
     """

@@ -54,6 +54,11 @@ class Source(abc.ABC):
         return None
 
     @property
+    def outermost(self) -> Source:
+        """The file that `origin` counts in: of a window the one that it looks into."""
+        return self
+
+    @property
     def is_remote(self) -> bool:
         """Whether a read costs a network round trip."""
         return False
@@ -323,6 +328,10 @@ class WindowSource(Source):
     @property
     def size(self) -> int:
         return self._end - self._start
+
+    @property
+    def outermost(self) -> Source:
+        return self._base.outermost
 
     @property
     def is_remote(self) -> bool:

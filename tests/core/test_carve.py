@@ -14,7 +14,7 @@ import pytest
 import exhume
 from exhume.recovery import Carved, Verdict
 from exhume.registry import formats
-from tests.archives import own_archives
+from tests.archives import OWN, own_archives
 
 Cli = Callable[..., Any]
 
@@ -189,6 +189,40 @@ def test_the_verb(image: tuple[Path, list[Planted]], exhume_cli: Cli, tmp_path: 
     assert exhume_cli("carve", image[0], "--to", "1000").code == 4
     assert exhume_cli("carve", image[0], "--only", "zip").code == 1
     assert exhume_cli("carve", tmp_path).code == 2
+
+
+@pytest.mark.parametrize("how", [(), ("--jobs", 2, "--span", 900)], ids=["one pass", "in spans"])
+def test_offsets_are_those_of_the_image(how: tuple[Any, ...], exhume_cli: Cli, tmp_path: Path) -> None:
+    """What is found behind `--offset` is reported, and written, from where it lies in the image."""
+    with exhume.create(tmp_path / "caf", "caf") as writer:
+        members: Any = writer
+        members.add_bytes("a/b", b"x" * 300)
+    image = bytearray(12_000)
+    planted = {}
+    for format, at, path in (
+        ("zs", 6000, OWN / "zs" / "words-deflate.zs"),
+        ("caf", 7251, tmp_path / "caf"),
+        ("clp-s", 8290, OWN / "clp_s" / "tiny.clps"),
+    ):
+        raw = path.read_bytes()
+        image[at : at + len(raw)] = raw
+        planted[at] = format, raw
+    (tmp_path / "image").write_bytes(image)
+    expected = [(format, at, len(raw)) for at, (format, raw) in planted.items()]
+
+    def carved(*options: Any) -> list[tuple[str, int, int]]:
+        body = json.loads(exhume_cli("carve", "--json", *how, *options, tmp_path / "image").out)
+        assert {one["verdict"] for one in body["archives"]} <= {"whole"}
+        return [(one["format"], one["offset"], one["length"]) for one in body["archives"]]
+
+    assert carved("--offset", 4096, "-o", tmp_path / "out") == expected
+    assert {int(path.name[:12], 16): path.read_bytes() for path in (tmp_path / "out").iterdir()} == {
+        at: raw for at, (_, raw) in planted.items()
+    }
+    # Offsets that are given are those that are printed.
+    assert carved("--offset", 4096, "--from", 7251) == expected[1:]
+    assert carved("--offset", 4096, "--from", 100, "--to", 7252) == expected[:1]  # the mark of a CAF is at its end
+    assert carved("--offset", 6000, "--length", len(planted[6000][1])) == expected[:1]
 
 
 CLUSTER = 4096

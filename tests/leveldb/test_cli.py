@@ -12,8 +12,8 @@ import pytest
 import exhume
 from exhume.errors import UnsupportedOperationError
 from exhume.findings import Severity
-from exhume.formats.leveldb.carve import locate
 from exhume.formats.leveldb.keys import key_text
+from exhume.formats.leveldb.locate import locate
 from exhume.formats.leveldb.salvage import salvage
 from exhume.recovery import SalvageMode, Verdict
 from exhume.source import BytesSource, LocalTree

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Sequence
-from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,8 +27,8 @@ _SUFFIX = {"clp-s": "clps", "zs": "zs", "caf": "caf"}
 @click.argument("images", nargs=-1, metavar="IMAGE...")
 @click.option("--only", multiple=True, metavar="FORMAT", help="Only this format (repeatable).")
 @click.option("-o", "--output", metavar="DIR", help="Also write what was found below DIR.")
-@click.option("--from", "start", type=SIZE, default=0, help="Offset to start (or go on) at.")
-@click.option("--to", "stop", type=SIZE, help="Offset to stop before.")
+@click.option("--from", "start", type=SIZE, default=0, help="Offset in IMAGE to start (or go on) at.")
+@click.option("--to", "stop", type=SIZE, help="Offset in IMAGE to stop before.")
 @click.option("--min-confidence", type=click.FloatRange(0, 1), default=0.5, show_default=True)
 @click.option("--span", type=SIZE, help="With --jobs or --cluster: bytes that a worker searches at a time (256M).")
 @many_options
@@ -58,6 +56,7 @@ def command(
         raise click.UsageError("--span needs at least one byte")
     chosen = many.targets(run, images, "IMAGE...")
     only = only or ((run.as_format,) if run.as_format else ())
+    start, stop = max(0, start - run.offset), None if stop is None else max(0, stop - run.offset)
     if not chosen.several and many.is_local:
         return _in_one_pass(run, chosen.only, only, output, start, stop, min_confidence)
     search = Search(tuple(only), min_confidence, run.limits, run.storage_options, run.offset, run.length)
@@ -69,10 +68,9 @@ def command(
         image: Image
         for image in many.how(work):
             place = folder / names.of(image.target, keep_extension=True) if folder and chosen.several else folder
-            with search.open(image.target) if image.archives else nullcontext() as opened:
-                if opened is not None:
+            if place is not None and image.archives:
+                with search.open(image.target) as opened:
                     _write(opened, image.archives, place)
-                    image.archives = [_absolute(carved, opened.origin) for carved in image.archives]
             _report(run, image.target, image.archives, place)
             for error in image.errors:
                 say_failed(run, image.target, error)
@@ -101,19 +99,18 @@ def _in_one_pass(
             )
         )
         place = None if output is None else Path(output)
-        _write(opened, found, place)
-        found = [_absolute(carved, opened.origin) for carved in found]
+        if place is not None:
+            _write(opened, found, place)
     _report(run, image, found, place)
     return Outcome.DONE if found else Outcome.NO
 
 
-def _write(opened: Source, found: Iterable[Carved], folder: Path | None) -> None:
+def _write(opened: Source, found: Iterable[Carved], folder: Path) -> None:
     from exhume.output.tree import OutputTree
 
-    if folder is not None:
-        with OutputTree(folder) as tree:
-            for carved in found:
-                tree.copy(file_name(carved), opened, carved.offset, min(carved.end, opened.size))
+    with OutputTree(folder) as tree:
+        for carved in found:
+            tree.copy(file_name(carved), opened, carved.offset - opened.origin, carved.end - opened.origin)
 
 
 def _report(run: Run, image: str, found: list[Carved], folder: Path | None) -> None:
@@ -127,10 +124,6 @@ def file_name(carved: Carved) -> str:
     """The name a carved archive is written under: its offset and what it is."""
     mark = "" if carved.verdict is Verdict.WHOLE else f".{carved.verdict}"
     return f"{carved.offset:012x}{mark}.{_SUFFIX.get(carved.format, carved.format)}"
-
-
-def _absolute(carved: Carved, origin: int) -> Carved:
-    return dataclasses.replace(carved, offset=carved.offset + origin)
 
 
 def _say(run: Run, image: str, found: list[Carved], folder: Path | None) -> None:

@@ -43,6 +43,7 @@ def build(run: Run, database: str, targets: tuple[str, ...], many: Many, add: bo
     """
     from exhume.formats.caf.catalog import list_chunks, open_catalog, read_entry
 
+    run.refuse_part()
     chosen = many.targets(run, targets, "CHUNK|DIR|URL...")
     chunks = list_chunks(map(_absolute, chosen.names), run.storage_options)
     reader = partial(read_entry, limits=run.limits, storage_options=run.storage_options)

@@ -32,6 +32,7 @@ def command(run: Run, left: str, right: str, content: bool) -> Outcome:
     """
     from exhume.formats.data_bundle.diff import compare
 
+    run.refuse_part()
     one, first = _side(run, left, content)
     other, second = _side(run, right, content)
     if not (first or second):

@@ -78,6 +78,11 @@ class Run:
         del self._sources[target]
         return opened
 
+    def refuse_part(self) -> None:
+        """Raises a usage error where --offset or --length was given and whole files are needed."""
+        if self.offset or self.length is not None:
+            raise usage_error("--offset and --length do not apply here: give whole files")
+
     def source(self, target: str) -> Source | Tree:
         """The target with the common options applied; kept open until somebody takes it."""
         from exhume.source import open_target

@@ -35,13 +35,15 @@ def carve(
 ) -> Iterator[Carved]:
     """Archives that start inside `[start, stop)` of an image, in order of offset, nested ones marked.
 
+    `start` and `stop` count from the first byte of `target`, as every position that a source is asked for; the spans of
+    what is found, as all spans, from the first byte of the outermost file.
     `only` restricts the formats.  Archives are reported even when they are cut or damaged, with the verdict that says
     so.  Raises `SourceError` when reading fails, `UnrecognizedFormatError` for an unknown format id.
     """
     image = open_target(target, storage_options=storage_options)
     if isinstance(image, Tree):
         raise TypeError("carving needs a file (a disk image, a dump), not a directory")
-    end = image.size if stop is None else stop
+    end = image.size if stop is None else min(stop, image.size)
     try:
         how: dict[str, Any] = {"min_confidence": min_confidence, "limits": limits, "progress": progress}
         yield from join(find(image, only=only, start=start, stop=end, **how))

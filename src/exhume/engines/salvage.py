@@ -64,9 +64,10 @@ def _best_guess(source: Source | Tree) -> str:
 
 
 def _refuse_in_place(source: Source | Tree, output: Path) -> None:
-    if source.location is None or "://" in source.location:
+    location = source.location if isinstance(source, Tree) else source.outermost.location
+    if location is None or "://" in location:
         return
-    evidence, out = Path(source.location).resolve(), output.resolve()
+    evidence, out = Path(location).resolve(), output.resolve()
     if out == evidence or out.is_relative_to(evidence):
         raise WriterError(
             "salvage never writes in place: choose another output", span=Span(str(output), 0, 0), code="EX-705"

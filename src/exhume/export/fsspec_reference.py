@@ -55,7 +55,7 @@ def export(
             source, start, end = stored
             place: Any = ""  # an empty member is its own content
             if end > start:
-                place = [url or _url(source.location), source.origin + start, end - start]
+                place = [url or _url(source.outermost.location), source.origin + start, end - start]
             text.write(f"{comma}{json.dumps(name)}:{json.dumps(place)}")
             comma = ",\n"
             report.written["references"] += 1

@@ -56,11 +56,10 @@ def _locate_manifest(source: Source, hit: int, limits: Limits) -> Carved | None:
     try:
         loaded = load_manifest(data, source.span(start, end))
     except ExhumeError as error:
-        finding = Finding.from_error(error)
-        return Carved("ark", source.origin + start, length, Verdict.DAMAGED, 0.6, (finding,))
+        return Carved("ark", source.span(start, end), Verdict.DAMAGED, 0.6, (Finding.from_error(error),))
     bad = tuple(finding for finding in loaded.findings if finding.severity == "error")
     verdict = Verdict.DAMAGED if bad else Verdict.WHOLE
-    return Carved("ark", source.origin + start, length, verdict, 0.8 if bad else 0.99, bad)
+    return Carved("ark", source.span(start, end), verdict, 0.8 if bad else 0.99, bad)
 
 
 def _locate_split(source: Source, hit: int) -> Carved | None:
@@ -89,10 +88,10 @@ def _locate_split(source: Source, hit: int) -> Carved | None:
     if not header.item_count:
         length = max(length, min(room, header.index_offset + header.maximum_count * ENTRY_SIZE))
     if length > room or present < header.item_count:
-        return Carved("ark", source.origin + hit, room, Verdict.PARTIAL, 0.6)
+        return Carved("ark", source.span(hit, source.size), Verdict.PARTIAL, 0.6)
     damaged = not bool(usable.all())
     verdict = Verdict.DAMAGED if damaged else Verdict.WHOLE if header.item_count else Verdict.PARTIAL
-    return Carved("ark", source.origin + hit, length, verdict, 0.6 if damaged else 0.9)
+    return Carved("ark", source.span(hit, hit + length), verdict, 0.6 if damaged else 0.9)
 
 
 def _plausible(header: SplitHeader) -> bool:

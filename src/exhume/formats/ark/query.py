@@ -269,7 +269,7 @@ class SplitCursor(Cursor):
         split = self.split
         stored = split.read_messages(block.offset, block.size)
         shorts = block.object.tolist()
-        offsets, sizes = block.offset.tolist(), block.size.tolist()
+        origin, sizes = split.source.origin, block.size.tolist()
         if self.unpack is None and not any(self.decoders):
             yield from map(
                 ArkMessage._make,
@@ -281,14 +281,16 @@ class SplitCursor(Cursor):
                     repeat(False),
                     map(self.identifiers.__getitem__, shorts),
                     repeat(self.reference.identifier),
-                    offsets,
+                    (origin + block.offset).tolist(),
                     sizes,
                 ),
             )
             return
         decoders, names, identifiers, unpack = self.decoders, self.names, self.identifiers, self.unpack
         identifier = self.reference.identifier
-        for time, short, data, offset, size in zip(block.time.tolist(), shorts, stored, offsets, sizes, strict=True):
+        for time, short, data, offset, size in zip(
+            block.time.tolist(), shorts, stored, block.offset.tolist(), sizes, strict=True
+        ):
             decoder = decoders[short]
             value: dict[str, Any] | None = None
             try:
@@ -303,7 +305,8 @@ class SplitCursor(Cursor):
                 if holes:
                     yield None
                 continue
-            yield ArkMessage(time, names[short], data, value, False, identifiers[short], identifier, offset, size)
+            place = origin + offset
+            yield ArkMessage(time, names[short], data, value, False, identifiers[short], identifier, place, size)
 
     def _value(self, decoder: Any, data: bytes, offset: int, size: int) -> dict[str, Any]:
         try:

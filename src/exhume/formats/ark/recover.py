@@ -144,7 +144,8 @@ def _listed(split: Split, reference: SplitReference, notes: list[str]) -> tuple[
             if candidate >= header.size and candidate != header.index_offset:
                 other = _index_at(split, candidate, min(header.item_count, MAX_SLOTS))
                 if _plausible(split, reference, other):
-                    notes.append(f"the index is at {candidate}, not at {header.index_offset}")
+                    origin = split.source.origin
+                    notes.append(f"the index is at offset {origin + candidate}, not at {origin + header.index_offset}")
                     split.header = replace(header, index_offset=candidate)
                     found = other
                     break

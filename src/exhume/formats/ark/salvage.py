@@ -286,7 +286,8 @@ class _Salvage:
         folder.mkdir(exist_ok=True)
         with AtomicFile(folder / f"{reference.identifier}.jsonl") as file:
             for offset, end, value in rows:
-                line = {"split": reference.identifier, "offset": offset, "size": end - offset, "value": value}
+                place = source.span(offset, end)
+                line = {"split": reference.identifier, "offset": place.start, "size": place.size, "value": value}
                 file.file.write((dumps(line) + "\n").encode("ascii"))
         self.report.keep("messages without time", len(rows))
         self.report.notes.append(

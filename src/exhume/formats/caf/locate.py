@@ -50,11 +50,11 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carv
     stop = end + FOOTER_SIZE if fits else end
     if not fits or cut:
         confidence = 0.7 if fits else 0.4 if whole else 0.3
-        return Carved("caf", source.origin + start, stop - start, Verdict.PARTIAL, confidence, _findings(index))
+        return Carved("caf", source.span(start, stop), Verdict.PARTIAL, confidence, _findings(index))
     findings = tuple(CafArchive(source.window(start, stop), limits=limits, any_version=True).verify())
     bad = any(finding.severity is Severity.ERROR for finding in findings)
     verdict = Verdict.DAMAGED if bad else Verdict.WHOLE
-    return Carved("caf", source.origin + start, stop - start, verdict, 0.8 if bad else 0.99, findings)
+    return Carved("caf", source.span(start, stop), verdict, 0.8 if bad else 0.99, findings)
 
 
 def _findings(index: Index) -> tuple[Finding, ...]:

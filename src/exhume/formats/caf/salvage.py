@@ -134,7 +134,7 @@ def recover(source: Source, limits: Limits = DEFAULT_LIMITS) -> Recovery:
     ]
     ranges = {i: (start, end) for start, end, i in live_ranges(index)}
     _repair_inclusive(index, found, ranges)
-    _repair_concurrent(index, found, ranges)
+    _repair_concurrent(index, found, ranges, source.origin)
     free = _free_names(index.names)
     for ordinal in sorted(ranges, key=lambda i: (ranges[i], i)):
         found.members.append(Member(index.names[ordinal], *ranges[ordinal]))
@@ -274,7 +274,7 @@ def _repair_inclusive(index: Index, found: Recovery, ranges: dict[int, tuple[int
         found.notes.append("the writer took end_byte as inclusive: every file got its last byte back")
 
 
-def _repair_concurrent(index: Index, found: Recovery, ranges: dict[int, tuple[int, int]]) -> None:
+def _repair_concurrent(index: Index, found: Recovery, ranges: dict[int, tuple[int, int]], origin: int) -> None:
     """Cuts apart files of one start and growing ends: what concurrent adds of the TypeScript writer leave behind."""
     groups: dict[int, list[int]] = {}
     for ordinal, (start, end) in ranges.items():
@@ -290,8 +290,8 @@ def _repair_concurrent(index: Index, found: Recovery, ranges: dict[int, tuple[in
             ranges[ordinal] = (at, ranges[ordinal][1])
             at = ranges[ordinal][1]
         found.notes.append(
-            f"{len(members)} files start at {start} and end one after the other, as concurrent writing leaves them: "
-            "each was cut at the end of the one before"
+            f"{len(members)} files start at offset {origin + start} and end one after the other, "
+            "as concurrent writing leaves them: each was cut at the end of the one before"
         )
 
 

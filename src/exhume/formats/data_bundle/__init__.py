@@ -14,7 +14,7 @@ FORMAT = Format(
     codecs=("none", "snappy", "zlib"),
     verify="verify:verify_source",
     salvage="salvage:salvage",
-    locate="carve:locate",
+    locate="locate:locate",
     recode="recode:recode",
     verbs=(
         "info",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from exhume.archive import Progress, no_progress
-from exhume.errors import ExhumeError, Span
+from exhume.errors import ExhumeError
 from exhume.findings import Finding
 from exhume.formats.data_bundle.bundle import shard_name
 from exhume.formats.data_bundle.history import FileVersion, History
@@ -203,18 +203,18 @@ def _write_lines(found: list[FileVersion], output: Path, report: SalvageReport) 
 def _account(tree: Tree, history: History, report: SalvageReport) -> None:
     """The fate of every file of the bundle: shards record by record, index files as wholes."""
     shards = _shards(tree)
-    for number, name in sorted(shards.items()):
+    for number in sorted(shards):
         source = history.view.source(number)
         size = source.size
         try:
             shard = history.view.shard(number)
         except ExhumeError as error:
-            report.account(Span(name, 0, size), Fate.LOST, "shard", error.message, error.code)
+            report.account(source.span(0, size), Fate.LOST, "shard", error.message, error.code)
             report.lose("shards")
             continue
-        report.account(Span(name, 0, min(size, shard.header.data_offset)), Fate.REBUILT, "shard header")
+        report.account(source.span(0, min(size, shard.header.data_offset)), Fate.REBUILT, "shard header")
         if shard.is_flat:
-            report.account(Span(name, shard.header.data_offset, size), Fate.RECOVERED, "data")
+            report.account(source.span(shard.header.data_offset, size), Fate.RECOVERED, "data")
             continue
         at = shard.header.data_offset
         for index, place in enumerate(shard.places):
@@ -224,18 +224,18 @@ def _account(tree: Tree, history: History, report: SalvageReport) -> None:
             bound = min(size, max(shard.bounds[index], place))
             try:
                 shard.decode(index)
-                report.account(Span(name, place, bound), Fate.RECOVERED, "record")
+                report.account(source.span(place, bound), Fate.RECOVERED, "record")
             except ExhumeError as error:
-                report.account(Span(name, place, bound), Fate.LOST, "record", error.message, error.code)
+                report.account(source.span(place, bound), Fate.LOST, "record", error.message, error.code)
                 report.lose("records")
             at = bound
         _account_rest(report, source, at, size)
     indexed: set[str] = set()
     for file in history.database.files:
         if file.size:
-            name = history.database.source(file.name).name
-            indexed.add(name)
-            report.account(Span(name, 0, file.size), Fate.REBUILT, "index")
+            source = history.database.source(file.name)
+            indexed.add(source.name)
+            report.account(source.span(0, file.size), Fate.REBUILT, "index")
     for name in sorted(set(tree.names()) - indexed - set(shards.values())):
         with tree.source(name) as source:
             report.account(source.span(0, source.size), Fate.IGNORED, "not part of the bundle")

@@ -131,7 +131,7 @@ def _block_sections(
     source = table.source
     end = handle.offset + handle.size
     codec = codec_name(source.read_at(end, 1)[0])
-    label = f"{source.name}/{name}@{handle.offset}" if name in _MANY else f"{source.name}/{name}"
+    label = f"{source.name}/{name}@{source.origin + handle.offset}" if name in _MANY else f"{source.name}/{name}"
     stored = codec == "none"
 
     def load() -> bytes:

@@ -33,9 +33,8 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carv
     end = _follow(rest, header, limits)
     if end <= head.blocks_offset and head.metadata is None:
         return None
-    return Carved(
-        "zs", source.origin + hit, end, Verdict.PARTIAL, 0.7 if end > head.blocks_offset else 0.4, _told(head)
-    )
+    span = source.span(hit, hit + end)
+    return Carved("zs", span, Verdict.PARTIAL, 0.7 if end > head.blocks_offset else 0.4, _told(head))
 
 
 def _told(head: Head) -> tuple[Finding, ...]:
@@ -46,15 +45,16 @@ def _told(head: Head) -> tuple[Finding, ...]:
 def _whole(source: Source, hit: int, header: Header, limits: Limits) -> Carved:
     """A file of the length that its header states, as far as the image has it."""
     stop = min(hit + header.file_size, source.size)
-    cut = stop - hit < header.file_size
+    span = source.span(hit, stop)
+    cut = span.size < header.file_size
     findings = tuple(verify_source(source.window(hit, stop), limits=limits))
     if cut:
-        return Carved("zs", source.origin + hit, stop - hit, Verdict.PARTIAL, 0.9, findings)
+        return Carved("zs", span, Verdict.PARTIAL, 0.9, findings)
     bad = any(finding.severity is Severity.ERROR for finding in findings)
     # Blocks that end too early or make no sense: a fragment of another file begins somewhere before.
     lost = any(finding.code in _BROKEN_FRAMING for finding in findings)
     verdict = Verdict.PARTIAL if lost else Verdict.DAMAGED if bad else Verdict.WHOLE
-    return Carved("zs", source.origin + hit, stop - hit, verdict, 0.95 if bad else 1.0, findings)
+    return Carved("zs", span, verdict, 0.95 if bad else 1.0, findings)
 
 
 def _follow(rest: Source, header: Header, limits: Limits) -> int:

@@ -14,22 +14,22 @@ from exhume.source import Source
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
-def locate(source: Source, hit_offset: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
-    """The archive whose magic number stands at `hit_offset`, None when the bytes after it are no header.
+def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
+    """The archive whose magic number stands at `hit`, None when the bytes after it are no header.
 
     The header tells the size; an archive that reaches past the end of the source is partial, one that does not verify
     is damaged.  A header whose metadata cannot be read is reported with low confidence, and only if the metadata
     section at least starts like a zstd frame.
     """
-    head = source.read_up_to(hit_offset, HEADER_SIZE + 4)
+    head = source.read_up_to(hit, HEADER_SIZE + 4)
     if len(head) < HEADER_SIZE + 4 or head[HEADER_SIZE:] != ZSTD_MAGIC or head[60:62] != b"\0\0":
         return None
     size = int.from_bytes(head[16:24], "little")
     if size < HEADER_SIZE + int.from_bytes(head[56:60], "little"):
         return None
-    room = source.size - hit_offset
+    room = source.size - hit
     length = min(size, room)
-    archive = ClpSArchive(source.window(hit_offset, hit_offset + length), limits=limits)
+    archive = ClpSArchive(source.window(hit, hit + length), limits=limits)
     confidence = 0.9 if archive.header.version in KNOWN_VERSIONS else 0.7
     try:
         archive.files  # noqa: B018 - reads the list of sections
@@ -42,7 +42,7 @@ def locate(source: Source, hit_offset: int, *, limits: Limits = DEFAULT_LIMITS) 
         verdict = Verdict.DAMAGED
     else:
         verdict, confidence = Verdict.WHOLE, 1.0
-    return Carved("clp-s", hit_offset, length, verdict, confidence, tuple(findings))
+    return Carved("clp-s", source.span(hit, hit + length), verdict, confidence, tuple(findings))
 
 
 def _loses_its_end(archive: ClpSArchive, findings: list[Finding]) -> bool:

@@ -31,7 +31,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carv
         return None
     start = end - size
     if start < 0:
-        return Carved("leveldb", 0, end, Verdict.PARTIAL, 0.4)
+        return Carved("leveldb", source.span(0, end), Verdict.PARTIAL, 0.4)
     found: list[Finding] = []
     report = checks.collector(found.append)
     table = Table(source.window(start, end), limits=limits)
@@ -41,7 +41,11 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carv
         table.read_block(handle, report)
     bad = [finding for finding in found if finding.severity is Severity.ERROR]
     if bad and not index:
-        return Carved("leveldb", start, size, Verdict.DAMAGED, 0.3, tuple(bad[:10]))
+        return Carved("leveldb", source.span(start, end), Verdict.DAMAGED, 0.3, tuple(bad[:10]))
     return Carved(
-        "leveldb", start, size, Verdict.DAMAGED if bad else Verdict.WHOLE, 0.7 if bad else 0.99, tuple(bad[:10])
+        "leveldb",
+        source.span(start, end),
+        Verdict.DAMAGED if bad else Verdict.WHOLE,
+        0.7 if bad else 0.99,
+        tuple(bad[:10]),
     )

@@ -48,4 +48,4 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carv
                 break
             end = align(end + decoded.consumed, alignment)
             records += 1
-    return Carved("databundle", hit, min(end, window.size), Verdict.PARTIAL, 0.9 if records else 0.6)
+    return Carved("databundle", window.span(0, min(end, window.size)), Verdict.PARTIAL, 0.9 if records else 0.6)
