@@ -86,7 +86,7 @@ types:
         repeat: expr
         repeat-expr: num_entries
       - id: groups
-        type: ark_rbuf::groups
+        type: ark_rbuf::group_list
         if: header.groups_follow
         doc: Fields of later versions.
   metadata_entry:
@@ -117,7 +117,7 @@ types:
         type: query
         doc: Applies to every section after this one, not to this one.
       - id: groups
-        type: ark_rbuf::groups
+        type: ark_rbuf::group_list
         if: header.groups_follow
         doc: Fields of later versions.
   query:
@@ -140,7 +140,7 @@ types:
         type: ark_rbuf::string_list
         doc: Channel names or regular expressions.
       - id: groups
-        type: ark_rbuf::groups
+        type: ark_rbuf::group_list
         if: header.groups_follow
         doc: Fields of later versions.
   column_declaration:
@@ -174,7 +174,7 @@ types:
         repeat-expr: num_splits
         doc: The files, in sequence.
       - id: groups
-        type: ark_rbuf::groups
+        type: ark_rbuf::group_list
         if: header.groups_follow
         doc: Fields of later versions.
   object_declaration:
@@ -236,7 +236,7 @@ types:
         repeat: expr
         repeat-expr: num_statistics
       - id: groups
-        type: ark_rbuf::groups
+        type: ark_rbuf::group_list
         if: header.groups_follow
         doc: Fields of later versions.
   split_object_statistics:
@@ -261,6 +261,6 @@ types:
         type: u8
         doc: Time of the last message in nanoseconds.
       - id: groups
-        type: ark_rbuf::groups
+        type: ark_rbuf::group_list
         if: header.groups_follow
         doc: Fields of later versions.

@@ -87,7 +87,7 @@ types:
       - id: body
         size: header.len_body
         doc: Fields of the group.
-  groups:
+  group_list:
     doc: The groups of an object, in the order of its schema.
     seq:
       - id: groups

@@ -22,7 +22,7 @@ doc-ref: https://ark.tbdrobotics.com/docs/overviews/logging/format/ Manifest Fil
 instances:
   footer:
     pos: _io.size - 29
-    type: footer(_io.size - 29)
+    type: file_footer(_io.size - 29)
   content:
     pos: 0
     size: footer.len_content
@@ -36,11 +36,11 @@ instances:
   trailer:
     pos: footer.len_content
     size: footer.len_trailer
-    type: trailer
+    type: file_trailer
     if: footer.len_trailer > 0
     doc: Absent when the writer embedded no schema.
 types:
-  trailer:
+  file_trailer:
     doc: What the content is, for readers that know nothing of it.
     seq:
       - id: type_name
@@ -49,7 +49,7 @@ types:
       - id: schema_registry
         type: ark_rbuf::text
         doc: JSON text with every schema and enumeration that the type needs.
-  footer:
+  file_footer:
     doc: The last 29 bytes of the file.
     params:
       - id: len_before

@@ -21,7 +21,7 @@ doc: |
 doc-ref: https://ark.tbdrobotics.com/docs/overviews/logging/format/ Split File Format
 seq:
   - id: header
-    type: header
+    type: file_header
 instances:
   index:
     pos: header.ofs_index
@@ -34,7 +34,7 @@ instances:
     size: header.num_indexed_items * 18
     doc: The same index, for readers that take it as one array.
 types:
-  header:
+  file_header:
     doc: The object ark::logging::SplitFileHeader at the start of the file.
     doc-ref: https://ark.tbdrobotics.com/docs/overviews/logging/format/ Split File Format
     seq:
@@ -70,7 +70,7 @@ types:
         repeat-expr: num_type_mappings
         doc: Which object each short identifier of the index stands for.
       - id: groups
-        type: ark_rbuf::groups
+        type: ark_rbuf::group_list
         if: header.groups_follow
         doc: Fields of later versions.
   type_mapping:
@@ -85,7 +85,7 @@ types:
         type: u1
         doc: What index entries of this file call it.
       - id: groups
-        type: ark_rbuf::groups
+        type: ark_rbuf::group_list
         if: header.groups_follow
         doc: Fields of later versions.
   entry_list:

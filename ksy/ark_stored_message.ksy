@@ -21,9 +21,9 @@ instances:
     doc: Output of the codec; lz4 is one raw block, zstd one standard frame.
   footer:
     pos: _io.size - 6
-    type: footer
+    type: message_footer
 types:
-  footer:
+  message_footer:
     doc: The last six bytes of a compressed message.
     seq:
       - id: len_message

@@ -23,7 +23,7 @@ doc-ref: CAF specification 1.0, "File Structure"
 instances:
   footer:
     pos: _io.size - 4
-    type: footer(_io.size - 4)
+    type: chunk_footer(_io.size - 4)
     doc-ref: CAF specification 1.0, "Footer Section"
   ofs_index:
     value: _io.size - 4 - footer.len_index
@@ -50,7 +50,7 @@ instances:
       separators, compression or checksums.
     doc-ref: CAF specification 1.0, "File Data Section"
 types:
-  footer:
+  chunk_footer:
     doc: The last four bytes of the chunk.
     params:
       - id: max_index

@@ -7,7 +7,7 @@ meta:
     - archive
     - log
   license: CC0-1.0
-  ks-version: '0.10'
+  ks-version: '0.11'
   imports:
     - clp_s_dictionary
     - clp_s_metadata
@@ -28,7 +28,7 @@ doc: |
 doc-ref: https://docs.yscope.com/clp/main/dev-docs/design-clp-s-single-file-archive.html
 seq:
   - id: header
-    type: header
+    type: file_header
 instances:
   ofs_metadata:
     value: 64
@@ -39,9 +39,9 @@ instances:
     size: header.len_metadata
     type: zstd_frame
   metadata_payload:
-    io: metadata.frames[0].body.blocks[0]._io
-    pos: metadata.frames[0].body.blocks[0].ofs_content
-    size: metadata.frames[0].body.blocks[0].len_content
+    io: metadata.frames[0].body.blocks[0].content._io
+    pos: 0
+    size-eos: true
     type: clp_s_metadata
     if: metadata.is_stored
     doc: The metadata packets, in place, when they are stored uncompressed.
@@ -66,7 +66,7 @@ instances:
       Names and offsets of the sections. The packet that holds them is the
       second in every archive known.
 types:
-  header:
+  file_header:
     doc: The first 64 bytes.
     doc-ref: clp-s format description, Header section
     seq:
@@ -154,9 +154,9 @@ types:
         type: zstd_frame
     instances:
       payload:
-        io: compressed.frames[0].body.blocks[0]._io
-        pos: compressed.frames[0].body.blocks[0].ofs_content
-        size: compressed.frames[0].body.blocks[0].len_content
+        io: compressed.frames[0].body.blocks[0].content._io
+        pos: 0
+        size-eos: true
         type: clp_s_schema_tree
         if: compressed.is_stored
   schema_ids_section:
@@ -167,9 +167,9 @@ types:
         type: zstd_frame
     instances:
       payload:
-        io: compressed.frames[0].body.blocks[0]._io
-        pos: compressed.frames[0].body.blocks[0].ofs_content
-        size: compressed.frames[0].body.blocks[0].len_content
+        io: compressed.frames[0].body.blocks[0].content._io
+        pos: 0
+        size-eos: true
         type: clp_s_schema_ids
         if: compressed.is_stored
   table_metadata_section:
@@ -180,9 +180,9 @@ types:
         type: zstd_frame
     instances:
       payload:
-        io: compressed.frames[0].body.blocks[0]._io
-        pos: compressed.frames[0].body.blocks[0].ofs_content
-        size: compressed.frames[0].body.blocks[0].len_content
+        io: compressed.frames[0].body.blocks[0].content._io
+        pos: 0
+        size-eos: true
         type: clp_s_table_metadata
         if: compressed.is_stored
 enums:

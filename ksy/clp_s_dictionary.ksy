@@ -6,7 +6,7 @@ meta:
     - archive
     - log
   license: CC0-1.0
-  ks-version: '0.10'
+  ks-version: '0.11'
   imports:
     - clp_s_dictionary_entries
     - zstd_frame
@@ -22,9 +22,9 @@ seq:
     type: zstd_frame
 instances:
   entries:
-    io: compressed.frames[0].body.blocks[0]._io
-    pos: compressed.frames[0].body.blocks[0].ofs_content
-    size: compressed.frames[0].body.blocks[0].len_content
+    io: compressed.frames[0].body.blocks[0].content._io
+    pos: 0
+    size-eos: true
     type: clp_s_dictionary_entries
     if: compressed.frames.size == 1 and compressed.frames[0].is_stored
     doc: The entries, in place, when they are stored uncompressed.

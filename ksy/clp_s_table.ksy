@@ -49,10 +49,6 @@ types:
       Integers, or for node type 11 the first integer and then the difference
       to the row before, modulo 2^64.
     seq:
-      - id: check_size
-        size: 0
-        valid:
-          expr: '_parent.num_messages <= (_io.size - _io.pos) / 8'
       - id: values
         type: s8
         repeat: expr
@@ -60,10 +56,6 @@ types:
   float_column:
     doc: Binary64 numbers.
     seq:
-      - id: check_size
-        size: 0
-        valid:
-          expr: '_parent.num_messages <= (_io.size - _io.pos) / 8'
       - id: values
         type: f8
         repeat: expr
@@ -71,10 +63,6 @@ types:
   formatted_float_column:
     doc: Binary64 numbers, then the format of each.
     seq:
-      - id: check_size
-        size: 0
-        valid:
-          expr: '_parent.num_messages <= (_io.size - _io.pos) / 10'
       - id: values
         type: f8
         repeat: expr
@@ -107,10 +95,6 @@ types:
   id_column:
     doc: Positions in the variable dictionary.
     seq:
-      - id: check_size
-        size: 0
-        valid:
-          expr: '_parent.num_messages <= (_io.size - _io.pos) / 8'
       - id: values
         type: u8
         repeat: expr
@@ -120,10 +104,6 @@ types:
       Encoded text: which log type each row has and where its variables start,
       then the variables of all rows.
     seq:
-      - id: check_size
-        size: 0
-        valid:
-          expr: '_parent.num_messages <= (_io.size - _io.pos) / 8'
       - id: rows
         type: clp_word
         repeat: expr
@@ -150,10 +130,6 @@ types:
   date_column:
     doc: Epochs, then the pattern of each.
     seq:
-      - id: check_size
-        size: 0
-        valid:
-          expr: '_parent.num_messages <= (_io.size - _io.pos) / 16'
       - id: epochs
         type: s8
         repeat: expr
@@ -166,10 +142,6 @@ types:
   timestamp_column:
     doc: Nanoseconds as differences to the row before, then the patterns.
     seq:
-      - id: check_size
-        size: 0
-        valid:
-          expr: '_parent.num_messages <= (_io.size - _io.pos) / 16'
       - id: deltas
         type: s8
         repeat: expr

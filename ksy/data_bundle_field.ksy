@@ -17,11 +17,13 @@ doc-ref: https://protobuf.dev/programming-guides/encoding/
 seq:
   - id: key
     type: leveldb_varint
-  - id: check_key
-    size: 0
     valid:
-      expr: number > 0 and number < 536870912
-    doc: Takes no space; field numbers have 29 bits and start at 1.
+      expr: |
+        _.value >= 8 and _.value < 0x100000000
+        and _.value % 8 != 3 and _.value % 8 != 4 and _.value % 8 < 6
+    doc: |
+      Eight times the field number, which has 29 bits and starts at 1, plus the
+      wire type. Groups (3, 4) are not used; 6 and 7 mean nothing.
   - id: value
     type:
       switch-on: wire_type
@@ -30,7 +32,7 @@ seq:
         'wire_types::fixed64': fixed64
         'wire_types::bytes': leveldb_bytes
         'wire_types::fixed32': fixed32
-        _: unsupported
+    doc: Never raw bytes, for the key admits no other wire type.
 instances:
   number:
     value: key.value / 8
@@ -48,13 +50,6 @@ types:
     seq:
       - id: value
         type: u4
-  unsupported:
-    doc: Groups (3, 4) are not used; 6 and 7 mean nothing.
-    seq:
-      - id: check_supported
-        size: 0
-        valid:
-          expr: 'false'
 enums:
   wire_types:
     0: varint

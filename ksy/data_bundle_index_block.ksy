@@ -68,15 +68,12 @@ types:
         doc: Bytes that the key has in common with the one before.
       - id: len_key_suffix
         type: leveldb_varint
+        valid:
+          expr: _.value <= _io.size - _io.pos
       - id: len_value
         type: leveldb_varint
-      - id: check_lengths
-        size: 0
         valid:
-          expr: |
-            len_key_suffix.value <= _io.size - _io.pos
-            and len_value.value <= _io.size - _io.pos - len_key_suffix.value
-        doc: Takes no space; refuses lengths that pass the end of the rows.
+          expr: _.value <= _io.size - _io.pos - len_key_suffix.value
       - id: key_suffix
         size: len_key_suffix.value
       - id: value

@@ -21,22 +21,17 @@ seq:
     contents: daBS
   - id: len_header
     type: u4
+    valid:
+      max: _io.size - _io.pos - 4
+    doc: Bytes of the header message.
   - id: ofs_data
     type: u4
-    doc: Where the first record starts.
-  - id: check_len_header
-    size: 0
     valid:
-      expr: len_header <= _io.size - _io.pos
-    doc: Takes no space; refuses a header that passes the end of the file.
+      min: 12 + len_header
+    doc: Where the first record starts; data cannot start inside the header.
   - id: header
     size: len_header
     type: data_bundle_shard_header
-  - id: check_ofs_data
-    size: 0
-    valid:
-      expr: ofs_data >= _io.pos
-    doc: Takes no space; data cannot start inside the header.
 instances:
   padding:
     pos: 12 + len_header

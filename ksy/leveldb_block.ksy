@@ -63,24 +63,19 @@ types:
         doc: Bytes that the key has in common with the one before.
       - id: len_key_suffix
         type: leveldb_varint
+        valid:
+          expr: _.value <= _io.size - _io.pos
       - id: len_value
         type: leveldb_varint
-      - id: check_lengths
-        size: 0
         valid:
-          expr: |
-            len_key_suffix.value <= _io.size - _io.pos
-            and len_value.value <= _io.size - _io.pos - len_key_suffix.value
-        doc: Takes no space; refuses lengths that pass the end of the entries.
+          expr: _.value <= _io.size - _io.pos - len_key_suffix.value
       - id: key_suffix
         size: len_key_suffix.value
-      - id: freeze_ofs_value
-        size: 0
-        if: ofs_value >= 0
-        doc: Takes no space; pins `ofs_value` to this place.
       - id: value
         size: len_value.value
-    instances:
-      ofs_value:
-        value: _io.pos
-        doc: Where the value starts in the list of entries.
+        type: entry_value
+  entry_value:
+    doc: A stream of its own, so that other schemas can open it.
+    seq:
+      - id: data
+        size-eos: true

@@ -15,10 +15,7 @@ doc-ref: https://github.com/google/leveldb/blob/main/util/coding.cc GetLengthPre
 seq:
   - id: len_data
     type: leveldb_varint
-  - id: check_len_data
-    size: 0
     valid:
-      expr: len_data.value <= _io.size - _io.pos
-    doc: Takes no space; refuses a length that passes the end of the data.
+      expr: _.value <= _io.size - _io.pos
   - id: data
     size: len_data.value

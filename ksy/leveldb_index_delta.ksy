@@ -45,11 +45,8 @@ types:
         type: leveldb_varint
       - id: len_key_suffix
         type: leveldb_varint
-      - id: check_len_key_suffix
-        size: 0
         valid:
-          expr: len_key_suffix.value <= _io.size - _io.pos
-        doc: Takes no space; refuses a length that passes the end of the entries.
+          expr: _.value <= _io.size - _io.pos
       - id: key_suffix
         size: len_key_suffix.value
       - id: handle

@@ -54,6 +54,8 @@ types:
           for the recyclable types), rotated right by 15 bits, plus 0xa282ead8.
       - id: len_data
         type: u2
+        valid:
+          max: _io.size - _io.pos - 1
       - id: fragment_type
         type: u1
         enum: fragment_types
@@ -61,11 +63,6 @@ types:
         type: u4
         if: is_recyclable
         doc: Low 32 bits of the number of the log that wrote the fragment.
-      - id: check_len_data
-        size: 0
-        valid:
-          expr: len_data <= _io.size - _io.pos
-        doc: Takes no space; refuses a length that passes the end of the block.
       - id: data
         size: len_data
     instances:

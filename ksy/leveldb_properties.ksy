@@ -42,19 +42,17 @@ types:
     seq:
       - id: len_shared
         type: leveldb_varint
+        valid:
+          expr: _.value == 0
         doc: Always 0.
       - id: len_name
         type: leveldb_varint
+        valid:
+          expr: _.value <= _io.size - _io.pos
       - id: len_value
         type: leveldb_varint
-      - id: check_lengths
-        size: 0
         valid:
-          expr: |
-            len_shared.value == 0
-            and len_name.value <= _io.size - _io.pos
-            and len_value.value <= _io.size - _io.pos - len_name.value
-        doc: Takes no space; refuses lengths that pass the end of the entries.
+          expr: _.value <= _io.size - _io.pos - len_name.value
       - id: name
         size: len_name.value
         type: str

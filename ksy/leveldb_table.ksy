@@ -127,11 +127,9 @@ types:
       - id: idx
         type: u4
     instances:
-      entry:
-        value: _parent.metaindex.content.entries.entries[idx]
       handle:
-        io: entry._io
-        pos: entry.ofs_value
+        io: _parent.metaindex.content.entries.entries[idx].value._io
+        pos: 0
         type: leveldb_block_handle
       contents:
         io: _root._io
@@ -152,11 +150,9 @@ types:
       - id: idx
         type: u4
     instances:
-      entry:
-        value: _parent.index.content.entries.entries[idx]
       handle:
-        io: entry._io
-        pos: entry.ofs_value
+        io: _parent.index.content.entries.entries[idx].value._io
+        pos: 0
         type: leveldb_block_handle
       block:
         io: _root._io

@@ -16,32 +16,67 @@ doc: |
   because every reader of the LevelDB family accepts it. Ten bytes hold 70 bits;
   what passes 64 is refused.
 
-  The value is summed by multiplication, because shifts are cut to 32 bits in
-  JavaScript. There it is exact up to 2^53, everywhere else up to 2^64 - 1.
+  The groups are fields of their own, not an array, because a check of what an
+  array repeats until its end does not compile in Java, C# and Perl. The value is
+  summed by multiplication, because shifts are cut to 32 bits in JavaScript.
+  There it is exact up to 2^53, everywhere else up to 2^64 - 1.
 doc-ref: https://github.com/google/leveldb/blob/main/util/coding.cc GetVarint64Ptr
 -webide-representation: '{value:dec}'
 seq:
-  - id: groups
+  - id: group0
+    type: u1
+    doc: The lowest seven bits; 0x80 is set when another group follows.
+  - id: group1
+    type: u1
+    if: group0 >= 0x80
+  - id: group2
+    type: u1
+    if: group0 >= 0x80 and group1 >= 0x80
+  - id: group3
+    type: u1
+    if: group0 >= 0x80 and group1 >= 0x80 and group2 >= 0x80
+  - id: group4
+    type: u1
+    if: group0 >= 0x80 and group1 >= 0x80 and group2 >= 0x80 and group3 >= 0x80
+  - id: group5
+    type: u1
+    if: group0 >= 0x80 and group1 >= 0x80 and group2 >= 0x80 and group3 >= 0x80 and group4 >= 0x80
+  - id: group6
+    type: u1
+    if: >-
+      group0 >= 0x80 and group1 >= 0x80 and group2 >= 0x80 and group3 >= 0x80 and group4 >= 0x80
+      and group5 >= 0x80
+  - id: group7
+    type: u1
+    if: >-
+      group0 >= 0x80 and group1 >= 0x80 and group2 >= 0x80 and group3 >= 0x80 and group4 >= 0x80
+      and group5 >= 0x80 and group6 >= 0x80
+  - id: group8
+    type: u1
+    if: >-
+      group0 >= 0x80 and group1 >= 0x80 and group2 >= 0x80 and group3 >= 0x80 and group4 >= 0x80
+      and group5 >= 0x80 and group6 >= 0x80 and group7 >= 0x80
+  - id: group9
     type: u1
     valid:
-      expr: '_index < 9 or (_index == 9 and _ <= 1)'
-    repeat: until
-    repeat-until: _ < 0x80
-    doc: Seven bits of the value each; 0x80 is set when another group follows.
+      max: 1
+    if: >-
+      group0 >= 0x80 and group1 >= 0x80 and group2 >= 0x80 and group3 >= 0x80 and group4 >= 0x80
+      and group5 >= 0x80 and group6 >= 0x80 and group7 >= 0x80 and group8 >= 0x80
+    doc: Bit 63, all that 64 bits have room for.
 instances:
-  len:
-    value: groups.size
-    doc: Bytes taken, 1 to 10.
   value:
     value: |
-      (groups[0] % 128)
-      + (len > 1 ? (groups[1] % 128) * 0x80 : 0)
-      + (len > 2 ? (groups[2] % 128) * 0x4000 : 0)
-      + (len > 3 ? (groups[3] % 128) * 0x200000 : 0)
-      + (len > 4 ? (groups[4] % 128) * 0x10000000 : 0)
-      + (len > 5 ? (groups[5] % 128) * 0x800000000 : 0)
-      + (len > 6 ? (groups[6] % 128) * 0x40000000000 : 0)
-      + (len > 7 ? (groups[7] % 128) * 0x2000000000000 : 0)
-      + (len > 8 ? (groups[8] % 128) * 0x100000000000000 : 0)
-      + (len > 9 ? (groups[9] % 128) * 0x8000000000000000 : 0)
+      (
+      (group0 % 0x80).as<u8> + (group0 < 0x80 ? (0).as<u8> : 0x80 * (
+      (group1 % 0x80).as<u8> + (group1 < 0x80 ? (0).as<u8> : 0x80 * (
+      (group2 % 0x80).as<u8> + (group2 < 0x80 ? (0).as<u8> : 0x80 * (
+      (group3 % 0x80).as<u8> + (group3 < 0x80 ? (0).as<u8> : 0x80 * (
+      (group4 % 0x80).as<u8> + (group4 < 0x80 ? (0).as<u8> : 0x80 * (
+      (group5 % 0x80).as<u8> + (group5 < 0x80 ? (0).as<u8> : 0x80 * (
+      (group6 % 0x80).as<u8> + (group6 < 0x80 ? (0).as<u8> : 0x80 * (
+      (group7 % 0x80).as<u8> + (group7 < 0x80 ? (0).as<u8> : 0x80 * (
+      (group8 % 0x80).as<u8> + (group8 < 0x80 ? (0).as<u8> : 0x80 * (
+      group9.as<u8>))))))))))))))))))).as<u8>
     doc: The integer itself.
+    -webide-parse-mode: eager

@@ -31,11 +31,13 @@ types:
     seq:
       - id: raw_tag
         type: leveldb_varint
-      - id: check_tag
-        size: 0
         valid:
-          expr: raw_tag.value < 1000 or raw_tag.value >= 8192
-        doc: Takes no space; refuses tags of a length nobody knows.
+          expr: |
+            _.value >= 8192 or (_.value > 0 and _.value <= 10 and _.value != 8)
+            or _.value == 100 or _.value == 102 or _.value == 103
+            or (_.value >= 200 and _.value <= 203) or _.value == 300
+            or _.value == 400 or _.value == 401 or _.value == 800
+        doc: Any other tag has a length that nobody knows.
       - id: body
         type:
           switch-on: tag
@@ -54,28 +56,21 @@ types:
             'tags::new_file4': new_file4
             'tags::column_family': leveldb_varint
             'tags::column_family_add': leveldb_bytes
-            'tags::column_family_drop': empty
+            'tags::column_family_drop': no_payload
             'tags::max_column_family': leveldb_varint
             'tags::in_atomic_group': leveldb_varint
             'tags::blob_file_addition': blob_file_addition
             'tags::blob_file_garbage': blob_file_garbage
             'tags::compaction_waterline': leveldb_varint
             'tags::ignorable': leveldb_bytes
-            _: unknown
+        doc: Never raw bytes, for there is a case for every tag that is let in.
     instances:
       tag:
         value: 'raw_tag.value >= 8192 ? 8192 : raw_tag.value'
         enum: tags
         doc: Every tag from 8192 is one that readers may skip.
-  empty:
+  no_payload:
     doc: No payload.
-  unknown:
-    doc: A tag of no known length; nothing after it in the record can be read.
-    seq:
-      - id: check_known
-        size: 0
-        valid:
-          expr: 'false'
   compact_pointer:
     doc: Where the next compaction of a level starts.
     seq:

@@ -41,7 +41,7 @@ seq:
     doc: Bytes of the header, without this field and the checksum.
   - id: header
     size: len_header
-    type: header
+    type: file_header
   - id: crc_header
     -checksum: CRC-64/XZ
     type: u8
@@ -65,7 +65,7 @@ instances:
     if: header.ofs_root <= _io.size and header.len_root <= _io.size - header.ofs_root
     doc: The index block with which every search starts.
 types:
-  header:
+  file_header:
     doc: What describes the file as a whole.
     seq:
       - id: ofs_root

@@ -10,7 +10,7 @@ meta:
   tags:
     - compressed
   license: CC0-1.0
-  ks-version: '0.10'
+  ks-version: '0.11'
   endian: le
 doc: |
   The framing of a Zstandard stream: frame headers, block headers and
@@ -33,6 +33,8 @@ types:
       - id: magic
         type: u4
         enum: frame_kind
+        valid:
+          in-enum: true
         doc: A Zstandard frame, or any of the sixteen skippable ones.
       - id: skippable
         type: skippable_body
@@ -48,10 +50,6 @@ types:
     doc: Bytes that a decoder skips.
     doc-ref: RFC 8878, 3.1.2
     seq:
-      - id: check_magic
-        size: 0
-        valid:
-          expr: '_parent.magic.to_i >= 0x184d2a50 and _parent.magic.to_i <= 0x184d2a5f'
       - id: len_data
         type: u4
         valid:
@@ -141,25 +139,25 @@ types:
     seq:
       - id: header
         type: block_header
-      - id: freeze_offset
-        size: 0
-        if: ofs_content >= 0
       - id: content
         size: len_content
-        valid:
-          expr: 'header.kind != block_kind::reserved'
+        type: block_content
         doc: |
           Raw bytes, the one byte to repeat, or a compressed block.
     instances:
-      ofs_content:
-        value: _io.pos
-        doc: Where the content starts in the stream; read once, just before it.
       len_content:
         value: 'header.kind == block_kind::rle ? 1 : header.len_block'
       is_last:
         value: header.is_last
       kind:
         value: header.kind
+  block_content:
+    doc: |
+      What a block holds; a stream of its own, so that other schemas can open a
+      raw block.
+    seq:
+      - id: data
+        size-eos: true
   block_header:
     meta:
       bit-endian: le
@@ -171,16 +169,33 @@ types:
       - id: kind
         type: b2
         enum: block_kind
+        valid:
+          in-enum: true
       - id: len_block
         type: b21
         doc: Stored size; for a repeated byte the number of repetitions.
 enums:
   frame_kind:
     0xfd2fb528: zstandard
+    0x184d2a50: skippable0
+    0x184d2a51: skippable1
+    0x184d2a52: skippable2
+    0x184d2a53: skippable3
+    0x184d2a54: skippable4
+    0x184d2a55: skippable5
+    0x184d2a56: skippable6
+    0x184d2a57: skippable7
+    0x184d2a58: skippable8
+    0x184d2a59: skippable9
+    0x184d2a5a: skippable10
+    0x184d2a5b: skippable11
+    0x184d2a5c: skippable12
+    0x184d2a5d: skippable13
+    0x184d2a5e: skippable14
+    0x184d2a5f: skippable15
   block_kind:
     0: raw
     1:
       id: rle
       doc: One byte, repeated.
     2: compressed
-    3: reserved

@@ -2,6 +2,8 @@
 //
 //   node tools/ksc.mjs compile --target python [--out DIR] [--debug-out DIR] FILE.ksy...
 //   node tools/ksc.mjs dump FILE.ksy...        prints {file: {"spec": ...} or {"error": ...}} as JSON
+//   node tools/ksc.mjs targets --out DIR LANGUAGE,... FILE.ksy...
+//                                              writes DIR/LANGUAGE/..., prints {language: {file: error or null}}
 //   node tools/ksc.mjs versions
 //
 // The YAML is read as the Web IDE reads it (js-yaml, CORE_SCHEMA), so both trip over the same things.
@@ -69,8 +71,34 @@ async function compileAll(target, folders, files) {
   for (const [out, text] of outputs) fs.writeFileSync(out, text);
 }
 
+async function compileTargets(out, languages, files) {
+  const compiler = require("kaitai-struct-compiler");
+  const verdicts = {};
+  for (const language of languages) {
+    verdicts[language] = {};
+    for (const file of files) {
+      try {
+        for (const [name, text] of Object.entries(await compileFile(compiler, file, language, false))) {
+          const place = path.join(out, language, name);
+          fs.mkdirSync(path.dirname(place), { recursive: true });
+          fs.writeFileSync(place, text);
+        }
+        verdicts[language][file] = null;
+      } catch (error) {
+        verdicts[language][file] = messageOf(error);
+      }
+    }
+  }
+  return verdicts;
+}
+
 async function main(argv) {
   const [command, ...rest] = argv;
+  if (command === "targets" && rest[0] === "--out") {
+    const [, out, languages, ...files] = rest;
+    console.log(JSON.stringify(await compileTargets(out, languages.split(","), files)));
+    return;
+  }
   if (command === "versions") {
     for (const [name, version] of compilerVersions()) console.log(`${name} ${version}`);
     return;

@@ -100,7 +100,7 @@ class ArkManifest(KaitaiStruct):
 
             if self.header.groups_follow:
                 pass
-                self.groups = ark_rbuf.ArkRbuf.Groups(self._io)
+                self.groups = ark_rbuf.ArkRbuf.GroupList(self._io)
 
 
 
@@ -198,7 +198,7 @@ class ArkManifest(KaitaiStruct):
 
             if self.header.groups_follow:
                 pass
-                self.groups = ark_rbuf.ArkRbuf.Groups(self._io)
+                self.groups = ark_rbuf.ArkRbuf.GroupList(self._io)
 
 
 
@@ -327,7 +327,7 @@ class ArkManifest(KaitaiStruct):
             self.message_deny_list = ark_rbuf.ArkRbuf.StringList(self._io)
             if self.header.groups_follow:
                 pass
-                self.groups = ark_rbuf.ArkRbuf.Groups(self._io)
+                self.groups = ark_rbuf.ArkRbuf.GroupList(self._io)
 
 
 
@@ -365,7 +365,7 @@ class ArkManifest(KaitaiStruct):
             self.acceptance_filter = ArkManifest.Query(self._io, self, self._root)
             if self.header.groups_follow:
                 pass
-                self.groups = ark_rbuf.ArkRbuf.Groups(self._io)
+                self.groups = ark_rbuf.ArkRbuf.GroupList(self._io)
 
 
 
@@ -430,7 +430,7 @@ class ArkManifest(KaitaiStruct):
 
             if self.header.groups_follow:
                 pass
-                self.groups = ark_rbuf.ArkRbuf.Groups(self._io)
+                self.groups = ark_rbuf.ArkRbuf.GroupList(self._io)
 
 
 
@@ -465,7 +465,7 @@ class ArkManifest(KaitaiStruct):
             self.maximum_time = self._io.read_u8le()
             if self.header.groups_follow:
                 pass
-                self.groups = ark_rbuf.ArkRbuf.Groups(self._io)
+                self.groups = ark_rbuf.ArkRbuf.GroupList(self._io)
 
 
 

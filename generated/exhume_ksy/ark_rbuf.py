@@ -102,10 +102,10 @@ class ArkRbuf(KaitaiStruct):
             pass
 
 
-    class Groups(KaitaiStruct):
+    class GroupList(KaitaiStruct):
         """The groups of an object, in the order of its schema."""
         def __init__(self, _io, _parent=None, _root=None):
-            super(ArkRbuf.Groups, self).__init__(_io)
+            super(ArkRbuf.GroupList, self).__init__(_io)
             self._parent = _parent
             self._root = _root
             self._read()

@@ -52,10 +52,10 @@ class ArkSerializableFile(KaitaiStruct):
             self._m_trailer._fetch_instances()
 
 
-    class Footer(KaitaiStruct):
+    class FileFooter(KaitaiStruct):
         """The last 29 bytes of the file."""
         def __init__(self, len_before, _io, _parent=None, _root=None):
-            super(ArkSerializableFile.Footer, self).__init__(_io)
+            super(ArkSerializableFile.FileFooter, self).__init__(_io)
             self._parent = _parent
             self._root = _root
             self.len_before = len_before
@@ -64,24 +64,24 @@ class ArkSerializableFile(KaitaiStruct):
         def _read(self):
             self.len_trailer = self._io.read_u4le()
             if not self.len_trailer <= self.len_before:
-                raise kaitaistruct.ValidationGreaterThanError(self.len_before, self.len_trailer, self._io, u"/types/footer/seq/0")
+                raise kaitaistruct.ValidationGreaterThanError(self.len_before, self.len_trailer, self._io, u"/types/file_footer/seq/0")
             self.len_content = self._io.read_u8le()
             if not self.len_content <= self.len_before - self.len_trailer:
-                raise kaitaistruct.ValidationGreaterThanError(self.len_before - self.len_trailer, self.len_content, self._io, u"/types/footer/seq/1")
+                raise kaitaistruct.ValidationGreaterThanError(self.len_before - self.len_trailer, self.len_content, self._io, u"/types/file_footer/seq/1")
             self.version = self._io.read_u1()
             self.magic = self._io.read_bytes(16)
             if not self.magic == b"\xB6\x48\xF0\xE8\xFC\xE9\xEB\x53\x1F\xEA\x4C\x6B\x29\xAB\x81\xBC":
-                raise kaitaistruct.ValidationNotEqualError(b"\xB6\x48\xF0\xE8\xFC\xE9\xEB\x53\x1F\xEA\x4C\x6B\x29\xAB\x81\xBC", self.magic, self._io, u"/types/footer/seq/3")
+                raise kaitaistruct.ValidationNotEqualError(b"\xB6\x48\xF0\xE8\xFC\xE9\xEB\x53\x1F\xEA\x4C\x6B\x29\xAB\x81\xBC", self.magic, self._io, u"/types/file_footer/seq/3")
 
 
         def _fetch_instances(self):
             pass
 
 
-    class Trailer(KaitaiStruct):
+    class FileTrailer(KaitaiStruct):
         """What the content is, for readers that know nothing of it."""
         def __init__(self, _io, _parent=None, _root=None):
-            super(ArkSerializableFile.Trailer, self).__init__(_io)
+            super(ArkSerializableFile.FileTrailer, self).__init__(_io)
             self._parent = _parent
             self._root = _root
             self._read()
@@ -116,7 +116,7 @@ class ArkSerializableFile(KaitaiStruct):
 
         _pos = self._io.pos()
         self._io.seek(self._io.size() - 29)
-        self._m_footer = ArkSerializableFile.Footer(self._io.size() - 29, self._io, self, self._root)
+        self._m_footer = ArkSerializableFile.FileFooter(self._io.size() - 29, self._io, self, self._root)
         self._io.seek(_pos)
         return getattr(self, '_m_footer', None)
 
@@ -149,7 +149,7 @@ class ArkSerializableFile(KaitaiStruct):
             self._io.seek(self.footer.len_content)
             self._raw__m_trailer = self._io.read_bytes(self.footer.len_trailer)
             _io__raw__m_trailer = KaitaiStream(BytesIO(self._raw__m_trailer))
-            self._m_trailer = ArkSerializableFile.Trailer(_io__raw__m_trailer, self, self._root)
+            self._m_trailer = ArkSerializableFile.FileTrailer(_io__raw__m_trailer, self, self._root)
             self._io.seek(_pos)
 
         return getattr(self, '_m_trailer', None)

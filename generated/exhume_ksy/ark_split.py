@@ -27,7 +27,7 @@ class ArkSplit(KaitaiStruct):
         self._read()
 
     def _read(self):
-        self.header = ArkSplit.Header(self._io, self, self._root)
+        self.header = ArkSplit.FileHeader(self._io, self, self._root)
 
 
     def _fetch_instances(self):
@@ -71,14 +71,14 @@ class ArkSplit(KaitaiStruct):
 
 
 
-    class Header(KaitaiStruct):
+    class FileHeader(KaitaiStruct):
         """The object ark::logging::SplitFileHeader at the start of the file.
         
         .. seealso::
            Split File Format - https://ark.tbdrobotics.com/docs/overviews/logging/format/
         """
         def __init__(self, _io, _parent=None, _root=None):
-            super(ArkSplit.Header, self).__init__(_io)
+            super(ArkSplit.FileHeader, self).__init__(_io)
             self._parent = _parent
             self._root = _root
             self._read()
@@ -90,18 +90,18 @@ class ArkSplit(KaitaiStruct):
             self.ofs_index = self._io.read_u4le()
             self.num_indexed_items = self._io.read_u4le()
             if not self.num_indexed_items <= 238609294:
-                raise kaitaistruct.ValidationGreaterThanError(238609294, self.num_indexed_items, self._io, u"/types/header/seq/4")
+                raise kaitaistruct.ValidationGreaterThanError(238609294, self.num_indexed_items, self._io, u"/types/file_header/seq/4")
             self.num_maximum_items = self._io.read_u4le()
             self.num_type_mappings = self._io.read_u4le()
             if not self.num_type_mappings <= 256:
-                raise kaitaistruct.ValidationGreaterThanError(256, self.num_type_mappings, self._io, u"/types/header/seq/6")
+                raise kaitaistruct.ValidationGreaterThanError(256, self.num_type_mappings, self._io, u"/types/file_header/seq/6")
             self.type_mappings = []
             for i in range(self.num_type_mappings):
                 self.type_mappings.append(ArkSplit.TypeMapping(self._io, self, self._root))
 
             if self.header.groups_follow:
                 pass
-                self.groups = ark_rbuf.ArkRbuf.Groups(self._io)
+                self.groups = ark_rbuf.ArkRbuf.GroupList(self._io)
 
 
 
@@ -170,7 +170,7 @@ class ArkSplit(KaitaiStruct):
             self.short_identifier = self._io.read_u1()
             if self.header.groups_follow:
                 pass
-                self.groups = ark_rbuf.ArkRbuf.Groups(self._io)
+                self.groups = ark_rbuf.ArkRbuf.GroupList(self._io)
 
 
 

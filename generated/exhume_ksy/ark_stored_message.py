@@ -47,10 +47,10 @@ class ArkStoredMessage(KaitaiStruct):
             pass
 
 
-    class Footer(KaitaiStruct):
+    class MessageFooter(KaitaiStruct):
         """The last six bytes of a compressed message."""
         def __init__(self, _io, _parent=None, _root=None):
-            super(ArkStoredMessage.Footer, self).__init__(_io)
+            super(ArkStoredMessage.MessageFooter, self).__init__(_io)
             self._parent = _parent
             self._root = _root
             self._read()
@@ -72,7 +72,7 @@ class ArkStoredMessage(KaitaiStruct):
 
         _pos = self._io.pos()
         self._io.seek(self._io.size() - 6)
-        self._m_footer = ArkStoredMessage.Footer(self._io, self, self._root)
+        self._m_footer = ArkStoredMessage.MessageFooter(self._io, self, self._root)
         self._io.seek(_pos)
         return getattr(self, '_m_footer', None)
 

@@ -49,10 +49,10 @@ class Caf(KaitaiStruct):
             pass
 
 
-    class Footer(KaitaiStruct):
+    class ChunkFooter(KaitaiStruct):
         """The last four bytes of the chunk."""
         def __init__(self, max_index, _io, _parent=None, _root=None):
-            super(Caf.Footer, self).__init__(_io)
+            super(Caf.ChunkFooter, self).__init__(_io)
             self._parent = _parent
             self._root = _root
             self.max_index = max_index
@@ -61,7 +61,7 @@ class Caf(KaitaiStruct):
         def _read(self):
             self.len_index = self._io.read_u4le()
             if not self.len_index <= self.max_index:
-                raise kaitaistruct.ValidationGreaterThanError(self.max_index, self.len_index, self._io, u"/types/footer/seq/0")
+                raise kaitaistruct.ValidationGreaterThanError(self.max_index, self.len_index, self._io, u"/types/chunk_footer/seq/0")
 
 
         def _fetch_instances(self):
@@ -96,7 +96,7 @@ class Caf(KaitaiStruct):
 
         _pos = self._io.pos()
         self._io.seek(self._io.size() - 4)
-        self._m_footer = Caf.Footer(self._io.size() - 4, self._io, self, self._root)
+        self._m_footer = Caf.ChunkFooter(self._io.size() - 4, self._io, self, self._root)
         self._io.seek(_pos)
         return getattr(self, '_m_footer', None)
 

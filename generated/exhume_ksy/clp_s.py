@@ -3,11 +3,11 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import zstd_frame
 from . import clp_s_metadata
-from . import clp_s_dictionary
+from . import zstd_frame
 from . import clp_s_schema_ids
 from . import clp_s_schema_tree
+from . import clp_s_dictionary
 from . import clp_s_table_metadata
 from enum import IntEnum
 
@@ -37,7 +37,7 @@ class ClpS(KaitaiStruct):
         self._read()
 
     def _read(self):
-        self.header = ClpS.Header(self._io, self, self._root)
+        self.header = ClpS.FileHeader(self._io, self, self._root)
 
 
     def _fetch_instances(self):
@@ -64,6 +64,36 @@ class ClpS(KaitaiStruct):
         if hasattr(self, '_m_metadata_payload'):
             pass
             self._m_metadata_payload._fetch_instances()
+
+
+    class FileHeader(KaitaiStruct):
+        """The first 64 bytes.
+        
+        .. seealso::
+           clp-s format description, Header section
+        """
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpS.FileHeader, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.magic = self._io.read_bytes(4)
+            if not self.magic == b"\xFD\x2F\xC5\x30":
+                raise kaitaistruct.ValidationNotEqualError(b"\xFD\x2F\xC5\x30", self.magic, self._io, u"/types/file_header/seq/0")
+            self.version = ClpS.Version(self._io, self, self._root)
+            self.len_original = self._io.read_u8le()
+            self.len_archive = self._io.read_u8le()
+            self.reserved1 = self._io.read_bytes(32)
+            self.len_metadata = self._io.read_u4le()
+            self.compression_type = KaitaiStream.resolve_enum(ClpS.Compression, self._io.read_u2le())
+            self.reserved2 = self._io.read_u2le()
+
+
+        def _fetch_instances(self):
+            pass
+            self.version._fetch_instances()
 
 
     class FileSection(KaitaiStruct):
@@ -213,36 +243,6 @@ class ClpS(KaitaiStruct):
             return getattr(self, '_m_ofs_section', None)
 
 
-    class Header(KaitaiStruct):
-        """The first 64 bytes.
-        
-        .. seealso::
-           clp-s format description, Header section
-        """
-        def __init__(self, _io, _parent=None, _root=None):
-            super(ClpS.Header, self).__init__(_io)
-            self._parent = _parent
-            self._root = _root
-            self._read()
-
-        def _read(self):
-            self.magic = self._io.read_bytes(4)
-            if not self.magic == b"\xFD\x2F\xC5\x30":
-                raise kaitaistruct.ValidationNotEqualError(b"\xFD\x2F\xC5\x30", self.magic, self._io, u"/types/header/seq/0")
-            self.version = ClpS.Version(self._io, self, self._root)
-            self.len_original = self._io.read_u8le()
-            self.len_archive = self._io.read_u8le()
-            self.reserved1 = self._io.read_bytes(32)
-            self.len_metadata = self._io.read_u4le()
-            self.compression_type = KaitaiStream.resolve_enum(ClpS.Compression, self._io.read_u2le())
-            self.reserved2 = self._io.read_u2le()
-
-
-        def _fetch_instances(self):
-            pass
-            self.version._fetch_instances()
-
-
     class SchemaIdsSection(KaitaiStruct):
         """The schema map; its content too when it is stored uncompressed."""
         def __init__(self, _io, _parent=None, _root=None):
@@ -273,10 +273,10 @@ class ClpS(KaitaiStruct):
 
             if self.compressed.is_stored:
                 pass
-                io = self.compressed.frames[0].body.blocks[0]._io
+                io = self.compressed.frames[0].body.blocks[0].content._io
                 _pos = io.pos()
-                io.seek(self.compressed.frames[0].body.blocks[0].ofs_content)
-                self._raw__m_payload = io.read_bytes(self.compressed.frames[0].body.blocks[0].len_content)
+                io.seek(0)
+                self._raw__m_payload = io.read_bytes_full()
                 _io__raw__m_payload = KaitaiStream(BytesIO(self._raw__m_payload))
                 self._m_payload = clp_s_schema_ids.ClpSSchemaIds(_io__raw__m_payload)
                 io.seek(_pos)
@@ -314,10 +314,10 @@ class ClpS(KaitaiStruct):
 
             if self.compressed.is_stored:
                 pass
-                io = self.compressed.frames[0].body.blocks[0]._io
+                io = self.compressed.frames[0].body.blocks[0].content._io
                 _pos = io.pos()
-                io.seek(self.compressed.frames[0].body.blocks[0].ofs_content)
-                self._raw__m_payload = io.read_bytes(self.compressed.frames[0].body.blocks[0].len_content)
+                io.seek(0)
+                self._raw__m_payload = io.read_bytes_full()
                 _io__raw__m_payload = KaitaiStream(BytesIO(self._raw__m_payload))
                 self._m_payload = clp_s_schema_tree.ClpSSchemaTree(_io__raw__m_payload)
                 io.seek(_pos)
@@ -355,10 +355,10 @@ class ClpS(KaitaiStruct):
 
             if self.compressed.is_stored:
                 pass
-                io = self.compressed.frames[0].body.blocks[0]._io
+                io = self.compressed.frames[0].body.blocks[0].content._io
                 _pos = io.pos()
-                io.seek(self.compressed.frames[0].body.blocks[0].ofs_content)
-                self._raw__m_payload = io.read_bytes(self.compressed.frames[0].body.blocks[0].len_content)
+                io.seek(0)
+                self._raw__m_payload = io.read_bytes_full()
                 _io__raw__m_payload = KaitaiStream(BytesIO(self._raw__m_payload))
                 self._m_payload = clp_s_table_metadata.ClpSTableMetadata(_io__raw__m_payload)
                 io.seek(_pos)
@@ -453,10 +453,10 @@ class ClpS(KaitaiStruct):
 
         if self.metadata.is_stored:
             pass
-            io = self.metadata.frames[0].body.blocks[0]._io
+            io = self.metadata.frames[0].body.blocks[0].content._io
             _pos = io.pos()
-            io.seek(self.metadata.frames[0].body.blocks[0].ofs_content)
-            self._raw__m_metadata_payload = io.read_bytes(self.metadata.frames[0].body.blocks[0].len_content)
+            io.seek(0)
+            self._raw__m_metadata_payload = io.read_bytes_full()
             _io__raw__m_metadata_payload = KaitaiStream(BytesIO(self._raw__m_metadata_payload))
             self._m_metadata_payload = clp_s_metadata.ClpSMetadata(_io__raw__m_metadata_payload)
             io.seek(_pos)

@@ -147,17 +147,13 @@ class ClpSTable(KaitaiStruct):
             self._read()
 
         def _read(self):
-            self.check_size = self._io.read_bytes(0)
-            _ = self.check_size
-            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 8:
-                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/clp_column/seq/0")
             self.rows = []
             for i in range(self._parent.num_messages):
                 self.rows.append(ClpSTable.ClpWord(self._io, self, self._root))
 
             self.num_variables = self._io.read_u8le()
             if not self.num_variables <= (self._io.size() - self._io.pos()) // 8:
-                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) // 8, self.num_variables, self._io, u"/types/clp_column/seq/2")
+                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) // 8, self.num_variables, self._io, u"/types/clp_column/seq/1")
             self.variables = []
             for i in range(self.num_variables):
                 self.variables.append(self._io.read_s8le())
@@ -217,10 +213,6 @@ class ClpSTable(KaitaiStruct):
             self._read()
 
         def _read(self):
-            self.check_size = self._io.read_bytes(0)
-            _ = self.check_size
-            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 16:
-                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/date_column/seq/0")
             self.epochs = []
             for i in range(self._parent.num_messages):
                 self.epochs.append(self._io.read_s8le())
@@ -250,10 +242,6 @@ class ClpSTable(KaitaiStruct):
             self._read()
 
         def _read(self):
-            self.check_size = self._io.read_bytes(0)
-            _ = self.check_size
-            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 8:
-                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/float_column/seq/0")
             self.values = []
             for i in range(self._parent.num_messages):
                 self.values.append(self._io.read_f8le())
@@ -324,10 +312,6 @@ class ClpSTable(KaitaiStruct):
             self._read()
 
         def _read(self):
-            self.check_size = self._io.read_bytes(0)
-            _ = self.check_size
-            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 10:
-                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/formatted_float_column/seq/0")
             self.values = []
             for i in range(self._parent.num_messages):
                 self.values.append(self._io.read_f8le())
@@ -358,10 +342,6 @@ class ClpSTable(KaitaiStruct):
             self._read()
 
         def _read(self):
-            self.check_size = self._io.read_bytes(0)
-            _ = self.check_size
-            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 8:
-                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/id_column/seq/0")
             self.values = []
             for i in range(self._parent.num_messages):
                 self.values.append(self._io.read_u8le())
@@ -386,10 +366,6 @@ class ClpSTable(KaitaiStruct):
             self._read()
 
         def _read(self):
-            self.check_size = self._io.read_bytes(0)
-            _ = self.check_size
-            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 8:
-                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/integer_column/seq/0")
             self.values = []
             for i in range(self._parent.num_messages):
                 self.values.append(self._io.read_s8le())
@@ -412,10 +388,6 @@ class ClpSTable(KaitaiStruct):
             self._read()
 
         def _read(self):
-            self.check_size = self._io.read_bytes(0)
-            _ = self.check_size
-            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 16:
-                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/timestamp_column/seq/0")
             self.deltas = []
             for i in range(self._parent.num_messages):
                 self.deltas.append(self._io.read_s8le())

@@ -3,8 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import leveldb_varint
 from . import leveldb_bytes
+from . import leveldb_varint
 from enum import IntEnum
 
 
@@ -33,10 +33,9 @@ class DataBundleField(KaitaiStruct):
 
     def _read(self):
         self.key = leveldb_varint.LeveldbVarint(self._io)
-        self.check_key = self._io.read_bytes(0)
-        _ = self.check_key
-        if not  ((self.number > 0) and (self.number < 536870912)) :
-            raise kaitaistruct.ValidationExprError(self.check_key, self._io, u"/seq/1")
+        _ = self.key
+        if not  ((_.value >= 8) and (_.value < 4294967296) and (_.value % 8 != 3) and (_.value % 8 != 4) and (_.value % 8 < 6)) :
+            raise kaitaistruct.ValidationExprError(self.key, self._io, u"/seq/0")
         _on = self.wire_type
         if _on == DataBundleField.WireTypes.bytes:
             pass
@@ -50,9 +49,6 @@ class DataBundleField(KaitaiStruct):
         elif _on == DataBundleField.WireTypes.varint:
             pass
             self.value = leveldb_varint.LeveldbVarint(self._io)
-        else:
-            pass
-            self.value = DataBundleField.Unsupported(self._io, self, self._root)
 
 
     def _fetch_instances(self):
@@ -69,9 +65,6 @@ class DataBundleField(KaitaiStruct):
             pass
             self.value._fetch_instances()
         elif _on == DataBundleField.WireTypes.varint:
-            pass
-            self.value._fetch_instances()
-        else:
             pass
             self.value._fetch_instances()
 
@@ -101,25 +94,6 @@ class DataBundleField(KaitaiStruct):
 
         def _read(self):
             self.value = self._io.read_u8le()
-
-
-        def _fetch_instances(self):
-            pass
-
-
-    class Unsupported(KaitaiStruct):
-        """Groups (3, 4) are not used; 6 and 7 mean nothing."""
-        def __init__(self, _io, _parent=None, _root=None):
-            super(DataBundleField.Unsupported, self).__init__(_io)
-            self._parent = _parent
-            self._root = _root
-            self._read()
-
-        def _read(self):
-            self.check_supported = self._io.read_bytes(0)
-            _ = self.check_supported
-            if not False:
-                raise kaitaistruct.ValidationExprError(self.check_supported, self._io, u"/types/unsupported/seq/0")
 
 
         def _fetch_instances(self):

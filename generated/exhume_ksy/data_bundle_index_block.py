@@ -77,11 +77,13 @@ class DataBundleIndexBlock(KaitaiStruct):
         def _read(self):
             self.len_shared = leveldb_varint.LeveldbVarint(self._io)
             self.len_key_suffix = leveldb_varint.LeveldbVarint(self._io)
+            _ = self.len_key_suffix
+            if not _.value <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationExprError(self.len_key_suffix, self._io, u"/types/row/seq/1")
             self.len_value = leveldb_varint.LeveldbVarint(self._io)
-            self.check_lengths = self._io.read_bytes(0)
-            _ = self.check_lengths
-            if not  ((self.len_key_suffix.value <= self._io.size() - self._io.pos()) and (self.len_value.value <= (self._io.size() - self._io.pos()) - self.len_key_suffix.value)) :
-                raise kaitaistruct.ValidationExprError(self.check_lengths, self._io, u"/types/row/seq/3")
+            _ = self.len_value
+            if not _.value <= (self._io.size() - self._io.pos()) - self.len_key_suffix.value:
+                raise kaitaistruct.ValidationExprError(self.len_value, self._io, u"/types/row/seq/2")
             self.key_suffix = self._io.read_bytes(self.len_key_suffix.value)
             _on = self.table
             if _on == DataBundleIndexBlock.Tables.config:

@@ -30,18 +30,14 @@ class DataBundleShard(KaitaiStruct):
         if not self.magic == b"\x64\x61\x42\x53":
             raise kaitaistruct.ValidationNotEqualError(b"\x64\x61\x42\x53", self.magic, self._io, u"/seq/0")
         self.len_header = self._io.read_u4le()
+        if not self.len_header <= (self._io.size() - self._io.pos()) - 4:
+            raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) - 4, self.len_header, self._io, u"/seq/1")
         self.ofs_data = self._io.read_u4le()
-        self.check_len_header = self._io.read_bytes(0)
-        _ = self.check_len_header
-        if not self.len_header <= self._io.size() - self._io.pos():
-            raise kaitaistruct.ValidationExprError(self.check_len_header, self._io, u"/seq/3")
+        if not self.ofs_data >= 12 + self.len_header:
+            raise kaitaistruct.ValidationLessThanError(12 + self.len_header, self.ofs_data, self._io, u"/seq/2")
         self._raw_header = self._io.read_bytes(self.len_header)
         _io__raw_header = KaitaiStream(BytesIO(self._raw_header))
         self.header = data_bundle_shard_header.DataBundleShardHeader(_io__raw_header)
-        self.check_ofs_data = self._io.read_bytes(0)
-        _ = self.check_ofs_data
-        if not self.ofs_data >= self._io.pos():
-            raise kaitaistruct.ValidationExprError(self.check_ofs_data, self._io, u"/seq/5")
 
 
     def _fetch_instances(self):

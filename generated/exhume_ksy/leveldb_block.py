@@ -69,17 +69,17 @@ class LeveldbBlock(KaitaiStruct):
         def _read(self):
             self.len_shared = leveldb_varint.LeveldbVarint(self._io)
             self.len_key_suffix = leveldb_varint.LeveldbVarint(self._io)
+            _ = self.len_key_suffix
+            if not _.value <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationExprError(self.len_key_suffix, self._io, u"/types/entry/seq/1")
             self.len_value = leveldb_varint.LeveldbVarint(self._io)
-            self.check_lengths = self._io.read_bytes(0)
-            _ = self.check_lengths
-            if not  ((self.len_key_suffix.value <= self._io.size() - self._io.pos()) and (self.len_value.value <= (self._io.size() - self._io.pos()) - self.len_key_suffix.value)) :
-                raise kaitaistruct.ValidationExprError(self.check_lengths, self._io, u"/types/entry/seq/3")
+            _ = self.len_value
+            if not _.value <= (self._io.size() - self._io.pos()) - self.len_key_suffix.value:
+                raise kaitaistruct.ValidationExprError(self.len_value, self._io, u"/types/entry/seq/2")
             self.key_suffix = self._io.read_bytes(self.len_key_suffix.value)
-            if self.ofs_value >= 0:
-                pass
-                self.freeze_ofs_value = self._io.read_bytes(0)
-
-            self.value = self._io.read_bytes(self.len_value.value)
+            self._raw_value = self._io.read_bytes(self.len_value.value)
+            _io__raw_value = KaitaiStream(BytesIO(self._raw_value))
+            self.value = LeveldbBlock.EntryValue(_io__raw_value, self, self._root)
 
 
         def _fetch_instances(self):
@@ -87,18 +87,7 @@ class LeveldbBlock(KaitaiStruct):
             self.len_shared._fetch_instances()
             self.len_key_suffix._fetch_instances()
             self.len_value._fetch_instances()
-            if self.ofs_value >= 0:
-                pass
-
-
-        @property
-        def ofs_value(self):
-            """Where the value starts in the list of entries."""
-            if hasattr(self, '_m_ofs_value'):
-                return self._m_ofs_value
-
-            self._m_ofs_value = self._io.pos()
-            return getattr(self, '_m_ofs_value', None)
+            self.value._fetch_instances()
 
 
     class EntryList(KaitaiStruct):
@@ -124,6 +113,22 @@ class LeveldbBlock(KaitaiStruct):
                 pass
                 self.entries[i]._fetch_instances()
 
+
+
+    class EntryValue(KaitaiStruct):
+        """A stream of its own, so that other schemas can open it."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbBlock.EntryValue, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.data = self._io.read_bytes_full()
+
+
+        def _fetch_instances(self):
+            pass
 
 
     @property

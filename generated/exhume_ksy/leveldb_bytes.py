@@ -23,10 +23,9 @@ class LeveldbBytes(KaitaiStruct):
 
     def _read(self):
         self.len_data = leveldb_varint.LeveldbVarint(self._io)
-        self.check_len_data = self._io.read_bytes(0)
-        _ = self.check_len_data
-        if not self.len_data.value <= self._io.size() - self._io.pos():
-            raise kaitaistruct.ValidationExprError(self.check_len_data, self._io, u"/seq/1")
+        _ = self.len_data
+        if not _.value <= self._io.size() - self._io.pos():
+            raise kaitaistruct.ValidationExprError(self.len_data, self._io, u"/seq/0")
         self.data = self._io.read_bytes(self.len_data.value)
 
 

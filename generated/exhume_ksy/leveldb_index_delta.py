@@ -59,10 +59,9 @@ class LeveldbIndexDelta(KaitaiStruct):
         def _read(self):
             self.len_shared = leveldb_varint.LeveldbVarint(self._io)
             self.len_key_suffix = leveldb_varint.LeveldbVarint(self._io)
-            self.check_len_key_suffix = self._io.read_bytes(0)
-            _ = self.check_len_key_suffix
-            if not self.len_key_suffix.value <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationExprError(self.check_len_key_suffix, self._io, u"/types/entry/seq/2")
+            _ = self.len_key_suffix
+            if not _.value <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationExprError(self.len_key_suffix, self._io, u"/types/entry/seq/1")
             self.key_suffix = self._io.read_bytes(self.len_key_suffix.value)
             if self.len_shared.value == 0:
                 pass

@@ -106,15 +106,13 @@ class LeveldbLog(KaitaiStruct):
         def _read(self):
             self.checksum = self._io.read_u4le()
             self.len_data = self._io.read_u2le()
+            if not self.len_data <= (self._io.size() - self._io.pos()) - 1:
+                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) - 1, self.len_data, self._io, u"/types/fragment/seq/1")
             self.fragment_type = KaitaiStream.resolve_enum(LeveldbLog.FragmentTypes, self._io.read_u1())
             if self.is_recyclable:
                 pass
                 self.log_number = self._io.read_u4le()
 
-            self.check_len_data = self._io.read_bytes(0)
-            _ = self.check_len_data
-            if not self.len_data <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationExprError(self.check_len_data, self._io, u"/types/fragment/seq/4")
             self.data = self._io.read_bytes(self.len_data)
 
 

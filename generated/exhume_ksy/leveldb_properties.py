@@ -57,12 +57,17 @@ class LeveldbProperties(KaitaiStruct):
 
         def _read(self):
             self.len_shared = leveldb_varint.LeveldbVarint(self._io)
+            _ = self.len_shared
+            if not _.value == 0:
+                raise kaitaistruct.ValidationExprError(self.len_shared, self._io, u"/types/property/seq/0")
             self.len_name = leveldb_varint.LeveldbVarint(self._io)
+            _ = self.len_name
+            if not _.value <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationExprError(self.len_name, self._io, u"/types/property/seq/1")
             self.len_value = leveldb_varint.LeveldbVarint(self._io)
-            self.check_lengths = self._io.read_bytes(0)
-            _ = self.check_lengths
-            if not  ((self.len_shared.value == 0) and (self.len_name.value <= self._io.size() - self._io.pos()) and (self.len_value.value <= (self._io.size() - self._io.pos()) - self.len_name.value)) :
-                raise kaitaistruct.ValidationExprError(self.check_lengths, self._io, u"/types/property/seq/3")
+            _ = self.len_value
+            if not _.value <= (self._io.size() - self._io.pos()) - self.len_name.value:
+                raise kaitaistruct.ValidationExprError(self.len_value, self._io, u"/types/property/seq/2")
             self.name = (self._io.read_bytes(self.len_name.value)).decode(u"UTF-8")
             self.value = self._io.read_bytes(self.len_value.value)
 

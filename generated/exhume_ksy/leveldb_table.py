@@ -238,21 +238,13 @@ class LeveldbTable(KaitaiStruct):
             return getattr(self, '_m_block', None)
 
         @property
-        def entry(self):
-            if hasattr(self, '_m_entry'):
-                return self._m_entry
-
-            self._m_entry = self._parent.index.content.entries.entries[self.idx]
-            return getattr(self, '_m_entry', None)
-
-        @property
         def handle(self):
             if hasattr(self, '_m_handle'):
                 return self._m_handle
 
-            io = self.entry._io
+            io = self._parent.index.content.entries.entries[self.idx].value._io
             _pos = io.pos()
-            io.seek(self.entry.ofs_value)
+            io.seek(0)
             self._m_handle = leveldb_block_handle.LeveldbBlockHandle(io)
             io.seek(_pos)
             return getattr(self, '_m_handle', None)
@@ -328,21 +320,13 @@ class LeveldbTable(KaitaiStruct):
             return getattr(self, '_m_contents', None)
 
         @property
-        def entry(self):
-            if hasattr(self, '_m_entry'):
-                return self._m_entry
-
-            self._m_entry = self._parent.metaindex.content.entries.entries[self.idx]
-            return getattr(self, '_m_entry', None)
-
-        @property
         def handle(self):
             if hasattr(self, '_m_handle'):
                 return self._m_handle
 
-            io = self.entry._io
+            io = self._parent.metaindex.content.entries.entries[self.idx].value._io
             _pos = io.pos()
-            io.seek(self.entry.ofs_value)
+            io.seek(0)
             self._m_handle = leveldb_block_handle.LeveldbBlockHandle(io)
             io.seek(_pos)
             return getattr(self, '_m_handle', None)

@@ -3,8 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import uleb128
 from . import zs_data_block
+from . import uleb128
 from . import zs_index_block
 
 
@@ -39,7 +39,7 @@ class Zs(KaitaiStruct):
             raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_header, self._io, u"/seq/1")
         self._raw_header = self._io.read_bytes(self.len_header)
         _io__raw_header = KaitaiStream(BytesIO(self._raw_header))
-        self.header = Zs.Header(_io__raw_header, self, self._root)
+        self.header = Zs.FileHeader(_io__raw_header, self, self._root)
         self.crc_header = self._io.read_u8le()
 
 
@@ -148,10 +148,10 @@ class Zs(KaitaiStruct):
             return getattr(self, '_m_index_block', None)
 
 
-    class Header(KaitaiStruct):
+    class FileHeader(KaitaiStruct):
         """What describes the file as a whole."""
         def __init__(self, _io, _parent=None, _root=None):
-            super(Zs.Header, self).__init__(_io)
+            super(Zs.FileHeader, self).__init__(_io)
             self._parent = _parent
             self._root = _root
             self._read()
@@ -164,7 +164,7 @@ class Zs(KaitaiStruct):
             self.codec = self._io.read_bytes(16)
             self.len_metadata = self._io.read_u8le()
             if not self.len_metadata <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_metadata, self._io, u"/types/header/seq/5")
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_metadata, self._io, u"/types/file_header/seq/5")
             self.metadata = self._io.read_bytes(self.len_metadata)
             self.extensions = self._io.read_bytes_full()
 

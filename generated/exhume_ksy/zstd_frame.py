@@ -23,9 +23,24 @@ class ZstdFrame(KaitaiStruct):
         raw = 0
         rle = 1
         compressed = 2
-        reserved = 3
 
     class FrameKind(IntEnum):
+        skippable0 = 407710288
+        skippable1 = 407710289
+        skippable2 = 407710290
+        skippable3 = 407710291
+        skippable4 = 407710292
+        skippable5 = 407710293
+        skippable6 = 407710294
+        skippable7 = 407710295
+        skippable8 = 407710296
+        skippable9 = 407710297
+        skippable10 = 407710298
+        skippable11 = 407710299
+        skippable12 = 407710300
+        skippable13 = 407710301
+        skippable14 = 407710302
+        skippable15 = 407710303
         zstandard = 4247762216
     def __init__(self, _io, _parent=None, _root=None):
         super(ZstdFrame, self).__init__(_io)
@@ -60,22 +75,15 @@ class ZstdFrame(KaitaiStruct):
 
         def _read(self):
             self.header = ZstdFrame.BlockHeader(self._io, self, self._root)
-            if self.ofs_content >= 0:
-                pass
-                self.freeze_offset = self._io.read_bytes(0)
-
-            self.content = self._io.read_bytes(self.len_content)
-            _ = self.content
-            if not self.header.kind != ZstdFrame.BlockKind.reserved:
-                raise kaitaistruct.ValidationExprError(self.content, self._io, u"/types/block/seq/2")
+            self._raw_content = self._io.read_bytes(self.len_content)
+            _io__raw_content = KaitaiStream(BytesIO(self._raw_content))
+            self.content = ZstdFrame.BlockContent(_io__raw_content, self, self._root)
 
 
         def _fetch_instances(self):
             pass
             self.header._fetch_instances()
-            if self.ofs_content >= 0:
-                pass
-
+            self.content._fetch_instances()
 
         @property
         def is_last(self):
@@ -101,14 +109,23 @@ class ZstdFrame(KaitaiStruct):
             self._m_len_content = (1 if self.header.kind == ZstdFrame.BlockKind.rle else self.header.len_block)
             return getattr(self, '_m_len_content', None)
 
-        @property
-        def ofs_content(self):
-            """Where the content starts in the stream; read once, just before it."""
-            if hasattr(self, '_m_ofs_content'):
-                return self._m_ofs_content
 
-            self._m_ofs_content = self._io.pos()
-            return getattr(self, '_m_ofs_content', None)
+    class BlockContent(KaitaiStruct):
+        """What a block holds; a stream of its own, so that other schemas can open a
+        raw block.
+        """
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ZstdFrame.BlockContent, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.data = self._io.read_bytes_full()
+
+
+        def _fetch_instances(self):
+            pass
 
 
     class BlockHeader(KaitaiStruct):
@@ -123,6 +140,8 @@ class ZstdFrame(KaitaiStruct):
         def _read(self):
             self.is_last = self._io.read_bits_int_le(1) != 0
             self.kind = KaitaiStream.resolve_enum(ZstdFrame.BlockKind, self._io.read_bits_int_le(2))
+            if not isinstance(self.kind, ZstdFrame.BlockKind):
+                raise kaitaistruct.ValidationNotInEnumError(self.kind, self._io, u"/types/block_header/seq/1")
             self.len_block = self._io.read_bits_int_le(21)
 
 
@@ -140,6 +159,8 @@ class ZstdFrame(KaitaiStruct):
 
         def _read(self):
             self.magic = KaitaiStream.resolve_enum(ZstdFrame.FrameKind, self._io.read_u4le())
+            if not isinstance(self.magic, ZstdFrame.FrameKind):
+                raise kaitaistruct.ValidationNotInEnumError(self.magic, self._io, u"/types/frame/seq/0")
             if self.magic != ZstdFrame.FrameKind.zstandard:
                 pass
                 self.skippable = ZstdFrame.SkippableBody(self._io, self, self._root)
@@ -205,13 +226,9 @@ class ZstdFrame(KaitaiStruct):
             self._read()
 
         def _read(self):
-            self.check_magic = self._io.read_bytes(0)
-            _ = self.check_magic
-            if not  ((int(self._parent.magic) >= 407710288) and (int(self._parent.magic) <= 407710303)) :
-                raise kaitaistruct.ValidationExprError(self.check_magic, self._io, u"/types/skippable_body/seq/0")
             self.len_data = self._io.read_u4le()
             if not self.len_data <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_data, self._io, u"/types/skippable_body/seq/1")
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_data, self._io, u"/types/skippable_body/seq/0")
             self.data = self._io.read_bytes(self.len_data)
 
 

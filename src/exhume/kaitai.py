@@ -77,13 +77,18 @@ def translate(error: BaseException, stream: Any, where: Span, field: str | None 
             span=here,
             field_path=path,
             expected=getattr(error, "expected", None),
-            actual=getattr(error, "actual", None),
+            actual=_plain(getattr(error, "actual", None)),
         )
     if isinstance(error, RecursionError):
         return StructureError("structures nest too deeply", span=here, field_path=path)
     if isinstance(error, MemoryError):
         return StructureError("a size or count is absurd", span=here, field_path=path)
     return StructureError("the layout does not fit", span=here, field_path=path, actual=shorten(error))
+
+
+def _plain(actual: Any) -> Any:
+    """A value that a specification refuses; of a small structure (a variable-length integer) the one it stands for."""
+    return getattr(actual, "value", None) if isinstance(actual, KaitaiStruct) else actual
 
 
 def _position(stream: Any) -> int | None:

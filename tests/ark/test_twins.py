@@ -52,7 +52,7 @@ def test_split_headers(identifier: str, offset: int, count: int, maximum: int, m
     header = layout.SplitHeader(identifier, offset, count, maximum, made, 35 + 18 * len(made))
     raw = layout.build_split_header(header)
     assert layout.parse_split_header(raw + b"\0" * 9, where(raw)) == header
-    read = generated(ArkSplit.Header, raw)
+    read = generated(ArkSplit.FileHeader, raw)
     assert guid(read.split_identifier) == identifier
     assert [(m.short_identifier, guid(m.object_identifier)) for m in read.type_mappings] == mappings
 
@@ -156,9 +156,9 @@ def test_noise_is_refused_by_both(noise: bytes) -> None:
         layout.parse_split_header(noise, where(noise))
     except ExhumeError:
         try:
-            read = generated(ArkSplit.Header, noise)
+            read = generated(ArkSplit.FileHeader, noise)
         except (kaitaistruct.KaitaiStructError, EOFError):
             return
         assert read.format_version != 1
         return
-    assert generated(ArkSplit.Header, noise).format_version == 1
+    assert generated(ArkSplit.FileHeader, noise).format_version == 1

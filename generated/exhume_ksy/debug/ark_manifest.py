@@ -167,7 +167,7 @@ class ArkManifest(KaitaiStruct):
             if self.header.groups_follow:
                 pass
                 self._debug['groups']['start'] = self._io.pos()
-                self.groups = ark_rbuf.ArkRbuf.Groups(self._io)
+                self.groups = ark_rbuf.ArkRbuf.GroupList(self._io)
                 self.groups._read()
                 self._debug['groups']['end'] = self._io.pos()
 
@@ -294,7 +294,7 @@ class ArkManifest(KaitaiStruct):
             if self.header.groups_follow:
                 pass
                 self._debug['groups']['start'] = self._io.pos()
-                self.groups = ark_rbuf.ArkRbuf.Groups(self._io)
+                self.groups = ark_rbuf.ArkRbuf.GroupList(self._io)
                 self.groups._read()
                 self._debug['groups']['end'] = self._io.pos()
 
@@ -481,7 +481,7 @@ class ArkManifest(KaitaiStruct):
             if self.header.groups_follow:
                 pass
                 self._debug['groups']['start'] = self._io.pos()
-                self.groups = ark_rbuf.ArkRbuf.Groups(self._io)
+                self.groups = ark_rbuf.ArkRbuf.GroupList(self._io)
                 self.groups._read()
                 self._debug['groups']['end'] = self._io.pos()
 
@@ -543,7 +543,7 @@ class ArkManifest(KaitaiStruct):
             if self.header.groups_follow:
                 pass
                 self._debug['groups']['start'] = self._io.pos()
-                self.groups = ark_rbuf.ArkRbuf.Groups(self._io)
+                self.groups = ark_rbuf.ArkRbuf.GroupList(self._io)
                 self.groups._read()
                 self._debug['groups']['end'] = self._io.pos()
 
@@ -641,7 +641,7 @@ class ArkManifest(KaitaiStruct):
             if self.header.groups_follow:
                 pass
                 self._debug['groups']['start'] = self._io.pos()
-                self.groups = ark_rbuf.ArkRbuf.Groups(self._io)
+                self.groups = ark_rbuf.ArkRbuf.GroupList(self._io)
                 self.groups._read()
                 self._debug['groups']['end'] = self._io.pos()
 
@@ -694,7 +694,7 @@ class ArkManifest(KaitaiStruct):
             if self.header.groups_follow:
                 pass
                 self._debug['groups']['start'] = self._io.pos()
-                self.groups = ark_rbuf.ArkRbuf.Groups(self._io)
+                self.groups = ark_rbuf.ArkRbuf.GroupList(self._io)
                 self.groups._read()
                 self._debug['groups']['end'] = self._io.pos()
 

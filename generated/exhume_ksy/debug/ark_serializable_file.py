@@ -54,11 +54,11 @@ class ArkSerializableFile(KaitaiStruct):
             self._m_trailer._fetch_instances()
 
 
-    class Footer(KaitaiStruct):
+    class FileFooter(KaitaiStruct):
         """The last 29 bytes of the file."""
         SEQ_FIELDS = ["len_trailer", "len_content", "version", "magic"]
         def __init__(self, len_before, _io, _parent=None, _root=None):
-            super(ArkSerializableFile.Footer, self).__init__(_io)
+            super(ArkSerializableFile.FileFooter, self).__init__(_io)
             self._parent = _parent
             self._root = _root
             self.len_before = len_before
@@ -69,12 +69,12 @@ class ArkSerializableFile(KaitaiStruct):
             self.len_trailer = self._io.read_u4le()
             self._debug['len_trailer']['end'] = self._io.pos()
             if not self.len_trailer <= self.len_before:
-                raise kaitaistruct.ValidationGreaterThanError(self.len_before, self.len_trailer, self._io, u"/types/footer/seq/0")
+                raise kaitaistruct.ValidationGreaterThanError(self.len_before, self.len_trailer, self._io, u"/types/file_footer/seq/0")
             self._debug['len_content']['start'] = self._io.pos()
             self.len_content = self._io.read_u8le()
             self._debug['len_content']['end'] = self._io.pos()
             if not self.len_content <= self.len_before - self.len_trailer:
-                raise kaitaistruct.ValidationGreaterThanError(self.len_before - self.len_trailer, self.len_content, self._io, u"/types/footer/seq/1")
+                raise kaitaistruct.ValidationGreaterThanError(self.len_before - self.len_trailer, self.len_content, self._io, u"/types/file_footer/seq/1")
             self._debug['version']['start'] = self._io.pos()
             self.version = self._io.read_u1()
             self._debug['version']['end'] = self._io.pos()
@@ -82,18 +82,18 @@ class ArkSerializableFile(KaitaiStruct):
             self.magic = self._io.read_bytes(16)
             self._debug['magic']['end'] = self._io.pos()
             if not self.magic == b"\xB6\x48\xF0\xE8\xFC\xE9\xEB\x53\x1F\xEA\x4C\x6B\x29\xAB\x81\xBC":
-                raise kaitaistruct.ValidationNotEqualError(b"\xB6\x48\xF0\xE8\xFC\xE9\xEB\x53\x1F\xEA\x4C\x6B\x29\xAB\x81\xBC", self.magic, self._io, u"/types/footer/seq/3")
+                raise kaitaistruct.ValidationNotEqualError(b"\xB6\x48\xF0\xE8\xFC\xE9\xEB\x53\x1F\xEA\x4C\x6B\x29\xAB\x81\xBC", self.magic, self._io, u"/types/file_footer/seq/3")
 
 
         def _fetch_instances(self):
             pass
 
 
-    class Trailer(KaitaiStruct):
+    class FileTrailer(KaitaiStruct):
         """What the content is, for readers that know nothing of it."""
         SEQ_FIELDS = ["type_name", "schema_registry"]
         def __init__(self, _io, _parent=None, _root=None):
-            super(ArkSerializableFile.Trailer, self).__init__(_io)
+            super(ArkSerializableFile.FileTrailer, self).__init__(_io)
             self._parent = _parent
             self._root = _root
             self._debug = collections.defaultdict(dict)
@@ -137,7 +137,7 @@ class ArkSerializableFile(KaitaiStruct):
         _pos = self._io.pos()
         self._io.seek(self._io.size() - 29)
         self._debug['_m_footer']['start'] = self._io.pos()
-        self._m_footer = ArkSerializableFile.Footer(self._io.size() - 29, self._io, self, self._root)
+        self._m_footer = ArkSerializableFile.FileFooter(self._io.size() - 29, self._io, self, self._root)
         self._m_footer._read()
         self._debug['_m_footer']['end'] = self._io.pos()
         self._io.seek(_pos)
@@ -176,7 +176,7 @@ class ArkSerializableFile(KaitaiStruct):
             self._debug['_m_trailer']['start'] = self._io.pos()
             self._raw__m_trailer = self._io.read_bytes(self.footer.len_trailer)
             _io__raw__m_trailer = KaitaiStream(BytesIO(self._raw__m_trailer))
-            self._m_trailer = ArkSerializableFile.Trailer(_io__raw__m_trailer, self, self._root)
+            self._m_trailer = ArkSerializableFile.FileTrailer(_io__raw__m_trailer, self, self._root)
             self._m_trailer._read()
             self._debug['_m_trailer']['end'] = self._io.pos()
             self._io.seek(_pos)

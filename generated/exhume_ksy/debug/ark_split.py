@@ -30,7 +30,7 @@ class ArkSplit(KaitaiStruct):
 
     def _read(self):
         self._debug['header']['start'] = self._io.pos()
-        self.header = ArkSplit.Header(self._io, self, self._root)
+        self.header = ArkSplit.FileHeader(self._io, self, self._root)
         self.header._read()
         self._debug['header']['end'] = self._io.pos()
 
@@ -86,7 +86,7 @@ class ArkSplit(KaitaiStruct):
 
 
 
-    class Header(KaitaiStruct):
+    class FileHeader(KaitaiStruct):
         """The object ark::logging::SplitFileHeader at the start of the file.
         
         .. seealso::
@@ -94,7 +94,7 @@ class ArkSplit(KaitaiStruct):
         """
         SEQ_FIELDS = ["header", "format_version", "split_identifier", "ofs_index", "num_indexed_items", "num_maximum_items", "num_type_mappings", "type_mappings", "groups"]
         def __init__(self, _io, _parent=None, _root=None):
-            super(ArkSplit.Header, self).__init__(_io)
+            super(ArkSplit.FileHeader, self).__init__(_io)
             self._parent = _parent
             self._root = _root
             self._debug = collections.defaultdict(dict)
@@ -118,7 +118,7 @@ class ArkSplit(KaitaiStruct):
             self.num_indexed_items = self._io.read_u4le()
             self._debug['num_indexed_items']['end'] = self._io.pos()
             if not self.num_indexed_items <= 238609294:
-                raise kaitaistruct.ValidationGreaterThanError(238609294, self.num_indexed_items, self._io, u"/types/header/seq/4")
+                raise kaitaistruct.ValidationGreaterThanError(238609294, self.num_indexed_items, self._io, u"/types/file_header/seq/4")
             self._debug['num_maximum_items']['start'] = self._io.pos()
             self.num_maximum_items = self._io.read_u4le()
             self._debug['num_maximum_items']['end'] = self._io.pos()
@@ -126,7 +126,7 @@ class ArkSplit(KaitaiStruct):
             self.num_type_mappings = self._io.read_u4le()
             self._debug['num_type_mappings']['end'] = self._io.pos()
             if not self.num_type_mappings <= 256:
-                raise kaitaistruct.ValidationGreaterThanError(256, self.num_type_mappings, self._io, u"/types/header/seq/6")
+                raise kaitaistruct.ValidationGreaterThanError(256, self.num_type_mappings, self._io, u"/types/file_header/seq/6")
             self._debug['type_mappings']['start'] = self._io.pos()
             self._debug['type_mappings']['arr'] = []
             self.type_mappings = []
@@ -143,7 +143,7 @@ class ArkSplit(KaitaiStruct):
             if self.header.groups_follow:
                 pass
                 self._debug['groups']['start'] = self._io.pos()
-                self.groups = ark_rbuf.ArkRbuf.Groups(self._io)
+                self.groups = ark_rbuf.ArkRbuf.GroupList(self._io)
                 self.groups._read()
                 self._debug['groups']['end'] = self._io.pos()
 
@@ -237,7 +237,7 @@ class ArkSplit(KaitaiStruct):
             if self.header.groups_follow:
                 pass
                 self._debug['groups']['start'] = self._io.pos()
-                self.groups = ark_rbuf.ArkRbuf.Groups(self._io)
+                self.groups = ark_rbuf.ArkRbuf.GroupList(self._io)
                 self.groups._read()
                 self._debug['groups']['end'] = self._io.pos()
 

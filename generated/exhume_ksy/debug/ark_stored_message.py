@@ -49,11 +49,11 @@ class ArkStoredMessage(KaitaiStruct):
             pass
 
 
-    class Footer(KaitaiStruct):
+    class MessageFooter(KaitaiStruct):
         """The last six bytes of a compressed message."""
         SEQ_FIELDS = ["len_message", "codec", "magic"]
         def __init__(self, _io, _parent=None, _root=None):
-            super(ArkStoredMessage.Footer, self).__init__(_io)
+            super(ArkStoredMessage.MessageFooter, self).__init__(_io)
             self._parent = _parent
             self._root = _root
             self._debug = collections.defaultdict(dict)
@@ -82,7 +82,7 @@ class ArkStoredMessage(KaitaiStruct):
         _pos = self._io.pos()
         self._io.seek(self._io.size() - 6)
         self._debug['_m_footer']['start'] = self._io.pos()
-        self._m_footer = ArkStoredMessage.Footer(self._io, self, self._root)
+        self._m_footer = ArkStoredMessage.MessageFooter(self._io, self, self._root)
         self._m_footer._read()
         self._debug['_m_footer']['end'] = self._io.pos()
         self._io.seek(_pos)

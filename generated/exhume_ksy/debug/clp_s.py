@@ -3,11 +3,11 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import zstd_frame
 from . import clp_s_metadata
-from . import clp_s_dictionary
+from . import zstd_frame
 from . import clp_s_schema_ids
 from . import clp_s_schema_tree
+from . import clp_s_dictionary
 from . import clp_s_table_metadata
 from enum import IntEnum
 import collections
@@ -40,7 +40,7 @@ class ClpS(KaitaiStruct):
 
     def _read(self):
         self._debug['header']['start'] = self._io.pos()
-        self.header = ClpS.Header(self._io, self, self._root)
+        self.header = ClpS.FileHeader(self._io, self, self._root)
         self.header._read()
         self._debug['header']['end'] = self._io.pos()
 
@@ -69,6 +69,54 @@ class ClpS(KaitaiStruct):
         if hasattr(self, '_m_metadata_payload'):
             pass
             self._m_metadata_payload._fetch_instances()
+
+
+    class FileHeader(KaitaiStruct):
+        """The first 64 bytes.
+        
+        .. seealso::
+           clp-s format description, Header section
+        """
+        SEQ_FIELDS = ["magic", "version", "len_original", "len_archive", "reserved1", "len_metadata", "compression_type", "reserved2"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpS.FileHeader, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['magic']['start'] = self._io.pos()
+            self.magic = self._io.read_bytes(4)
+            self._debug['magic']['end'] = self._io.pos()
+            if not self.magic == b"\xFD\x2F\xC5\x30":
+                raise kaitaistruct.ValidationNotEqualError(b"\xFD\x2F\xC5\x30", self.magic, self._io, u"/types/file_header/seq/0")
+            self._debug['version']['start'] = self._io.pos()
+            self.version = ClpS.Version(self._io, self, self._root)
+            self.version._read()
+            self._debug['version']['end'] = self._io.pos()
+            self._debug['len_original']['start'] = self._io.pos()
+            self.len_original = self._io.read_u8le()
+            self._debug['len_original']['end'] = self._io.pos()
+            self._debug['len_archive']['start'] = self._io.pos()
+            self.len_archive = self._io.read_u8le()
+            self._debug['len_archive']['end'] = self._io.pos()
+            self._debug['reserved1']['start'] = self._io.pos()
+            self.reserved1 = self._io.read_bytes(32)
+            self._debug['reserved1']['end'] = self._io.pos()
+            self._debug['len_metadata']['start'] = self._io.pos()
+            self.len_metadata = self._io.read_u4le()
+            self._debug['len_metadata']['end'] = self._io.pos()
+            self._debug['compression_type']['start'] = self._io.pos()
+            self.compression_type = KaitaiStream.resolve_enum(ClpS.Compression, self._io.read_u2le())
+            self._debug['compression_type']['end'] = self._io.pos()
+            self._debug['reserved2']['start'] = self._io.pos()
+            self.reserved2 = self._io.read_u2le()
+            self._debug['reserved2']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+            self.version._fetch_instances()
 
 
     class FileSection(KaitaiStruct):
@@ -229,54 +277,6 @@ class ClpS(KaitaiStruct):
             return getattr(self, '_m_ofs_section', None)
 
 
-    class Header(KaitaiStruct):
-        """The first 64 bytes.
-        
-        .. seealso::
-           clp-s format description, Header section
-        """
-        SEQ_FIELDS = ["magic", "version", "len_original", "len_archive", "reserved1", "len_metadata", "compression_type", "reserved2"]
-        def __init__(self, _io, _parent=None, _root=None):
-            super(ClpS.Header, self).__init__(_io)
-            self._parent = _parent
-            self._root = _root
-            self._debug = collections.defaultdict(dict)
-
-        def _read(self):
-            self._debug['magic']['start'] = self._io.pos()
-            self.magic = self._io.read_bytes(4)
-            self._debug['magic']['end'] = self._io.pos()
-            if not self.magic == b"\xFD\x2F\xC5\x30":
-                raise kaitaistruct.ValidationNotEqualError(b"\xFD\x2F\xC5\x30", self.magic, self._io, u"/types/header/seq/0")
-            self._debug['version']['start'] = self._io.pos()
-            self.version = ClpS.Version(self._io, self, self._root)
-            self.version._read()
-            self._debug['version']['end'] = self._io.pos()
-            self._debug['len_original']['start'] = self._io.pos()
-            self.len_original = self._io.read_u8le()
-            self._debug['len_original']['end'] = self._io.pos()
-            self._debug['len_archive']['start'] = self._io.pos()
-            self.len_archive = self._io.read_u8le()
-            self._debug['len_archive']['end'] = self._io.pos()
-            self._debug['reserved1']['start'] = self._io.pos()
-            self.reserved1 = self._io.read_bytes(32)
-            self._debug['reserved1']['end'] = self._io.pos()
-            self._debug['len_metadata']['start'] = self._io.pos()
-            self.len_metadata = self._io.read_u4le()
-            self._debug['len_metadata']['end'] = self._io.pos()
-            self._debug['compression_type']['start'] = self._io.pos()
-            self.compression_type = KaitaiStream.resolve_enum(ClpS.Compression, self._io.read_u2le())
-            self._debug['compression_type']['end'] = self._io.pos()
-            self._debug['reserved2']['start'] = self._io.pos()
-            self.reserved2 = self._io.read_u2le()
-            self._debug['reserved2']['end'] = self._io.pos()
-
-
-        def _fetch_instances(self):
-            pass
-            self.version._fetch_instances()
-
-
     class SchemaIdsSection(KaitaiStruct):
         """The schema map; its content too when it is stored uncompressed."""
         SEQ_FIELDS = ["compressed"]
@@ -311,11 +311,11 @@ class ClpS(KaitaiStruct):
 
             if self.compressed.is_stored:
                 pass
-                io = self.compressed.frames[0].body.blocks[0]._io
+                io = self.compressed.frames[0].body.blocks[0].content._io
                 _pos = io.pos()
-                io.seek(self.compressed.frames[0].body.blocks[0].ofs_content)
+                io.seek(0)
                 self._debug['_m_payload']['start'] = io.pos()
-                self._raw__m_payload = io.read_bytes(self.compressed.frames[0].body.blocks[0].len_content)
+                self._raw__m_payload = io.read_bytes_full()
                 _io__raw__m_payload = KaitaiStream(BytesIO(self._raw__m_payload))
                 self._m_payload = clp_s_schema_ids.ClpSSchemaIds(_io__raw__m_payload)
                 self._m_payload._read()
@@ -359,11 +359,11 @@ class ClpS(KaitaiStruct):
 
             if self.compressed.is_stored:
                 pass
-                io = self.compressed.frames[0].body.blocks[0]._io
+                io = self.compressed.frames[0].body.blocks[0].content._io
                 _pos = io.pos()
-                io.seek(self.compressed.frames[0].body.blocks[0].ofs_content)
+                io.seek(0)
                 self._debug['_m_payload']['start'] = io.pos()
-                self._raw__m_payload = io.read_bytes(self.compressed.frames[0].body.blocks[0].len_content)
+                self._raw__m_payload = io.read_bytes_full()
                 _io__raw__m_payload = KaitaiStream(BytesIO(self._raw__m_payload))
                 self._m_payload = clp_s_schema_tree.ClpSSchemaTree(_io__raw__m_payload)
                 self._m_payload._read()
@@ -407,11 +407,11 @@ class ClpS(KaitaiStruct):
 
             if self.compressed.is_stored:
                 pass
-                io = self.compressed.frames[0].body.blocks[0]._io
+                io = self.compressed.frames[0].body.blocks[0].content._io
                 _pos = io.pos()
-                io.seek(self.compressed.frames[0].body.blocks[0].ofs_content)
+                io.seek(0)
                 self._debug['_m_payload']['start'] = io.pos()
-                self._raw__m_payload = io.read_bytes(self.compressed.frames[0].body.blocks[0].len_content)
+                self._raw__m_payload = io.read_bytes_full()
                 _io__raw__m_payload = KaitaiStream(BytesIO(self._raw__m_payload))
                 self._m_payload = clp_s_table_metadata.ClpSTableMetadata(_io__raw__m_payload)
                 self._m_payload._read()
@@ -529,11 +529,11 @@ class ClpS(KaitaiStruct):
 
         if self.metadata.is_stored:
             pass
-            io = self.metadata.frames[0].body.blocks[0]._io
+            io = self.metadata.frames[0].body.blocks[0].content._io
             _pos = io.pos()
-            io.seek(self.metadata.frames[0].body.blocks[0].ofs_content)
+            io.seek(0)
             self._debug['_m_metadata_payload']['start'] = io.pos()
-            self._raw__m_metadata_payload = io.read_bytes(self.metadata.frames[0].body.blocks[0].len_content)
+            self._raw__m_metadata_payload = io.read_bytes_full()
             _io__raw__m_metadata_payload = KaitaiStream(BytesIO(self._raw__m_metadata_payload))
             self._m_metadata_payload = clp_s_metadata.ClpSMetadata(_io__raw__m_metadata_payload)
             self._m_metadata_payload._read()

@@ -51,11 +51,11 @@ class ClpSDictionary(KaitaiStruct):
 
         if  ((len(self.compressed.frames) == 1) and (self.compressed.frames[0].is_stored)) :
             pass
-            io = self.compressed.frames[0].body.blocks[0]._io
+            io = self.compressed.frames[0].body.blocks[0].content._io
             _pos = io.pos()
-            io.seek(self.compressed.frames[0].body.blocks[0].ofs_content)
+            io.seek(0)
             self._debug['_m_entries']['start'] = io.pos()
-            self._raw__m_entries = io.read_bytes(self.compressed.frames[0].body.blocks[0].len_content)
+            self._raw__m_entries = io.read_bytes_full()
             _io__raw__m_entries = KaitaiStream(BytesIO(self._raw__m_entries))
             self._m_entries = clp_s_dictionary_entries.ClpSDictionaryEntries(_io__raw__m_entries)
             self._m_entries._read()

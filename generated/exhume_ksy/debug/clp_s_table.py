@@ -198,7 +198,7 @@ class ClpSTable(KaitaiStruct):
         """Encoded text: which log type each row has and where its variables start,
         then the variables of all rows.
         """
-        SEQ_FIELDS = ["check_size", "rows", "num_variables", "variables"]
+        SEQ_FIELDS = ["rows", "num_variables", "variables"]
         def __init__(self, _io, _parent=None, _root=None):
             super(ClpSTable.ClpColumn, self).__init__(_io)
             self._parent = _parent
@@ -206,12 +206,6 @@ class ClpSTable(KaitaiStruct):
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
-            self._debug['check_size']['start'] = self._io.pos()
-            self.check_size = self._io.read_bytes(0)
-            self._debug['check_size']['end'] = self._io.pos()
-            _ = self.check_size
-            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 8:
-                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/clp_column/seq/0")
             self._debug['rows']['start'] = self._io.pos()
             self._debug['rows']['arr'] = []
             self.rows = []
@@ -229,7 +223,7 @@ class ClpSTable(KaitaiStruct):
             self.num_variables = self._io.read_u8le()
             self._debug['num_variables']['end'] = self._io.pos()
             if not self.num_variables <= (self._io.size() - self._io.pos()) // 8:
-                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) // 8, self.num_variables, self._io, u"/types/clp_column/seq/2")
+                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) // 8, self.num_variables, self._io, u"/types/clp_column/seq/1")
             self._debug['variables']['start'] = self._io.pos()
             self._debug['variables']['arr'] = []
             self.variables = []
@@ -290,7 +284,7 @@ class ClpSTable(KaitaiStruct):
 
     class DateColumn(KaitaiStruct):
         """Epochs, then the pattern of each."""
-        SEQ_FIELDS = ["check_size", "epochs", "pattern_ids"]
+        SEQ_FIELDS = ["epochs", "pattern_ids"]
         def __init__(self, _io, _parent=None, _root=None):
             super(ClpSTable.DateColumn, self).__init__(_io)
             self._parent = _parent
@@ -298,12 +292,6 @@ class ClpSTable(KaitaiStruct):
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
-            self._debug['check_size']['start'] = self._io.pos()
-            self.check_size = self._io.read_bytes(0)
-            self._debug['check_size']['end'] = self._io.pos()
-            _ = self.check_size
-            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 16:
-                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/date_column/seq/0")
             self._debug['epochs']['start'] = self._io.pos()
             self._debug['epochs']['arr'] = []
             self.epochs = []
@@ -336,7 +324,7 @@ class ClpSTable(KaitaiStruct):
 
     class FloatColumn(KaitaiStruct):
         """Binary64 numbers."""
-        SEQ_FIELDS = ["check_size", "values"]
+        SEQ_FIELDS = ["values"]
         def __init__(self, _io, _parent=None, _root=None):
             super(ClpSTable.FloatColumn, self).__init__(_io)
             self._parent = _parent
@@ -344,12 +332,6 @@ class ClpSTable(KaitaiStruct):
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
-            self._debug['check_size']['start'] = self._io.pos()
-            self.check_size = self._io.read_bytes(0)
-            self._debug['check_size']['end'] = self._io.pos()
-            _ = self.check_size
-            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 8:
-                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/float_column/seq/0")
             self._debug['values']['start'] = self._io.pos()
             self._debug['values']['arr'] = []
             self.values = []
@@ -421,7 +403,7 @@ class ClpSTable(KaitaiStruct):
 
     class FormattedFloatColumn(KaitaiStruct):
         """Binary64 numbers, then the format of each."""
-        SEQ_FIELDS = ["check_size", "values", "formats"]
+        SEQ_FIELDS = ["values", "formats"]
         def __init__(self, _io, _parent=None, _root=None):
             super(ClpSTable.FormattedFloatColumn, self).__init__(_io)
             self._parent = _parent
@@ -429,12 +411,6 @@ class ClpSTable(KaitaiStruct):
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
-            self._debug['check_size']['start'] = self._io.pos()
-            self.check_size = self._io.read_bytes(0)
-            self._debug['check_size']['end'] = self._io.pos()
-            _ = self.check_size
-            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 10:
-                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/formatted_float_column/seq/0")
             self._debug['values']['start'] = self._io.pos()
             self._debug['values']['arr'] = []
             self.values = []
@@ -472,7 +448,7 @@ class ClpSTable(KaitaiStruct):
 
     class IdColumn(KaitaiStruct):
         """Positions in the variable dictionary."""
-        SEQ_FIELDS = ["check_size", "values"]
+        SEQ_FIELDS = ["values"]
         def __init__(self, _io, _parent=None, _root=None):
             super(ClpSTable.IdColumn, self).__init__(_io)
             self._parent = _parent
@@ -480,12 +456,6 @@ class ClpSTable(KaitaiStruct):
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
-            self._debug['check_size']['start'] = self._io.pos()
-            self.check_size = self._io.read_bytes(0)
-            self._debug['check_size']['end'] = self._io.pos()
-            _ = self.check_size
-            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 8:
-                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/id_column/seq/0")
             self._debug['values']['start'] = self._io.pos()
             self._debug['values']['arr'] = []
             self.values = []
@@ -508,7 +478,7 @@ class ClpSTable(KaitaiStruct):
         """Integers, or for node type 11 the first integer and then the difference
         to the row before, modulo 2^64.
         """
-        SEQ_FIELDS = ["check_size", "values"]
+        SEQ_FIELDS = ["values"]
         def __init__(self, _io, _parent=None, _root=None):
             super(ClpSTable.IntegerColumn, self).__init__(_io)
             self._parent = _parent
@@ -516,12 +486,6 @@ class ClpSTable(KaitaiStruct):
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
-            self._debug['check_size']['start'] = self._io.pos()
-            self.check_size = self._io.read_bytes(0)
-            self._debug['check_size']['end'] = self._io.pos()
-            _ = self.check_size
-            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 8:
-                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/integer_column/seq/0")
             self._debug['values']['start'] = self._io.pos()
             self._debug['values']['arr'] = []
             self.values = []
@@ -542,7 +506,7 @@ class ClpSTable(KaitaiStruct):
 
     class TimestampColumn(KaitaiStruct):
         """Nanoseconds as differences to the row before, then the patterns."""
-        SEQ_FIELDS = ["check_size", "deltas", "pattern_ids"]
+        SEQ_FIELDS = ["deltas", "pattern_ids"]
         def __init__(self, _io, _parent=None, _root=None):
             super(ClpSTable.TimestampColumn, self).__init__(_io)
             self._parent = _parent
@@ -550,12 +514,6 @@ class ClpSTable(KaitaiStruct):
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
-            self._debug['check_size']['start'] = self._io.pos()
-            self.check_size = self._io.read_bytes(0)
-            self._debug['check_size']['end'] = self._io.pos()
-            _ = self.check_size
-            if not self._parent.num_messages <= (self._io.size() - self._io.pos()) // 16:
-                raise kaitaistruct.ValidationExprError(self.check_size, self._io, u"/types/timestamp_column/seq/0")
             self._debug['deltas']['start'] = self._io.pos()
             self._debug['deltas']['arr'] = []
             self.deltas = []

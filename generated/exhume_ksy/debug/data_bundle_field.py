@@ -3,8 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import leveldb_varint
 from . import leveldb_bytes
+from . import leveldb_varint
 from enum import IntEnum
 import collections
 
@@ -26,7 +26,7 @@ class DataBundleField(KaitaiStruct):
         fixed64 = 1
         bytes = 2
         fixed32 = 5
-    SEQ_FIELDS = ["key", "check_key", "value"]
+    SEQ_FIELDS = ["key", "value"]
     def __init__(self, _io, _parent=None, _root=None):
         super(DataBundleField, self).__init__(_io)
         self._parent = _parent
@@ -38,12 +38,9 @@ class DataBundleField(KaitaiStruct):
         self.key = leveldb_varint.LeveldbVarint(self._io)
         self.key._read()
         self._debug['key']['end'] = self._io.pos()
-        self._debug['check_key']['start'] = self._io.pos()
-        self.check_key = self._io.read_bytes(0)
-        self._debug['check_key']['end'] = self._io.pos()
-        _ = self.check_key
-        if not  ((self.number > 0) and (self.number < 536870912)) :
-            raise kaitaistruct.ValidationExprError(self.check_key, self._io, u"/seq/1")
+        _ = self.key
+        if not  ((_.value >= 8) and (_.value < 4294967296) and (_.value % 8 != 3) and (_.value % 8 != 4) and (_.value % 8 < 6)) :
+            raise kaitaistruct.ValidationExprError(self.key, self._io, u"/seq/0")
         self._debug['value']['start'] = self._io.pos()
         _on = self.wire_type
         if _on == DataBundleField.WireTypes.bytes:
@@ -62,10 +59,6 @@ class DataBundleField(KaitaiStruct):
             pass
             self.value = leveldb_varint.LeveldbVarint(self._io)
             self.value._read()
-        else:
-            pass
-            self.value = DataBundleField.Unsupported(self._io, self, self._root)
-            self.value._read()
         self._debug['value']['end'] = self._io.pos()
 
 
@@ -83,9 +76,6 @@ class DataBundleField(KaitaiStruct):
             pass
             self.value._fetch_instances()
         elif _on == DataBundleField.WireTypes.varint:
-            pass
-            self.value._fetch_instances()
-        else:
             pass
             self.value._fetch_instances()
 
@@ -121,28 +111,6 @@ class DataBundleField(KaitaiStruct):
             self._debug['value']['start'] = self._io.pos()
             self.value = self._io.read_u8le()
             self._debug['value']['end'] = self._io.pos()
-
-
-        def _fetch_instances(self):
-            pass
-
-
-    class Unsupported(KaitaiStruct):
-        """Groups (3, 4) are not used; 6 and 7 mean nothing."""
-        SEQ_FIELDS = ["check_supported"]
-        def __init__(self, _io, _parent=None, _root=None):
-            super(DataBundleField.Unsupported, self).__init__(_io)
-            self._parent = _parent
-            self._root = _root
-            self._debug = collections.defaultdict(dict)
-
-        def _read(self):
-            self._debug['check_supported']['start'] = self._io.pos()
-            self.check_supported = self._io.read_bytes(0)
-            self._debug['check_supported']['end'] = self._io.pos()
-            _ = self.check_supported
-            if not False:
-                raise kaitaistruct.ValidationExprError(self.check_supported, self._io, u"/types/unsupported/seq/0")
 
 
         def _fetch_instances(self):

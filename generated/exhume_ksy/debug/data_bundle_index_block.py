@@ -69,7 +69,7 @@ class DataBundleIndexBlock(KaitaiStruct):
         """An internal key, of which the first bytes may be those of the key before,
         and what it stands for.
         """
-        SEQ_FIELDS = ["len_shared", "len_key_suffix", "len_value", "check_lengths", "key_suffix", "value"]
+        SEQ_FIELDS = ["len_shared", "len_key_suffix", "len_value", "key_suffix", "value"]
         def __init__(self, number, _io, _parent=None, _root=None):
             super(DataBundleIndexBlock.Row, self).__init__(_io)
             self._parent = _parent
@@ -86,16 +86,16 @@ class DataBundleIndexBlock(KaitaiStruct):
             self.len_key_suffix = leveldb_varint.LeveldbVarint(self._io)
             self.len_key_suffix._read()
             self._debug['len_key_suffix']['end'] = self._io.pos()
+            _ = self.len_key_suffix
+            if not _.value <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationExprError(self.len_key_suffix, self._io, u"/types/row/seq/1")
             self._debug['len_value']['start'] = self._io.pos()
             self.len_value = leveldb_varint.LeveldbVarint(self._io)
             self.len_value._read()
             self._debug['len_value']['end'] = self._io.pos()
-            self._debug['check_lengths']['start'] = self._io.pos()
-            self.check_lengths = self._io.read_bytes(0)
-            self._debug['check_lengths']['end'] = self._io.pos()
-            _ = self.check_lengths
-            if not  ((self.len_key_suffix.value <= self._io.size() - self._io.pos()) and (self.len_value.value <= (self._io.size() - self._io.pos()) - self.len_key_suffix.value)) :
-                raise kaitaistruct.ValidationExprError(self.check_lengths, self._io, u"/types/row/seq/3")
+            _ = self.len_value
+            if not _.value <= (self._io.size() - self._io.pos()) - self.len_key_suffix.value:
+                raise kaitaistruct.ValidationExprError(self.len_value, self._io, u"/types/row/seq/2")
             self._debug['key_suffix']['start'] = self._io.pos()
             self.key_suffix = self._io.read_bytes(self.len_key_suffix.value)
             self._debug['key_suffix']['end'] = self._io.pos()

@@ -20,7 +20,7 @@ class DataBundleShard(KaitaiStruct):
     .. seealso::
        Source - https://github.com/dennisss/dacha/tree/master/pkg/bundle
     """
-    SEQ_FIELDS = ["magic", "len_header", "ofs_data", "check_len_header", "header", "check_ofs_data"]
+    SEQ_FIELDS = ["magic", "len_header", "ofs_data", "header"]
     def __init__(self, _io, _parent=None, _root=None):
         super(DataBundleShard, self).__init__(_io)
         self._parent = _parent
@@ -36,27 +36,19 @@ class DataBundleShard(KaitaiStruct):
         self._debug['len_header']['start'] = self._io.pos()
         self.len_header = self._io.read_u4le()
         self._debug['len_header']['end'] = self._io.pos()
+        if not self.len_header <= (self._io.size() - self._io.pos()) - 4:
+            raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) - 4, self.len_header, self._io, u"/seq/1")
         self._debug['ofs_data']['start'] = self._io.pos()
         self.ofs_data = self._io.read_u4le()
         self._debug['ofs_data']['end'] = self._io.pos()
-        self._debug['check_len_header']['start'] = self._io.pos()
-        self.check_len_header = self._io.read_bytes(0)
-        self._debug['check_len_header']['end'] = self._io.pos()
-        _ = self.check_len_header
-        if not self.len_header <= self._io.size() - self._io.pos():
-            raise kaitaistruct.ValidationExprError(self.check_len_header, self._io, u"/seq/3")
+        if not self.ofs_data >= 12 + self.len_header:
+            raise kaitaistruct.ValidationLessThanError(12 + self.len_header, self.ofs_data, self._io, u"/seq/2")
         self._debug['header']['start'] = self._io.pos()
         self._raw_header = self._io.read_bytes(self.len_header)
         _io__raw_header = KaitaiStream(BytesIO(self._raw_header))
         self.header = data_bundle_shard_header.DataBundleShardHeader(_io__raw_header)
         self.header._read()
         self._debug['header']['end'] = self._io.pos()
-        self._debug['check_ofs_data']['start'] = self._io.pos()
-        self.check_ofs_data = self._io.read_bytes(0)
-        self._debug['check_ofs_data']['end'] = self._io.pos()
-        _ = self.check_ofs_data
-        if not self.ofs_data >= self._io.pos():
-            raise kaitaistruct.ValidationExprError(self.check_ofs_data, self._io, u"/seq/5")
 
 
     def _fetch_instances(self):

@@ -62,7 +62,7 @@ class LeveldbBlock(KaitaiStruct):
 
     class Entry(KaitaiStruct):
         """A key, of which the first bytes may be those of the key before, and a value."""
-        SEQ_FIELDS = ["len_shared", "len_key_suffix", "len_value", "check_lengths", "key_suffix", "freeze_ofs_value", "value"]
+        SEQ_FIELDS = ["len_shared", "len_key_suffix", "len_value", "key_suffix", "value"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbBlock.Entry, self).__init__(_io)
             self._parent = _parent
@@ -78,27 +78,24 @@ class LeveldbBlock(KaitaiStruct):
             self.len_key_suffix = leveldb_varint.LeveldbVarint(self._io)
             self.len_key_suffix._read()
             self._debug['len_key_suffix']['end'] = self._io.pos()
+            _ = self.len_key_suffix
+            if not _.value <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationExprError(self.len_key_suffix, self._io, u"/types/entry/seq/1")
             self._debug['len_value']['start'] = self._io.pos()
             self.len_value = leveldb_varint.LeveldbVarint(self._io)
             self.len_value._read()
             self._debug['len_value']['end'] = self._io.pos()
-            self._debug['check_lengths']['start'] = self._io.pos()
-            self.check_lengths = self._io.read_bytes(0)
-            self._debug['check_lengths']['end'] = self._io.pos()
-            _ = self.check_lengths
-            if not  ((self.len_key_suffix.value <= self._io.size() - self._io.pos()) and (self.len_value.value <= (self._io.size() - self._io.pos()) - self.len_key_suffix.value)) :
-                raise kaitaistruct.ValidationExprError(self.check_lengths, self._io, u"/types/entry/seq/3")
+            _ = self.len_value
+            if not _.value <= (self._io.size() - self._io.pos()) - self.len_key_suffix.value:
+                raise kaitaistruct.ValidationExprError(self.len_value, self._io, u"/types/entry/seq/2")
             self._debug['key_suffix']['start'] = self._io.pos()
             self.key_suffix = self._io.read_bytes(self.len_key_suffix.value)
             self._debug['key_suffix']['end'] = self._io.pos()
-            if self.ofs_value >= 0:
-                pass
-                self._debug['freeze_ofs_value']['start'] = self._io.pos()
-                self.freeze_ofs_value = self._io.read_bytes(0)
-                self._debug['freeze_ofs_value']['end'] = self._io.pos()
-
             self._debug['value']['start'] = self._io.pos()
-            self.value = self._io.read_bytes(self.len_value.value)
+            self._raw_value = self._io.read_bytes(self.len_value.value)
+            _io__raw_value = KaitaiStream(BytesIO(self._raw_value))
+            self.value = LeveldbBlock.EntryValue(_io__raw_value, self, self._root)
+            self.value._read()
             self._debug['value']['end'] = self._io.pos()
 
 
@@ -107,18 +104,7 @@ class LeveldbBlock(KaitaiStruct):
             self.len_shared._fetch_instances()
             self.len_key_suffix._fetch_instances()
             self.len_value._fetch_instances()
-            if self.ofs_value >= 0:
-                pass
-
-
-        @property
-        def ofs_value(self):
-            """Where the value starts in the list of entries."""
-            if hasattr(self, '_m_ofs_value'):
-                return self._m_ofs_value
-
-            self._m_ofs_value = self._io.pos()
-            return getattr(self, '_m_ofs_value', None)
+            self.value._fetch_instances()
 
 
     class EntryList(KaitaiStruct):
@@ -154,6 +140,25 @@ class LeveldbBlock(KaitaiStruct):
                 pass
                 self.entries[i]._fetch_instances()
 
+
+
+    class EntryValue(KaitaiStruct):
+        """A stream of its own, so that other schemas can open it."""
+        SEQ_FIELDS = ["data"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbBlock.EntryValue, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['data']['start'] = self._io.pos()
+            self.data = self._io.read_bytes_full()
+            self._debug['data']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
 
 
     @property

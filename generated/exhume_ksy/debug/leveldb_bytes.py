@@ -16,7 +16,7 @@ class LeveldbBytes(KaitaiStruct):
     .. seealso::
        GetLengthPrefixedSlice - https://github.com/google/leveldb/blob/main/util/coding.cc
     """
-    SEQ_FIELDS = ["len_data", "check_len_data", "data"]
+    SEQ_FIELDS = ["len_data", "data"]
     def __init__(self, _io, _parent=None, _root=None):
         super(LeveldbBytes, self).__init__(_io)
         self._parent = _parent
@@ -28,12 +28,9 @@ class LeveldbBytes(KaitaiStruct):
         self.len_data = leveldb_varint.LeveldbVarint(self._io)
         self.len_data._read()
         self._debug['len_data']['end'] = self._io.pos()
-        self._debug['check_len_data']['start'] = self._io.pos()
-        self.check_len_data = self._io.read_bytes(0)
-        self._debug['check_len_data']['end'] = self._io.pos()
-        _ = self.check_len_data
-        if not self.len_data.value <= self._io.size() - self._io.pos():
-            raise kaitaistruct.ValidationExprError(self.check_len_data, self._io, u"/seq/1")
+        _ = self.len_data
+        if not _.value <= self._io.size() - self._io.pos():
+            raise kaitaistruct.ValidationExprError(self.len_data, self._io, u"/seq/0")
         self._debug['data']['start'] = self._io.pos()
         self.data = self._io.read_bytes(self.len_data.value)
         self._debug['data']['end'] = self._io.pos()

@@ -52,7 +52,7 @@ class LeveldbIndexDelta(KaitaiStruct):
 
     class Entry(KaitaiStruct):
         """A key not below the last one of a data block, and where that block is."""
-        SEQ_FIELDS = ["len_shared", "len_key_suffix", "check_len_key_suffix", "key_suffix", "handle", "raw_delta"]
+        SEQ_FIELDS = ["len_shared", "len_key_suffix", "key_suffix", "handle", "raw_delta"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbIndexDelta.Entry, self).__init__(_io)
             self._parent = _parent
@@ -68,12 +68,9 @@ class LeveldbIndexDelta(KaitaiStruct):
             self.len_key_suffix = leveldb_varint.LeveldbVarint(self._io)
             self.len_key_suffix._read()
             self._debug['len_key_suffix']['end'] = self._io.pos()
-            self._debug['check_len_key_suffix']['start'] = self._io.pos()
-            self.check_len_key_suffix = self._io.read_bytes(0)
-            self._debug['check_len_key_suffix']['end'] = self._io.pos()
-            _ = self.check_len_key_suffix
-            if not self.len_key_suffix.value <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationExprError(self.check_len_key_suffix, self._io, u"/types/entry/seq/2")
+            _ = self.len_key_suffix
+            if not _.value <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationExprError(self.len_key_suffix, self._io, u"/types/entry/seq/1")
             self._debug['key_suffix']['start'] = self._io.pos()
             self.key_suffix = self._io.read_bytes(self.len_key_suffix.value)
             self._debug['key_suffix']['end'] = self._io.pos()

@@ -111,7 +111,7 @@ class LeveldbLog(KaitaiStruct):
 
     class Fragment(KaitaiStruct):
         """A record, or a piece of one, behind a header of 7 bytes (or 11)."""
-        SEQ_FIELDS = ["checksum", "len_data", "fragment_type", "log_number", "check_len_data", "data"]
+        SEQ_FIELDS = ["checksum", "len_data", "fragment_type", "log_number", "data"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbLog.Fragment, self).__init__(_io)
             self._parent = _parent
@@ -125,6 +125,8 @@ class LeveldbLog(KaitaiStruct):
             self._debug['len_data']['start'] = self._io.pos()
             self.len_data = self._io.read_u2le()
             self._debug['len_data']['end'] = self._io.pos()
+            if not self.len_data <= (self._io.size() - self._io.pos()) - 1:
+                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) - 1, self.len_data, self._io, u"/types/fragment/seq/1")
             self._debug['fragment_type']['start'] = self._io.pos()
             self.fragment_type = KaitaiStream.resolve_enum(LeveldbLog.FragmentTypes, self._io.read_u1())
             self._debug['fragment_type']['end'] = self._io.pos()
@@ -134,12 +136,6 @@ class LeveldbLog(KaitaiStruct):
                 self.log_number = self._io.read_u4le()
                 self._debug['log_number']['end'] = self._io.pos()
 
-            self._debug['check_len_data']['start'] = self._io.pos()
-            self.check_len_data = self._io.read_bytes(0)
-            self._debug['check_len_data']['end'] = self._io.pos()
-            _ = self.check_len_data
-            if not self.len_data <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationExprError(self.check_len_data, self._io, u"/types/fragment/seq/4")
             self._debug['data']['start'] = self._io.pos()
             self.data = self._io.read_bytes(self.len_data)
             self._debug['data']['end'] = self._io.pos()

@@ -51,7 +51,7 @@ class LeveldbProperties(KaitaiStruct):
 
     class Property(KaitaiStruct):
         """A name and a value."""
-        SEQ_FIELDS = ["len_shared", "len_name", "len_value", "check_lengths", "name", "value"]
+        SEQ_FIELDS = ["len_shared", "len_name", "len_value", "name", "value"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbProperties.Property, self).__init__(_io)
             self._parent = _parent
@@ -63,20 +63,23 @@ class LeveldbProperties(KaitaiStruct):
             self.len_shared = leveldb_varint.LeveldbVarint(self._io)
             self.len_shared._read()
             self._debug['len_shared']['end'] = self._io.pos()
+            _ = self.len_shared
+            if not _.value == 0:
+                raise kaitaistruct.ValidationExprError(self.len_shared, self._io, u"/types/property/seq/0")
             self._debug['len_name']['start'] = self._io.pos()
             self.len_name = leveldb_varint.LeveldbVarint(self._io)
             self.len_name._read()
             self._debug['len_name']['end'] = self._io.pos()
+            _ = self.len_name
+            if not _.value <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationExprError(self.len_name, self._io, u"/types/property/seq/1")
             self._debug['len_value']['start'] = self._io.pos()
             self.len_value = leveldb_varint.LeveldbVarint(self._io)
             self.len_value._read()
             self._debug['len_value']['end'] = self._io.pos()
-            self._debug['check_lengths']['start'] = self._io.pos()
-            self.check_lengths = self._io.read_bytes(0)
-            self._debug['check_lengths']['end'] = self._io.pos()
-            _ = self.check_lengths
-            if not  ((self.len_shared.value == 0) and (self.len_name.value <= self._io.size() - self._io.pos()) and (self.len_value.value <= (self._io.size() - self._io.pos()) - self.len_name.value)) :
-                raise kaitaistruct.ValidationExprError(self.check_lengths, self._io, u"/types/property/seq/3")
+            _ = self.len_value
+            if not _.value <= (self._io.size() - self._io.pos()) - self.len_name.value:
+                raise kaitaistruct.ValidationExprError(self.len_value, self._io, u"/types/property/seq/2")
             self._debug['name']['start'] = self._io.pos()
             self.name = (self._io.read_bytes(self.len_name.value)).decode(u"UTF-8")
             self._debug['name']['end'] = self._io.pos()

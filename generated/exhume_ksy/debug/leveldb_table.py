@@ -259,21 +259,13 @@ class LeveldbTable(KaitaiStruct):
             return getattr(self, '_m_block', None)
 
         @property
-        def entry(self):
-            if hasattr(self, '_m_entry'):
-                return self._m_entry
-
-            self._m_entry = self._parent.index.content.entries.entries[self.idx]
-            return getattr(self, '_m_entry', None)
-
-        @property
         def handle(self):
             if hasattr(self, '_m_handle'):
                 return self._m_handle
 
-            io = self.entry._io
+            io = self._parent.index.content.entries.entries[self.idx].value._io
             _pos = io.pos()
-            io.seek(self.entry.ofs_value)
+            io.seek(0)
             self._debug['_m_handle']['start'] = io.pos()
             self._m_handle = leveldb_block_handle.LeveldbBlockHandle(io)
             self._m_handle._read()
@@ -359,21 +351,13 @@ class LeveldbTable(KaitaiStruct):
             return getattr(self, '_m_contents', None)
 
         @property
-        def entry(self):
-            if hasattr(self, '_m_entry'):
-                return self._m_entry
-
-            self._m_entry = self._parent.metaindex.content.entries.entries[self.idx]
-            return getattr(self, '_m_entry', None)
-
-        @property
         def handle(self):
             if hasattr(self, '_m_handle'):
                 return self._m_handle
 
-            io = self.entry._io
+            io = self._parent.metaindex.content.entries.entries[self.idx].value._io
             _pos = io.pos()
-            io.seek(self.entry.ofs_value)
+            io.seek(0)
             self._debug['_m_handle']['start'] = io.pos()
             self._m_handle = leveldb_block_handle.LeveldbBlockHandle(io)
             self._m_handle._read()

@@ -18,13 +18,15 @@ class LeveldbVarint(KaitaiStruct):
     because every reader of the LevelDB family accepts it. Ten bytes hold 70 bits;
     what passes 64 is refused.
     
-    The value is summed by multiplication, because shifts are cut to 32 bits in
-    JavaScript. There it is exact up to 2^53, everywhere else up to 2^64 - 1.
+    The groups are fields of their own, not an array, because a check of what an
+    array repeats until its end does not compile in Java, C# and Perl. The value is
+    summed by multiplication, because shifts are cut to 32 bits in JavaScript.
+    There it is exact up to 2^53, everywhere else up to 2^64 - 1.
     
     .. seealso::
        GetVarint64Ptr - https://github.com/google/leveldb/blob/main/util/coding.cc
     """
-    SEQ_FIELDS = ["groups"]
+    SEQ_FIELDS = ["group0", "group1", "group2", "group3", "group4", "group5", "group6", "group7", "group8", "group9"]
     def __init__(self, _io, _parent=None, _root=None):
         super(LeveldbVarint, self).__init__(_io)
         self._parent = _parent
@@ -32,38 +34,96 @@ class LeveldbVarint(KaitaiStruct):
         self._debug = collections.defaultdict(dict)
 
     def _read(self):
-        self._debug['groups']['start'] = self._io.pos()
-        self._debug['groups']['arr'] = []
-        self.groups = []
-        i = 0
-        while True:
-            self._debug['groups']['arr'].append({'start': self._io.pos()})
-            _ = self._io.read_u1()
-            self.groups.append(_)
-            self._debug['groups']['arr'][len(self.groups) - 1]['end'] = self._io.pos()
-            _ = self.groups[i]
-            if not  ((i < 9) or ( ((i == 9) and (_ <= 1)) )) :
-                raise kaitaistruct.ValidationExprError(self.groups[i], self._io, u"/seq/0")
-            if _ < 128:
-                break
-            i += 1
-        self._debug['groups']['end'] = self._io.pos()
+        self._debug['group0']['start'] = self._io.pos()
+        self.group0 = self._io.read_u1()
+        self._debug['group0']['end'] = self._io.pos()
+        if self.group0 >= 128:
+            pass
+            self._debug['group1']['start'] = self._io.pos()
+            self.group1 = self._io.read_u1()
+            self._debug['group1']['end'] = self._io.pos()
+
+        if  ((self.group0 >= 128) and (self.group1 >= 128)) :
+            pass
+            self._debug['group2']['start'] = self._io.pos()
+            self.group2 = self._io.read_u1()
+            self._debug['group2']['end'] = self._io.pos()
+
+        if  ((self.group0 >= 128) and (self.group1 >= 128) and (self.group2 >= 128)) :
+            pass
+            self._debug['group3']['start'] = self._io.pos()
+            self.group3 = self._io.read_u1()
+            self._debug['group3']['end'] = self._io.pos()
+
+        if  ((self.group0 >= 128) and (self.group1 >= 128) and (self.group2 >= 128) and (self.group3 >= 128)) :
+            pass
+            self._debug['group4']['start'] = self._io.pos()
+            self.group4 = self._io.read_u1()
+            self._debug['group4']['end'] = self._io.pos()
+
+        if  ((self.group0 >= 128) and (self.group1 >= 128) and (self.group2 >= 128) and (self.group3 >= 128) and (self.group4 >= 128)) :
+            pass
+            self._debug['group5']['start'] = self._io.pos()
+            self.group5 = self._io.read_u1()
+            self._debug['group5']['end'] = self._io.pos()
+
+        if  ((self.group0 >= 128) and (self.group1 >= 128) and (self.group2 >= 128) and (self.group3 >= 128) and (self.group4 >= 128) and (self.group5 >= 128)) :
+            pass
+            self._debug['group6']['start'] = self._io.pos()
+            self.group6 = self._io.read_u1()
+            self._debug['group6']['end'] = self._io.pos()
+
+        if  ((self.group0 >= 128) and (self.group1 >= 128) and (self.group2 >= 128) and (self.group3 >= 128) and (self.group4 >= 128) and (self.group5 >= 128) and (self.group6 >= 128)) :
+            pass
+            self._debug['group7']['start'] = self._io.pos()
+            self.group7 = self._io.read_u1()
+            self._debug['group7']['end'] = self._io.pos()
+
+        if  ((self.group0 >= 128) and (self.group1 >= 128) and (self.group2 >= 128) and (self.group3 >= 128) and (self.group4 >= 128) and (self.group5 >= 128) and (self.group6 >= 128) and (self.group7 >= 128)) :
+            pass
+            self._debug['group8']['start'] = self._io.pos()
+            self.group8 = self._io.read_u1()
+            self._debug['group8']['end'] = self._io.pos()
+
+        if  ((self.group0 >= 128) and (self.group1 >= 128) and (self.group2 >= 128) and (self.group3 >= 128) and (self.group4 >= 128) and (self.group5 >= 128) and (self.group6 >= 128) and (self.group7 >= 128) and (self.group8 >= 128)) :
+            pass
+            self._debug['group9']['start'] = self._io.pos()
+            self.group9 = self._io.read_u1()
+            self._debug['group9']['end'] = self._io.pos()
+            if not self.group9 <= 1:
+                raise kaitaistruct.ValidationGreaterThanError(1, self.group9, self._io, u"/seq/9")
+
 
 
     def _fetch_instances(self):
         pass
-        for i in range(len(self.groups)):
+        if self.group0 >= 128:
             pass
 
+        if  ((self.group0 >= 128) and (self.group1 >= 128)) :
+            pass
 
-    @property
-    def len(self):
-        """Bytes taken, 1 to 10."""
-        if hasattr(self, '_m_len'):
-            return self._m_len
+        if  ((self.group0 >= 128) and (self.group1 >= 128) and (self.group2 >= 128)) :
+            pass
 
-        self._m_len = len(self.groups)
-        return getattr(self, '_m_len', None)
+        if  ((self.group0 >= 128) and (self.group1 >= 128) and (self.group2 >= 128) and (self.group3 >= 128)) :
+            pass
+
+        if  ((self.group0 >= 128) and (self.group1 >= 128) and (self.group2 >= 128) and (self.group3 >= 128) and (self.group4 >= 128)) :
+            pass
+
+        if  ((self.group0 >= 128) and (self.group1 >= 128) and (self.group2 >= 128) and (self.group3 >= 128) and (self.group4 >= 128) and (self.group5 >= 128)) :
+            pass
+
+        if  ((self.group0 >= 128) and (self.group1 >= 128) and (self.group2 >= 128) and (self.group3 >= 128) and (self.group4 >= 128) and (self.group5 >= 128) and (self.group6 >= 128)) :
+            pass
+
+        if  ((self.group0 >= 128) and (self.group1 >= 128) and (self.group2 >= 128) and (self.group3 >= 128) and (self.group4 >= 128) and (self.group5 >= 128) and (self.group6 >= 128) and (self.group7 >= 128)) :
+            pass
+
+        if  ((self.group0 >= 128) and (self.group1 >= 128) and (self.group2 >= 128) and (self.group3 >= 128) and (self.group4 >= 128) and (self.group5 >= 128) and (self.group6 >= 128) and (self.group7 >= 128) and (self.group8 >= 128)) :
+            pass
+
 
     @property
     def value(self):
@@ -71,7 +131,7 @@ class LeveldbVarint(KaitaiStruct):
         if hasattr(self, '_m_value'):
             return self._m_value
 
-        self._m_value = ((((((((self.groups[0] % 128 + ((self.groups[1] % 128) * 128 if self.len > 1 else 0)) + ((self.groups[2] % 128) * 16384 if self.len > 2 else 0)) + ((self.groups[3] % 128) * 2097152 if self.len > 3 else 0)) + ((self.groups[4] % 128) * 268435456 if self.len > 4 else 0)) + ((self.groups[5] % 128) * 34359738368 if self.len > 5 else 0)) + ((self.groups[6] % 128) * 4398046511104 if self.len > 6 else 0)) + ((self.groups[7] % 128) * 562949953421312 if self.len > 7 else 0)) + ((self.groups[8] % 128) * 72057594037927936 if self.len > 8 else 0)) + ((self.groups[9] % 128) * 9223372036854775808 if self.len > 9 else 0)
+        self._m_value = ((self.group0 % 128) + (0 if self.group0 < 128 else 128 * ((self.group1 % 128) + (0 if self.group1 < 128 else 128 * ((self.group2 % 128) + (0 if self.group2 < 128 else 128 * ((self.group3 % 128) + (0 if self.group3 < 128 else 128 * ((self.group4 % 128) + (0 if self.group4 < 128 else 128 * ((self.group5 % 128) + (0 if self.group5 < 128 else 128 * ((self.group6 % 128) + (0 if self.group6 < 128 else 128 * ((self.group7 % 128) + (0 if self.group7 < 128 else 128 * ((self.group8 % 128) + (0 if self.group8 < 128 else 128 * self.group9))))))))))))))))))
         return getattr(self, '_m_value', None)
 
 

@@ -3,8 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import leveldb_varint
 from . import leveldb_bytes
+from . import leveldb_varint
 from enum import IntEnum
 import collections
 
@@ -312,26 +312,9 @@ class LeveldbVersionEdit(KaitaiStruct):
             self.number._fetch_instances()
 
 
-    class Empty(KaitaiStruct):
-        """No payload."""
-        SEQ_FIELDS = []
-        def __init__(self, _io, _parent=None, _root=None):
-            super(LeveldbVersionEdit.Empty, self).__init__(_io)
-            self._parent = _parent
-            self._root = _root
-            self._debug = collections.defaultdict(dict)
-
-        def _read(self):
-            pass
-
-
-        def _fetch_instances(self):
-            pass
-
-
     class Field(KaitaiStruct):
         """A tag and what it announces."""
-        SEQ_FIELDS = ["raw_tag", "check_tag", "body"]
+        SEQ_FIELDS = ["raw_tag", "body"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbVersionEdit.Field, self).__init__(_io)
             self._parent = _parent
@@ -343,12 +326,9 @@ class LeveldbVersionEdit(KaitaiStruct):
             self.raw_tag = leveldb_varint.LeveldbVarint(self._io)
             self.raw_tag._read()
             self._debug['raw_tag']['end'] = self._io.pos()
-            self._debug['check_tag']['start'] = self._io.pos()
-            self.check_tag = self._io.read_bytes(0)
-            self._debug['check_tag']['end'] = self._io.pos()
-            _ = self.check_tag
-            if not  ((self.raw_tag.value < 1000) or (self.raw_tag.value >= 8192)) :
-                raise kaitaistruct.ValidationExprError(self.check_tag, self._io, u"/types/field/seq/1")
+            _ = self.raw_tag
+            if not  ((_.value >= 8192) or ( ((_.value > 0) and (_.value <= 10) and (_.value != 8)) ) or (_.value == 100) or (_.value == 102) or (_.value == 103) or ( ((_.value >= 200) and (_.value <= 203)) ) or (_.value == 300) or (_.value == 400) or (_.value == 401) or (_.value == 800)) :
+                raise kaitaistruct.ValidationExprError(self.raw_tag, self._io, u"/types/field/seq/0")
             self._debug['body']['start'] = self._io.pos()
             _on = self.tag
             if _on == LeveldbVersionEdit.Tags.blob_file_addition:
@@ -369,7 +349,7 @@ class LeveldbVersionEdit(KaitaiStruct):
                 self.body._read()
             elif _on == LeveldbVersionEdit.Tags.column_family_drop:
                 pass
-                self.body = LeveldbVersionEdit.Empty(self._io, self, self._root)
+                self.body = LeveldbVersionEdit.NoPayload(self._io, self, self._root)
                 self.body._read()
             elif _on == LeveldbVersionEdit.Tags.compact_pointer:
                 pass
@@ -434,10 +414,6 @@ class LeveldbVersionEdit(KaitaiStruct):
             elif _on == LeveldbVersionEdit.Tags.previous_log_number:
                 pass
                 self.body = leveldb_varint.LeveldbVarint(self._io)
-                self.body._read()
-            else:
-                pass
-                self.body = LeveldbVersionEdit.Unknown(self._io, self, self._root)
                 self.body._read()
             self._debug['body']['end'] = self._io.pos()
 
@@ -507,9 +483,6 @@ class LeveldbVersionEdit(KaitaiStruct):
                 pass
                 self.body._fetch_instances()
             elif _on == LeveldbVersionEdit.Tags.previous_log_number:
-                pass
-                self.body._fetch_instances()
-            else:
                 pass
                 self.body._fetch_instances()
 
@@ -693,22 +666,17 @@ class LeveldbVersionEdit(KaitaiStruct):
 
 
 
-    class Unknown(KaitaiStruct):
-        """A tag of no known length; nothing after it in the record can be read."""
-        SEQ_FIELDS = ["check_known"]
+    class NoPayload(KaitaiStruct):
+        """No payload."""
+        SEQ_FIELDS = []
         def __init__(self, _io, _parent=None, _root=None):
-            super(LeveldbVersionEdit.Unknown, self).__init__(_io)
+            super(LeveldbVersionEdit.NoPayload, self).__init__(_io)
             self._parent = _parent
             self._root = _root
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
-            self._debug['check_known']['start'] = self._io.pos()
-            self.check_known = self._io.read_bytes(0)
-            self._debug['check_known']['end'] = self._io.pos()
-            _ = self.check_known
-            if not False:
-                raise kaitaistruct.ValidationExprError(self.check_known, self._io, u"/types/unknown/seq/0")
+            pass
 
 
         def _fetch_instances(self):

@@ -3,8 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import uleb128
 from . import zs_data_block
+from . import uleb128
 from . import zs_index_block
 import collections
 
@@ -46,7 +46,7 @@ class Zs(KaitaiStruct):
         self._debug['header']['start'] = self._io.pos()
         self._raw_header = self._io.read_bytes(self.len_header)
         _io__raw_header = KaitaiStream(BytesIO(self._raw_header))
-        self.header = Zs.Header(_io__raw_header, self, self._root)
+        self.header = Zs.FileHeader(_io__raw_header, self, self._root)
         self.header._read()
         self._debug['header']['end'] = self._io.pos()
         self._debug['crc_header']['start'] = self._io.pos()
@@ -179,11 +179,11 @@ class Zs(KaitaiStruct):
             return getattr(self, '_m_index_block', None)
 
 
-    class Header(KaitaiStruct):
+    class FileHeader(KaitaiStruct):
         """What describes the file as a whole."""
         SEQ_FIELDS = ["ofs_root", "len_root", "len_file", "sha256_data", "codec", "len_metadata", "metadata", "extensions"]
         def __init__(self, _io, _parent=None, _root=None):
-            super(Zs.Header, self).__init__(_io)
+            super(Zs.FileHeader, self).__init__(_io)
             self._parent = _parent
             self._root = _root
             self._debug = collections.defaultdict(dict)
@@ -208,7 +208,7 @@ class Zs(KaitaiStruct):
             self.len_metadata = self._io.read_u8le()
             self._debug['len_metadata']['end'] = self._io.pos()
             if not self.len_metadata <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_metadata, self._io, u"/types/header/seq/5")
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_metadata, self._io, u"/types/file_header/seq/5")
             self._debug['metadata']['start'] = self._io.pos()
             self.metadata = self._io.read_bytes(self.len_metadata)
             self._debug['metadata']['end'] = self._io.pos()

@@ -24,9 +24,24 @@ class ZstdFrame(KaitaiStruct):
         raw = 0
         rle = 1
         compressed = 2
-        reserved = 3
 
     class FrameKind(IntEnum):
+        skippable0 = 407710288
+        skippable1 = 407710289
+        skippable2 = 407710290
+        skippable3 = 407710291
+        skippable4 = 407710292
+        skippable5 = 407710293
+        skippable6 = 407710294
+        skippable7 = 407710295
+        skippable8 = 407710296
+        skippable9 = 407710297
+        skippable10 = 407710298
+        skippable11 = 407710299
+        skippable12 = 407710300
+        skippable13 = 407710301
+        skippable14 = 407710302
+        skippable15 = 407710303
         zstandard = 4247762216
     SEQ_FIELDS = ["frames"]
     def __init__(self, _io, _parent=None, _root=None):
@@ -63,7 +78,7 @@ class ZstdFrame(KaitaiStruct):
     class Block(KaitaiStruct):
         """One block: three header bytes, then its content.
         """
-        SEQ_FIELDS = ["header", "freeze_offset", "content"]
+        SEQ_FIELDS = ["header", "content"]
         def __init__(self, _io, _parent=None, _root=None):
             super(ZstdFrame.Block, self).__init__(_io)
             self._parent = _parent
@@ -75,26 +90,18 @@ class ZstdFrame(KaitaiStruct):
             self.header = ZstdFrame.BlockHeader(self._io, self, self._root)
             self.header._read()
             self._debug['header']['end'] = self._io.pos()
-            if self.ofs_content >= 0:
-                pass
-                self._debug['freeze_offset']['start'] = self._io.pos()
-                self.freeze_offset = self._io.read_bytes(0)
-                self._debug['freeze_offset']['end'] = self._io.pos()
-
             self._debug['content']['start'] = self._io.pos()
-            self.content = self._io.read_bytes(self.len_content)
+            self._raw_content = self._io.read_bytes(self.len_content)
+            _io__raw_content = KaitaiStream(BytesIO(self._raw_content))
+            self.content = ZstdFrame.BlockContent(_io__raw_content, self, self._root)
+            self.content._read()
             self._debug['content']['end'] = self._io.pos()
-            _ = self.content
-            if not self.header.kind != ZstdFrame.BlockKind.reserved:
-                raise kaitaistruct.ValidationExprError(self.content, self._io, u"/types/block/seq/2")
 
 
         def _fetch_instances(self):
             pass
             self.header._fetch_instances()
-            if self.ofs_content >= 0:
-                pass
-
+            self.content._fetch_instances()
 
         @property
         def is_last(self):
@@ -120,14 +127,26 @@ class ZstdFrame(KaitaiStruct):
             self._m_len_content = (1 if self.header.kind == ZstdFrame.BlockKind.rle else self.header.len_block)
             return getattr(self, '_m_len_content', None)
 
-        @property
-        def ofs_content(self):
-            """Where the content starts in the stream; read once, just before it."""
-            if hasattr(self, '_m_ofs_content'):
-                return self._m_ofs_content
 
-            self._m_ofs_content = self._io.pos()
-            return getattr(self, '_m_ofs_content', None)
+    class BlockContent(KaitaiStruct):
+        """What a block holds; a stream of its own, so that other schemas can open a
+        raw block.
+        """
+        SEQ_FIELDS = ["data"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ZstdFrame.BlockContent, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['data']['start'] = self._io.pos()
+            self.data = self._io.read_bytes_full()
+            self._debug['data']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
 
 
     class BlockHeader(KaitaiStruct):
@@ -147,6 +166,8 @@ class ZstdFrame(KaitaiStruct):
             self._debug['kind']['start'] = self._io.pos()
             self.kind = KaitaiStream.resolve_enum(ZstdFrame.BlockKind, self._io.read_bits_int_le(2))
             self._debug['kind']['end'] = self._io.pos()
+            if not isinstance(self.kind, ZstdFrame.BlockKind):
+                raise kaitaistruct.ValidationNotInEnumError(self.kind, self._io, u"/types/block_header/seq/1")
             self._debug['len_block']['start'] = self._io.pos()
             self.len_block = self._io.read_bits_int_le(21)
             self._debug['len_block']['end'] = self._io.pos()
@@ -169,6 +190,8 @@ class ZstdFrame(KaitaiStruct):
             self._debug['magic']['start'] = self._io.pos()
             self.magic = KaitaiStream.resolve_enum(ZstdFrame.FrameKind, self._io.read_u4le())
             self._debug['magic']['end'] = self._io.pos()
+            if not isinstance(self.magic, ZstdFrame.FrameKind):
+                raise kaitaistruct.ValidationNotInEnumError(self.magic, self._io, u"/types/frame/seq/0")
             if self.magic != ZstdFrame.FrameKind.zstandard:
                 pass
                 self._debug['skippable']['start'] = self._io.pos()
@@ -246,7 +269,7 @@ class ZstdFrame(KaitaiStruct):
         .. seealso::
            RFC 8878, 3.1.2
         """
-        SEQ_FIELDS = ["check_magic", "len_data", "data"]
+        SEQ_FIELDS = ["len_data", "data"]
         def __init__(self, _io, _parent=None, _root=None):
             super(ZstdFrame.SkippableBody, self).__init__(_io)
             self._parent = _parent
@@ -254,17 +277,11 @@ class ZstdFrame(KaitaiStruct):
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
-            self._debug['check_magic']['start'] = self._io.pos()
-            self.check_magic = self._io.read_bytes(0)
-            self._debug['check_magic']['end'] = self._io.pos()
-            _ = self.check_magic
-            if not  ((int(self._parent.magic) >= 407710288) and (int(self._parent.magic) <= 407710303)) :
-                raise kaitaistruct.ValidationExprError(self.check_magic, self._io, u"/types/skippable_body/seq/0")
             self._debug['len_data']['start'] = self._io.pos()
             self.len_data = self._io.read_u4le()
             self._debug['len_data']['end'] = self._io.pos()
             if not self.len_data <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_data, self._io, u"/types/skippable_body/seq/1")
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_data, self._io, u"/types/skippable_body/seq/0")
             self._debug['data']['start'] = self._io.pos()
             self.data = self._io.read_bytes(self.len_data)
             self._debug['data']['end'] = self._io.pos()

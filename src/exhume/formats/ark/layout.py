@@ -101,7 +101,7 @@ def parse_split_header(data: bytes, where: Span) -> SplitHeader:
     Raises the errors of rules ARK-320 (not a header) and ARK-102 (version).
     """
     try:
-        raw = parse(ArkSplit.Header, data, where)
+        raw = parse(ArkSplit.FileHeader, data, where)
     except ExhumeError as error:
         raise _header_error(data, where, error) from error
     mappings = []
@@ -231,7 +231,7 @@ def parse_serializable_file(data: bytes, where: Span) -> SerializableFile:
         return SerializableFile(data[:content_size])
     block = data[content_size:footer_at]
     try:
-        trailer = parse(ArkSerializableFile.Trailer, block, where.sub(content_size, footer_at))
+        trailer = parse(ArkSerializableFile.FileTrailer, block, where.sub(content_size, footer_at))
     except ExhumeError as error:
         raise TRAILER_SIZES.error(error.message, span=error.span, field_path=error.field_path) from error
     name, registry = trailer.type_name.value, trailer.schema_registry.value

@@ -52,11 +52,10 @@ def manifest_sections(reader: ArkReader, source: Source) -> list[Section]:
             out = [Section(label, source.span(0, content_size), schema=schema)]
             if trailer_size:
                 block = source.span(content_size, footer_at)
-                out.append(Section(f"{label} trailer", block, schema="ark_serializable_file::trailer"))
+                out.append(Section(f"{label} trailer", block, schema="ark_serializable_file::file_trailer"))
             footer = source.span(footer_at, size)
-            out.append(
-                Section(f"{label} footer", footer, schema="ark_serializable_file::footer", schema_args=(footer_at,))
-            )
+            schema = "ark_serializable_file::file_footer"
+            out.append(Section(f"{label} footer", footer, schema=schema, schema_args=(footer_at,)))
             return out
     file = reader.loaded.file
     used = len(file.content) if file is not None else size
@@ -84,7 +83,7 @@ def split_sections(reader: ArkReader, reference: SplitReference, source: Source)
     runs = _runs(offset[usable], size[usable])
     first_data = min((start for start, _ in runs if start >= index_end), default=source.size)
     spare_end = min(header.index_offset + capacity * ENTRY_SIZE, first_data)
-    out = [Section(f"{label} header", source.span(0, header.size), schema="ark_split::header")]
+    out = [Section(f"{label} header", source.span(0, header.size), schema="ark_split::file_header")]
     first_use = min([header.index_offset, *(start for start, _ in runs if start >= header.size)])
     if first_use > header.size and not any(source.read_at(header.size, min(first_use - header.size, 1 << 20))):
         padding = source.span(header.size, first_use)

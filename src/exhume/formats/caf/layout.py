@@ -23,7 +23,7 @@ HARD_LIMIT = 32 << 30
 
 def parse_footer(data: bytes, where: Span) -> int:
     """The index size in bytes that the four bytes at `where` claim (not yet compared with anything)."""
-    size: int = parse(Caf.Footer, data, where, MAX_INDEX).len_index
+    size: int = parse(Caf.ChunkFooter, data, where, MAX_INDEX).len_index
     return size
 
 

@@ -30,4 +30,4 @@ def _sections(archive: CafArchive) -> Iterator[Section]:
         payload_size=archive.index_size,
         note=f"JSON, {len(index)} entries",
     )
-    yield Section("footer", source.span(footer, source.size), schema="caf::footer", schema_args=(footer,))
+    yield Section("footer", source.span(footer, source.size), schema="caf::chunk_footer", schema_args=(footer,))

@@ -36,7 +36,7 @@ def build(archive: ClpSArchive) -> SectionMap:
 
 def _sections(archive: ClpSArchive) -> Iterator[Section]:
     span = archive.source.span
-    yield Section("header", span(0, HEADER_SIZE), schema="clp_s::header")
+    yield Section("header", span(0, HEADER_SIZE), schema="clp_s::file_header")
     stop = min(archive.header.files_base, archive.source.size)
     yield Section(
         "metadata",

@@ -78,7 +78,7 @@ def parse_header(data: bytes, where: Span) -> Header:
     Raises ZS-302 when the fields do not fit.
     """
     try:
-        found: Any = parse(Zs.Header, data, where)
+        found: Any = parse(Zs.FileHeader, data, where)
     except ExhumeError as error:
         raise checks.HEADER_LAYOUT.error(
             span=error.span, field_path=error.field_path, expected=error.expected, actual=error.actual
