@@ -5,6 +5,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.exhume-stamp
 TOOLS  := $(VENV)/.tools-stamp
+ORACLES := .venv-oracles/.stamp
 PYX    := $(wildcard src/exhume/_kernel*.pyx src/exhume/_kernel*.pxi)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # What runs the tools that need only the standard library: the project's own Python when it is there.
@@ -24,8 +25,11 @@ help:  ## list the targets
 demo: $(STAMP)  ## build, identify, list, verify, search and read a small archive of every format
 	@PATH="$(CURDIR)/$(BIN):$$PATH" bash examples/demo.sh
 
-test: setup node  ## run every test (ARGS=... goes to pytest)
+test: setup node oracles  ## run every test (ARGS=... goes to pytest)
 	$(BIN)/python -m pytest -q -n auto --dist loadgroup $(ARGS)
+
+skips: setup node oracles  ## run every test as a fresh clone would, and write what it skips, and why, into docs/trust.md
+	@EXHUME_MORE_SAMPLES= $(BIN)/python -m pytest -q -n auto --dist loadgroup -p tools.skips
 
 check: lint types ksy-lint check-generated check-docs  ## everything that is not a test: lint, types, freshness
 
@@ -43,7 +47,16 @@ $(STAMP): $(BIN)/python pyproject.toml setup.py $(PYX)
 
 $(TOOLS): pyproject.toml | $(STAMP)
 	$(PIP) install --upgrade "pip>=25.1" "setuptools>=77"
-	$(PIP) install --group test --group lint
+	$(PIP) install --group test --group lint --group oracles
+	@touch $@
+
+.PHONY: oracles skips
+oracles: $(ORACLES)  ## make .venv-oracles with the oracles that pin old libraries, for the tests that ask them
+
+$(ORACLES): pyproject.toml | $(TOOLS)
+	@rm -rf $(@D)
+	$(BIN)/python -m venv --without-pip $(@D)
+	$(PIP) --python $(@D) install --no-deps --group oracles-apart
 	@touch $@
 
 kernel:  ## rebuild the optional compiled module in place

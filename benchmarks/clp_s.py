@@ -4,7 +4,7 @@
 
 Every measurement is a process of its own, interpreter start-up included; rivals run in turns with us.  The table gives
 median CPU and wall seconds and peak memory, and the ratio to `clp-s x` of the same run.  Without EXHUME_CLP_S_BIN the
-binary of the package `yscope-clp-core` (dependency group `oracle-clp`) is used.
+binary of the package `yscope-clp-core` (dependency group `oracles`) is used.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def binary() -> Path:
         return Path(named)
     spec = importlib.util.find_spec("yscope_clp_core")
     if spec is None or spec.origin is None:
-        sys.exit("no clp-s binary: install the dependency group oracle-clp or set EXHUME_CLP_S_BIN")
+        sys.exit("no clp-s binary: install the dependency group oracles or set EXHUME_CLP_S_BIN")
     return Path(spec.origin).parent / "bin" / "clp-s"
 
 

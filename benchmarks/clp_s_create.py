@@ -51,7 +51,7 @@ def binary() -> Path:
         return Path(named)
     spec = importlib.util.find_spec("yscope_clp_core")
     if spec is None or spec.origin is None:
-        sys.exit("no clp-s binary: install the dependency group oracle-clp or set EXHUME_CLP_S_BIN")
+        sys.exit("no clp-s binary: install the dependency group oracles or set EXHUME_CLP_S_BIN")
     return Path(spec.origin).parent / "bin" / "clp-s"
 
 

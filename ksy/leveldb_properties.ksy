@@ -11,9 +11,10 @@ meta:
   endian: le
 doc: |
   Facts about a table, by name, found under `rocksdb.properties` in the
-  metaindex. A block in the common form in which no key is shortened, so that
-  every name stands there in full. Numbers are varints, some RocksDB ones are
-  little-endian integers of fixed size, the rest is text.
+  metaindex. A block in the common form. dacha and older RocksDB spell every name
+  out; newer RocksDB leaves off what a name has in common with the one before.
+  Numbers are varints, some RocksDB ones are little-endian integers of fixed
+  size, the rest is text.
 doc-ref: https://github.com/facebook/rocksdb/blob/main/include/rocksdb/table_properties.h
 instances:
   num_restarts:
@@ -42,9 +43,7 @@ types:
     seq:
       - id: len_shared
         type: leveldb_varint
-        valid:
-          expr: _.value == 0
-        doc: Always 0.
+        doc: Bytes that the name has in common with the one before.
       - id: len_name
         type: leveldb_varint
         valid:

@@ -43,17 +43,17 @@ instances:
     if: has_handles
   metaindex:
     pos: 0
-    type: block(handles.metaindex.ofs_block.value, handles.metaindex.len_block.value)
+    type: block(handles.metaindex.ofs_block.value, handles.metaindex.len_block.value, true)
     if: has_handles
     doc: Names of meta blocks (filter, properties) and their handles.
   metaindex6:
     pos: 0
-    type: block(_io.size - 53 - 5 - footer.rocksdb6.len_metaindex, footer.rocksdb6.len_metaindex)
+    type: block(_io.size - 53 - 5 - footer.rocksdb6.len_metaindex, footer.rocksdb6.len_metaindex, true)
     if: footer.is_rocksdb and footer.version >= 6
     doc: RocksDB from version 6; names the index among the rest.
   index:
     pos: 0
-    type: block(handles.index.ofs_block.value, handles.index.len_block.value)
+    type: block(handles.index.ofs_block.value, handles.index.len_block.value, footer.is_leveldb or footer.version < 4)
     if: has_handles
     doc: |
       One entry per data block, a key not below its last and its handle. From
@@ -99,6 +99,9 @@ types:
         type: u8
       - id: len_block
         type: u8
+      - id: has_common_form
+        type: bool
+        doc: False for an index of deltas.
     instances:
       contents:
         pos: ofs_block
@@ -119,8 +122,8 @@ types:
         pos: ofs_block
         size: len_block
         type: leveldb_block
-        if: is_stored
-        doc: The entries, if they are not compressed.
+        if: is_stored and has_common_form
+        doc: The entries, if they are not compressed and no index of deltas.
   meta_block:
     doc: A meta block by way of its entry in the metaindex; its key is the name.
     params:
@@ -157,7 +160,7 @@ types:
       block:
         io: _root._io
         pos: 0
-        type: block(handle.ofs_block.value, handle.len_block.value)
+        type: block(handle.ofs_block.value, handle.len_block.value, true)
 enums:
   compressions:
     0: none

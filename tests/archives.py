@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from tests.conftest import ROOT, SHARED
+from tests.real import REAL, ROOT
 
 OWN = ROOT / "tests" / "samples"
 
 
 def own_archives() -> list[Path]:
     """The project's own valid samples: files and directories right below `tests/samples/<format>/`."""
-    folders = [folder for folder in sorted(OWN.iterdir()) if folder.is_dir() and folder.name != "ksy"]
+    folders = [folder for folder in sorted(OWN.iterdir()) if folder.is_dir() and folder.name not in ("ksy", "real")]
     return [path for folder in folders for path in sorted(folder.iterdir()) if _is_archive(path)]
 
 
@@ -21,19 +21,13 @@ def _is_archive(path: Path) -> bool:
 
 
 def real_archives() -> list[Path]:
-    """Valid samples of real producers, where they are beside the project."""
-    if not SHARED.is_dir():
-        return []
-    found = sorted((SHARED / "caf").glob("*.caf"))
-    found += [
-        path for path in sorted((SHARED / "zs").glob("*.zs")) if path.name.startswith(("good", "letters", "tiny"))
-    ]
-    found += sorted((SHARED / "clp_s").glob("*/*/archive*.clps"))
-    found += [
-        path for path in sorted((SHARED / "data_bundle").glob("*/bundle")) if not path.parent.name.startswith("bad")
-    ]
-    found += sorted((SHARED / "leveldb").glob("*/db"))
-    found += [SHARED / "ark" / "basic"]
+    """Valid samples of real producers: those of the repository, and those that lie beside it."""
+    found = REAL.glob("caf/*.caf")
+    found += [path for path in REAL.glob("zs/*.zs") if path.name.startswith(("good", "letters", "tiny", "words"))]
+    found += REAL.glob("clp_s/*/*/archive*.clps")
+    found += [path for path in REAL.glob("data_bundle/*/bundle") if not path.parent.name.startswith("bad")]
+    found += REAL.glob("leveldb/*/db")
+    found += REAL.glob("ark/basic")
     return [path for path in found if path.stat().st_size < 200_000 or path.is_dir()]
 
 

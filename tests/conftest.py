@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-ROOT = Path(__file__).resolve().parent.parent
-SHARED = ROOT.parent / "shared" / "samples"
+from tests.real import REAL, ROOT, RealSamples
 
 settings.register_profile(
     "ci", max_examples=60, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
@@ -28,11 +27,9 @@ def samples() -> Path:
 
 
 @pytest.fixture(scope="session")
-def shared_samples() -> Path:
-    """Files of real producers, kept beside the project; tests that need them are skipped, visibly, without."""
-    if not SHARED.is_dir():
-        pytest.skip("no samples of real producers beside the project (shared/samples)")
-    return SHARED
+def real_samples() -> RealSamples:
+    """Archives that other programs made: those of the repository, then those that lie beside it."""
+    return REAL
 
 
 class Ran:
@@ -77,4 +74,4 @@ def exhume_cli(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
     return run
 
 
-__all__ = ["ROOT", "SHARED", "Ran"]
+__all__ = ["ROOT", "Ran"]

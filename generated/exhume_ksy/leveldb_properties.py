@@ -11,9 +11,10 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 
 class LeveldbProperties(KaitaiStruct):
     """Facts about a table, by name, found under `rocksdb.properties` in the
-    metaindex. A block in the common form in which no key is shortened, so that
-    every name stands there in full. Numbers are varints, some RocksDB ones are
-    little-endian integers of fixed size, the rest is text.
+    metaindex. A block in the common form. dacha and older RocksDB spell every name
+    out; newer RocksDB leaves off what a name has in common with the one before.
+    Numbers are varints, some RocksDB ones are little-endian integers of fixed
+    size, the rest is text.
     
     .. seealso::
        Source - https://github.com/facebook/rocksdb/blob/main/include/rocksdb/table_properties.h
@@ -57,9 +58,6 @@ class LeveldbProperties(KaitaiStruct):
 
         def _read(self):
             self.len_shared = leveldb_varint.LeveldbVarint(self._io)
-            _ = self.len_shared
-            if not _.value == 0:
-                raise kaitaistruct.ValidationExprError(self.len_shared, self._io, u"/types/property/seq/0")
             self.len_name = leveldb_varint.LeveldbVarint(self._io)
             _ = self.len_name
             if not _.value <= self._io.size() - self._io.pos():

@@ -88,12 +88,13 @@ class LeveldbTable(KaitaiStruct):
 
     class Block(KaitaiStruct):
         """Contents, compression type and checksum of one block."""
-        def __init__(self, ofs_block, len_block, _io, _parent=None, _root=None):
+        def __init__(self, ofs_block, len_block, has_common_form, _io, _parent=None, _root=None):
             super(LeveldbTable.Block, self).__init__(_io)
             self._parent = _parent
             self._root = _root
             self.ofs_block = ofs_block
             self.len_block = len_block
+            self.has_common_form = has_common_form
             self._read()
 
         def _read(self):
@@ -147,11 +148,11 @@ class LeveldbTable(KaitaiStruct):
 
         @property
         def content(self):
-            """The entries, if they are not compressed."""
+            """The entries, if they are not compressed and no index of deltas."""
             if hasattr(self, '_m_content'):
                 return self._m_content
 
-            if self.is_stored:
+            if  ((self.is_stored) and (self.has_common_form)) :
                 pass
                 _pos = self._io.pos()
                 self._io.seek(self.ofs_block)
@@ -233,7 +234,7 @@ class LeveldbTable(KaitaiStruct):
             io = self._root._io
             _pos = io.pos()
             io.seek(0)
-            self._m_block = LeveldbTable.Block(self.handle.ofs_block.value, self.handle.len_block.value, io, self, self._root)
+            self._m_block = LeveldbTable.Block(self.handle.ofs_block.value, self.handle.len_block.value, True, io, self, self._root)
             io.seek(_pos)
             return getattr(self, '_m_block', None)
 
@@ -395,7 +396,7 @@ class LeveldbTable(KaitaiStruct):
             pass
             _pos = self._io.pos()
             self._io.seek(0)
-            self._m_index = LeveldbTable.Block(self.handles.index.ofs_block.value, self.handles.index.len_block.value, self._io, self, self._root)
+            self._m_index = LeveldbTable.Block(self.handles.index.ofs_block.value, self.handles.index.len_block.value,  ((self.footer.is_leveldb) or (self.footer.version < 4)) , self._io, self, self._root)
             self._io.seek(_pos)
 
         return getattr(self, '_m_index', None)
@@ -448,7 +449,7 @@ class LeveldbTable(KaitaiStruct):
             pass
             _pos = self._io.pos()
             self._io.seek(0)
-            self._m_metaindex = LeveldbTable.Block(self.handles.metaindex.ofs_block.value, self.handles.metaindex.len_block.value, self._io, self, self._root)
+            self._m_metaindex = LeveldbTable.Block(self.handles.metaindex.ofs_block.value, self.handles.metaindex.len_block.value, True, self._io, self, self._root)
             self._io.seek(_pos)
 
         return getattr(self, '_m_metaindex', None)
@@ -463,7 +464,7 @@ class LeveldbTable(KaitaiStruct):
             pass
             _pos = self._io.pos()
             self._io.seek(0)
-            self._m_metaindex6 = LeveldbTable.Block(((self._io.size() - 53) - 5) - self.footer.rocksdb6.len_metaindex, self.footer.rocksdb6.len_metaindex, self._io, self, self._root)
+            self._m_metaindex6 = LeveldbTable.Block(((self._io.size() - 53) - 5) - self.footer.rocksdb6.len_metaindex, self.footer.rocksdb6.len_metaindex, True, self._io, self, self._root)
             self._io.seek(_pos)
 
         return getattr(self, '_m_metaindex6', None)

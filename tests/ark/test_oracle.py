@@ -6,11 +6,7 @@ names.  Its own registry loader refuses unsigned enumerations, so its `deseriali
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import json
-import sys
-import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,46 +21,25 @@ from exhume.formats.ark.manifest import Column, Manifest, ManifestSection, Objec
 from exhume.formats.ark.rbuf import EnumType, Field, Group, Registry, Schema
 from tests.ark import vectors
 from tests.ark.rbuf_strategies import RANGES, same, values
+from tests.oracles import Oracle, apart
 
 pytestmark = pytest.mark.conformance
 
 
 @pytest.fixture(scope="module")
-def lqs() -> Iterator[Any]:
-    """The two modules that decode, without the client's own start-up (it wants a network configuration)."""
-    found = importlib.util.find_spec("lqs_client")
-    if found is None or found.submodule_search_locations is None:
-        pytest.skip("lqs-client is not installed (group oracle-ark)")
-    folder = Path(next(iter(found.submodule_search_locations))) / "interface"
-    package = types.ModuleType("lqs_oracle")
-    package.__path__ = [str(folder)]
-    sys.modules["lqs_oracle"] = package
-    try:
-        yield importlib.import_module("lqs_oracle.ark_deserialization")
-    finally:
-        for name in [name for name in sys.modules if name.startswith("lqs_oracle")]:
-            del sys.modules[name]
+def lqs() -> Iterator[Oracle]:
+    with apart("lqs_client", Path(__file__).with_name("lqs_worker.py")) as oracle:
+        yield oracle
 
 
-def decode(lqs: Any, registry: Registry, name: str, raw: bytes) -> Any:
+def decode(lqs: Oracle, registry: Registry, name: str, raw: bytes) -> Any:
     """The oracle's value, in our words."""
     document = json.loads(registry.to_json())
     for schema in document["schemas"]:
         schema.setdefault("object_namespace", "")
-        schema["groups"] = {group["identifier"]: group for group in schema["groups"]}
-    for enum in document["enums"]:
-        enum["values"] = _Itself()
-    tables = {key: lqs.partition_by_identifier(document[key]) for key in ("schemas", "enums")}
-    value, _, end = lqs.deserialize(lqs.InputStream(raw), tables, name, trim=False, trim_size=0)
-    assert end == len(raw)
-    return plain(value, registry, name)
-
-
-class _Itself(dict[int, int]):
-    """Enumeration values that stay numbers, whether they have a name or not."""
-
-    def __missing__(self, key: int) -> int:
-        return key
+    answer = lqs.ask(registry=document, name=name, data=raw.hex())
+    assert answer["end"] == len(raw)
+    return plain(answer["value"], registry, name)
 
 
 def plain(value: Any, registry: Registry, name: str) -> dict[str, Any]:
@@ -74,7 +49,7 @@ def plain(value: Any, registry: Registry, name: str) -> dict[str, Any]:
 def _plain(value: Any, registry: Registry, field: Field) -> Any:
     match field.type:
         case "object":
-            found = value[0] if isinstance(value, tuple) else value
+            found = value[0] if isinstance(value, list) else value
             return plain(found, registry, field.object_type or "")
         case "byte_buffer":
             return bytes(value)
@@ -126,14 +101,14 @@ def oracle_registries(draw: st.DrawFn) -> tuple[Registry, str]:
 
 @given(oracle_registries(), st.data())
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-def test_the_oracle_reads_our_messages(lqs: Any, made: tuple[Registry, str], data: st.DataObject) -> None:
+def test_the_oracle_reads_our_messages(lqs: Oracle, made: tuple[Registry, str], data: st.DataObject) -> None:
     registry, name = made
     value = data.draw(values(registry, name))
     raw = registry.encoder(name).encode(value)
     assert same(decode(lqs, registry, name, raw), value)
 
 
-def test_the_oracle_reads_our_manifest(lqs: Any) -> None:
+def test_the_oracle_reads_our_manifest(lqs: Oracle) -> None:
     channel = ObjectDeclaration("/a", "n::T", vectors.OBJECT, '{"schemas":[]}', latched=True)
     section = ManifestSection((Column("main", "lz4", (channel,)),), vectors.LOG)
     manifest = Manifest(vectors.LOG, vectors.COMMON, "demo", (section,), {"k": '"v"'})
@@ -141,14 +116,13 @@ def test_the_oracle_reads_our_manifest(lqs: Any) -> None:
     file = parse_serializable_file(data, Span("m", 0, len(data)))
     document = json.loads(file.registry)
     for schema in document["schemas"]:
-        schema["groups"] = {group["identifier"]: group for group in schema["groups"]}
         # It knows no optional fields: those of the filter are read as what stands on the wire, absent.
         for field in schema["fields"]:
             if field.get("attributes", {}).get("optional"):
                 field["type"] = "bool"
-    tables = {key: lqs.partition_by_identifier(document[key]) for key in ("schemas", "enums")}
-    value, _, end = lqs.deserialize(lqs.InputStream(file.content), tables, file.type_name, trim=False, trim_size=0)
-    assert end == len(file.content)
+    answer = lqs.ask(registry=document, name=file.type_name, data=file.content.hex())
+    assert answer["end"] == len(file.content)
+    value = answer["value"]
     assert str(value["log_identifier"]) == vectors.LOG
     assert value["name"] == "demo"
     found = value["sections"][0][0]["columns"][0][0]

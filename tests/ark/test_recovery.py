@@ -26,9 +26,10 @@ from exhume.source import LocalTree, MemoryTree
 from tests.ark import make_samples
 from tests.ark.samples import assert_message, load
 from tests.ark.test_rules import Log, u32
-from tests.conftest import SHARED, Ran
+from tests.conftest import Ran
+from tests.real import REAL, RealSamples
 
-CASES = sorted(str(path.parent.relative_to(SHARED / "ark")) for path in (SHARED / "ark").rglob("expected.json"))
+CASES = REAL.cases("ark")
 
 
 def read(path: Path, **options: Any) -> list[tuple[int, str, bytes]]:
@@ -38,9 +39,9 @@ def read(path: Path, **options: Any) -> list[tuple[int, str, bytes]]:
 
 
 @pytest.mark.parametrize("case", CASES or ["none"])
-def test_shared_samples_are_salvaged(case: str, shared_samples: Path, tmp_path: Path) -> None:
-    expected = load(shared_samples / "ark" / case)
-    report = salvage(shared_samples / "ark" / case / expected["manifest"], tmp_path / "out")
+def test_real_samples_are_salvaged(case: str, real_samples: RealSamples, tmp_path: Path) -> None:
+    expected = load(real_samples.path("ark", case))
+    report = salvage(real_samples.path("ark", case, expected["manifest"]), tmp_path / "out")
     bad = set(expected.get("bad_messages", ()))
     wanted = [message for position, message in enumerate(expected["messages"]) if position not in bad]
     with exhume.open(tmp_path / "out") as log:

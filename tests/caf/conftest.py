@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from tests.real import RealSamples
+
 
 class Corpus:
     """The chunks of real producers and what is expected of each."""
@@ -25,12 +27,12 @@ class Corpus:
 
 
 @pytest.fixture(scope="session")
-def valid_corpus(shared_samples: Path) -> Corpus:
+def valid_corpus(real_samples: RealSamples) -> Corpus:
     """Chunks made by the reference writers."""
-    return Corpus(shared_samples / "caf")
+    return Corpus(real_samples.path("caf"))
 
 
 @pytest.fixture(scope="session")
-def malformed_corpus(shared_samples: Path) -> Corpus:
+def malformed_corpus(real_samples: RealSamples) -> Corpus:
     """Crafted broken chunks."""
-    return Corpus(shared_samples / "caf" / "malformed")
+    return Corpus(real_samples.path("caf", "malformed"))

@@ -69,7 +69,7 @@ def chunks(tmp_path: Path) -> list[str]:
         ),
         pytest.param(
             "postgres",
-            marks=pytest.mark.skipif(not POSTGRES, reason="EXHUME_TEST_POSTGRES_URL is not set"),
+            marks=pytest.mark.skipif(not POSTGRES, reason="EXHUME_TEST_POSTGRES_URL names no PostgreSQL database"),
         ),
     ]
 )

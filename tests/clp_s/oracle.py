@@ -1,5 +1,5 @@
 """The real `clp-s`, where it can be had: `EXHUME_CLP_S_BIN` (several paths, separated as in PATH) or the package
-`yscope-clp-core` (dependency group `oracle-clp`)."""
+`yscope-clp-core` (dependency group `oracles`)."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ ORACLES = [
         id="missing",
         marks=[
             pytest.mark.conformance,
-            pytest.mark.skip(reason="no clp-s binary: install the group oracle-clp or set EXHUME_CLP_S_BIN"),
+            pytest.mark.skip(reason="yscope-clp-core is not installed, and EXHUME_CLP_S_BIN names no clp-s"),
         ],
     )
 ]

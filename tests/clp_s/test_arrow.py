@@ -11,6 +11,7 @@ from exhume.errors import EntryNotFoundError, ExhumeError
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.source import BytesSource
 from tests.clp_s.build import Built, clp, demo, f64, i64, old, tiny, u16, u64
+from tests.real import RealSamples
 
 pa = pytest.importorskip("pyarrow")
 
@@ -84,8 +85,8 @@ def test_damage_is_raised() -> None:
     assert caught.value.code == "CLPS-402"
 
 
-def test_agrees_with_events(shared_samples: Any) -> None:
-    for path in sorted(shared_samples.glob("clp_s/*/mixed/*.clps")):
+def test_agrees_with_events(real_samples: RealSamples) -> None:
+    for path in real_samples.glob("clp_s/*/mixed/*.clps"):
         with open_archive(BytesSource(path.read_bytes())) as archive:
             rows = archive.to_arrow().read_all().to_pylist()
             for row, event in zip(rows, archive.events(), strict=True):

@@ -11,17 +11,18 @@ import pytest
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.source import FileSource
+from tests.real import RealSamples
 
 
-def cases(root: Path) -> list[Path]:
+def cases(root: RealSamples) -> list[Path]:
     """Sample folders that hold at least one archive."""
     return sorted(meta.parent for meta in root.glob("clp_s/*/*/meta.json") if list(meta.parent.glob("*.clps")))
 
 
-def test_records_with_equal_keys_are_refused_with_the_reason(shared_samples: Path) -> None:
+def test_records_with_equal_keys_are_refused_with_the_reason(real_samples: RealSamples) -> None:
     """clp-s stores fewer columns for them than their schema names, and cannot read its own archive either."""
     seen = 0
-    for path in sorted(shared_samples.glob("clp_s/*/dup-keys-same/*.clps")):
+    for path in real_samples.glob("clp_s/*/dup-keys-same/*.clps"):
         with open_archive(FileSource(path)) as archive:
             with pytest.raises(ExhumeError, match="twice, as of records with two equal keys") as caught:
                 list(archive.events())
@@ -33,10 +34,10 @@ def test_records_with_equal_keys_are_refused_with_the_reason(shared_samples: Pat
     assert seen
 
 
-def test_an_archive_without_records_gives_none(shared_samples: Path) -> None:
+def test_an_archive_without_records_gives_none(real_samples: RealSamples) -> None:
     """clp-s fails on its own archive of an empty input."""
     seen = 0
-    for path in sorted(shared_samples.glob("clp_s/*/empty/*.clps")):
+    for path in real_samples.glob("clp_s/*/empty/*.clps"):
         with open_archive(FileSource(path)) as archive:
             assert list(archive.events()) == []
             assert b"".join(archive.json_chunks(ordered=True)) == b""
@@ -52,9 +53,9 @@ def open_all(case: Path) -> tuple[dict[str, Any], list[ClpSArchive]]:
 
 @pytest.mark.parametrize("ordered", [False, True], ids=["tables", "ordered"])
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_prints_what_upstream_prints(shared_samples: Path, ordered: bool, jobs: int) -> None:
+def test_prints_what_upstream_prints(real_samples: RealSamples, ordered: bool, jobs: int) -> None:
     seen = 0
-    for case in cases(shared_samples):
+    for case in cases(real_samples):
         meta, archives = open_all(case)
         if any(item["x"]["rc"] for item in meta["archives"]):
             continue
@@ -67,8 +68,8 @@ def test_prints_what_upstream_prints(shared_samples: Path, ordered: bool, jobs: 
     assert seen > 60
 
 
-def test_what_upstream_cannot_read_is_read_or_refused_with_a_reason(shared_samples: Path) -> None:
-    for case in cases(shared_samples):
+def test_what_upstream_cannot_read_is_read_or_refused_with_a_reason(real_samples: RealSamples) -> None:
+    for case in cases(real_samples):
         meta, archives = open_all(case)
         if not any(item["x"]["rc"] for item in meta["archives"]):
             continue

@@ -23,9 +23,10 @@ from exhume.formats.clp_s.search import Search, resolve_projection
 from exhume.formats.clp_s.writer import create
 from exhume.source import BytesSource, FileSource
 from exhume.testing.sources import CountingSource
+from tests.real import RealSamples
 
 
-def queries(root: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+def queries(root: RealSamples) -> Iterator[tuple[Path, dict[str, Any]]]:
     """Archive and query of each sample query that the native search ran."""
     for path in sorted(root.glob("clp_s/*/*/queries.json")):
         for query in json.loads(path.read_text("utf-8")):
@@ -46,9 +47,9 @@ def open_sample(path: Path) -> ClpSArchive:
     return open_archive(FileSource(path))
 
 
-def test_the_same_lines_in_the_same_order(shared_samples: Path) -> None:
+def test_the_same_lines_in_the_same_order(real_samples: RealSamples) -> None:
     seen = 0
-    for path, query in queries(shared_samples):
+    for path, query in queries(real_samples):
         options, columns = options_of(query["args"])
         with open_sample(path) as archive:
             search = Search(archive, query["query"], options)
@@ -61,18 +62,18 @@ def test_the_same_lines_in_the_same_order(shared_samples: Path) -> None:
     assert seen > 250
 
 
-def test_the_command_line_prints_the_same(shared_samples: Path, exhume_cli: Callable[..., Any]) -> None:
-    for path, query in queries(shared_samples):
+def test_the_command_line_prints_the_same(real_samples: RealSamples, exhume_cli: Callable[..., Any]) -> None:
+    for path, query in queries(real_samples):
         if path.parent.name in ("mixed", "ts-iso-z", "multi-input"):
             ran = exhume_cli("search", path, query["query"], *query["args"])
             assert ran.code == 0, ran.err
             assert ran.text.split("\n")[:-1] == query["stdout"], query
 
 
-def test_refused_queries_are_refused(shared_samples: Path) -> None:
+def test_refused_queries_are_refused(real_samples: RealSamples) -> None:
     """What the native search refuses and we do not: time literals of the other versions only."""
     refused = 0
-    for path in sorted(shared_samples.glob("clp_s/*/*/queries.json")):
+    for path in real_samples.glob("clp_s/*/*/queries.json"):
         for query in json.loads(path.read_text("utf-8")):
             if query["rc"] > 0 and "mismatched input '('" not in "".join(query["stderr"]):
                 options, _ = options_of(query["args"])
@@ -86,8 +87,8 @@ def test_refused_queries_are_refused(shared_samples: Path) -> None:
 
 
 @pytest.fixture
-def mixed(shared_samples: Path) -> Iterator[ClpSArchive]:
-    with open_sample(shared_samples / "clp_s" / "0.5.1" / "mixed" / "archive.clps") as archive:
+def mixed(real_samples: RealSamples) -> Iterator[ClpSArchive]:
+    with open_sample(real_samples.path("clp_s", "0.5.1", "mixed", "archive.clps")) as archive:
         yield archive
 
 
@@ -110,8 +111,8 @@ def test_ordered_answers(mixed: ClpSArchive) -> None:
     assert [e["ts"] for e in ordered] == sorted(e["ts"] for e in ordered)
 
 
-def test_ingestion_units_of_hits(shared_samples: Path) -> None:
-    with open_sample(shared_samples / "clp_s" / "0.5.1" / "multi-input" / "archive.clps") as archive:
+def test_ingestion_units_of_hits(real_samples: RealSamples) -> None:
+    with open_sample(real_samples.path("clp_s", "0.5.1", "multi-input", "archive.clps")) as archive:
         hits = list(archive.events("$_filename: b.jsonl AND level: ERROR", with_source=True))
         assert hits
         assert {hit.properties["_filename"] for hit in hits} == {"b.jsonl"}
@@ -155,20 +156,20 @@ def reads_tables(path: Path, query: str, **options: Any) -> tuple[bool, int]:
         "err.code: * AND http.status: 200",
     ],
 )
-def test_what_cannot_match_reads_no_table(shared_samples: Path, version: str, query: str) -> None:
-    path = shared_samples / "clp_s" / version / "mixed" / "archive.clps"
+def test_what_cannot_match_reads_no_table(real_samples: RealSamples, version: str, query: str) -> None:
+    path = real_samples.path("clp_s", version, "mixed", "archive.clps")
     assert reads_tables(path, query) == (False, 0)
 
 
-def test_time_outside_the_archive_reads_no_table(shared_samples: Path) -> None:
-    path = shared_samples / "clp_s" / "0.5.1" / "mixed" / "archive.clps"
+def test_time_outside_the_archive_reads_no_table(real_samples: RealSamples) -> None:
+    path = real_samples.path("clp_s", "0.5.1", "mixed", "archive.clps")
     assert reads_tables(path, "level: ERROR", begin_ms=1_900_000_000_000) == (False, 0)
     assert reads_tables(path, 'ts < timestamp("2001-02-03T04:05:06Z")') == (False, 0)
     assert reads_tables(path, "level: ERROR")[0]
 
 
-def test_existence_is_counted_without_reading_tables(shared_samples: Path) -> None:
-    source = CountingSource(FileSource(shared_samples / "clp_s" / "0.5.1" / "mixed" / "archive.clps"))
+def test_existence_is_counted_without_reading_tables(real_samples: RealSamples) -> None:
+    source = CountingSource(FileSource(real_samples.path("clp_s", "0.5.1", "mixed", "archive.clps")))
     with open_archive(source) as archive:
         assert Search(archive, "err.code: *").count() == 120
         start = archive.file_entry("/0").start
@@ -244,8 +245,8 @@ def test_hostile_trees_end_soon(shape: str, path: str) -> None:
 # --- the command line -------------------------------------------------------------------------------------------------
 
 
-def test_counts_on_the_command_line(shared_samples: Path, exhume_cli: Callable[..., Any]) -> None:
-    path = shared_samples / "clp_s" / "0.5.1" / "mixed" / "archive.clps"
+def test_counts_on_the_command_line(real_samples: RealSamples, exhume_cli: Callable[..., Any]) -> None:
+    path = real_samples.path("clp_s", "0.5.1", "mixed", "archive.clps")
     assert exhume_cli("search", path, "level: ERROR", "--count").text == "150\n"
     body = json.loads(exhume_cli("search", path, path, "level: ERROR", "--count", "--json").text)
     assert body["schema"] == "exhume.search/1"
@@ -257,15 +258,15 @@ def test_counts_on_the_command_line(shared_samples: Path, exhume_cli: Callable[.
     assert rows == sorted(rows)
 
 
-def test_counts_by_time_without_a_time(shared_samples: Path, exhume_cli: Callable[..., Any]) -> None:
-    path = shared_samples / "clp_s" / "0.5.1" / "ints" / "archive.clps"
+def test_counts_by_time_without_a_time(real_samples: RealSamples, exhume_cli: Callable[..., Any]) -> None:
+    path = real_samples.path("clp_s", "0.5.1", "ints", "archive.clps")
     ran = exhume_cli("search", path, "n: *", "--count-by-time", 5)
     assert ran.code == 1
     assert "no timestamp column" in ran.err
 
 
-def test_projection_takes_several_columns(shared_samples: Path, exhume_cli: Callable[..., Any]) -> None:
-    path = shared_samples / "clp_s" / "0.5.1" / "mixed" / "archive.clps"
+def test_projection_takes_several_columns(real_samples: RealSamples, exhume_cli: Callable[..., Any]) -> None:
+    path = real_samples.path("clp_s", "0.5.1", "mixed", "archive.clps")
     behind = exhume_cli("search", path, "http.status: 500", "--projection", "level", "http.path", "--tge", 0)
     before = exhume_cli("search", "--projection", "level", "--projection", "http.path", path, "http.status: 500")
     assert behind.code == before.code == 0
@@ -275,8 +276,8 @@ def test_projection_takes_several_columns(shared_samples: Path, exhume_cli: Call
         assert exhume_cli("search", path, "*: *", "--projection", *columns).code == 1
 
 
-def test_notes_and_errors(shared_samples: Path, exhume_cli: Callable[..., Any]) -> None:
-    path = shared_samples / "clp_s" / "0.5.1" / "mixed" / "archive.clps"
+def test_notes_and_errors(real_samples: RealSamples, exhume_cli: Callable[..., Any]) -> None:
+    path = real_samples.path("clp_s", "0.5.1", "mixed", "archive.clps")
     ran = exhume_cli("search", path, "nosuch: 1 OR level: ERROR", "--exit-status")
     assert (ran.code, ran.text.count("\n")) == (0, 150)
     assert "nosuch" in ran.err
@@ -287,13 +288,13 @@ def test_notes_and_errors(shared_samples: Path, exhume_cli: Callable[..., Any]) 
     assert ran.code == 1
     assert ran.out == b""
     assert ran.err.splitlines()[-1].index("^") == ran.err.splitlines()[-2].index(" OR ") + 1
-    ran = exhume_cli("search", shared_samples / "clp_s" / "0.5.1" / "ts-absent" / "archive.clps", "x: 1", "--tge", "0")
+    ran = exhume_cli("search", real_samples.path("clp_s", "0.5.1", "ts-absent", "archive.clps"), "x: 1", "--tge", "0")
     assert ran.code == 1
     assert "no timestamp column" in ran.err
 
 
-def test_the_plan_is_explained(shared_samples: Path, exhume_cli: Callable[..., Any]) -> None:
-    path = shared_samples / "clp_s" / "0.5.1" / "mixed" / "archive.clps"
+def test_the_plan_is_explained(real_samples: RealSamples, exhume_cli: Callable[..., Any]) -> None:
+    path = real_samples.path("clp_s", "0.5.1", "mixed", "archive.clps")
     ran = exhume_cli("search", path, "level: ERROR AND http.status: 404", "--explain-plan")
     assert ran.code == 0
     assert "1 of 5 tables to read" in ran.text
@@ -303,8 +304,8 @@ def test_the_plan_is_explained(shared_samples: Path, exhume_cli: Callable[..., A
     assert body["plans"][0]["tables"] == []
 
 
-def test_matches_as_json(shared_samples: Path, exhume_cli: Callable[..., Any]) -> None:
-    path = shared_samples / "clp_s" / "0.5.1" / "mixed" / "archive.clps"
+def test_matches_as_json(real_samples: RealSamples, exhume_cli: Callable[..., Any]) -> None:
+    path = real_samples.path("clp_s", "0.5.1", "mixed", "archive.clps")
     body = json.loads(exhume_cli("search", path, "err.code: E0002", "--json").text)
     lines = exhume_cli("search", path, "err.code: E0002").text.splitlines()
     assert body["schema"] == "exhume.search/1"
@@ -313,8 +314,8 @@ def test_matches_as_json(shared_samples: Path, exhume_cli: Callable[..., Any]) -
     assert [row["record"] for row in rows] == [match["record"] for match in body["matches"]]
 
 
-def test_several_archives(shared_samples: Path, exhume_cli: Callable[..., Any]) -> None:
-    folder = shared_samples / "clp_s" / "0.5.1" / "multi-input-split"
+def test_several_archives(real_samples: RealSamples, exhume_cli: Callable[..., Any]) -> None:
+    folder = real_samples.path("clp_s", "0.5.1", "multi-input-split")
     archives = sorted(folder.glob("archive*.clps"))
     expected = [
         line

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 from exhume.formats.clp_s import encode
 from exhume.formats.clp_s.encode import Dialect, EncodedText, Variable, VariableKind
+from tests.real import RealSamples
 
 BOTH = pytest.mark.parametrize("dialect", list(Dialect))
 
@@ -179,9 +179,9 @@ def test_fifteen_digits_are_always_kept(number: int, point: int) -> None:
 
 @pytest.mark.parametrize("version", ["0.3.1", "0.5.1"])
 @pytest.mark.parametrize("case", ["clp-strings", "long-strings"])
-def test_every_sample_text_comes_back(shared_samples: Path, version: str, case: str) -> None:
+def test_every_sample_text_comes_back(real_samples: RealSamples, version: str, case: str) -> None:
     dialect = Dialect.of_version((0, int(version[2]), int(version[4])))
-    lines = (shared_samples / "clp_s" / version / case / "input.jsonl").read_text().splitlines()
+    lines = (real_samples.path("clp_s", version, case, "input.jsonl")).read_text().splitlines()
     values = [value for line in lines for value in json.loads(line).values() if isinstance(value, str)]
     assert values
     for value in values:

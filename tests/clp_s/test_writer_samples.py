@@ -12,6 +12,7 @@ from exhume.formats.clp_s.layout import SECTION_NAMES
 from exhume.formats.clp_s.reader import open_archive
 from exhume.formats.clp_s.writer import BadRecordError, create
 from exhume.source import FileSource
+from tests.real import RealSamples
 
 FLAGS: dict[str, tuple[str, Any]] = {
     "--structurize-arrays": ("structurize_arrays", True),
@@ -48,7 +49,7 @@ OTHER_PATTERNS = {
 """Upstream prefers patterns that it has seen before, we the one that fits the text best; both print the same."""
 
 
-def cases(root: Path) -> list[Path]:
+def cases(root: RealSamples) -> list[Path]:
     return sorted(meta.parent for meta in root.glob("clp_s/*/*/meta.json"))
 
 
@@ -114,9 +115,9 @@ def payloads(path: Path) -> dict[str, Any]:
     return found
 
 
-def test_samples(shared_samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_samples(real_samples: RealSamples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     same = 0
-    for number, case in enumerate(cases(shared_samples)):
+    for number, case in enumerate(cases(real_samples)):
         version, name = case.parent.name, case.name
         monkeypatch.chdir(case)
         target = tmp_path / f"{number}.clps"

@@ -18,7 +18,9 @@ EVENTS = b"".join(b'{"id":%d,"text":"took %d.5 ms id=a%d"}\n' % (i, i, i % 7) fo
 
 
 @pytest.mark.conformance
-@pytest.mark.skipif(not ZS_PYTHON, reason="EXHUME_ZS_PYTHON does not name a Python that has the reference `zs`")
+@pytest.mark.skipif(
+    not ZS_PYTHON, reason="EXHUME_ZS_PYTHON names no Python that has the reference implementation of ZS"
+)
 @pytest.mark.parametrize("codec", ["deflate", "lzma"])
 @pytest.mark.parametrize("options", [{"stored": True}, {"codec": "none"}, {"block_size": 900}])
 def test_the_reference_reads_recoded_zs(codec: str, options: dict[str, Any], tmp_path: Path) -> None:

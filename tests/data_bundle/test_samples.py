@@ -16,27 +16,19 @@ from exhume.findings import Severity
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.leveldb.model import type_name
 from exhume.source import LocalTree
+from tests.real import REAL, RealSamples
 
-GOOD = [
-    "dacha_mid_sst",
-    "dacha_small_wal",
-    "ref_forensic_index",
-    "ref_multi_shard",
-    "ref_none_flat",
-    "ref_snappy",
-    "ref_tree_unicode",
-    "ref_zeros",
-]
+GOOD = [case for case in REAL.cases("data_bundle") if not case.startswith("bad")]
 
 
-def load(shared_samples: Path, case: str) -> tuple[Path, dict[str, Any]]:
-    folder = shared_samples / "data_bundle" / case
+def load(real_samples: RealSamples, case: str) -> tuple[Path, dict[str, Any]]:
+    folder = real_samples.path("data_bundle", case)
     return folder / "bundle", json.loads((folder / "expected.json").read_text("utf-8"))
 
 
-@pytest.mark.parametrize("case", GOOD)
-def test_members_and_records(shared_samples: Path, case: str) -> None:
-    path, expected = load(shared_samples, case)
+@pytest.mark.parametrize("case", GOOD or ["none"])
+def test_members_and_records(real_samples: RealSamples, case: str) -> None:
+    path, expected = load(real_samples, case)
     with DataBundleArchive(LocalTree(path)) as archive:
         files = {e.name or "": e for e in archive.entries() if e.kind == "file"}
         assert sorted(files) == sorted(expected["files"])
@@ -65,15 +57,15 @@ def test_members_and_records(shared_samples: Path, case: str) -> None:
         assert stored == expected["total_bytes"]
 
 
-@pytest.mark.parametrize("case", GOOD)
-def test_verifies_clean(shared_samples: Path, case: str) -> None:
-    path, _ = load(shared_samples, case)
+@pytest.mark.parametrize("case", GOOD or ["none"])
+def test_verifies_clean(real_samples: RealSamples, case: str) -> None:
+    path, _ = load(real_samples, case)
     assert [str(f) for f in exhume.verify(path) if f.severity is not Severity.NOTE] == []
     assert exhume.identify(path)[0].format == "databundle"
 
 
-def test_damaged_record_is_refused_and_found(shared_samples: Path, exhume_cli: Callable[..., Any]) -> None:
-    path, expected = load(shared_samples, "bad_record_flip")
+def test_damaged_record_is_refused_and_found(real_samples: RealSamples, exhume_cli: Callable[..., Any]) -> None:
+    path, expected = load(real_samples, "bad_record_flip")
     assert expected["must_fail"]
     errors = [f for f in exhume.verify(path) if f.severity is Severity.ERROR]
     assert [f.code for f in errors] == ["DB-202"]
@@ -89,8 +81,8 @@ def test_damaged_record_is_refused_and_found(shared_samples: Path, exhume_cli: C
     assert exhume_cli("verify", path).code == 4
 
 
-def test_forensic_index(shared_samples: Path) -> None:
-    path, expected = load(shared_samples, "ref_forensic_index")
+def test_forensic_index(real_samples: RealSamples) -> None:
+    path, expected = load(real_samples, "ref_forensic_index")
     with DataBundleArchive(LocalTree(path)) as archive:
         mine: list[dict[str, Any]] = [
             {
@@ -126,8 +118,8 @@ def test_forensic_index(shared_samples: Path) -> None:
         assert versions["keep.txt", 9] == ("live", "good")
 
 
-def test_deleted_bytes_come_back(shared_samples: Path, exhume_cli: Callable[..., Any]) -> None:
-    path, _ = load(shared_samples, "ref_forensic_index")
+def test_deleted_bytes_come_back(real_samples: RealSamples, exhume_cli: Callable[..., Any]) -> None:
+    path, _ = load(real_samples, "ref_forensic_index")
     assert exhume_cli("cat", "--sequence", 5, path, "deleted/secret.txt").out == b"SECRT"
     assert exhume_cli("cat", "--sequence", 5, "--from", 1, "--to", 3, path, "deleted/secret.txt").out == b"EC"
     gone = exhume_cli("cat", path, "deleted/secret.txt")
@@ -139,8 +131,8 @@ def test_deleted_bytes_come_back(shared_samples: Path, exhume_cli: Callable[...,
     assert "deleted/secret.txt" in exhume_cli("list", "--sequence", 5, path).text.splitlines()
 
 
-def test_a_flat_shard_gives_ranges_without_decoding(shared_samples: Path) -> None:
-    path, _ = load(shared_samples, "ref_none_flat")
+def test_a_flat_shard_gives_ranges_without_decoding(real_samples: RealSamples) -> None:
+    path, _ = load(real_samples, "ref_none_flat")
     with DataBundleArchive(LocalTree(path)) as archive:
         assert archive.view.shard(0).is_flat
         assert archive.read_member("d/z", 1) == archive.read_member("d/z")[1:]

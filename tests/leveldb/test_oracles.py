@@ -1,44 +1,26 @@
 """Databases that LevelDB and RocksDB write, read by us and by them; dfindexeddb on raw entries.
 
-The oracles work on copies and are skipped, visibly, when they are not installed (dependency group `oracle-leveldb`).
+The oracles work on copies.
 """
 
 from __future__ import annotations
 
-import functools
-import importlib.util
-import random
 import shutil
-import sys
-import types
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from exhume.codecs import decompress
 from exhume.findings import Severity
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.model import Role, Status, Verdict
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.source import LocalTree
+from tests.oracles import apart, need
+
+from .producers import Rows, random_writes, rocksdb_options, write_rocksdb
 
 pytestmark = pytest.mark.conformance
-
-Rows = dict[bytes, bytes]
-
-
-def random_writes(seed: int, count: int) -> Iterator[tuple[bytes, bytes | None]]:
-    """Puts, overwrites and deletes (None) over a small key space, with values that compress and values that do not."""
-    rng = random.Random(seed)
-    for _ in range(count):
-        key = b"key-%05d" % rng.randrange(count // 3) if rng.random() < 0.9 else rng.randbytes(rng.randrange(1, 30))
-        if rng.random() < 0.2:
-            yield key, None
-        else:
-            size = rng.choice((0, 1, 20, 100, 1000))
-            yield key, (b"value %d " % size * size)[:size] if rng.random() < 0.7 else rng.randbytes(size)
 
 
 def check(path: Path, rows: Rows) -> None:
@@ -58,7 +40,7 @@ def check(path: Path, rows: Rows) -> None:
 
 
 def leveldb_rows(path: Path, scratch: Path) -> Rows:
-    plyvel = pytest.importorskip("plyvel")
+    plyvel = need("plyvel")
     copy = scratch / "copy"
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(path, copy)
@@ -76,7 +58,7 @@ def leveldb_rows(path: Path, scratch: Path) -> Rows:
     ],
 )
 def test_leveldb(tmp_path: Path, seed: int, options: dict[str, Any]) -> None:
-    plyvel = pytest.importorskip("plyvel")
+    plyvel = need("plyvel")
     path = tmp_path / "db"
     rows: Rows = {}
     for session in range(2):
@@ -99,7 +81,7 @@ def test_leveldb(tmp_path: Path, seed: int, options: dict[str, Any]) -> None:
 
 
 def test_leveldb_batches_with_many_operations(tmp_path: Path) -> None:
-    plyvel = pytest.importorskip("plyvel")
+    plyvel = need("plyvel")
     path = tmp_path / "db"
     with plyvel.DB(str(path), create_if_missing=True) as database:
         for group in range(30):
@@ -113,44 +95,6 @@ def test_leveldb_batches_with_many_operations(tmp_path: Path) -> None:
 
 
 COMPRESSIONS = ["none", "snappy", "zlib", "bz2", "lz4", "lz4hc", "zstd"]
-
-
-def rocksdb_options(compression: str, format_version: int, **more: Any) -> Any:
-    rocksdict = pytest.importorskip("rocksdict")
-    options = rocksdict.Options(raw_mode=True)
-    options.create_if_missing(True)
-    options.set_compression_type(getattr(rocksdict.DBCompressionType, compression)())
-    options.set_write_buffer_size(200_000)
-    table = rocksdict.BlockBasedOptions()
-    table.set_format_version(format_version)
-    if "checksum" in more:
-        table.set_checksum_type(getattr(rocksdict.ChecksumType, more["checksum"])())
-    if more.get("two_level"):
-        table.set_index_type(rocksdict.BlockBasedIndexType.two_level_index_search())
-        table.set_partition_filters(True)
-        table.set_metadata_block_size(256)
-    if more.get("hash_index"):
-        table.set_data_block_index_type(rocksdict.DataBlockIndexType.binary_and_hash())
-    options.set_block_based_table_factory(table)
-    return options
-
-
-def write_rocksdb(path: Path, options: Any, seed: int, count: int = 3000) -> Rows:
-    rocksdict = pytest.importorskip("rocksdict")
-    database = rocksdict.Rdict(str(path), options)
-    for number, (key, value) in enumerate(random_writes(seed, count)):
-        if value is None:
-            database.delete(key)
-        else:
-            database[key] = value
-        if number == count // 2:
-            database.flush()
-            database.compact_range(None, None)
-        elif number == count * 3 // 4:
-            database.flush()
-    rows = dict(database.items())
-    database.close()
-    return rows
 
 
 @pytest.mark.parametrize("compression", COMPRESSIONS)
@@ -170,7 +114,7 @@ def test_rocksdb_versions(tmp_path: Path, format_version: int, compression: str)
 @pytest.mark.parametrize("checksum", ["no_checksum", "crc32c", "xxhash", "xxhash64", "xxh3"])
 @pytest.mark.parametrize("format_version", [5, 6])
 def test_rocksdb_checksums(tmp_path: Path, checksum: str, format_version: int) -> None:
-    rocksdict = pytest.importorskip("rocksdict")
+    rocksdict = need("rocksdict")
     if not hasattr(rocksdict, "ChecksumType") or not hasattr(rocksdict.ChecksumType, checksum):
         pytest.skip("this rocksdict cannot choose the checksum")
     options = rocksdb_options("snappy", format_version, checksum=checksum)
@@ -190,7 +134,7 @@ def test_rocksdb_index_shapes(tmp_path: Path, shape: str) -> None:
 
 
 def test_rocksdb_column_families_and_range_deletions(tmp_path: Path) -> None:
-    rocksdict = pytest.importorskip("rocksdict")
+    rocksdict = need("rocksdict")
     options = rocksdb_options("snappy", 5)
     database = rocksdict.Rdict(str(tmp_path / "db"), options)
     other = database.create_column_family("other", rocksdb_options("none", 5))
@@ -218,14 +162,8 @@ def test_rocksdb_column_families_and_range_deletions(tmp_path: Path) -> None:
         assert [str(f) for f in archive.verify() if f.severity is Severity.ERROR] == []
 
 
-def test_dfindexeddb_agrees_on_raw_entries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plyvel = pytest.importorskip("plyvel")
-    for name, codec in (("snappy", "snappy"), ("zstd", "zstd")):
-        if importlib.util.find_spec(name) is None:  # they build on few machines; the reader needs no more of them
-            shim = types.ModuleType(name)
-            shim.decompress = functools.partial(decompress, codec, max_size=1 << 30)  # type: ignore[attr-defined]
-            monkeypatch.setitem(sys.modules, name, shim)
-    record = pytest.importorskip("dfindexeddb.leveldb.record", exc_type=ImportError)
+def test_dfindexeddb_agrees_on_raw_entries(tmp_path: Path) -> None:
+    plyvel = need("plyvel")
     path = tmp_path / "db"
     for session in range(3):  # each one turns the log of the one before into a table
         with plyvel.DB(str(path), create_if_missing=True, compression=None) as database:
@@ -234,9 +172,6 @@ def test_dfindexeddb_agrees_on_raw_entries(tmp_path: Path, monkeypatch: pytest.M
                     database.delete(key)
                 else:
                     database.put(key, value)
-    mine = sorted((v.place.file, v.sequence, v.key, v.value) for v in Database(LocalTree(path)).versions())
-    theirs = []
-    for found in record.FolderReader(path).GetRecords():
-        entry = found.record
-        theirs.append((Path(found.path).name, entry.sequence_number, bytes(entry.key), bytes(entry.value or b"")))
-    assert sorted(theirs) == mine
+    mine = [[v.place.file, v.sequence, v.key.hex(), v.value.hex()] for v in Database(LocalTree(path)).versions()]
+    with apart("dfindexeddb", Path(__file__).with_name("dfindexeddb_worker.py")) as oracle:
+        assert sorted(oracle.ask(folder=str(path))) == sorted(mine)

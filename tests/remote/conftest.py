@@ -20,7 +20,7 @@ def store() -> Iterator[Store]:
 
 @pytest.fixture(scope="session")
 def gcs() -> Iterator[GcsStore]:
-    pytest.importorskip("gcsfs", reason="gcsfs is not installed (group gcs)")
-    pytest.importorskip("gcp_storage_emulator", reason="gcp-storage-emulator is not installed (group gcs)")
+    pytest.importorskip("gcsfs", reason="gcsfs is not installed (dependency group oracles)")
+    pytest.importorskip("gcp_storage_emulator", reason="gcp-storage-emulator is not installed (group oracles)")
     with gcs_store() as store:
         yield store

@@ -12,9 +12,10 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 
 class LeveldbProperties(KaitaiStruct):
     """Facts about a table, by name, found under `rocksdb.properties` in the
-    metaindex. A block in the common form in which no key is shortened, so that
-    every name stands there in full. Numbers are varints, some RocksDB ones are
-    little-endian integers of fixed size, the rest is text.
+    metaindex. A block in the common form. dacha and older RocksDB spell every name
+    out; newer RocksDB leaves off what a name has in common with the one before.
+    Numbers are varints, some RocksDB ones are little-endian integers of fixed
+    size, the rest is text.
     
     .. seealso::
        Source - https://github.com/facebook/rocksdb/blob/main/include/rocksdb/table_properties.h
@@ -63,9 +64,6 @@ class LeveldbProperties(KaitaiStruct):
             self.len_shared = leveldb_varint.LeveldbVarint(self._io)
             self.len_shared._read()
             self._debug['len_shared']['end'] = self._io.pos()
-            _ = self.len_shared
-            if not _.value == 0:
-                raise kaitaistruct.ValidationExprError(self.len_shared, self._io, u"/types/property/seq/0")
             self._debug['len_name']['start'] = self._io.pos()
             self.len_name = leveldb_varint.LeveldbVarint(self._io)
             self.len_name._read()

@@ -1,0 +1,62 @@
+"""Independent implementations that the conformance tests compare with, and the sentence that says why one is missing.
+
+Most of them live in the project's environment (dependency group `oracles`).  Those that insist on old versions of their
+own dependencies live in `.venv-oracles` (`make oracles`), without these dependencies, and are asked by subprocess.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.real import ROOT
+
+ENVIRONMENT = ROOT / ".venv-oracles"
+
+
+def need(module: str, package: str = "") -> Any:
+    """Imports a module of the group `oracles`, or skips the test."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        pytest.skip(
+            f"{package or module} is not installed: `make setup` does it where this Python and processor have a wheel"
+        )
+
+
+@contextmanager
+def apart(module: str, worker: Path) -> Iterator[Oracle]:
+    """Runs a worker under the Python of `.venv-oracles`, or skips the test."""
+    python = ENVIRONMENT / "bin" / "python"
+    if not python.exists() or not list(ENVIRONMENT.glob(f"lib/python*/site-packages/{module}")):
+        pytest.skip(f"{module} is not installed: `make oracles` gives it an environment of its own")
+    with subprocess.Popen([python, worker], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield Oracle(process)
+        finally:
+            assert process.stdin is not None
+            process.stdin.close()
+
+
+class Oracle:
+    """A worker that answers one line of JSON with one line of JSON."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def ask(self, **question: Any) -> Any:
+        """The worker's answer; its own traceback goes to standard error when it has none."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(question) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        assert line, "the oracle gave up"
+        return json.loads(line)
