@@ -1,0 +1,386 @@
+"""The expression language of Kaitai Struct: text to a tree, and the tree with constants folded.
+
+See the user guide of Kaitai Struct, "Expression language".  Only what no reader can do without is left out: format
+strings, and methods of strings other than `length`, `substring`, `reverse` and `to_i`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from exhume.compiler.refusal import RefusedError
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """An integer, float, text, truth value, or an array of bytes (`bytes`)."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A list whose elements are no constants."""
+
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A field, or one of `_`, `_index`, `_io`, `_parent`, `_root`."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class EnumValue:
+    """`type::enum::value`; `path` is everything before the value."""
+
+    path: tuple[str, ...]
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """`of.name`"""
+
+    of: Expr
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """`of[at]`"""
+
+    of: Expr
+    at: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`of.name(arguments)`"""
+
+    of: Expr
+    name: str
+    arguments: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """`of.as<type>`"""
+
+    of: Expr
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """`-x`, `~x`, `not x`"""
+
+    op: str
+    of: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """Arithmetic, comparison, `and`, `or`."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`condition ? then : otherwise`"""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+
+
+Expr = Literal | Array | Name | EnumValue | Member | Index | Call | Cast | Unary | Binary | Choice
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+    (?P<float>\d[\d_]*\.\d[\d_]*(?:[eE][+-]?\d+)?)
+  | (?P<int>0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|\d[\d_]*)
+  | (?P<name>[A-Za-z_]\w*)
+  | (?P<text>"(?:[^"\\]|\\.)*"|'[^']*')
+  | (?P<op>::|<<|>>|<=|>=|==|!=|[-+*/%&|^~<>?:.,()\[\]])
+  )""",
+    re.VERBOSE,
+)
+_LEVELS: tuple[tuple[str, ...], ...] = (
+    ("<", "<=", ">", ">=", "==", "!="),
+    ("|",),
+    ("^",),
+    ("&",),
+    ("<<", ">>"),
+    ("+", "-"),
+    ("*", "/", "%"),
+)
+_ESCAPES = {"a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "e": "\x1b"}
+
+
+class _Parser:
+    """Recursive descent over the tokens of one expression."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.tokens: list[tuple[str, str]] = []
+        at = 0
+        text = text.rstrip()
+        while at < len(text):
+            found = _TOKEN.match(text, at)
+            if found is None or found.lastgroup is None:
+                raise RefusedError(f"expression {self.text!r}: cannot read {text[at : at + 10]!r}")
+            self.tokens.append((found.lastgroup, found[found.lastgroup]))
+            at = found.end()
+        self.tokens.append(("end", ""))
+        self.at = 0
+
+    def whole(self) -> Expr:
+        parsed = self.choice()
+        if self.tokens[self.at][0] != "end":
+            raise RefusedError(f"expression {self.text!r}: {self.tokens[self.at][1]!r} is one too many")
+        return parsed
+
+    def take(self, *wanted: str) -> str | None:
+        kind, text = self.tokens[self.at]
+        if text in wanted and kind in ("op", "name"):
+            self.at += 1
+            return text
+        return None
+
+    def need(self, wanted: str) -> None:
+        if self.take(wanted) is None:
+            raise RefusedError(f"expression {self.text!r}: {wanted!r} is missing before {self.tokens[self.at][1]!r}")
+
+    def choice(self) -> Expr:
+        condition = self.either()
+        if self.take("?") is None:
+            return condition
+        then = self.choice()
+        self.need(":")
+        return Choice(condition, then, self.choice())
+
+    def either(self) -> Expr:
+        left = self.both()
+        while self.take("or"):
+            left = Binary("or", left, self.both())
+        return left
+
+    def both(self) -> Expr:
+        left = self.negated()
+        while self.take("and"):
+            left = Binary("and", left, self.negated())
+        return left
+
+    def negated(self) -> Expr:
+        return Unary("not", self.negated()) if self.take("not") else self.level(0)
+
+    def level(self, depth: int) -> Expr:
+        if depth == len(_LEVELS):
+            return self.signed()
+        left = self.level(depth + 1)
+        while op := self.take(*_LEVELS[depth]):
+            left = Binary(op, left, self.level(depth + 1))
+        return left
+
+    def signed(self) -> Expr:
+        if op := self.take("-", "~"):
+            return fold(Unary(op, self.signed()))
+        self.take("+")
+        return self.postfix()
+
+    def postfix(self) -> Expr:
+        of = self.primary()
+        while True:
+            if self.take("["):
+                of = Index(of, self.choice())
+                self.need("]")
+            elif self.take("."):
+                kind, name = self.tokens[self.at]
+                if kind != "name":
+                    raise RefusedError(f"expression {self.text!r}: a name is missing after the point")
+                self.at += 1
+                if name == "as":
+                    of = Cast(of, self.type_name())
+                elif self.take("("):
+                    of = Call(of, name, self.arguments(")"))
+                else:
+                    of = Member(of, name)
+            else:
+                return of
+
+    def type_name(self) -> str:
+        self.need("<")
+        name = ""
+        while (token := self.tokens[self.at])[1] != ">":
+            if token[0] == "end":
+                raise RefusedError(f"expression {self.text!r}: `as<` is not closed")
+            name += token[1]
+            self.at += 1
+        self.at += 1
+        return name
+
+    def arguments(self, close: str) -> tuple[Expr, ...]:
+        found: list[Expr] = []
+        if self.take(close):
+            return ()
+        while True:
+            found.append(self.choice())
+            if self.take(close):
+                return tuple(found)
+            self.need(",")
+
+    def primary(self) -> Expr:
+        kind, text = self.tokens[self.at]
+        self.at += 1
+        if kind == "int":
+            return Literal(int(text.replace("_", ""), 0))
+        if kind == "float":
+            return Literal(float(text.replace("_", "")))
+        if kind == "text":
+            return Literal(text[1:-1] if text[0] == "'" else _unescape(text[1:-1]))
+        if kind == "name":
+            return self.named(text)
+        if text == "(":
+            inner = self.choice()
+            self.need(")")
+            return inner
+        if text == "[":
+            items = self.arguments("]")
+            if all(isinstance(one, Literal) and isinstance(one.value, int) and 0 <= one.value < 256 for one in items):
+                return Literal(bytes(one.value for one in items if isinstance(one, Literal)))
+            return Array(items)
+        raise RefusedError(f"expression {self.text!r}: {text or 'its end'!r} was not expected")
+
+    def named(self, text: str) -> Expr:
+        if text in ("true", "false"):
+            return Literal(text == "true")
+        if self.tokens[self.at][1] != "::":
+            return Name(text)
+        path = [text]
+        while self.take("::"):
+            path.append(self.tokens[self.at][1])
+            self.at += 1
+        return EnumValue(tuple(path[:-1]), path[-1])
+
+
+def _unescape(text: str) -> str:
+    def one(found: re.Match[str]) -> str:
+        code = found[1]
+        if code[0] == "u":
+            return chr(int(code[1:], 16))
+        if code.isdigit():
+            return chr(int(code, 8))
+        return _ESCAPES.get(code, code)
+
+    return re.sub(r"\\(u[0-9a-fA-F]{4}|[0-7]{1,3}|.)", one, text)
+
+
+def parse(text: Any) -> Expr:
+    """The tree of an expression as YAML has it (a number and a truth value are expressions too).
+
+    Raises `RefusedError` for what is no expression.
+    """
+    if isinstance(text, (bool, int, float)):
+        return Literal(text)
+    if isinstance(text, list):
+        return _Parser("[" + ", ".join(map(str, text)) + "]").whole()
+    return _Parser(str(text)).whole()
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.floordiv,
+    "%": operator.mod,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+
+def replaced(expr: Expr, change: Callable[[Expr], Expr]) -> Expr:
+    """The same tree with `change` applied to every node, innermost first."""
+    values: dict[str, Any] = {}
+    for field in dataclasses.fields(expr):
+        value = getattr(expr, field.name)
+        if isinstance(value, tuple) and value and not isinstance(value[0], str):
+            value = tuple(replaced(one, change) for one in value)
+        elif isinstance(value, Expr):
+            value = replaced(value, change)
+        values[field.name] = value
+    return change(type(expr)(**values))
+
+
+def names(expr: Expr) -> set[str]:
+    """Every name that an expression begins a path with."""
+    found: set[str] = set()
+
+    def look(one: Expr) -> Expr:
+        if isinstance(one, Name):
+            found.add(one.id)
+        return one
+
+    replaced(expr, look)
+    return found
+
+
+def fold(expr: Expr, known: Mapping[Expr, Expr] | None = None, below: Mapping[Expr, int] | None = None) -> Expr:
+    """The tree with what is constant computed.
+
+    `known` gives expressions their values; `below` says that an integer is at least 0 and less than that.
+    """
+    known, below = known or {}, below or {}
+
+    def one(node: Expr) -> Expr:
+        node = known.get(node, node)
+        if isinstance(node, Unary) and isinstance(node.of, Literal):
+            value = node.of.value
+            return Literal(not value if node.op == "not" else -value if node.op == "-" else ~value)
+        if isinstance(node, Choice) and isinstance(node.condition, Literal):
+            return node.then if node.condition.value else node.otherwise
+        return _folded(node, below) if isinstance(node, Binary) else node
+
+    return replaced(expr, one)
+
+
+def _folded(node: Binary, below: Mapping[Expr, int]) -> Expr:
+    left, right = node.left, node.right
+    if isinstance(left, Literal) and isinstance(right, Literal) and node.op in _OPERATORS:
+        try:
+            return Literal(_OPERATORS[node.op](left.value, right.value))
+        except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+            return node
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, Literal):
+            if node.op in ("and", "or"):
+                return other if bool(one.value) is (node.op == "and") else Literal(node.op == "or")
+            if node.op == "+" and one.value == 0:
+                return other
+            if node.op == "*" and one.value == 1:
+                return other
+    if isinstance(right, Literal) and isinstance(right.value, int) and left in below:
+        if node.op == "%" and below[left] <= right.value:
+            return left
+        if node.op == "<" and below[left] <= right.value:
+            return Literal(True)
+    return node

@@ -1,0 +1,150 @@
+"""What a reader of each type must be given, and what its values must remember."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from exhume.compiler import expressions as ex
+from exhume.compiler.model import REST, Field, Model, Structure, Type, structures
+
+KEYS = ("if", "size", "pos", "io", "repeat-expr", "repeat-until", "value")
+
+
+@dataclass(slots=True)
+class Needs:
+    """`stream`: where its stream begins, beside where reading goes on; `parent`, `root`: the objects above it.
+
+    `keeps_*` says that values remember it, for what is read or computed when it is asked for.
+    """
+
+    stream: bool = False
+    parent: bool = False
+    root: bool = False
+    keeps_stream: bool = False
+    keeps_parent: bool = False
+    keeps_root: bool = False
+
+
+def expressions(field: Field) -> Iterator[ex.Expr]:
+    """Every expression that belongs to a field."""
+    for key in KEYS:
+        if (found := field.expr(key)) is not None:
+            yield found
+    valid = field.raw.get("valid")
+    if isinstance(valid, dict):
+        for key, value in valid.items():
+            if key == "any-of":
+                yield from map(ex.parse, value)
+            elif key != "in-enum":
+                yield ex.parse(value)
+    elif valid is not None:
+        yield ex.parse(valid)
+    type = field.raw.get("type")
+    if isinstance(type, dict):
+        yield ex.parse(type["switch-on"])
+    if field.value is None:
+        for structure in structures(field.one):
+            yield from structure.arguments
+
+
+def nodes(expr: ex.Expr) -> list[ex.Expr]:
+    """Every node of a tree."""
+    found: list[ex.Expr] = []
+
+    def keep(one: ex.Expr) -> ex.Expr:
+        found.append(one)
+        return one
+
+    ex.replaced(expr, keep)
+    return found
+
+
+def uses(expr: ex.Expr, name: str) -> bool:
+    """Whether an expression names something."""
+    return name in ex.names(without_rest(expr))
+
+
+_ALL = ex.Member(ex.Name("_io"), "size")
+_HERE = ex.Member(ex.Name("_io"), "pos")
+
+
+def without_rest(expr: ex.Expr) -> ex.Expr:
+    """The same with `_io.size - _io.pos` as one name, which needs to know less."""
+    return ex.replaced(expr, lambda one: REST if one == ex.Binary("-", _ALL, _HERE) else one)
+
+
+def _own_stream(field: Field) -> bool:
+    return field.size is not None or field.to_end
+
+
+def find_needs(model: Model) -> dict[Type, Needs]:
+    """The needs of every type, those of what it is made of included."""
+    needs = {type: Needs() for type in model.types()}
+    for type, need in needs.items():
+        for field in type.seq:
+            _direct(field, need, expressions(field))
+        for field in type.instances.values():
+            _direct(field, need, expressions(field))
+            _kept(field, need, expressions(field))
+    for type in needs:
+        _others(type, needs)
+    while _spread(needs):
+        pass
+    return needs
+
+
+def _direct(field: Field, need: Needs, found: Iterable[ex.Expr]) -> None:
+    for expr in found:
+        need.stream |= uses(expr, "_io")
+        need.parent |= uses(expr, "_parent")
+        need.root |= uses(expr, "_root") and field.owner.parent is not None
+
+
+def _kept(field: Field, need: Needs, found: Iterable[ex.Expr]) -> None:
+    position = field.value is not None and _HERE in nodes(without_rest(field.value))  # computed while reading
+    need.keeps_stream |= field.value is None
+    for expr in found:
+        need.keeps_stream |= uses(expr, "_io") and not position
+        need.keeps_parent |= uses(expr, "_parent")
+        need.keeps_root |= uses(expr, "_root") and field.owner.parent is not None
+
+
+def _others(type: Type, needs: dict[Type, Needs]) -> None:
+    """What expressions of one type ask of values of others."""
+    for field in (*type.seq, *type.instances.values()):
+        for expr in expressions(field):
+            for node in nodes(expr):
+                if not isinstance(node, ex.Member) or node.of == ex.Name("_io"):
+                    continue
+                if node.name not in ("_io", "_parent", "_root"):
+                    continue
+                of = type.kind_of(node.of, field.one)
+                if isinstance(of, Structure):
+                    setattr(needs[of.type], {"_io": "keeps_stream"}.get(node.name, f"keeps{node.name}"), True)
+
+
+def _spread(needs: dict[Type, Needs]) -> bool:
+    """Passes needs of the inner to the outer; says whether anything changed."""
+    changed = False
+
+    def demand(need: Needs, name: str) -> None:
+        nonlocal changed
+        if not getattr(need, name):
+            setattr(need, name, True)
+            changed = True
+
+    for type, need in needs.items():
+        for name in ("stream", "parent", "root"):
+            if getattr(need, f"keeps_{name}"):
+                demand(need, name)
+        for field in (*type.seq, *type.instances.values()):
+            if field.value is not None:
+                continue
+            for one in structures(field.one):
+                inner = needs[one.type]
+                if inner.root and one.type.root is type.root and type.parent is not None:
+                    demand(need, "keeps_root" if field.instance else "root")
+                if inner.stream and not _own_stream(field) and not field.instance:
+                    demand(need, "stream")
+    return changed
