@@ -19,6 +19,7 @@ seq:
     repeat: eos
 types:
   entry:
+    -columns: true
     doc: One dictionary value.
     seq:
       - id: len_value

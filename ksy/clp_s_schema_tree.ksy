@@ -24,6 +24,7 @@ seq:
     repeat-expr: num_nodes
 types:
   node:
+    -columns: true
     doc: One key below its parent, with the type of its values.
     seq:
       - id: parent_id

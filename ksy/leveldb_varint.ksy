@@ -22,6 +22,7 @@ doc: |
   There it is exact up to 2^53, everywhere else up to 2^64 - 1.
 doc-ref: https://github.com/google/leveldb/blob/main/util/coding.cc GetVarint64Ptr
 -webide-representation: '{value:dec}'
+-scalar: value
 seq:
   - id: group0
     type: u1

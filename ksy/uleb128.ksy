@@ -19,6 +19,7 @@ doc: |
   There it is exact up to 2^53, everywhere else up to 2^64 - 1.
 doc-ref: https://en.wikipedia.org/wiki/LEB128 Unsigned LEB128
 -webide-representation: '{value:dec}'
+-scalar: value
 seq:
   - id: group0
     type: u1

@@ -23,6 +23,7 @@ instances:
     -webide-parse-mode: eager
 types:
   record:
+    -columns: true
     doc: One record, an uninterpreted byte string.
     -webide-representation: '{data:str}'
     seq:

@@ -22,6 +22,7 @@ instances:
     -webide-parse-mode: eager
 types:
   entry:
+    -columns: true
     doc: One reference to a block of the level below.
     -webide-representation: '{key:str} at {ofs_block.value:dec}'
     seq:

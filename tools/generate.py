@@ -9,6 +9,9 @@ and of every generated file.  Only when these do not match is a compiler needed:
 * the command in the environment variable `KSC` (the official `kaitai-struct-compiler`), when set;
 * else the pinned npm package, run by Node.js from PATH or, failing that, from PyPI.
 
+The fast readers and facts in `fast/` and `facts/` follow from the specifications' JSON by `exhume.compiler`, which
+needs nothing but Python: they are written again whenever they differ from what it writes now.
+
 The lock is plain text, one `key  path` pair a line, and git merges it by union: this program accepts lines in any
 order and repeated ones, and writes them sorted and once.  A path with two different hashes is stale.
 Standard library only, so that it runs before anything is installed.
@@ -31,7 +34,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "src"))
 
+from exhume.compiler import RefusedError, compile_specs
 from tools import nodejs
 
 ROOT = nodejs.ROOT
@@ -41,6 +46,7 @@ LOCK_HEAD = "# Written by `make generated`: what exhume_ksy was compiled from an
 GENERATOR = "2"  # raise it when this program changes what comes out for the same specifications
 FLAVOURS = ((False, "generated/exhume_ksy"), (True, "generated/exhume_ksy/debug"))
 SPECS = "generated/exhume_ksy/specs"  # the specifications as JSON: what `explain` quotes
+COMPILED = "generated/exhume_ksy"  # `fast/` and `facts/` below it are written by exhume.compiler
 Lock = dict[str, set[str]]
 
 
@@ -101,14 +107,44 @@ def output_paths(root: Path) -> list[str]:
     return sorted([*parsers, *(f"{SPECS}/{name}.json" for name in specs(root))])
 
 
+def own_texts(root: Path, texts: dict[str, str] | None = None) -> dict[str, str]:
+    """Returns what `exhume.compiler` writes, by path, for the specifications' JSON in `texts` or as it is on disk.
+
+    Raises:
+        GenerateError: a specification is wrong, or uses what is not covered.
+    """
+    if texts is None:
+        texts = {f"{SPECS}/{file.name}": file.read_text(encoding="utf-8") for file in (root / SPECS).glob("*.json")}
+    found = {Path(path).stem: json.loads(text) for path, text in texts.items() if path.startswith(SPECS + "/")}
+    try:
+        return {f"{COMPILED}/{path}": text for path, text in compile_specs(found).items()}
+    except RefusedError as error:
+        raise GenerateError(str(error)) from error
+
+
+def own_stale(root: Path) -> list[str]:
+    """Returns which files in `fast/` and `facts/` are not what `exhume.compiler` writes now."""
+    try:
+        texts = own_texts(root)
+    except GenerateError as error:
+        return [str(error)]
+    return [
+        f"{path} {'differs' if (root / path).exists() else 'is missing'}"
+        for path, text in texts.items()
+        if not (root / path).exists() or (root / path).read_bytes().replace(b"\r\n", b"\n") != text.encode()
+    ]
+
+
 def orphans(root: Path) -> list[str]:
     """Returns the generated files that no specification stands for any more, relative to the root."""
-    wanted = set(output_paths(root))
+    names = (*specs(root), "__init__", "_layout")
+    own = [f"{COMPILED}/{kind}/{name}.py" for kind in ("fast", "facts") for name in names]
+    wanted = {*output_paths(root), *own}
     found = []
-    for folder in (*(folder for _, folder in FLAVOURS), SPECS):
+    for folder in (*(folder for _, folder in FLAVOURS), SPECS, f"{COMPILED}/fast", f"{COMPILED}/facts"):
         for file in (root / folder).iterdir() if (root / folder).is_dir() else ():
             path = f"{folder}/{file.name}"
-            if path not in wanted and file.name not in ("debug", "specs", "__pycache__"):
+            if path not in wanted and file.name not in ("debug", "specs", "fast", "facts", "__pycache__"):
                 found.append(path)
     return sorted(found)
 
@@ -149,7 +185,7 @@ def stale(root: Path) -> list[str]:
         elif locked.get(path) != have[path]:
             reasons.append(f"{path} was not written by this compilation")
     reasons.extend(f"{path} has no specification" for path in orphans(root))
-    return reasons
+    return reasons or own_stale(root)
 
 
 def relative_imports(text: str, ids: set[str]) -> str:
@@ -246,7 +282,7 @@ def compiled(root: Path) -> Iterator[dict[str, str]]:
                 if not file.exists():
                     raise GenerateError(f"ksy/{name}.ksy: the compiler wrote no {name}.py; meta/id must be {name}")
                 texts[f"{folder}/{name}.py"] = relative_imports(file.read_text(encoding="utf-8"), ids)
-        yield texts
+        yield texts | own_texts(root, texts)
 
 
 def write_if_changed(file: Path, text: str) -> bool:
@@ -259,12 +295,17 @@ def write_if_changed(file: Path, text: str) -> bool:
     return True
 
 
-def generate(root: Path) -> int:
+def generate(root: Path, *, force: bool = False) -> int:
     """Compiles everything, deletes orphans, writes the lock; returns how many files changed.
 
     Raises:
         GenerateError: nothing was written.
     """
+    own = own_stale(root)
+    if own and stale(root) == own and not force:  # only `exhume.compiler` changed: no Node.js needed
+        changed = sum(write_if_changed(root / path, text) for path, text in own_texts(root).items())
+        normalise(root)
+        return changed
     with compiled(root) as texts:
         changed = sum(write_if_changed(root / path, text) for path, text in texts.items())
     for path in orphans(root):
@@ -303,7 +344,7 @@ def main(argv: list[str] | None = None) -> int:
         print("generated/ is fresh" + ("; ksc.lock normalised" if normalise(root) else ""))
         return 0
     try:
-        changed = generate(root)
+        changed = generate(root, force=options.force)
     except GenerateError as error:
         print(f"make generated: {error}", file=sys.stderr)
         return 1

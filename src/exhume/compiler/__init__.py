@@ -1,4 +1,4 @@
-"""From Kaitai Struct specifications to fast readers.
+"""From Kaitai Struct specifications to fast readers, and to the facts that need no data.
 
 Needs the standard library only: it runs before anything is installed.
 """
@@ -8,16 +8,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from exhume.compiler.facts import facts_texts
+from exhume.compiler.layout import LAYOUT
 from exhume.compiler.model import Model
-from exhume.compiler.python import LAYOUT, modules
+from exhume.compiler.modules import module_texts
 from exhume.compiler.refusal import RefusedError
 
-__all__ = ["RefusedError", "compile_python"]
+__all__ = ["RefusedError", "compile_specs"]
+
+Specs = Mapping[str, Mapping[str, Any]]
+"""Specifications by their ids, as YAML gives them."""
 
 
-def compile_python(specs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
-    """The modules of plain Python readers by file name, for specifications by their ids as YAML gives them.
+def compile_specs(specs: Specs) -> dict[str, str]:
+    """The Python of specifications by path: `fast/<id>.py` with readers, `facts/<id>.py` with what is fixed.
 
     Raises `RefusedError` naming the field and what is not covered.
     """
-    return {"_layout.py": LAYOUT, **{f"{id}.py": text for id, text in modules(Model(specs)).items()}}
+    model = Model(specs)
+    texts = {"fast/__init__.py": FAST_DOC, "fast/_layout.py": LAYOUT, "facts/__init__.py": FACTS_DOC}
+    texts |= {f"fast/{id}.py": text for id, text in module_texts(model).items()}
+    return texts | {f"facts/{id}.py": text for id, text in facts_texts(model).items()}
+
+
+FAST_DOC = '"""Fast readers compiled from `ksy/` (see `make generated`); never edited by hand."""\n'
+FACTS_DOC = '"""Enums, magics, sizes and fixed places from `ksy/` (see `make generated`); never edited by hand."""\n'

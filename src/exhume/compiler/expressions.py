@@ -298,6 +298,11 @@ def parse(text: Any) -> Expr:
     return _Parser(str(text)).whole()
 
 
+_NUMBERS = frozenset({"u1", "u2", "u4", "u8", "s1", "s2", "s4", "s8", "f4", "f8"})
+
+OPPOSITE = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!=", "!=": "=="}
+"""What holds when a comparison does not."""
+
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
@@ -356,6 +361,8 @@ def fold(expr: Expr, known: Mapping[Expr, Expr] | None = None, below: Mapping[Ex
         if isinstance(node, Unary) and isinstance(node.of, Literal):
             value = node.of.value
             return Literal(not value if node.op == "not" else -value if node.op == "-" else ~value)
+        if isinstance(node, Cast) and node.type in _NUMBERS:
+            return node.of
         if isinstance(node, Choice) and isinstance(node.condition, Literal):
             return node.then if node.condition.value else node.otherwise
         return _folded(node, below) if isinstance(node, Binary) else node

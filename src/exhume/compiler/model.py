@@ -19,10 +19,10 @@ _FLOAT = re.compile(r"f([48])(le|be)?$")
 _BITS = re.compile(r"b([0-9]+)(le|be)?$")
 _CALL = re.compile(r"([\w:]+)\s*\((.*)\)$", re.DOTALL)
 
-KNOWN = frozenset(
-    "id type size size-eos terminator consume include eos-error encoding enum valid contents repeat repeat-expr "
-    "repeat-until if doc doc-ref pos io value".split()
-)
+_SIZES = ("size", "size-eos", "terminator", "consume", "include", "eos-error", "encoding")
+_REPEATS = ("repeat", "repeat-expr", "repeat-until", "if")
+_PLACES = ("pos", "io", "value")
+KNOWN = frozenset(("id", "type", *_SIZES, "enum", "valid", "contents", *_REPEATS, "doc", "doc-ref", *_PLACES))
 """Keys of a field that readers are made from; others are refused unless they start with `-`."""
 
 
@@ -288,14 +288,15 @@ class Type:
         above = "read" if self.parent is None or self.parent.parent is None else self.parent.reader_name
         return f"{above}_{self.id}"
 
-    def _meta(self, key: str) -> Any:
+    def meta(self, key: str) -> Any:
+        """What `meta` says here, or further out; None when nothing does."""
         meta = self.raw.get("meta", {})
-        return meta[key] if key in meta else None if self.parent is None else self.parent._meta(key)
+        return meta[key] if key in meta else None if self.parent is None else self.parent.meta(key)
 
     @property
     def endian(self) -> str | None:
         """`le`, `be` or None."""
-        found: str | None = self._meta("endian")
+        found: str | None = self.meta("endian")
         if found is not None and not isinstance(found, str):
             raise RefusedError("a byte order that depends on the data is not covered", self.where)
         return found
@@ -303,12 +304,12 @@ class Type:
     @property
     def bit_endian(self) -> str:
         """`le` or `be`."""
-        return str(self._meta("bit-endian") or "be")
+        return str(self.meta("bit-endian") or "be")
 
     @property
     def encoding(self) -> str | None:
         """The encoding of text that says none."""
-        found: str | None = self._meta("encoding")
+        found: str | None = self.meta("encoding")
         return found
 
     @property
@@ -375,10 +376,13 @@ class Type:
         return _typed(expr, self, item)
 
 
+_LITERALS: dict[type, Kind] = {bool: BOOL, int: INTEGER, float: FLOAT, str: TEXT, bytes: BYTES}
+
+
 def _typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:
     match expr:
         case ex.Literal(value):
-            return {bool: BOOL, int: INTEGER, float: FLOAT, str: TEXT, bytes: BYTES}[type(value)]
+            return _LITERALS[type(value)]
         case ex.Array(items):
             return Sequence(_typed(items[0], here, item) if items else UNKNOWN)
         case ex.EnumValue(path, _):
@@ -428,9 +432,8 @@ def _named(id: str, here: Type, item: Kind) -> Kind:
 
 
 def _member(of: Kind, name: str) -> Kind:
-    if name in ("size", "length", "to_i", "pos"):
-        if not isinstance(of, Structure) or name == "to_i":
-            return INTEGER
+    if name == "to_i" or (name in ("size", "length", "pos") and not isinstance(of, Structure)):
+        return INTEGER
     if name == "eof":
         return BOOL
     if name == "to_s":

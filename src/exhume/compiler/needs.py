@@ -74,6 +74,11 @@ def without_rest(expr: ex.Expr) -> ex.Expr:
     return ex.replaced(expr, lambda one: REST if one == ex.Binary("-", _ALL, _HERE) else one)
 
 
+def is_position(expr: ex.Expr) -> bool:
+    """Whether an expression says where reading is."""
+    return _HERE in nodes(without_rest(expr))
+
+
 def _own_stream(field: Field) -> bool:
     return field.size is not None or field.to_end
 
@@ -102,7 +107,7 @@ def _direct(field: Field, need: Needs, found: Iterable[ex.Expr]) -> None:
 
 
 def _kept(field: Field, need: Needs, found: Iterable[ex.Expr]) -> None:
-    position = field.value is not None and _HERE in nodes(without_rest(field.value))  # computed while reading
+    position = field.value is not None and is_position(field.value)  # computed while reading
     need.keeps_stream |= field.value is None
     for expr in found:
         need.keeps_stream |= uses(expr, "_io") and not position

@@ -1,0 +1,113 @@
+"""What ksy/ark_rbuf.ksy fixes.  Written by `make generated`; never edited by hand."""
+# ruff: noqa
+
+from __future__ import annotations
+
+from typing import Final
+
+
+class ArkRbuf:
+    """`ark_rbuf`"""
+
+    size: Final = 1
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        header: Final = (0, 1)
+
+
+class ObjectHeader:
+    """`ark_rbuf::object_header`"""
+
+    size: Final = 1
+    magic: Final = 13
+    version: Final = 1
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        magic: Final = (0, 1)
+        reserved: Final = (0, 1)
+        has_groups: Final = (0, 1)
+        version: Final = (0, 1)
+
+
+class GroupHeader:
+    """`ark_rbuf::group_header`"""
+
+    size: Final = 6
+    magic: Final = 14
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        magic: Final = (0, 1)
+        reserved: Final = (0, 1)
+        has_more: Final = (0, 1)
+        reserved1: Final = (0, 1)
+        number: Final = (1, 2)
+        len_body: Final = (2, 6)
+
+
+class Group:
+    """`ark_rbuf::group`"""
+
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        header: Final = (0, 6)
+
+
+class Guid:
+    """`ark_rbuf::guid`"""
+
+    size: Final = 16
+    dtype: Final = [("high", "<u8"), ("low", "<u8")]
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        high: Final = (0, 8)
+        low: Final = (8, 16)
+
+
+class Text:
+    """`ark_rbuf::text`"""
+
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        len_value: Final = (0, 4)
+
+
+class ByteBuffer:
+    """`ark_rbuf::byte_buffer`"""
+
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        len_value: Final = (0, 4)
+
+
+class OptionalTime:
+    """`ark_rbuf::optional_time`"""
+
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        is_present: Final = (0, 1)
+
+
+class StringList:
+    """`ark_rbuf::string_list`"""
+
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        num_items: Final = (0, 4)

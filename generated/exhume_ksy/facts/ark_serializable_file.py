@@ -1,0 +1,21 @@
+"""What ksy/ark_serializable_file.ksy fixes.  Written by `make generated`; never edited by hand."""
+# ruff: noqa
+
+from __future__ import annotations
+
+from typing import Final
+
+
+class Footer:
+    """`ark_serializable_file::footer`"""
+
+    size: Final = 29
+    magic: Final = b'\xb6H\xf0\xe8\xfc\xe9\xebS\x1f\xeaLk)\xab\x81\xbc'
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        len_trailer: Final = (0, 4)
+        len_content: Final = (4, 12)
+        version: Final = (12, 13)
+        magic: Final = (13, 29)

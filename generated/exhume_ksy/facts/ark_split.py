@@ -1,0 +1,50 @@
+"""What ksy/ark_split.ksy fixes.  Written by `make generated`; never edited by hand."""
+# ruff: noqa
+
+from __future__ import annotations
+
+from typing import Final
+
+
+class Header:
+    """`ark_split::header`"""
+
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        header: Final = (0, 1)
+        format_version: Final = (1, 3)
+        split_identifier: Final = (3, 19)
+        ofs_index: Final = (19, 23)
+        num_indexed_items: Final = (23, 27)
+        num_maximum_items: Final = (27, 31)
+        num_type_mappings: Final = (31, 35)
+
+
+class TypeMapping:
+    """`ark_split::type_mapping`"""
+
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        header: Final = (0, 1)
+        object_identifier: Final = (1, 17)
+        short_identifier: Final = (17, 18)
+
+
+class IndexEntry:
+    """`ark_split::index_entry`"""
+
+    size: Final = 18
+    dtype: Final = [("timestamp_ns", "<u8"), ("ofs_data", "<u4"), ("len_data", "<u4"), ("object_identifier", "u1"), ("flags", "u1")]
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        timestamp_ns: Final = (0, 8)
+        ofs_data: Final = (8, 12)
+        len_data: Final = (12, 16)
+        object_identifier: Final = (16, 17)
+        flags: Final = (17, 18)

@@ -1,0 +1,30 @@
+"""What ksy/ark_stored_message.ksy fixes.  Written by `make generated`; never edited by hand."""
+# ruff: noqa
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+
+class Codec(IntEnum):
+    """`ark_stored_message::codec`"""
+    NONE = 0
+    LZ4 = 1
+    ZSTD = 2
+    BZ2 = 3
+    LZMA = 4
+
+
+class Footer:
+    """`ark_stored_message::footer`"""
+
+    size: Final = 6
+    dtype: Final = [("len_message", "<u4"), ("codec", "u1"), ("magic", "u1")]
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        len_message: Final = (0, 4)
+        codec: Final = (4, 5)
+        magic: Final = (5, 6)

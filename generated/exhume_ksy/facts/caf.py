@@ -1,0 +1,18 @@
+"""What ksy/caf.ksy fixes.  Written by `make generated`; never edited by hand."""
+# ruff: noqa
+
+from __future__ import annotations
+
+from typing import Final
+
+
+class Footer:
+    """`caf::footer`"""
+
+    size: Final = 4
+    dtype: Final = [("len_index", "<u4")]
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        len_index: Final = (0, 4)

@@ -1,0 +1,57 @@
+"""What ksy/clp_s.ksy fixes.  Written by `make generated`; never edited by hand."""
+# ruff: noqa
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+
+class Compression(IntEnum):
+    """`clp_s::compression`"""
+    ZSTD = 0
+
+
+class ClpS:
+    """`clp_s`"""
+
+    size: Final = 64
+    ofs_metadata: Final = 64
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        header: Final = (0, 64)
+
+
+class Header:
+    """`clp_s::header`"""
+
+    size: Final = 64
+    magic: Final = b'\xfd/\xc50'
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        magic: Final = (0, 4)
+        version: Final = (4, 8)
+        len_original: Final = (8, 16)
+        len_archive: Final = (16, 24)
+        reserved1: Final = (24, 56)
+        len_metadata: Final = (56, 60)
+        compression_type: Final = (60, 62)
+        reserved2: Final = (62, 64)
+
+
+class Version:
+    """`clp_s::version`"""
+
+    size: Final = 4
+    dtype: Final = [("patch", "<u2"), ("minor", "u1"), ("major", "u1")]
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        patch: Final = (0, 2)
+        minor: Final = (2, 3)
+        major: Final = (3, 4)

@@ -1,0 +1,16 @@
+"""What ksy/clp_s_dictionary.ksy fixes.  Written by `make generated`; never edited by hand."""
+# ruff: noqa
+
+from __future__ import annotations
+
+from typing import Final
+
+
+class ClpSDictionary:
+    """`clp_s_dictionary`"""
+
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        num_entries: Final = (0, 8)

@@ -1,0 +1,16 @@
+"""What ksy/clp_s_dictionary_entries.ksy fixes.  Written by `make generated`; never edited by hand."""
+# ruff: noqa
+
+from __future__ import annotations
+
+from typing import Final
+
+
+class Entry:
+    """`clp_s_dictionary_entries::entry`"""
+
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        len_value: Final = (0, 8)

@@ -1,0 +1,74 @@
+"""What ksy/clp_s_metadata.ksy fixes.  Written by `make generated`; never edited by hand."""
+# ruff: noqa
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+
+class PacketType(IntEnum):
+    """`clp_s_metadata::packet_type`"""
+    ARCHIVE_INFO = 0
+    ARCHIVE_FILE_INFO = 1
+    TIMESTAMP_DICTIONARY = 2
+    RANGE_INDEX = 3
+
+
+class TimestampEncoding(IntEnum):
+    """`clp_s_metadata::timestamp_encoding`"""
+    UNKNOWN = 0
+    EPOCH = 1
+    DOUBLE_EPOCH = 2
+
+
+class ClpSMetadata:
+    """`clp_s_metadata`"""
+
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        num_packets: Final = (0, 1)
+
+
+class Packet:
+    """`clp_s_metadata::packet`"""
+
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        type: Final = (0, 1)
+        len_body: Final = (1, 5)
+
+
+class TimestampDictionary:
+    """`clp_s_metadata::timestamp_dictionary`"""
+
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        num_ranges: Final = (0, 8)
+
+
+class TimestampRange:
+    """`clp_s_metadata::timestamp_range`"""
+
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        len_key: Final = (0, 8)
+
+
+class TimestampPattern:
+    """`clp_s_metadata::timestamp_pattern`"""
+
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        pattern_id: Final = (0, 8)
+        len_pattern: Final = (8, 16)

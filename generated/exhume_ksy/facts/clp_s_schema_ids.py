@@ -1,0 +1,40 @@
+"""What ksy/clp_s_schema_ids.ksy fixes.  Written by `make generated`; never edited by hand."""
+# ruff: noqa
+
+from __future__ import annotations
+
+from typing import Final
+
+
+class ClpSSchemaIds:
+    """`clp_s_schema_ids`"""
+
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        num_schemas: Final = (0, 8)
+
+
+class Schema:
+    """`clp_s_schema_ids::schema`"""
+
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        schema_id: Final = (0, 4)
+        num_entries: Final = (4, 8)
+        num_ordered: Final = (8, 12)
+
+
+class Entry:
+    """`clp_s_schema_ids::entry`"""
+
+    size: Final = 4
+    dtype: Final = [("value", "<i4")]
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        value: Final = (0, 4)

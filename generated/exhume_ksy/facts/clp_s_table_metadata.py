@@ -1,0 +1,44 @@
+"""What ksy/clp_s_table_metadata.ksy fixes.  Written by `make generated`; never edited by hand."""
+# ruff: noqa
+
+from __future__ import annotations
+
+from typing import Final
+
+
+class ClpSTableMetadata:
+    """`clp_s_table_metadata`"""
+
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        num_streams: Final = (0, 8)
+
+
+class Stream:
+    """`clp_s_table_metadata::stream`"""
+
+    size: Final = 16
+    dtype: Final = [("ofs_stream", "<u8"), ("len_uncompressed", "<u8")]
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        ofs_stream: Final = (0, 8)
+        len_uncompressed: Final = (8, 16)
+
+
+class Table:
+    """`clp_s_table_metadata::table`"""
+
+    size: Final = 28
+    dtype: Final = [("stream_id", "<u8"), ("ofs_table", "<u8"), ("schema_id", "<i4"), ("num_messages", "<u8")]
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        stream_id: Final = (0, 8)
+        ofs_table: Final = (8, 16)
+        schema_id: Final = (16, 20)
+        num_messages: Final = (20, 28)

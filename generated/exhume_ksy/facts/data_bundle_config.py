@@ -1,0 +1,16 @@
+"""What ksy/data_bundle_config.ksy fixes.  Written by `make generated`; never edited by hand."""
+# ruff: noqa
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+
+class Names(IntEnum):
+    """`data_bundle_config::names`"""
+    VERSION_MAGIC = 1
+    BLOCK_SIZE = 2
+    RECORD_SIZE = 3
+    COMPRESSION_METHOD = 4
+    RAW_PACKED = 6

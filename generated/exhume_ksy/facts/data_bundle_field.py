@@ -1,0 +1,39 @@
+"""What ksy/data_bundle_field.ksy fixes.  Written by `make generated`; never edited by hand."""
+# ruff: noqa
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+
+class WireTypes(IntEnum):
+    """`data_bundle_field::wire_types`"""
+    VARINT = 0
+    FIXED64 = 1
+    BYTES = 2
+    FIXED32 = 5
+
+
+class Fixed64:
+    """`data_bundle_field::fixed64`"""
+
+    size: Final = 8
+    dtype: Final = [("value", "<u8")]
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        value: Final = (0, 8)
+
+
+class Fixed32:
+    """`data_bundle_field::fixed32`"""
+
+    size: Final = 4
+    dtype: Final = [("value", "<u4")]
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        value: Final = (0, 4)

@@ -1,0 +1,17 @@
+"""What ksy/data_bundle_file_metadata.ksy fixes.  Written by `make generated`; never edited by hand."""
+# ruff: noqa
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+
+class Names(IntEnum):
+    """`data_bundle_file_metadata::names`"""
+    FILE_TYPE = 1
+    SHARD_INDEX = 2
+    SHARD_UNCOMPRESSED_OFFSET = 3
+    UNCOMPRESSED_SIZE = 4
+    CRC32C = 5
+    USER_DATA = 6

@@ -1,0 +1,19 @@
+"""What ksy/data_bundle_shard.ksy fixes.  Written by `make generated`; never edited by hand."""
+# ruff: noqa
+
+from __future__ import annotations
+
+from typing import Final
+
+
+class DataBundleShard:
+    """`data_bundle_shard`"""
+
+    magic: Final = b'daBS'
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        magic: Final = (0, 4)
+        len_header: Final = (4, 8)
+        ofs_data: Final = (8, 12)

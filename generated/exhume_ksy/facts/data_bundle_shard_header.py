@@ -1,0 +1,19 @@
+"""What ksy/data_bundle_shard_header.ksy fixes.  Written by `make generated`; never edited by hand."""
+# ruff: noqa
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+
+class Names(IntEnum):
+    """`data_bundle_shard_header::names`"""
+    SHARD_INDEX = 1
+    SHARD_COUNT = 2
+    RECORD_SIZE = 3
+    RECORD_ALIGNMENT = 4
+    COMPRESSION_METHOD = 5
+    INLINE_METADATA_TABLE = 6
+    METADATA_AT_EOF = 7
+    EXTERNAL_METADATA = 8

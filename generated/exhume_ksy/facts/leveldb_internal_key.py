@@ -1,0 +1,20 @@
+"""What ksy/leveldb_internal_key.ksy fixes.  Written by `make generated`; never edited by hand."""
+# ruff: noqa
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+
+class ValueTypes(IntEnum):
+    """`leveldb_internal_key::value_types`"""
+    DELETION = 0
+    VALUE = 1
+    MERGE = 2
+    SINGLE_DELETION = 7
+    RANGE_DELETION = 15
+    BLOB_INDEX = 17
+    DELETION_WITH_TIMESTAMP = 20
+    WIDE_COLUMN_ENTITY = 22
+    VALUE_PREFERRED_SEQNO = 24

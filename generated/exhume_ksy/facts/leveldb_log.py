@@ -1,0 +1,37 @@
+"""What ksy/leveldb_log.ksy fixes.  Written by `make generated`; never edited by hand."""
+# ruff: noqa
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+
+class FragmentTypes(IntEnum):
+    """`leveldb_log::fragment_types`"""
+    ZERO = 0
+    FULL = 1
+    FIRST = 2
+    MIDDLE = 3
+    LAST = 4
+    RECYCLABLE_FULL = 5
+    RECYCLABLE_FIRST = 6
+    RECYCLABLE_MIDDLE = 7
+    RECYCLABLE_LAST = 8
+    SET_COMPRESSION = 9
+    USER_DEFINED_TIMESTAMP_SIZE = 10
+    RECYCLABLE_USER_DEFINED_TIMESTAMP_SIZE = 11
+    PREDECESSOR_LOG = 130
+    RECYCLABLE_PREDECESSOR_LOG = 131
+
+
+class Fragment:
+    """`leveldb_log::fragment`"""
+
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        checksum: Final = (0, 4)
+        len_data: Final = (4, 6)
+        fragment_type: Final = (6, 7)

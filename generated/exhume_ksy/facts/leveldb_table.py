@@ -1,0 +1,32 @@
+"""What ksy/leveldb_table.ksy fixes.  Written by `make generated`; never edited by hand."""
+# ruff: noqa
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+
+class Compressions(IntEnum):
+    """`leveldb_table::compressions`"""
+    NONE = 0
+    SNAPPY = 1
+    ZLIB = 2
+    BZIP2 = 3
+    LZ4 = 4
+    LZ4HC = 5
+    XPRESS = 6
+    ZSTD = 7
+
+
+class BlockTrailer:
+    """`leveldb_table::block_trailer`"""
+
+    size: Final = 5
+    dtype: Final = [("compression", "u1"), ("checksum", "<u4")]
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        compression: Final = (0, 1)
+        checksum: Final = (1, 5)

@@ -1,0 +1,32 @@
+"""What ksy/leveldb_version_edit.ksy fixes.  Written by `make generated`; never edited by hand."""
+# ruff: noqa
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+
+class Tags(IntEnum):
+    """`leveldb_version_edit::tags`"""
+    COMPARATOR = 1
+    LOG_NUMBER = 2
+    NEXT_FILE_NUMBER = 3
+    LAST_SEQUENCE = 4
+    COMPACT_POINTER = 5
+    DELETED_FILE = 6
+    NEW_FILE = 7
+    PREVIOUS_LOG_NUMBER = 9
+    MIN_LOG_NUMBER_TO_KEEP = 10
+    NEW_FILE2 = 100
+    NEW_FILE3 = 102
+    NEW_FILE4 = 103
+    COLUMN_FAMILY = 200
+    COLUMN_FAMILY_ADD = 201
+    COLUMN_FAMILY_DROP = 202
+    MAX_COLUMN_FAMILY = 203
+    IN_ATOMIC_GROUP = 300
+    BLOB_FILE_ADDITION = 400
+    BLOB_FILE_GARBAGE = 401
+    COMPACTION_WATERLINE = 800
+    IGNORABLE = 8192

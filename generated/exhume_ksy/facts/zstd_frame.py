@@ -1,0 +1,101 @@
+"""What ksy/zstd_frame.ksy fixes.  Written by `make generated`; never edited by hand."""
+# ruff: noqa
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Final
+
+
+class FrameKind(IntEnum):
+    """`zstd_frame::frame_kind`"""
+    ZSTANDARD = 4247762216
+
+
+class BlockKind(IntEnum):
+    """`zstd_frame::block_kind`"""
+    RAW = 0
+    RLE = 1
+    COMPRESSED = 2
+    RESERVED = 3
+
+
+class Frame:
+    """`zstd_frame::frame`"""
+
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        magic: Final = (0, 4)
+
+
+class SkippableBody:
+    """`zstd_frame::skippable_body`"""
+
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        len_data: Final = (0, 4)
+
+
+class ZstandardBody:
+    """`zstd_frame::zstandard_body`"""
+
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        descriptor: Final = (0, 1)
+
+
+class FrameDescriptor:
+    """`zstd_frame::frame_descriptor`"""
+
+    size: Final = 1
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        content_size_flag: Final = (0, 1)
+        is_single_segment: Final = (0, 1)
+        unused: Final = (0, 1)
+        reserved: Final = (0, 1)
+        has_checksum: Final = (0, 1)
+        dictionary_id_flag: Final = (0, 1)
+
+
+class WindowDescriptor:
+    """`zstd_frame::window_descriptor`"""
+
+    size: Final = 1
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        exponent: Final = (0, 1)
+        mantissa: Final = (0, 1)
+
+
+class Block:
+    """`zstd_frame::block`"""
+
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        header: Final = (0, 3)
+
+
+class BlockHeader:
+    """`zstd_frame::block_header`"""
+
+    size: Final = 3
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        is_last: Final = (0, 1)
+        kind: Final = (0, 1)
+        len_block: Final = (0, 3)

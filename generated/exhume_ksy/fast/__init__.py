@@ -1,0 +1,1 @@
+"""Fast readers compiled from `ksy/` (see `make generated`); never edited by hand."""

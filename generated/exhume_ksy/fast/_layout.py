@@ -1,0 +1,45 @@
+"""What all readers raise, and how they say which field is cut short.  Written by `make generated`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+View = bytes | memoryview
+"""What readers read from."""
+
+
+class LayoutError(ValueError):
+    """Bytes that do not fit a specification.
+
+    `path` leads to the field (`entries[3].len_key`), `at` is its position in the view that was read; `expected` and
+    `actual` say why.  `short` tells that the data ended inside the field.
+    """
+
+    def __init__(self, path: str, at: int, expected: Any, actual: Any, *, short: bool = False) -> None:
+        super().__init__(path, at, expected, actual)
+        self.path = path
+        self.at = at
+        self.expected = expected
+        self.actual = actual
+        self.short = short
+
+    def within(self, path: str) -> None:
+        """Puts the path of what encloses the field before its own."""
+        self.path = f"{path}.{self.path}" if self.path and not self.path.startswith("[") else path + self.path
+
+    def __str__(self) -> str:
+        return f"{self.path} at {self.at}: expected {self.expected}, found {self.actual}"
+
+
+def short(path: Any, at: int, end: int, size: int) -> LayoutError:
+    """The error for a field, or the first of a run of `(field, end)` that the data do not hold."""
+    start = at
+    if isinstance(path, tuple):
+        for path, stop in path:
+            if at + stop > end:
+                size = at + stop - start
+                break
+            start = at + stop
+    if size < 0:
+        return LayoutError(path, start, "a size of at least 0", size)
+    return LayoutError(path, start, f"{size} bytes", f"{max(0, end - start)} bytes", short=True)

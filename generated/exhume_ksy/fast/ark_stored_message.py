@@ -1,0 +1,86 @@
+"""Compiled from ksy/ark_stored_message.ksy by `make generated`; never edited by hand."""
+# mypy: ignore-errors
+# ruff: noqa
+
+from __future__ import annotations
+
+import struct
+
+from ._layout import LayoutError, View, short
+
+_STRUCT0 = struct.Struct("<IBB")
+
+
+class ArkStoredMessage:
+    """One message of a column whose compression type is not "none": the output of the codec, then a footer of 6 bytes.
+    Messages of uncompressed columns have no footer. Parse with a window that holds exactly the bytes that the index
+    entry names.
+    """
+    __slots__ = ('_payload', '_footer', '_io')
+
+    @property
+    def payload(self) -> View:
+        """Output of the codec; lz4 is one raw block, zstd one standard frame."""
+        try:
+            return self._payload
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        at = base + 0
+        size = end - base - 6
+        if not 0 <= size <= max(0, end - at):
+            raise short("payload", at, end, size)
+        payload = view[at : at + size]
+        at += size
+        self._payload = payload
+        return self._payload
+
+    @property
+    def footer(self) -> Footer:
+        try:
+            return self._footer
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        at = base + end - base - 6
+        if at < base:
+            raise LayoutError("footer", base, "a position in the stream", at - base)
+        try:
+            footer, at = read_footer(view, at, end)
+        except LayoutError as error:
+            error.within("footer")
+            raise
+        self._footer = footer
+        return self._footer
+
+
+def read_ark_stored_message(view: View, at: int, end: int, base: int | None = None) -> tuple[ArkStoredMessage, int]:
+    """`ark_stored_message` at `at`, and where it ends. Raises `LayoutError`."""
+    value = ArkStoredMessage()
+    if base is None:
+        base = at
+    value._io = (view, base, end)
+    return value, at
+
+
+class Footer:
+    """The last six bytes of a compressed message."""
+    __slots__ = ('len_message', 'codec', 'magic')
+    len_message: int
+    """Bytes of the message before compression."""
+    codec: int
+    magic: int
+    """Always 0xf0."""
+
+
+def read_footer(view: View, at: int, end: int) -> tuple[Footer, int]:
+    """`ark_stored_message::footer` at `at`, and where it ends. Raises `LayoutError`."""
+    value = Footer()
+    if end - at < 6:
+        raise short((("len_message", 4), ("codec", 5), ("magic", 6),), at, end, 6)
+    len_message, codec, magic = _STRUCT0.unpack_from(view, at)
+    at += 6
+    value.len_message = len_message
+    value.codec = codec
+    value.magic = magic
+    return value, at

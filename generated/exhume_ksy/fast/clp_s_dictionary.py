@@ -1,0 +1,71 @@
+"""Compiled from ksy/clp_s_dictionary.ksy by `make generated`; never edited by hand."""
+# mypy: ignore-errors
+# ruff: noqa
+
+from __future__ import annotations
+
+import struct
+
+from ._layout import LayoutError, View, short
+from .clp_s_dictionary_entries import read_clp_s_dictionary_entries
+from .zstd_frame import read_zstd_frame
+
+_STRUCT0 = struct.Struct("<Q")
+
+
+class ClpSDictionary:
+    """A dictionary as it lies in the file: the number of its entries in the clear, then the compressed entries, or
+    nothing when there are none.
+    """
+    __slots__ = ('num_entries', 'compressed', '_entries', '_io')
+    num_entries: int
+    compressed: ZstdFrame
+
+    @property
+    def entries(self) -> ClpSDictionaryEntries | None:
+        """The entries, in place, when they are stored uncompressed."""
+        try:
+            return self._entries
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        if not (len(self.compressed.frames) == 1 and self.compressed.frames[0].is_stored):
+            self._entries = None
+            return None
+        view, base, end = self.compressed.frames[0].body.blocks[0]._io
+        at = base + self.compressed.frames[0].body.blocks[0].ofs_content
+        if at < base:
+            raise LayoutError("entries", base, "a position in the stream", at - base)
+        size = self.compressed.frames[0].body.blocks[0].len_content
+        if not 0 <= size <= max(0, end - at):
+            raise short("entries", at, end, size)
+        stop = at + size
+        try:
+            entries, _ = read_clp_s_dictionary_entries(view, at, stop)
+        except LayoutError as error:
+            error.within("entries")
+            raise
+        at = stop
+        self._entries = entries
+        return self._entries
+
+
+def read_clp_s_dictionary(view: View, at: int, end: int, base: int | None = None) -> tuple[ClpSDictionary, int]:
+    """`clp_s_dictionary` at `at`, and where it ends. Raises `LayoutError`."""
+    value = ClpSDictionary()
+    if base is None:
+        base = at
+    value._io = (view, base, end)
+    if end - at < 8:
+        raise short("num_entries", at, end, 8)
+    (num_entries,) = _STRUCT0.unpack_from(view, at)
+    at += 8
+    value.num_entries = num_entries
+    try:
+        compressed, _ = read_zstd_frame(view, at, end, at)
+    except LayoutError as error:
+        error.within("compressed")
+        raise
+    at = max(at, end)
+    value.compressed = compressed
+    return value, at

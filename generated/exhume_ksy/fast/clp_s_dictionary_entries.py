@@ -1,0 +1,124 @@
+"""Compiled from ksy/clp_s_dictionary_entries.ksy by `make generated`; never edited by hand."""
+# mypy: ignore-errors
+# ruff: noqa
+
+from __future__ import annotations
+
+import sys
+import struct
+from array import array
+
+from ._layout import LayoutError, View, short
+
+_STRUCT0 = struct.Struct("<Q")
+
+
+class ClpSDictionaryEntries:
+    """Variables, log types or array log types. The id of an entry is its position.
+
+    In a log type the bytes 0x11, 0x12 and, from 0.4.0 on, 0x13 stand for variables, and a backslash takes the
+    special meaning from the next byte.
+    """
+    __slots__ = ('entries',)
+    entries: list[Entry]
+
+
+def read_clp_s_dictionary_entries(view: View, at: int, end: int) -> tuple[ClpSDictionaryEntries, int]:
+    """`clp_s_dictionary_entries` at `at`, and where it ends. Raises `LayoutError`."""
+    value = ClpSDictionaryEntries()
+    entries = []
+    try:
+        while at < end:
+            one, at = read_entry(view, at, end)
+            entries.append(one)
+    except LayoutError as error:
+        error.within(f"entries[{len(entries)}]")
+        raise
+    value.entries = entries
+    return value, at
+
+
+class Entry:
+    """One dictionary value."""
+    __slots__ = ('len_value', 'value')
+    len_value: int
+    value: View
+    """UTF-8 text, unescaped."""
+
+
+def read_entry(view: View, at: int, end: int) -> tuple[Entry, int]:
+    """`clp_s_dictionary_entries::entry` at `at`, and where it ends. Raises `LayoutError`."""
+    value = Entry()
+    start = at
+    if end - at < 8:
+        raise short("len_value", at, end, 8)
+    (len_value,) = _STRUCT0.unpack_from(view, at)
+    at += 8
+    if len_value > end - at:
+        raise LayoutError("len_value", start, f"at most {end - at}", len_value)
+    value.len_value = len_value
+    value_ = view[at : at + len_value]
+    at += len_value
+    value.value = value_
+    return value, at
+
+
+class EntryColumns:
+    """Many `clp_s_dictionary_entries::entry`, one column per field; see `scan_entry`."""
+    __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'value_start', 'value_end')
+
+    def __init__(self, view: View, end: int) -> None:
+        self.view = view
+        self.end = end
+        self.at = array("q")
+        """Where each element begins."""
+        self.problem: LayoutError | None = None
+        """What does not fit; None when all does."""
+        self.resume_at = end
+        """Where what follows the last element begins."""
+        self.value_start = array("q")
+        self.value_end = array("q")
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def __getitem__(self, index: int) -> Entry:
+        """One element as an object."""
+        return read_entry(self.view, self.at[index], self.end)[0]
+
+    def value(self, index: int) -> View:
+        """The bytes of one element."""
+        return self.view[self.value_start[index] : self.value_end[index]]
+
+
+def scan_entry(view: View, at: int, end: int, count: int | None = None) -> EntryColumns:
+    """The `clp_s_dictionary_entries::entry` from `at` to `end`, or `count` of them, as columns; does not raise, see
+    `problem`.
+    """
+    columns = EntryColumns(view, end)
+    add_at = columns.at.append
+    add_value_start = columns.value_start.append
+    add_value_end = columns.value_end.append
+    first = at
+    try:
+        while at < end if count is None else len(columns.at) < count:
+            first = at
+            start = at
+            if end - at < 8:
+                raise short("len_value", at, end, 8)
+            (len_value,) = _STRUCT0.unpack_from(view, at)
+            at += 8
+            if len_value > end - at:
+                raise LayoutError("len_value", start, f"at most {end - at}", len_value)
+            at_value_ = at
+            at = end_value_ = at + len_value
+            add_at(first)
+            add_value_start(at_value_)
+            add_value_end(end_value_)
+    except LayoutError as error:
+        error.within(f"[{len(columns.at)}]")
+        columns.problem = error
+        columns.resume_at = first
+    else:
+        columns.resume_at = at
+    return columns

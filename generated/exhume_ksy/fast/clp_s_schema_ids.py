@@ -1,0 +1,162 @@
+"""Compiled from ksy/clp_s_schema_ids.ksy by `make generated`; never edited by hand."""
+# mypy: ignore-errors
+# ruff: noqa
+
+from __future__ import annotations
+
+import struct
+
+from ._layout import LayoutError, View, short
+
+_STRUCT0 = struct.Struct("<Q")
+_STRUCT1 = struct.Struct("<iI")
+_STRUCT2 = struct.Struct("<I")
+_STRUCT3 = struct.Struct("<i")
+
+
+class ClpSSchemaIds:
+    """The schemas of an archive: for each the leaf nodes of the schema tree that its records have, in column order,
+    followed by the layout of their structured arrays.
+    """
+    __slots__ = ('num_schemas', 'schemas')
+    num_schemas: int
+    schemas: list[Schema]
+
+
+def read_clp_s_schema_ids(view: View, at: int, end: int) -> tuple[ClpSSchemaIds, int]:
+    """`clp_s_schema_ids` at `at`, and where it ends. Raises `LayoutError`."""
+    value = ClpSSchemaIds()
+    start = at
+    if end - at < 8:
+        raise short("num_schemas", at, end, 8)
+    (num_schemas,) = _STRUCT0.unpack_from(view, at)
+    at += 8
+    if num_schemas > (end - at) // 12:
+        raise LayoutError("num_schemas", start, f"at most {(end - at) // 12}", num_schemas)
+    value.num_schemas = num_schemas
+    schemas = []
+    try:
+        for _ in range(num_schemas):
+            one, at = read_schema(view, at, end)
+            schemas.append(one)
+    except LayoutError as error:
+        error.within(f"schemas[{len(schemas)}]")
+        raise
+    value.schemas = schemas
+    return value, at
+
+
+class Schema:
+    """One schema."""
+    __slots__ = ('schema_id', 'num_entries', 'num_ordered', 'entries')
+    schema_id: int
+    num_entries: int
+    num_ordered: int
+    """How many of the entries are plain leaves; the others describe structured arrays."""
+    entries: list[Entry]
+
+
+def read_schema(view: View, at: int, end: int) -> tuple[Schema, int]:
+    """`clp_s_schema_ids::schema` at `at`, and where it ends. Raises `LayoutError`."""
+    value = Schema()
+    if end - at < 8:
+        raise short((("schema_id", 4), ("num_entries", 8),), at, end, 8)
+    schema_id, num_entries = _STRUCT1.unpack_from(view, at)
+    at += 8
+    value.schema_id = schema_id
+    value.num_entries = num_entries
+    if num_entries > (end - at) // 4:
+        raise LayoutError("num_entries", at - 4, f"at most {(end - at) // 4}", num_entries)
+    start = at
+    if end - at < 4:
+        raise short("num_ordered", at, end, 4)
+    (num_ordered,) = _STRUCT2.unpack_from(view, at)
+    at += 4
+    if num_ordered > num_entries:
+        raise LayoutError("num_ordered", start, f"at most {num_entries}", num_ordered)
+    value.num_ordered = num_ordered
+    entries = []
+    try:
+        for _ in range(num_entries):
+            if end - at < 4:
+                raise short("", at, end, 4)
+            stop = at + 4
+            one, _ = read_entry(view, at, stop, at)
+            at = stop
+            entries.append(one)
+    except LayoutError as error:
+        error.within(f"entries[{len(entries)}]")
+        raise
+    value.entries = entries
+    return value, at
+
+
+class Entry:
+    """A node of the schema tree or, among the unordered entries, a marker that opens a container."""
+    __slots__ = ('value', '_word', '_is_marker', '_container_type', '_num_beneath', '_io')
+    value: int
+
+    @property
+    def word(self) -> int:
+        try:
+            return self._word
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        at = base + 0
+        if end - at < 4:
+            raise short("word", at, end, 4)
+        (word,) = _STRUCT2.unpack_from(view, at)
+        at += 4
+        self._word = word
+        return self._word
+
+    @property
+    def is_marker(self) -> bool:
+        """Only meaningful past the ordered entries."""
+        try:
+            return self._is_marker
+        except AttributeError:
+            pass
+        self._is_marker = self.word >= 0x1000000
+        return self._is_marker
+
+    @property
+    def container_type(self) -> int | None:
+        """9 for a structured array, 5 for an object."""
+        try:
+            return self._container_type
+        except AttributeError:
+            pass
+        if not (self.is_marker):
+            self._container_type = None
+            return None
+        self._container_type = self.word // 0x1000000
+        return self._container_type
+
+    @property
+    def num_beneath(self) -> int | None:
+        """How many of the entries that follow belong to the container."""
+        try:
+            return self._num_beneath
+        except AttributeError:
+            pass
+        if not (self.is_marker):
+            self._num_beneath = None
+            return None
+        self._num_beneath = self.word % 0x1000000
+        return self._num_beneath
+
+
+def read_entry(view: View, at: int, end: int, base: int | None = None) -> tuple[Entry, int]:
+    """`clp_s_schema_ids::entry` at `at`, and where it ends. Raises `LayoutError`."""
+    value = Entry()
+    if base is None:
+        base = at
+    value._io = (view, base, end)
+    if end - at < 4:
+        raise short("value", at, end, 4)
+    (value_,) = _STRUCT3.unpack_from(view, at)
+    at += 4
+    value.value = value_
+    return value, at

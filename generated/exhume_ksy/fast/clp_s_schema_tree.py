@@ -1,0 +1,148 @@
+"""Compiled from ksy/clp_s_schema_tree.ksy by `make generated`; never edited by hand."""
+# mypy: ignore-errors
+# ruff: noqa
+
+from __future__ import annotations
+
+import sys
+import struct
+from array import array
+
+from ._layout import LayoutError, View, short
+
+_STRUCT0 = struct.Struct("<Q")
+_STRUCT1 = struct.Struct("<iQ")
+
+
+class ClpSSchemaTree:
+    """The merged parse tree: every key path and value type that occurs in any record of the archive. A node is
+    numbered by its position and comes after its parent. Read from the source code of clp-s; the format description
+    leaves this section open.
+    """
+    __slots__ = ('num_nodes', 'nodes')
+    num_nodes: int
+    nodes: list[Node]
+
+
+def read_clp_s_schema_tree(view: View, at: int, end: int) -> tuple[ClpSSchemaTree, int]:
+    """`clp_s_schema_tree` at `at`, and where it ends. Raises `LayoutError`."""
+    value = ClpSSchemaTree()
+    start = at
+    if end - at < 8:
+        raise short("num_nodes", at, end, 8)
+    (num_nodes,) = _STRUCT0.unpack_from(view, at)
+    at += 8
+    if num_nodes > (end - at) // 13:
+        raise LayoutError("num_nodes", start, f"at most {(end - at) // 13}", num_nodes)
+    value.num_nodes = num_nodes
+    nodes = []
+    try:
+        for _ in range(num_nodes):
+            one, at = read_node(view, at, end)
+            nodes.append(one)
+    except LayoutError as error:
+        error.within(f"nodes[{len(nodes)}]")
+        raise
+    value.nodes = nodes
+    return value, at
+
+
+class Node:
+    """One key below its parent, with the type of its values."""
+    __slots__ = ('parent_id', 'len_key', 'key', 'type')
+    parent_id: int
+    """Position of the parent, or -1 for the root of a namespace."""
+    len_key: int
+    key: View
+    """Unescaped key of the JSON object. UTF-8."""
+    type: int
+
+
+def read_node(view: View, at: int, end: int) -> tuple[Node, int]:
+    """`clp_s_schema_tree::node` at `at`, and where it ends. Raises `LayoutError`."""
+    value = Node()
+    if end - at < 12:
+        raise short((("parent_id", 4), ("len_key", 12),), at, end, 12)
+    parent_id, len_key = _STRUCT1.unpack_from(view, at)
+    at += 12
+    value.parent_id = parent_id
+    value.len_key = len_key
+    if len_key > end - at:
+        raise LayoutError("len_key", at - 8, f"at most {end - at}", len_key)
+    key = view[at : at + len_key]
+    at += len_key
+    value.key = key
+    if at >= end:
+        raise short("type", at, end, 1)
+    type = view[at]
+    at += 1
+    value.type = type
+    return value, at
+
+
+class NodeColumns:
+    """Many `clp_s_schema_tree::node`, one column per field; see `scan_node`."""
+    __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'parent_id', 'key_start', 'key_end', 'type')
+
+    def __init__(self, view: View, end: int) -> None:
+        self.view = view
+        self.end = end
+        self.at = array("q")
+        """Where each element begins."""
+        self.problem: LayoutError | None = None
+        """What does not fit; None when all does."""
+        self.resume_at = end
+        """Where what follows the last element begins."""
+        self.parent_id = array("i")
+        self.key_start = array("q")
+        self.key_end = array("q")
+        self.type = array("B")
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def __getitem__(self, index: int) -> Node:
+        """One element as an object."""
+        return read_node(self.view, self.at[index], self.end)[0]
+
+    def key(self, index: int) -> View:
+        """The bytes of one element."""
+        return self.view[self.key_start[index] : self.key_end[index]]
+
+
+def scan_node(view: View, at: int, end: int, count: int | None = None) -> NodeColumns:
+    """The `clp_s_schema_tree::node` from `at` to `end`, or `count` of them, as columns; does not raise, see `problem`."""
+    columns = NodeColumns(view, end)
+    add_at = columns.at.append
+    add_parent_id = columns.parent_id.append
+    add_key_start = columns.key_start.append
+    add_key_end = columns.key_end.append
+    add_type = columns.type.append
+    first = at
+    try:
+        while at < end if count is None else len(columns.at) < count:
+            first = at
+            if end - at < 12:
+                raise short((("parent_id", 4), ("len_key", 12),), at, end, 12)
+            parent_id, len_key = _STRUCT1.unpack_from(view, at)
+            at += 12
+            if len_key > end - at:
+                raise LayoutError("len_key", at - 8, f"at most {end - at}", len_key)
+            at_key = at
+            at = end_key = at + len_key
+            if at >= end:
+                raise short("type", at, end, 1)
+            type = view[at]
+            at += 1
+            add_at(first)
+            add_parent_id(parent_id)
+            add_key_start(at_key)
+            add_key_end(end_key)
+            add_type(type)
+    except LayoutError as error:
+        error.within(f"[{len(columns.at)}]")
+        columns.problem = error
+        columns.resume_at = first
+    else:
+        columns.resume_at = at
+    return columns

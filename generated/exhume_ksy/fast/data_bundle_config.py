@@ -1,0 +1,57 @@
+"""Compiled from ksy/data_bundle_config.ksy by `make generated`; never edited by hand."""
+# mypy: ignore-errors
+# ruff: noqa
+
+from __future__ import annotations
+
+
+from ._layout import LayoutError, View, short
+from .data_bundle_field import read_data_bundle_field
+
+
+class DataBundleConfig:
+    """Value of the one `BUNDLE_CONFIG` row of the index, a Protocol Buffers message."""
+    __slots__ = ('fields',)
+    fields: list[Field]
+
+
+def read_data_bundle_config(view: View, at: int, end: int) -> tuple[DataBundleConfig, int]:
+    """`data_bundle_config` at `at`, and where it ends. Raises `LayoutError`."""
+    value = DataBundleConfig()
+    fields = []
+    try:
+        while at < end:
+            one, at = read_field(view, at, end)
+            fields.append(one)
+    except LayoutError as error:
+        error.within(f"fields[{len(fields)}]")
+        raise
+    value.fields = fields
+    return value, at
+
+
+class Field:
+    """One field, with its number as a name."""
+    __slots__ = ('wire', '_name')
+    wire: DataBundleField
+
+    @property
+    def name(self) -> int:
+        try:
+            return self._name
+        except AttributeError:
+            pass
+        self._name = self.wire.number
+        return self._name
+
+
+def read_field(view: View, at: int, end: int) -> tuple[Field, int]:
+    """`data_bundle_config::field` at `at`, and where it ends. Raises `LayoutError`."""
+    value = Field()
+    try:
+        wire, at = read_data_bundle_field(view, at, end)
+    except LayoutError as error:
+        error.within("wire")
+        raise
+    value.wire = wire
+    return value, at

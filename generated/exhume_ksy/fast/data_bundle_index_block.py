@@ -1,0 +1,272 @@
+"""Compiled from ksy/data_bundle_index_block.ksy by `make generated`; never edited by hand."""
+# mypy: ignore-errors
+# ruff: noqa
+
+from __future__ import annotations
+
+import sys
+import struct
+from array import array
+
+from ._layout import LayoutError, View, short
+from .data_bundle_config import read_data_bundle_config
+from .data_bundle_file_metadata import read_data_bundle_file_metadata
+from .data_bundle_record_metadata import read_data_bundle_record_metadata
+from .leveldb_varint import read_leveldb_varint
+
+_STRUCT0 = struct.Struct("<I")
+_STRUCT1 = struct.Struct("<H")
+
+
+class DataBundleIndexBlock:
+    """A data block of the index: the layout of `leveldb_block`, with the values read as the rows that they are."""
+    __slots__ = ('_packed_num_restarts', '_has_hash_index', '_num_restarts', '_num_buckets', '_ofs_restarts', '_rows', '_restarts', '_buckets', '_io')
+
+    @property
+    def packed_num_restarts(self) -> int:
+        try:
+            return self._packed_num_restarts
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        at = base + end - base - 4
+        if at < base:
+            raise LayoutError("packed_num_restarts", base, "a position in the stream", at - base)
+        if end - at < 4:
+            raise short("packed_num_restarts", at, end, 4)
+        (packed_num_restarts,) = _STRUCT0.unpack_from(view, at)
+        at += 4
+        self._packed_num_restarts = packed_num_restarts
+        return self._packed_num_restarts
+
+    @property
+    def has_hash_index(self) -> bool:
+        """RocksDB; a table of buckets lies between restarts and their number."""
+        try:
+            return self._has_hash_index
+        except AttributeError:
+            pass
+        self._has_hash_index = self.packed_num_restarts >= 0x80000000
+        return self._has_hash_index
+
+    @property
+    def num_restarts(self) -> int:
+        try:
+            return self._num_restarts
+        except AttributeError:
+            pass
+        self._num_restarts = self.packed_num_restarts % 0x80000000
+        return self._num_restarts
+
+    @property
+    def num_buckets(self) -> int | None:
+        try:
+            return self._num_buckets
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        if not (self.has_hash_index):
+            self._num_buckets = None
+            return None
+        at = base + end - base - 6
+        if at < base:
+            raise LayoutError("num_buckets", base, "a position in the stream", at - base)
+        if end - at < 2:
+            raise short("num_buckets", at, end, 2)
+        (num_buckets,) = _STRUCT1.unpack_from(view, at)
+        at += 2
+        self._num_buckets = num_buckets
+        return self._num_buckets
+
+    @property
+    def ofs_restarts(self) -> int:
+        try:
+            return self._ofs_restarts
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        self._ofs_restarts = end - base - 4 - 4 * self.num_restarts - (2 + self.num_buckets if self.has_hash_index else 0)
+        return self._ofs_restarts
+
+    @property
+    def rows(self) -> RowList:
+        try:
+            return self._rows
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        at = base + 0
+        size = self.ofs_restarts
+        if not 0 <= size <= max(0, end - at):
+            raise short("rows", at, end, size)
+        stop = at + size
+        try:
+            rows, _ = read_row_list(view, at, stop)
+        except LayoutError as error:
+            error.within("rows")
+            raise
+        at = stop
+        self._rows = rows
+        return self._rows
+
+    @property
+    def restarts(self) -> array[int]:
+        """Offsets of rows that spell out their whole key; the first is 0."""
+        try:
+            return self._restarts
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        at = base + self.ofs_restarts
+        if at < base:
+            raise LayoutError("restarts", base, "a position in the stream", at - base)
+        many = max(0, self.num_restarts)
+        if many > (end - at) // 4:
+            many = max(0, end - at) // 4
+            raise short(f"restarts[{many}]", at + many * 4, end, 4)
+        restarts = array("I", bytes(view[at : at + many * 4]))
+        if sys.byteorder == "big":
+            restarts.byteswap()
+        at += many * 4
+        self._restarts = restarts
+        return self._restarts
+
+    @property
+    def buckets(self) -> View | None:
+        """Per bucket the number of a restart, 254 for several, 255 for none."""
+        try:
+            return self._buckets
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        if not (self.has_hash_index):
+            self._buckets = None
+            return None
+        at = base + self.ofs_restarts + 4 * self.num_restarts
+        if at < base:
+            raise LayoutError("buckets", base, "a position in the stream", at - base)
+        size = self.num_buckets
+        if not 0 <= size <= max(0, end - at):
+            raise short("buckets", at, end, size)
+        buckets = view[at : at + size]
+        at += size
+        self._buckets = buckets
+        return self._buckets
+
+
+def read_data_bundle_index_block(view: View, at: int, end: int, base: int | None = None) -> tuple[DataBundleIndexBlock, int]:
+    """`data_bundle_index_block` at `at`, and where it ends. Raises `LayoutError`."""
+    value = DataBundleIndexBlock()
+    if base is None:
+        base = at
+    value._io = (view, base, end)
+    return value, at
+
+
+class RowList:
+    """Rows one after the other, up to the restarts."""
+    __slots__ = ('rows',)
+    rows: list[Row]
+
+
+def read_row_list(view: View, at: int, end: int) -> tuple[RowList, int]:
+    """`data_bundle_index_block::row_list` at `at`, and where it ends. Raises `LayoutError`."""
+    value = RowList()
+    rows = value.rows = []
+    try:
+        while at < end:
+            one, at = read_row(view, at, end, value, len(rows))
+            rows.append(one)
+    except LayoutError as error:
+        del value.rows
+        error.within(f"rows[{len(rows)}]")
+        raise
+    value.rows = rows
+    return value, at
+
+
+class Row:
+    """An internal key, of which the first bytes may be those of the key before, and what it stands for."""
+    __slots__ = ('number', 'len_shared', 'len_key_suffix', 'len_value', 'check_lengths', 'key_suffix', 'value', '_table', '_parent')
+    number: int
+    """Position of the row in the block."""
+    len_shared: int
+    """Bytes that the key has in common with the one before."""
+    len_key_suffix: int
+    len_value: int
+    check_lengths: View
+    """Takes no space; refuses lengths that pass the end of the rows."""
+    key_suffix: View
+    value: DataBundleConfig | DataBundleFileMetadata | DataBundleRecordMetadata | View
+    """Empty when the key says that the row was deleted."""
+
+    @property
+    def table(self) -> int:
+        """First byte of the whole key; a key that shares bytes with the one before shares this one too."""
+        try:
+            return self._table
+        except AttributeError:
+            pass
+        self._table = self.key_suffix[0] if self.len_shared == 0 and self.len_key_suffix > 0 else self._parent.rows[self.number - 1].table if self.number > 0 else 0
+        return self._table
+
+
+def read_row(view: View, at: int, end: int, parent: RowList | None, number: int) -> tuple[Row, int]:
+    """`data_bundle_index_block::row` at `at`, and where it ends. Raises `LayoutError`."""
+    value = Row()
+    value._parent = parent
+    value.number = number
+    try:
+        len_shared, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("len_shared")
+        raise
+    value.len_shared = len_shared
+    try:
+        len_key_suffix, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("len_key_suffix")
+        raise
+    value.len_key_suffix = len_key_suffix
+    try:
+        len_value, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("len_value")
+        raise
+    value.len_value = len_value
+    check_lengths = b""
+    if not (len_key_suffix <= end - at and len_value <= end - at - len_key_suffix):
+        raise LayoutError("check_lengths", at, 'len_key_suffix.value <= _io.size - _io.pos and len_value.value <= _io.size - _io.pos - len_key_suffix.value', check_lengths)
+    value.check_lengths = check_lengths
+    if not 0 <= len_key_suffix <= end - at:
+        raise short("key_suffix", at, end, len_key_suffix)
+    key_suffix = view[at : at + len_key_suffix]
+    at += len_key_suffix
+    value.key_suffix = key_suffix
+    if not 0 <= len_value <= end - at:
+        raise short("value", at, end, len_value)
+    stop = at + len_value
+    on = key_suffix[0] if len_shared == 0 and len_key_suffix > 0 else parent.rows[number - 1].table if number > 0 else 0
+    if on == 1:
+        try:
+            value_, _ = read_data_bundle_config(view, at, stop)
+        except LayoutError as error:
+            error.within("value")
+            raise
+    elif on == 2:
+        try:
+            value_, _ = read_data_bundle_file_metadata(view, at, stop)
+        except LayoutError as error:
+            error.within("value")
+            raise
+    elif on == 3:
+        try:
+            value_, _ = read_data_bundle_record_metadata(view, at, stop)
+        except LayoutError as error:
+            error.within("value")
+            raise
+    else:
+        value_ = view[at:stop]
+    at = stop
+    value.value = value_
+    return value, at

@@ -1,0 +1,105 @@
+"""Compiled from ksy/data_bundle_shard.ksy by `make generated`; never edited by hand."""
+# mypy: ignore-errors
+# ruff: noqa
+
+from __future__ import annotations
+
+import struct
+
+from ._layout import LayoutError, View, short
+from .data_bundle_shard_header import read_data_bundle_shard_header
+
+_STRUCT0 = struct.Struct("<II")
+
+
+class DataBundleShard:
+    """A file `shard-NNNNNNNN` of a DataBundle: a header, then records. A record is a piece of the concatenated
+    contents of the shard's files, compressed as a rule, and padded with zeros to the alignment.
+
+    Where records start, and which files they hold, is in the index only.
+    """
+    __slots__ = ('magic', 'len_header', 'ofs_data', 'check_len_header', 'header', 'check_ofs_data', '_padding', '_records', '_io')
+    magic: View
+    len_header: int
+    ofs_data: int
+    """Where the first record starts."""
+    check_len_header: View
+    """Takes no space; refuses a header that passes the end of the file."""
+    header: DataBundleShardHeader
+    check_ofs_data: View
+    """Takes no space; data cannot start inside the header."""
+
+    @property
+    def padding(self) -> View:
+        """Zeros up to the first record."""
+        try:
+            return self._padding
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        at = base + 12 + self.len_header
+        if at < base:
+            raise LayoutError("padding", base, "a position in the stream", at - base)
+        size = self.ofs_data - 12 - self.len_header
+        if not 0 <= size <= max(0, end - at):
+            raise short("padding", at, end, size)
+        padding = view[at : at + size]
+        at += size
+        self._padding = padding
+        return self._padding
+
+    @property
+    def records(self) -> View:
+        """All records with their padding."""
+        try:
+            return self._records
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        at = base + self.ofs_data
+        if at < base:
+            raise LayoutError("records", base, "a position in the stream", at - base)
+        records = view[at:end]
+        at = max(at, end)
+        self._records = records
+        return self._records
+
+
+def read_data_bundle_shard(view: View, at: int, end: int, base: int | None = None) -> tuple[DataBundleShard, int]:
+    """`data_bundle_shard` at `at`, and where it ends. Raises `LayoutError`."""
+    value = DataBundleShard()
+    if base is None:
+        base = at
+    value._io = (view, base, end)
+    if end - at < 4:
+        raise short("magic", at, end, 4)
+    magic = view[at : at + 4]
+    if magic != b'daBS':
+        raise LayoutError("magic", at, b'daBS', magic)
+    at += 4
+    value.magic = magic
+    if end - at < 8:
+        raise short((("len_header", 4), ("ofs_data", 8),), at, end, 8)
+    len_header, ofs_data = _STRUCT0.unpack_from(view, at)
+    at += 8
+    value.len_header = len_header
+    value.ofs_data = ofs_data
+    check_len_header = b""
+    if len_header > end - at:
+        raise LayoutError("check_len_header", at, 'len_header <= _io.size - _io.pos', check_len_header)
+    value.check_len_header = check_len_header
+    if not 0 <= len_header <= end - at:
+        raise short("header", at, end, len_header)
+    stop = at + len_header
+    try:
+        header, _ = read_data_bundle_shard_header(view, at, stop)
+    except LayoutError as error:
+        error.within("header")
+        raise
+    at = stop
+    value.header = header
+    check_ofs_data = b""
+    if not (ofs_data >= at - base):
+        raise LayoutError("check_ofs_data", at, 'ofs_data >= _io.pos', check_ofs_data)
+    value.check_ofs_data = check_ofs_data
+    return value, at

@@ -1,0 +1,253 @@
+"""Compiled from ksy/leveldb_block.ksy by `make generated`; never edited by hand."""
+# mypy: ignore-errors
+# ruff: noqa
+
+from __future__ import annotations
+
+import sys
+import struct
+from array import array
+
+from ._layout import LayoutError, View, short
+from .leveldb_varint import read_leveldb_varint
+
+_STRUCT0 = struct.Struct("<I")
+_STRUCT1 = struct.Struct("<H")
+
+
+class LeveldbBlock:
+    """Sorted entries with shared key prefixes, and offsets where the sharing starts anew. Data, index, metaindex and
+    properties blocks have this form; filter blocks have their own, and so have RocksDB's index blocks from version
+    4.
+
+    Keys are internal keys in data blocks and, as a rule, in index blocks; plain names in metaindex and properties
+    blocks. An index entry's value is a block handle.
+    """
+    __slots__ = ('_packed_num_restarts', '_has_hash_index', '_num_restarts', '_num_buckets', '_ofs_restarts', '_entries', '_restarts', '_buckets', '_io')
+
+    @property
+    def packed_num_restarts(self) -> int:
+        try:
+            return self._packed_num_restarts
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        at = base + end - base - 4
+        if at < base:
+            raise LayoutError("packed_num_restarts", base, "a position in the stream", at - base)
+        if end - at < 4:
+            raise short("packed_num_restarts", at, end, 4)
+        (packed_num_restarts,) = _STRUCT0.unpack_from(view, at)
+        at += 4
+        self._packed_num_restarts = packed_num_restarts
+        return self._packed_num_restarts
+
+    @property
+    def has_hash_index(self) -> bool:
+        """RocksDB; a table of buckets lies between restarts and their number."""
+        try:
+            return self._has_hash_index
+        except AttributeError:
+            pass
+        self._has_hash_index = self.packed_num_restarts >= 0x80000000
+        return self._has_hash_index
+
+    @property
+    def num_restarts(self) -> int:
+        try:
+            return self._num_restarts
+        except AttributeError:
+            pass
+        self._num_restarts = self.packed_num_restarts % 0x80000000
+        return self._num_restarts
+
+    @property
+    def num_buckets(self) -> int | None:
+        try:
+            return self._num_buckets
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        if not (self.has_hash_index):
+            self._num_buckets = None
+            return None
+        at = base + end - base - 6
+        if at < base:
+            raise LayoutError("num_buckets", base, "a position in the stream", at - base)
+        if end - at < 2:
+            raise short("num_buckets", at, end, 2)
+        (num_buckets,) = _STRUCT1.unpack_from(view, at)
+        at += 2
+        self._num_buckets = num_buckets
+        return self._num_buckets
+
+    @property
+    def ofs_restarts(self) -> int:
+        try:
+            return self._ofs_restarts
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        self._ofs_restarts = end - base - 4 - 4 * self.num_restarts - (2 + self.num_buckets if self.has_hash_index else 0)
+        return self._ofs_restarts
+
+    @property
+    def entries(self) -> EntryList:
+        try:
+            return self._entries
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        at = base + 0
+        size = self.ofs_restarts
+        if not 0 <= size <= max(0, end - at):
+            raise short("entries", at, end, size)
+        stop = at + size
+        try:
+            entries, _ = read_entry_list(view, at, stop, at)
+        except LayoutError as error:
+            error.within("entries")
+            raise
+        at = stop
+        self._entries = entries
+        return self._entries
+
+    @property
+    def restarts(self) -> array[int]:
+        """Offsets of entries that spell out their whole key; the first is 0."""
+        try:
+            return self._restarts
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        at = base + self.ofs_restarts
+        if at < base:
+            raise LayoutError("restarts", base, "a position in the stream", at - base)
+        many = max(0, self.num_restarts)
+        if many > (end - at) // 4:
+            many = max(0, end - at) // 4
+            raise short(f"restarts[{many}]", at + many * 4, end, 4)
+        restarts = array("I", bytes(view[at : at + many * 4]))
+        if sys.byteorder == "big":
+            restarts.byteswap()
+        at += many * 4
+        self._restarts = restarts
+        return self._restarts
+
+    @property
+    def buckets(self) -> View | None:
+        """Per bucket the number of a restart, 254 for several, 255 for none."""
+        try:
+            return self._buckets
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        if not (self.has_hash_index):
+            self._buckets = None
+            return None
+        at = base + self.ofs_restarts + 4 * self.num_restarts
+        if at < base:
+            raise LayoutError("buckets", base, "a position in the stream", at - base)
+        size = self.num_buckets
+        if not 0 <= size <= max(0, end - at):
+            raise short("buckets", at, end, size)
+        buckets = view[at : at + size]
+        at += size
+        self._buckets = buckets
+        return self._buckets
+
+
+def read_leveldb_block(view: View, at: int, end: int, base: int | None = None) -> tuple[LeveldbBlock, int]:
+    """`leveldb_block` at `at`, and where it ends. Raises `LayoutError`."""
+    value = LeveldbBlock()
+    if base is None:
+        base = at
+    value._io = (view, base, end)
+    return value, at
+
+
+class EntryList:
+    """Entries one after the other, up to the restarts."""
+    __slots__ = ('entries',)
+    entries: list[Entry]
+
+
+def read_entry_list(view: View, at: int, end: int, base: int | None = None) -> tuple[EntryList, int]:
+    """`leveldb_block::entry_list` at `at`, and where it ends. Raises `LayoutError`."""
+    value = EntryList()
+    if base is None:
+        base = at
+    entries = []
+    try:
+        while at < end:
+            one, at = read_entry(view, at, end, base)
+            entries.append(one)
+    except LayoutError as error:
+        error.within(f"entries[{len(entries)}]")
+        raise
+    value.entries = entries
+    return value, at
+
+
+class Entry:
+    """A key, of which the first bytes may be those of the key before, and a value."""
+    __slots__ = ('len_shared', 'len_key_suffix', 'len_value', 'check_lengths', 'key_suffix', 'freeze_ofs_value', 'value', 'ofs_value', '_io')
+    len_shared: int
+    """Bytes that the key has in common with the one before."""
+    len_key_suffix: int
+    len_value: int
+    check_lengths: View
+    """Takes no space; refuses lengths that pass the end of the entries."""
+    key_suffix: View
+    freeze_ofs_value: View | None
+    """Takes no space; pins `ofs_value` to this place."""
+    value: View
+    ofs_value: int
+    """Where the value starts in the list of entries."""
+
+
+def read_entry(view: View, at: int, end: int, base: int | None = None) -> tuple[Entry, int]:
+    """`leveldb_block::entry` at `at`, and where it ends. Raises `LayoutError`."""
+    value = Entry()
+    if base is None:
+        base = at
+    value._io = (view, base, end)
+    try:
+        len_shared, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("len_shared")
+        raise
+    value.len_shared = len_shared
+    try:
+        len_key_suffix, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("len_key_suffix")
+        raise
+    value.len_key_suffix = len_key_suffix
+    try:
+        len_value, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("len_value")
+        raise
+    value.len_value = len_value
+    check_lengths = b""
+    if not (len_key_suffix <= end - at and len_value <= end - at - len_key_suffix):
+        raise LayoutError("check_lengths", at, 'len_key_suffix.value <= _io.size - _io.pos and len_value.value <= _io.size - _io.pos - len_key_suffix.value', check_lengths)
+    value.check_lengths = check_lengths
+    if not 0 <= len_key_suffix <= end - at:
+        raise short("key_suffix", at, end, len_key_suffix)
+    key_suffix = view[at : at + len_key_suffix]
+    at += len_key_suffix
+    value.key_suffix = key_suffix
+    ofs_value = value.ofs_value = at - base
+    if ofs_value >= 0:
+        freeze_ofs_value = b""
+    else:
+        freeze_ofs_value = None
+    value.freeze_ofs_value = freeze_ofs_value
+    if not 0 <= len_value <= end - at:
+        raise short("value", at, end, len_value)
+    value_ = view[at : at + len_value]
+    at += len_value
+    value.value = value_
+    return value, at

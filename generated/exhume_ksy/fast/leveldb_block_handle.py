@@ -1,0 +1,36 @@
+"""Compiled from ksy/leveldb_block_handle.ksy by `make generated`; never edited by hand."""
+# mypy: ignore-errors
+# ruff: noqa
+
+from __future__ import annotations
+
+
+from ._layout import LayoutError, View, short
+from .leveldb_varint import read_leveldb_varint
+
+
+class LeveldbBlockHandle:
+    """Where a block lies in its table. The length does not count the five bytes of compression and checksum that
+    follow every block.
+    """
+    __slots__ = ('ofs_block', 'len_block')
+    ofs_block: int
+    len_block: int
+
+
+def read_leveldb_block_handle(view: View, at: int, end: int) -> tuple[LeveldbBlockHandle, int]:
+    """`leveldb_block_handle` at `at`, and where it ends. Raises `LayoutError`."""
+    value = LeveldbBlockHandle()
+    try:
+        ofs_block, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("ofs_block")
+        raise
+    value.ofs_block = ofs_block
+    try:
+        len_block, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("len_block")
+        raise
+    value.len_block = len_block
+    return value, at

@@ -1,0 +1,159 @@
+"""Compiled from ksy/leveldb_log.ksy by `make generated`; never edited by hand."""
+# mypy: ignore-errors
+# ruff: noqa
+
+from __future__ import annotations
+
+import struct
+
+from ._layout import LayoutError, View, short
+
+_STRUCT0 = struct.Struct("<IHB")
+_STRUCT1 = struct.Struct("<I")
+
+
+class LeveldbLog:
+    """Write-ahead logs (`NNNNNN.log`) and manifests (`MANIFEST-NNNNNN`) share this framing: blocks of 32 KiB filled
+    with fragments of records. A record that does not fit the rest of a block is split into a first, middle and last
+    fragment.
+
+    What the fragments of a record join up to is a write batch in a log (`leveldb_write_batch.ksy`) and a version
+    edit in a manifest (`leveldb_version_edit.ksy`). A spec cannot join them; a record that fits one fragment can be
+    opened directly.
+    """
+    __slots__ = ('_blocks', '_io')
+
+    @property
+    def blocks(self) -> list[Block] | None:
+        try:
+            return self._blocks
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        if not (end - base > 0):
+            self._blocks = None
+            return None
+        at = base + 0
+        blocks = []
+        try:
+            while at < end:
+                size = end - at if end - at < 0x8000 else 0x8000
+                if not 0 <= size <= max(0, end - at):
+                    raise short("", at, end, size)
+                stop = at + size
+                one, _ = read_block(view, at, stop, at)
+                at = stop
+                blocks.append(one)
+        except LayoutError as error:
+            error.within(f"blocks[{len(blocks)}]")
+            raise
+        self._blocks = blocks
+        return self._blocks
+
+
+def read_leveldb_log(view: View, at: int, end: int, base: int | None = None) -> tuple[LeveldbLog, int]:
+    """`leveldb_log` at `at`, and where it ends. Raises `LayoutError`."""
+    value = LeveldbLog()
+    if base is None:
+        base = at
+    value._io = (view, base, end)
+    return value, at
+
+
+class Block:
+    """32 KiB of fragments; the last block ends where the file ends. Damage never spreads past the next block border."""
+    __slots__ = ('fragments', 'trailer')
+    fragments: list[Fragment] | None
+    trailer: View
+    """Fewer than seven bytes cannot hold a header and are zero; after a header of zeros the whole rest of the block is
+    zero (a preallocated file).
+    """
+
+
+def read_block(view: View, at: int, end: int, base: int | None = None) -> tuple[Block, int]:
+    """`leveldb_log::block` at `at`, and where it ends. Raises `LayoutError`."""
+    value = Block()
+    if base is None:
+        base = at
+    if end - base >= 7:
+        fragments = []
+        try:
+            while True:
+                one, at = read_fragment(view, at, end)
+                fragments.append(one)
+                if end - at < 7 or one.is_zero_fill:
+                    break
+        except LayoutError as error:
+            error.within(f"fragments[{len(fragments)}]")
+            raise
+    else:
+        fragments = None
+    value.fragments = fragments
+    trailer = view[at:end]
+    at = max(at, end)
+    value.trailer = trailer
+    return value, at
+
+
+class Fragment:
+    """A record, or a piece of one, behind a header of 7 bytes (or 11)."""
+    __slots__ = ('checksum', 'len_data', 'fragment_type', 'log_number', 'check_len_data', 'data', '_is_zero_fill', '_is_recyclable')
+    checksum: int
+    """CRC-32C over the type byte and the data (over type, log number and data for the recyclable types), rotated right
+    by 15 bits, plus 0xa282ead8.
+    """
+    len_data: int
+    fragment_type: int
+    log_number: int | None
+    """Low 32 bits of the number of the log that wrote the fragment."""
+    check_len_data: View
+    """Takes no space; refuses a length that passes the end of the block."""
+    data: View
+
+    @property
+    def is_zero_fill(self) -> bool:
+        try:
+            return self._is_zero_fill
+        except AttributeError:
+            pass
+        self._is_zero_fill = self.fragment_type == 0 and self.len_data == 0
+        return self._is_zero_fill
+
+    @property
+    def is_recyclable(self) -> bool:
+        try:
+            return self._is_recyclable
+        except AttributeError:
+            pass
+        self._is_recyclable = self.fragment_type == 5 or self.fragment_type == 6 or self.fragment_type == 7 or self.fragment_type == 8
+        return self._is_recyclable
+
+
+def read_fragment(view: View, at: int, end: int) -> tuple[Fragment, int]:
+    """`leveldb_log::fragment` at `at`, and where it ends. Raises `LayoutError`."""
+    value = Fragment()
+    if end - at < 7:
+        raise short((("checksum", 4), ("len_data", 6), ("fragment_type", 7),), at, end, 7)
+    checksum, len_data, fragment_type = _STRUCT0.unpack_from(view, at)
+    at += 7
+    value.checksum = checksum
+    value.len_data = len_data
+    value.fragment_type = fragment_type
+    if fragment_type == 5 or fragment_type == 6 or fragment_type == 7 or fragment_type == 8:
+        if end - at < 4:
+            raise short("log_number", at, end, 4)
+        (log_number,) = _STRUCT1.unpack_from(view, at)
+        at += 4
+    else:
+        log_number = None
+    value.log_number = log_number
+    check_len_data = b""
+    if len_data > end - at:
+        raise LayoutError("check_len_data", at, 'len_data <= _io.size - _io.pos', check_len_data)
+    value.check_len_data = check_len_data
+    if not 0 <= len_data <= end - at:
+        raise short("data", at, end, len_data)
+    data = view[at : at + len_data]
+    at += len_data
+    value.data = data
+    return value, at

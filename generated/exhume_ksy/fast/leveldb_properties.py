@@ -1,0 +1,176 @@
+"""Compiled from ksy/leveldb_properties.ksy by `make generated`; never edited by hand."""
+# mypy: ignore-errors
+# ruff: noqa
+
+from __future__ import annotations
+
+import sys
+import struct
+from array import array
+
+from ._layout import LayoutError, View, short
+from .leveldb_varint import read_leveldb_varint
+
+_STRUCT0 = struct.Struct("<I")
+
+
+class LeveldbProperties:
+    """Facts about a table, by name, found under `rocksdb.properties` in the metaindex. A block in the common form in
+    which no key is shortened, so that every name stands there in full. Numbers are varints, some RocksDB ones are
+    little-endian integers of fixed size, the rest is text.
+    """
+    __slots__ = ('_num_restarts', '_ofs_restarts', '_properties', '_restarts', '_io')
+
+    @property
+    def num_restarts(self) -> int:
+        try:
+            return self._num_restarts
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        at = base + end - base - 4
+        if at < base:
+            raise LayoutError("num_restarts", base, "a position in the stream", at - base)
+        if end - at < 4:
+            raise short("num_restarts", at, end, 4)
+        (num_restarts,) = _STRUCT0.unpack_from(view, at)
+        at += 4
+        self._num_restarts = num_restarts
+        return self._num_restarts
+
+    @property
+    def ofs_restarts(self) -> int:
+        try:
+            return self._ofs_restarts
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        self._ofs_restarts = end - base - 4 - 4 * self.num_restarts
+        return self._ofs_restarts
+
+    @property
+    def properties(self) -> PropertyList:
+        try:
+            return self._properties
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        at = base + 0
+        size = self.ofs_restarts
+        if not 0 <= size <= max(0, end - at):
+            raise short("properties", at, end, size)
+        stop = at + size
+        try:
+            properties, _ = read_property_list(view, at, stop)
+        except LayoutError as error:
+            error.within("properties")
+            raise
+        at = stop
+        self._properties = properties
+        return self._properties
+
+    @property
+    def restarts(self) -> array[int]:
+        try:
+            return self._restarts
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        at = base + self.ofs_restarts
+        if at < base:
+            raise LayoutError("restarts", base, "a position in the stream", at - base)
+        many = max(0, self.num_restarts)
+        if many > (end - at) // 4:
+            many = max(0, end - at) // 4
+            raise short(f"restarts[{many}]", at + many * 4, end, 4)
+        restarts = array("I", bytes(view[at : at + many * 4]))
+        if sys.byteorder == "big":
+            restarts.byteswap()
+        at += many * 4
+        self._restarts = restarts
+        return self._restarts
+
+
+def read_leveldb_properties(view: View, at: int, end: int, base: int | None = None) -> tuple[LeveldbProperties, int]:
+    """`leveldb_properties` at `at`, and where it ends. Raises `LayoutError`."""
+    value = LeveldbProperties()
+    if base is None:
+        base = at
+    value._io = (view, base, end)
+    return value, at
+
+
+class PropertyList:
+    """Properties one after the other, up to the restarts."""
+    __slots__ = ('properties',)
+    properties: list[Property]
+
+
+def read_property_list(view: View, at: int, end: int) -> tuple[PropertyList, int]:
+    """`leveldb_properties::property_list` at `at`, and where it ends. Raises `LayoutError`."""
+    value = PropertyList()
+    properties = []
+    try:
+        while at < end:
+            one, at = read_property(view, at, end)
+            properties.append(one)
+    except LayoutError as error:
+        error.within(f"properties[{len(properties)}]")
+        raise
+    value.properties = properties
+    return value, at
+
+
+class Property:
+    """A name and a value."""
+    __slots__ = ('len_shared', 'len_name', 'len_value', 'check_lengths', 'name', 'value')
+    len_shared: int
+    """Always 0."""
+    len_name: int
+    len_value: int
+    check_lengths: View
+    """Takes no space; refuses lengths that pass the end of the entries."""
+    name: str
+    value: View
+
+
+def read_property(view: View, at: int, end: int) -> tuple[Property, int]:
+    """`leveldb_properties::property` at `at`, and where it ends. Raises `LayoutError`."""
+    value = Property()
+    try:
+        len_shared, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("len_shared")
+        raise
+    value.len_shared = len_shared
+    try:
+        len_name, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("len_name")
+        raise
+    value.len_name = len_name
+    try:
+        len_value, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("len_value")
+        raise
+    value.len_value = len_value
+    check_lengths = b""
+    if not (len_shared == 0 and len_name <= end - at and len_value <= end - at - len_name):
+        raise LayoutError("check_lengths", at, 'len_shared.value == 0 and len_name.value <= _io.size - _io.pos and len_value.value <= _io.size - _io.pos - len_name.value', check_lengths)
+    value.check_lengths = check_lengths
+    if not 0 <= len_name <= end - at:
+        raise short("name", at, end, len_name)
+    name = view[at : at + len_name]
+    try:
+        name = str(name, "UTF-8")
+    except UnicodeDecodeError as error:
+        raise LayoutError("name", at, "text in UTF-8", name) from error
+    at += len_name
+    value.name = name
+    if not 0 <= len_value <= end - at:
+        raise short("value", at, end, len_value)
+    value_ = view[at : at + len_value]
+    at += len_value
+    value.value = value_
+    return value, at

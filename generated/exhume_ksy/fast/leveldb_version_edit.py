@@ -1,0 +1,622 @@
+"""Compiled from ksy/leveldb_version_edit.ksy by `make generated`; never edited by hand."""
+# mypy: ignore-errors
+# ruff: noqa
+
+from __future__ import annotations
+
+
+from ._layout import LayoutError, View, short
+from .leveldb_bytes import read_leveldb_bytes
+from .leveldb_varint import read_leveldb_varint
+
+
+class LeveldbVersionEdit:
+    """One record of a manifest: what changed in the set of files that make up the database. Replaying all of them in
+    order gives the current set.
+
+    Tags up to 9 are LevelDB's; 10, 100 to 401 and those from 8192 are RocksDB's, where readers may skip the latter;
+    800 is dacha's. A field with a tag that is not listed and below 8192 cannot be skipped, for its length is not
+    known.
+    """
+    __slots__ = ('fields',)
+    fields: list[Field]
+
+
+def read_leveldb_version_edit(view: View, at: int, end: int) -> tuple[LeveldbVersionEdit, int]:
+    """`leveldb_version_edit` at `at`, and where it ends. Raises `LayoutError`."""
+    value = LeveldbVersionEdit()
+    fields = []
+    try:
+        while at < end:
+            one, at = read_field(view, at, end)
+            fields.append(one)
+    except LayoutError as error:
+        error.within(f"fields[{len(fields)}]")
+        raise
+    value.fields = fields
+    return value, at
+
+
+class Field:
+    """A tag and what it announces."""
+    __slots__ = ('raw_tag', 'check_tag', 'body', '_tag')
+    raw_tag: int
+    check_tag: View
+    """Takes no space; refuses tags of a length nobody knows."""
+    body: BlobFileAddition | BlobFileGarbage | CompactPointer | DeletedFile | Empty | LeveldbBytes | NewFile | NewFile2 | NewFile3 | NewFile4 | Unknown | int
+
+    @property
+    def tag(self) -> int:
+        """Every tag from 8192 is one that readers may skip."""
+        try:
+            return self._tag
+        except AttributeError:
+            pass
+        self._tag = 0x2000 if self.raw_tag >= 0x2000 else self.raw_tag
+        return self._tag
+
+
+def read_field(view: View, at: int, end: int) -> tuple[Field, int]:
+    """`leveldb_version_edit::field` at `at`, and where it ends. Raises `LayoutError`."""
+    value = Field()
+    try:
+        raw_tag, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("raw_tag")
+        raise
+    value.raw_tag = raw_tag
+    check_tag = b""
+    if not (raw_tag < 0x3e8 or raw_tag >= 0x2000):
+        raise LayoutError("check_tag", at, 'raw_tag.value < 1000 or raw_tag.value >= 8192', check_tag)
+    value.check_tag = check_tag
+    on = 0x2000 if raw_tag >= 0x2000 else raw_tag
+    if on == 1:
+        try:
+            body, at = read_leveldb_bytes(view, at, end)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    elif on == 2:
+        try:
+            body, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    elif on == 3:
+        try:
+            body, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    elif on == 4:
+        try:
+            body, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    elif on == 5:
+        try:
+            body, at = read_compact_pointer(view, at, end)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    elif on == 6:
+        try:
+            body, at = read_deleted_file(view, at, end)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    elif on == 7:
+        try:
+            body, at = read_new_file(view, at, end)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    elif on == 9:
+        try:
+            body, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    elif on == 10:
+        try:
+            body, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    elif on == 100:
+        try:
+            body, at = read_new_file2(view, at, end)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    elif on == 102:
+        try:
+            body, at = read_new_file3(view, at, end)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    elif on == 103:
+        try:
+            body, at = read_new_file4(view, at, end)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    elif on == 200:
+        try:
+            body, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    elif on == 201:
+        try:
+            body, at = read_leveldb_bytes(view, at, end)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    elif on == 202:
+        try:
+            body, at = read_empty(view, at, end)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    elif on == 203:
+        try:
+            body, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    elif on == 300:
+        try:
+            body, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    elif on == 400:
+        try:
+            body, at = read_blob_file_addition(view, at, end)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    elif on == 401:
+        try:
+            body, at = read_blob_file_garbage(view, at, end)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    elif on == 800:
+        try:
+            body, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    elif on == 8192:
+        try:
+            body, at = read_leveldb_bytes(view, at, end)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    else:
+        try:
+            body, at = read_unknown(view, at, end)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    value.body = body
+    return value, at
+
+
+class Empty:
+    """No payload."""
+    __slots__ = ()
+
+
+def read_empty(view: View, at: int, end: int) -> tuple[Empty, int]:
+    """`leveldb_version_edit::empty` at `at`, and where it ends. Raises `LayoutError`."""
+    value = Empty()
+    return value, at
+
+
+class Unknown:
+    """A tag of no known length; nothing after it in the record can be read."""
+    __slots__ = ('check_known',)
+    check_known: View
+
+
+def read_unknown(view: View, at: int, end: int) -> tuple[Unknown, int]:
+    """`leveldb_version_edit::unknown` at `at`, and where it ends. Raises `LayoutError`."""
+    value = Unknown()
+    check_known = b""
+    if not False:
+        raise LayoutError("check_known", at, 'false', check_known)
+    value.check_known = check_known
+    return value, at
+
+
+class CompactPointer:
+    """Where the next compaction of a level starts."""
+    __slots__ = ('level', 'internal_key')
+    level: int
+    internal_key: LeveldbBytes
+
+
+def read_compact_pointer(view: View, at: int, end: int) -> tuple[CompactPointer, int]:
+    """`leveldb_version_edit::compact_pointer` at `at`, and where it ends. Raises `LayoutError`."""
+    value = CompactPointer()
+    try:
+        level, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("level")
+        raise
+    value.level = level
+    try:
+        internal_key, at = read_leveldb_bytes(view, at, end)
+    except LayoutError as error:
+        error.within("internal_key")
+        raise
+    value.internal_key = internal_key
+    return value, at
+
+
+class DeletedFile:
+    """A table that is no longer part of the database."""
+    __slots__ = ('level', 'number')
+    level: int
+    number: int
+
+
+def read_deleted_file(view: View, at: int, end: int) -> tuple[DeletedFile, int]:
+    """`leveldb_version_edit::deleted_file` at `at`, and where it ends. Raises `LayoutError`."""
+    value = DeletedFile()
+    try:
+        level, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("level")
+        raise
+    value.level = level
+    try:
+        number, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("number")
+        raise
+    value.number = number
+    return value, at
+
+
+class NewFile:
+    """A table that is part of the database from now on."""
+    __slots__ = ('level', 'number', 'len_file', 'smallest', 'largest')
+    level: int
+    number: int
+    len_file: int
+    smallest: LeveldbBytes
+    """An internal key."""
+    largest: LeveldbBytes
+    """An internal key."""
+
+
+def read_new_file(view: View, at: int, end: int) -> tuple[NewFile, int]:
+    """`leveldb_version_edit::new_file` at `at`, and where it ends. Raises `LayoutError`."""
+    value = NewFile()
+    try:
+        level, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("level")
+        raise
+    value.level = level
+    try:
+        number, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("number")
+        raise
+    value.number = number
+    try:
+        len_file, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("len_file")
+        raise
+    value.len_file = len_file
+    try:
+        smallest, at = read_leveldb_bytes(view, at, end)
+    except LayoutError as error:
+        error.within("smallest")
+        raise
+    value.smallest = smallest
+    try:
+        largest, at = read_leveldb_bytes(view, at, end)
+    except LayoutError as error:
+        error.within("largest")
+        raise
+    value.largest = largest
+    return value, at
+
+
+class NewFile2:
+    """RocksDB; the only form that dacha writes."""
+    __slots__ = ('file', 'smallest_sequence', 'largest_sequence')
+    file: NewFile
+    smallest_sequence: int
+    largest_sequence: int
+
+
+def read_new_file2(view: View, at: int, end: int) -> tuple[NewFile2, int]:
+    """`leveldb_version_edit::new_file2` at `at`, and where it ends. Raises `LayoutError`."""
+    value = NewFile2()
+    try:
+        file, at = read_new_file(view, at, end)
+    except LayoutError as error:
+        error.within("file")
+        raise
+    value.file = file
+    try:
+        smallest_sequence, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("smallest_sequence")
+        raise
+    value.smallest_sequence = smallest_sequence
+    try:
+        largest_sequence, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("largest_sequence")
+        raise
+    value.largest_sequence = largest_sequence
+    return value, at
+
+
+class NewFile3:
+    """RocksDB; adds the path that holds the table."""
+    __slots__ = ('level', 'number', 'path_id', 'len_file', 'smallest', 'largest', 'smallest_sequence', 'largest_sequence')
+    level: int
+    number: int
+    path_id: int
+    len_file: int
+    smallest: LeveldbBytes
+    largest: LeveldbBytes
+    smallest_sequence: int
+    largest_sequence: int
+
+
+def read_new_file3(view: View, at: int, end: int) -> tuple[NewFile3, int]:
+    """`leveldb_version_edit::new_file3` at `at`, and where it ends. Raises `LayoutError`."""
+    value = NewFile3()
+    try:
+        level, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("level")
+        raise
+    value.level = level
+    try:
+        number, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("number")
+        raise
+    value.number = number
+    try:
+        path_id, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("path_id")
+        raise
+    value.path_id = path_id
+    try:
+        len_file, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("len_file")
+        raise
+    value.len_file = len_file
+    try:
+        smallest, at = read_leveldb_bytes(view, at, end)
+    except LayoutError as error:
+        error.within("smallest")
+        raise
+    value.smallest = smallest
+    try:
+        largest, at = read_leveldb_bytes(view, at, end)
+    except LayoutError as error:
+        error.within("largest")
+        raise
+    value.largest = largest
+    try:
+        smallest_sequence, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("smallest_sequence")
+        raise
+    value.smallest_sequence = smallest_sequence
+    try:
+        largest_sequence, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("largest_sequence")
+        raise
+    value.largest_sequence = largest_sequence
+    return value, at
+
+
+class NewFile4:
+    """RocksDB; adds attributes that may be skipped."""
+    __slots__ = ('file', 'attributes')
+    file: NewFile2
+    attributes: list[Attribute]
+
+
+def read_new_file4(view: View, at: int, end: int) -> tuple[NewFile4, int]:
+    """`leveldb_version_edit::new_file4` at `at`, and where it ends. Raises `LayoutError`."""
+    value = NewFile4()
+    try:
+        file, at = read_new_file2(view, at, end)
+    except LayoutError as error:
+        error.within("file")
+        raise
+    value.file = file
+    attributes = []
+    try:
+        while True:
+            one, at = read_attribute(view, at, end)
+            attributes.append(one)
+            if one.tag == 1:
+                break
+    except LayoutError as error:
+        error.within(f"attributes[{len(attributes)}]")
+        raise
+    value.attributes = attributes
+    return value, at
+
+
+class Attribute:
+    """One attribute of a table."""
+    __slots__ = ('tag', 'data')
+    tag: int
+    """1 ends the list, 2 needs compaction, 3 minimum log number, 4 oldest blob file, 5 oldest ancestor time, 6
+    creation time, 7 file checksum, 8 checksum function, 9 temperature, 12 unique id, 13 epoch number, 65 path id.
+    """
+    data: LeveldbBytes | None
+
+
+def read_attribute(view: View, at: int, end: int) -> tuple[Attribute, int]:
+    """`leveldb_version_edit::attribute` at `at`, and where it ends. Raises `LayoutError`."""
+    value = Attribute()
+    try:
+        tag, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("tag")
+        raise
+    value.tag = tag
+    if tag != 1:
+        try:
+            data, at = read_leveldb_bytes(view, at, end)
+        except LayoutError as error:
+            error.within("data")
+            raise
+    else:
+        data = None
+    value.data = data
+    return value, at
+
+
+class BlobFileAddition:
+    """A file of large values that is part of the database from now on."""
+    __slots__ = ('number', 'num_blobs', 'len_blobs', 'checksum_method', 'checksum_value', 'attributes')
+    number: int
+    num_blobs: int
+    len_blobs: int
+    checksum_method: LeveldbBytes
+    checksum_value: LeveldbBytes
+    attributes: list[BlobAttribute]
+
+
+def read_blob_file_addition(view: View, at: int, end: int) -> tuple[BlobFileAddition, int]:
+    """`leveldb_version_edit::blob_file_addition` at `at`, and where it ends. Raises `LayoutError`."""
+    value = BlobFileAddition()
+    try:
+        number, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("number")
+        raise
+    value.number = number
+    try:
+        num_blobs, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("num_blobs")
+        raise
+    value.num_blobs = num_blobs
+    try:
+        len_blobs, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("len_blobs")
+        raise
+    value.len_blobs = len_blobs
+    try:
+        checksum_method, at = read_leveldb_bytes(view, at, end)
+    except LayoutError as error:
+        error.within("checksum_method")
+        raise
+    value.checksum_method = checksum_method
+    try:
+        checksum_value, at = read_leveldb_bytes(view, at, end)
+    except LayoutError as error:
+        error.within("checksum_value")
+        raise
+    value.checksum_value = checksum_value
+    attributes = []
+    try:
+        while True:
+            one, at = read_blob_attribute(view, at, end)
+            attributes.append(one)
+            if one.tag == 0:
+                break
+    except LayoutError as error:
+        error.within(f"attributes[{len(attributes)}]")
+        raise
+    value.attributes = attributes
+    return value, at
+
+
+class BlobFileGarbage:
+    """Values in a blob file that nothing refers to any more."""
+    __slots__ = ('number', 'num_blobs', 'len_blobs', 'attributes')
+    number: int
+    num_blobs: int
+    len_blobs: int
+    attributes: list[BlobAttribute]
+
+
+def read_blob_file_garbage(view: View, at: int, end: int) -> tuple[BlobFileGarbage, int]:
+    """`leveldb_version_edit::blob_file_garbage` at `at`, and where it ends. Raises `LayoutError`."""
+    value = BlobFileGarbage()
+    try:
+        number, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("number")
+        raise
+    value.number = number
+    try:
+        num_blobs, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("num_blobs")
+        raise
+    value.num_blobs = num_blobs
+    try:
+        len_blobs, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("len_blobs")
+        raise
+    value.len_blobs = len_blobs
+    attributes = []
+    try:
+        while True:
+            one, at = read_blob_attribute(view, at, end)
+            attributes.append(one)
+            if one.tag == 0:
+                break
+    except LayoutError as error:
+        error.within(f"attributes[{len(attributes)}]")
+        raise
+    value.attributes = attributes
+    return value, at
+
+
+class BlobAttribute:
+    """One attribute of a blob file."""
+    __slots__ = ('tag', 'data')
+    tag: int
+    """0 ends the list."""
+    data: LeveldbBytes | None
+
+
+def read_blob_attribute(view: View, at: int, end: int) -> tuple[BlobAttribute, int]:
+    """`leveldb_version_edit::blob_attribute` at `at`, and where it ends. Raises `LayoutError`."""
+    value = BlobAttribute()
+    try:
+        tag, at = read_leveldb_varint(view, at, end)
+    except LayoutError as error:
+        error.within("tag")
+        raise
+    value.tag = tag
+    if tag != 0:
+        try:
+            data, at = read_leveldb_bytes(view, at, end)
+        except LayoutError as error:
+            error.within("data")
+            raise
+    else:
+        data = None
+    value.data = data
+    return value, at

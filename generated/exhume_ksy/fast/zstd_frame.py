@@ -1,0 +1,414 @@
+"""Compiled from ksy/zstd_frame.ksy by `make generated`; never edited by hand."""
+# mypy: ignore-errors
+# ruff: noqa
+
+from __future__ import annotations
+
+import struct
+
+from ._layout import LayoutError, View, short
+
+_STRUCT0 = struct.Struct("<I")
+_STRUCT1 = struct.Struct("<H")
+_STRUCT2 = struct.Struct("<Q")
+
+
+class ZstdFrame:
+    """The framing of a Zstandard stream: frame headers, block headers and skippable frames, back to back to the end.
+    Compressed blocks stay opaque; the bytes of raw blocks are the payload itself, which is how an archive recoded
+    with stored payloads shows them in place.
+    """
+    __slots__ = ('frames', '_is_stored')
+    frames: list[Frame]
+
+    @property
+    def is_stored(self) -> bool:
+        """The whole payload is one raw block of one frame."""
+        try:
+            return self._is_stored
+        except AttributeError:
+            pass
+        self._is_stored = len(self.frames) == 1 and self.frames[0].is_stored
+        return self._is_stored
+
+
+def read_zstd_frame(view: View, at: int, end: int, base: int | None = None) -> tuple[ZstdFrame, int]:
+    """`zstd_frame` at `at`, and where it ends. Raises `LayoutError`."""
+    value = ZstdFrame()
+    if base is None:
+        base = at
+    frames = []
+    try:
+        while at < end:
+            one, at = read_frame(view, at, end, base)
+            frames.append(one)
+    except LayoutError as error:
+        error.within(f"frames[{len(frames)}]")
+        raise
+    value.frames = frames
+    return value, at
+
+
+class Frame:
+    """One Zstandard frame or one skippable frame."""
+    __slots__ = ('magic', 'skippable', 'body', '_is_stored')
+    magic: int
+    """A Zstandard frame, or any of the sixteen skippable ones."""
+    skippable: SkippableBody | None
+    body: ZstandardBody | None
+
+    @property
+    def is_stored(self) -> bool:
+        """The payload of this frame is exactly one raw block."""
+        try:
+            return self._is_stored
+        except AttributeError:
+            pass
+        self._is_stored = self.magic == 4247762216 and self.body.is_stored
+        return self._is_stored
+
+
+def read_frame(view: View, at: int, end: int, base: int | None = None) -> tuple[Frame, int]:
+    """`zstd_frame::frame` at `at`, and where it ends. Raises `LayoutError`."""
+    value = Frame()
+    if base is None:
+        base = at
+    if end - at < 4:
+        raise short("magic", at, end, 4)
+    (magic,) = _STRUCT0.unpack_from(view, at)
+    at += 4
+    value.magic = magic
+    if magic != 4247762216:
+        try:
+            skippable, at = read_skippable_body(view, at, end, value)
+        except LayoutError as error:
+            error.within("skippable")
+            raise
+    else:
+        skippable = None
+    value.skippable = skippable
+    if magic == 4247762216:
+        try:
+            body, at = read_zstandard_body(view, at, end, base)
+        except LayoutError as error:
+            error.within("body")
+            raise
+    else:
+        body = None
+    value.body = body
+    return value, at
+
+
+class SkippableBody:
+    """Bytes that a decoder skips."""
+    __slots__ = ('check_magic', 'len_data', 'data')
+    check_magic: View
+    len_data: int
+    data: View
+
+
+def read_skippable_body(view: View, at: int, end: int, parent: Frame | None = None) -> tuple[SkippableBody, int]:
+    """`zstd_frame::skippable_body` at `at`, and where it ends. Raises `LayoutError`."""
+    value = SkippableBody()
+    check_magic = b""
+    if not (parent.magic >= 0x184d2a50 and parent.magic <= 0x184d2a5f):
+        raise LayoutError("check_magic", at, '_parent.magic.to_i >= 0x184d2a50 and _parent.magic.to_i <= 0x184d2a5f', check_magic)
+    value.check_magic = check_magic
+    start = at
+    if end - at < 4:
+        raise short("len_data", at, end, 4)
+    (len_data,) = _STRUCT0.unpack_from(view, at)
+    at += 4
+    if len_data > end - at:
+        raise LayoutError("len_data", start, f"at most {end - at}", len_data)
+    value.len_data = len_data
+    data = view[at : at + len_data]
+    at += len_data
+    value.data = data
+    return value, at
+
+
+class ZstandardBody:
+    """What follows the magic of a Zstandard frame."""
+    __slots__ = ('descriptor', 'window', 'dictionary_id1', 'dictionary_id2', 'dictionary_id4', 'content_size1', 'content_size2', 'content_size4', 'content_size8', 'blocks', 'checksum', '_is_stored')
+    descriptor: FrameDescriptor
+    window: WindowDescriptor | None
+    dictionary_id1: int | None
+    dictionary_id2: int | None
+    dictionary_id4: int | None
+    content_size1: int | None
+    content_size2: int | None
+    """Stored minus 256."""
+    content_size4: int | None
+    content_size8: int | None
+    blocks: list[Block]
+    checksum: int | None
+    """Low four bytes of the XXH64 of the payload, seed 0."""
+
+    @property
+    def is_stored(self) -> bool:
+        """The payload of this frame is exactly one raw block."""
+        try:
+            return self._is_stored
+        except AttributeError:
+            pass
+        self._is_stored = len(self.blocks) == 1 and self.blocks[0].kind == 0
+        return self._is_stored
+
+
+def read_zstandard_body(view: View, at: int, end: int, base: int | None = None) -> tuple[ZstandardBody, int]:
+    """`zstd_frame::zstandard_body` at `at`, and where it ends. Raises `LayoutError`."""
+    value = ZstandardBody()
+    if base is None:
+        base = at
+    try:
+        descriptor, at = read_frame_descriptor(view, at, end)
+    except LayoutError as error:
+        error.within("descriptor")
+        raise
+    value.descriptor = descriptor
+    if not descriptor.is_single_segment:
+        try:
+            window, at = read_window_descriptor(view, at, end)
+        except LayoutError as error:
+            error.within("window")
+            raise
+    else:
+        window = None
+    value.window = window
+    if descriptor.dictionary_id_flag == 1:
+        if at >= end:
+            raise short("dictionary_id1", at, end, 1)
+        dictionary_id1 = view[at]
+        at += 1
+    else:
+        dictionary_id1 = None
+    value.dictionary_id1 = dictionary_id1
+    if descriptor.dictionary_id_flag == 2:
+        if end - at < 2:
+            raise short("dictionary_id2", at, end, 2)
+        (dictionary_id2,) = _STRUCT1.unpack_from(view, at)
+        at += 2
+    else:
+        dictionary_id2 = None
+    value.dictionary_id2 = dictionary_id2
+    if descriptor.dictionary_id_flag == 3:
+        if end - at < 4:
+            raise short("dictionary_id4", at, end, 4)
+        (dictionary_id4,) = _STRUCT0.unpack_from(view, at)
+        at += 4
+    else:
+        dictionary_id4 = None
+    value.dictionary_id4 = dictionary_id4
+    if descriptor.content_size_flag == 0 and descriptor.is_single_segment:
+        if at >= end:
+            raise short("content_size1", at, end, 1)
+        content_size1 = view[at]
+        at += 1
+    else:
+        content_size1 = None
+    value.content_size1 = content_size1
+    if descriptor.content_size_flag == 1:
+        if end - at < 2:
+            raise short("content_size2", at, end, 2)
+        (content_size2,) = _STRUCT1.unpack_from(view, at)
+        at += 2
+    else:
+        content_size2 = None
+    value.content_size2 = content_size2
+    if descriptor.content_size_flag == 2:
+        if end - at < 4:
+            raise short("content_size4", at, end, 4)
+        (content_size4,) = _STRUCT0.unpack_from(view, at)
+        at += 4
+    else:
+        content_size4 = None
+    value.content_size4 = content_size4
+    if descriptor.content_size_flag == 3:
+        if end - at < 8:
+            raise short("content_size8", at, end, 8)
+        (content_size8,) = _STRUCT2.unpack_from(view, at)
+        at += 8
+    else:
+        content_size8 = None
+    value.content_size8 = content_size8
+    blocks = []
+    try:
+        while True:
+            one, at = read_block(view, at, end, base)
+            blocks.append(one)
+            if one.is_last:
+                break
+    except LayoutError as error:
+        error.within(f"blocks[{len(blocks)}]")
+        raise
+    value.blocks = blocks
+    if descriptor.has_checksum:
+        if end - at < 4:
+            raise short("checksum", at, end, 4)
+        (checksum,) = _STRUCT0.unpack_from(view, at)
+        at += 4
+    else:
+        checksum = None
+    value.checksum = checksum
+    return value, at
+
+
+class FrameDescriptor:
+    """Which header fields follow."""
+    __slots__ = ('content_size_flag', 'is_single_segment', 'unused', 'reserved', 'has_checksum', 'dictionary_id_flag')
+    content_size_flag: int
+    """Size of the content size field, 0 (or 1), 2, 4 or 8 bytes."""
+    is_single_segment: bool
+    """No window descriptor; the window is the whole content."""
+    unused: bool
+    reserved: bool
+    has_checksum: bool
+    dictionary_id_flag: int
+    """Size of the dictionary id, 0, 1, 2 or 4 bytes."""
+
+
+def read_frame_descriptor(view: View, at: int, end: int) -> tuple[FrameDescriptor, int]:
+    """`zstd_frame::frame_descriptor` at `at`, and where it ends. Raises `LayoutError`."""
+    value = FrameDescriptor()
+    if at >= end:
+        raise short((("content_size_flag", 1), ("is_single_segment", 1), ("unused", 1), ("reserved", 1), ("has_checksum", 1), ("dictionary_id_flag", 1),), at, end, 1)
+    many = view[at]
+    content_size_flag = many >> 6
+    is_single_segment = (many >> 5) & 1 == 1
+    unused = (many >> 4) & 1 == 1
+    reserved = (many >> 3) & 1 == 1
+    has_checksum = (many >> 2) & 1 == 1
+    dictionary_id_flag = many & 0x3
+    at += 1
+    value.content_size_flag = content_size_flag
+    value.is_single_segment = is_single_segment
+    value.unused = unused
+    value.reserved = reserved
+    value.has_checksum = has_checksum
+    value.dictionary_id_flag = dictionary_id_flag
+    return value, at
+
+
+class WindowDescriptor:
+    """Size of the window, that is of the memory a decoder needs."""
+    __slots__ = ('exponent', 'mantissa', '_log_window')
+    exponent: int
+    mantissa: int
+
+    @property
+    def log_window(self) -> int:
+        """Binary logarithm of the base size."""
+        try:
+            return self._log_window
+        except AttributeError:
+            pass
+        self._log_window = 10 + self.exponent
+        return self._log_window
+
+
+def read_window_descriptor(view: View, at: int, end: int) -> tuple[WindowDescriptor, int]:
+    """`zstd_frame::window_descriptor` at `at`, and where it ends. Raises `LayoutError`."""
+    value = WindowDescriptor()
+    if at >= end:
+        raise short((("exponent", 1), ("mantissa", 1),), at, end, 1)
+    many = view[at]
+    exponent = many >> 3
+    mantissa = many & 0x7
+    at += 1
+    value.exponent = exponent
+    value.mantissa = mantissa
+    return value, at
+
+
+class Block:
+    """One block: three header bytes, then its content."""
+    __slots__ = ('header', 'freeze_offset', 'content', 'ofs_content', '_len_content', '_is_last', '_kind', '_io')
+    header: BlockHeader
+    freeze_offset: View | None
+    content: View
+    """Raw bytes, the one byte to repeat, or a compressed block."""
+    ofs_content: int
+    """Where the content starts in the stream; read once, just before it."""
+
+    @property
+    def len_content(self) -> int:
+        try:
+            return self._len_content
+        except AttributeError:
+            pass
+        self._len_content = 1 if self.header.kind == 1 else self.header.len_block
+        return self._len_content
+
+    @property
+    def is_last(self) -> bool:
+        try:
+            return self._is_last
+        except AttributeError:
+            pass
+        self._is_last = self.header.is_last
+        return self._is_last
+
+    @property
+    def kind(self) -> int:
+        try:
+            return self._kind
+        except AttributeError:
+            pass
+        self._kind = self.header.kind
+        return self._kind
+
+
+def read_block(view: View, at: int, end: int, base: int | None = None) -> tuple[Block, int]:
+    """`zstd_frame::block` at `at`, and where it ends. Raises `LayoutError`."""
+    value = Block()
+    if base is None:
+        base = at
+    value._io = (view, base, end)
+    try:
+        header, at = read_block_header(view, at, end)
+    except LayoutError as error:
+        error.within("header")
+        raise
+    value.header = header
+    ofs_content = value.ofs_content = at - base
+    if ofs_content >= 0:
+        freeze_offset = b""
+    else:
+        freeze_offset = None
+    value.freeze_offset = freeze_offset
+    start = at
+    size = 1 if header.kind == 1 else header.len_block
+    if not 0 <= size <= end - at:
+        raise short("content", at, end, size)
+    content = view[at : at + size]
+    at += size
+    if not (header.kind != 3):
+        raise LayoutError("content", start, 'header.kind != block_kind::reserved', content)
+    value.content = content
+    return value, at
+
+
+class BlockHeader:
+    """Little-endian 24 bits: last flag, two bits of type, 21 bits of size."""
+    __slots__ = ('is_last', 'kind', 'len_block')
+    is_last: bool
+    kind: int
+    len_block: int
+    """Stored size; for a repeated byte the number of repetitions."""
+
+
+def read_block_header(view: View, at: int, end: int) -> tuple[BlockHeader, int]:
+    """`zstd_frame::block_header` at `at`, and where it ends. Raises `LayoutError`."""
+    value = BlockHeader()
+    if end - at < 3:
+        raise short((("is_last", 1), ("kind", 1), ("len_block", 3),), at, end, 3)
+    many = int.from_bytes(view[at : at + 3], "little")
+    is_last = many & 1 == 1
+    kind = (many >> 1) & 0x3
+    len_block = many >> 3
+    at += 3
+    value.is_last = is_last
+    value.kind = kind
+    value.len_block = len_block
+    return value, at

@@ -1,0 +1,103 @@
+"""The class of one type: slots for its fields, properties for its instances."""
+
+from __future__ import annotations
+
+from exhume.compiler import expressions as ex
+from exhume.compiler.model import Field
+from exhume.compiler.needs import is_position, without_rest
+from exhume.compiler.refusal import RefusedError
+from exhume.compiler.statements import Statements
+from exhume.compiler.text import ATOM, BINDS, Lines, annotation, safe, written_doc
+
+
+class Class(Statements):
+    """The class of one type: slots for fields, properties for instances."""
+
+    def named(self, field: Field) -> tuple[str, int]:
+        return f"self.{safe(field.id)}", ATOM
+
+    def kept(self, field: Field) -> str:
+        return f"self.{_kept(field)}"
+
+    def room(self) -> str:  # a position may lie past the end
+        return "max(0, end - at)"
+
+    def above(self, name: str) -> str:
+        if name == "_self":
+            return "self"
+        if name == "_root":
+            return "self" if self.type.parent is None else "self._root"
+        if name == "_parent":
+            return "self._parent"
+        return "self._io"
+
+    def text(self) -> str:
+        """The whole class."""
+        type, needs = self.type, self.needs
+        fields = [*type.params, *type.seq]
+        positions = [one for one in type.instances.values() if one.value is not None and is_position(one.value)]
+        slots = [safe(one.id) for one in (*fields, *positions)]
+        slots += [_kept(one) for one in type.instances.values() if one not in positions]
+        slots += [name for name, kept in (("_io", needs.keeps_stream), ("_parent", needs.keeps_parent)) if kept]
+        if needs.keeps_root and type.parent is not None:
+            slots.append("_root")
+        out = [f"class {type.class_name}:", *written_doc(type.doc or type.where)]
+        out.append(f"    __slots__ = ({', '.join(map(repr, slots))}{',' if len(slots) == 1 else ''})")
+        for one in (*fields, *positions):
+            optional = " | None" if one.condition is not None else ""
+            out.append(f"    {safe(one.id)}: {annotation(one.kind)}{optional}")
+            out += written_doc(one.doc) if one.doc else []
+        for one in type.instances.values():
+            if one not in positions:
+                out += ["", *self._property(one)]
+        return "\n".join(out)
+
+    def _property(self, field: Field) -> list[str]:
+        self.lines = lines = Lines()
+        lines.depth = 2
+        optional = " | None" if field.condition is not None else ""
+        out = ["    @property", f"    def {safe(field.id)}(self) -> {annotation(field.kind)}{optional}:"]
+        out += ["    " + line for line in written_doc(field.doc)] if field.doc else []
+        kept = f"self.{_kept(field)}"
+        try:
+            with lines.block("try:"):
+                lines.add(f"return {kept}")
+            with lines.block("except AttributeError:"):
+                lines.add("pass")
+            asked = [one for one in (field.condition, field.value) if one is not None]
+            if field.value is None or any("_io" in ex.names(one) for one in asked):
+                lines.add("view, base, end = self._io")
+            if field.condition is not None:
+                with lines.block(f"if not ({self.code(field.condition)}):"):
+                    lines.add(f"{kept} = None", "return None")
+            if field.value is not None:
+                lines.add(f"{kept} = {self.code(field.value)}")
+            else:
+                self._read_instance(field)
+                lines.add(f"{kept} = {self.local(field)}")
+            lines.add(f"return {kept}")
+        except RefusedError as error:
+            raise error.within(field.where) from None
+        return out + lines.lines
+
+    def _read_instance(self, field: Field) -> None:
+        lines = self.lines
+        stream = field.expr("io")
+        position = field.expr("pos")
+        if position is None:
+            raise RefusedError("an instance without `pos` is not covered")
+        if stream is not None:
+            if "_io" in ex.names(position):
+                raise RefusedError("`_io` in `pos` beside `io` is not covered")
+            lines.add(f"view, base, end = {self.code(stream)}")
+        into = self.local(field)
+        lines.add(f"at = base + {self._code(without_rest(position), BINDS['+'])}")
+        if not isinstance(position, ex.Literal):
+            with lines.block("if at < base:"):
+                lines.add(f'raise LayoutError("{field.id}", base, "a position in the stream", at - base)')
+        self.read_field(field, into)
+
+
+def _kept(field: Field) -> str:
+    """The slot that keeps what an instance gave."""
+    return f"_{field.id}_" if field.id in ("io", "parent", "root") else f"_{field.id}"

@@ -1,0 +1,185 @@
+"""Expressions of a type as Python."""
+
+from __future__ import annotations
+
+import abc
+
+from exhume.compiler import expressions as ex
+from exhume.compiler.model import BYTES, REST, TEXT, Bits, Field, Kind, Plain, Sequence, Structure, Type
+from exhume.compiler.needs import Needs, without_rest
+from exhume.compiler.refusal import RefusedError
+from exhume.compiler.text import ATOM, BINDS, Lines, bound, literal, safe
+from exhume.compiler.varints import scalar_of
+
+
+class Module:
+    """What the readers of one specification share: imports and constants, found while they are written."""
+
+    def __init__(self, schema: Type, needs: dict[Type, Needs]) -> None:
+        self.schema = schema
+        self.needs = needs
+        self.imports: dict[str, set[str]] = {}
+        self.formats: dict[str, str] = {}
+        self.arrays = False
+
+    def head(self) -> list[str]:
+        """The lines before the first class, once everything else is written."""
+        head = [f'"""Compiled from ksy/{self.schema.id}.ksy by `make generated`; never edited by hand."""']
+        head += ["# mypy: ignore-errors", "# ruff: noqa", "", "from __future__ import annotations", ""]
+        if self.arrays:
+            head.append("import sys")
+        if self.formats:
+            head.append("import struct")
+        if self.arrays:
+            head.append("from array import array")
+        head += ["", "from ._layout import LayoutError, View, short"]
+        for id, found in sorted(self.imports.items()):
+            if id != self.schema.id:
+                head.append(f"from .{id} import {', '.join(sorted(found))}")
+        head.append("")
+        return head + [f'{name} = struct.Struct("{format}")' for format, name in self.formats.items()]
+
+    def struct(self, format: str) -> str:
+        """The name of the constant that unpacks a format."""
+        return self.formats.setdefault(format, f"_STRUCT{len(self.formats)}")
+
+    def name_of(self, type: Type, name: str) -> str:
+        """A class or reader by the name it has here, imported where it belongs to another specification."""
+        self.imports.setdefault(type.root.id, set()).add(name)
+        return name
+
+
+class Code(abc.ABC):
+    """Expressions of one type; readers and properties find names in different places."""
+
+    def __init__(self, module: Module, type: Type) -> None:
+        self.module = module
+        self.type = type
+        self.needs = module.needs[type]
+        self.lines = Lines()
+        self.item: tuple[str, Kind] | None = None  # what `_` is
+        self.index = ""
+        self.above_path = ""
+        self.bounded = ""  # what was just found not to pass the end
+
+    def path(self, field: Field) -> str:
+        """The path of a field in errors, as Python."""
+        return f'"{self.above_path}{field.id}"'
+
+    # Where names lead to; readers and properties differ.
+
+    @abc.abstractmethod
+    def named(self, field: Field) -> tuple[str, int]:
+        """A field as Python, and how strongly that binds."""
+
+    @abc.abstractmethod
+    def above(self, name: str) -> str:
+        """`_self`, `_parent`, `_root` or `_io` as Python."""
+
+    def kept(self, field: Field) -> str:
+        """Where the value keeps a field."""
+        return f"value.{safe(field.id)}"
+
+    def in_place(self, id: str, name: str) -> tuple[str, int] | None:
+        """A field of a structure that was read without an object, and how strongly its code binds."""
+        return None
+
+    def room(self) -> str:
+        """How many bytes are left."""
+        return "end - at"
+
+    def position(self) -> str:
+        return "at"
+
+    # Expressions.
+
+    def kind(self, expr: ex.Expr) -> Kind:
+        """What an expression gives here."""
+        return self.type.kind_of(expr, self.item[1] if self.item else Plain("unknown"))
+
+    def code(self, expr: ex.Expr) -> str:
+        """An expression as Python."""
+        return self._code(without_rest(expr))
+
+    def _code(self, expr: ex.Expr, level: int = 0) -> str:
+        """An expression as Python, in parentheses when it binds less than `level`."""
+        match expr:
+            case ex.Literal(value):
+                return literal(value)
+            case ex.Array(items):
+                return f"[{', '.join(map(self._code, items))}]"
+            case ex.EnumValue(path, value):
+                return str(self.type.enum("::".join(path)).number(value))
+            case ex.Name(id):
+                return self._name(id, level)
+            case ex.Cast(of, _):
+                return self._code(of, level)
+            case ex.Index(of, at):
+                return f"{self._code(of, ATOM)}[{self._code(at)}]"
+            case ex.Member(of, name):
+                return self._member(of, name, level)
+            case ex.Call(of, name, arguments):
+                return self._call(of, name, arguments)
+            case ex.Unary(op, of):
+                return bound(f"{op}{' ' if op == 'not' else ''}{self._code(of, BINDS[op])}", BINDS[op], level)
+            case ex.Binary(op, left, right):
+                binds = BINDS[op]
+                python = "//" if op == "/" and self.kind(expr) != Plain("float") else op
+                after = binds if op in ("and", "or", "+", "*") else binds + 1
+                before = binds + 1 if binds == BINDS["<"] else binds
+                return bound(f"{self._code(left, before)} {python} {self._code(right, after)}", binds, level)
+            case ex.Choice(condition, then, otherwise):
+                text = f"{self._code(then, 2)} if {self._code(condition, 2)} else {self._code(otherwise, 1)}"
+                return bound(text, 1, level)
+
+    def _name(self, id: str, level: int) -> str:
+        if id == "_":
+            if self.item is None:
+                raise RefusedError("`_` has no meaning here")
+            return self.item[0]
+        if id == "_index":
+            return self.index
+        if id == REST.id:
+            return bound(f"end - {self.position()}", BINDS["-"], level)
+        if id in ("_parent", "_root", "_io"):
+            return self.above(id)
+        text, binds = self.named(self.type.field(id))
+        return bound(text, binds, level)
+
+    def _member(self, of: ex.Expr, name: str, level: int) -> str:
+        kind = self.kind(of)
+        if of == ex.Name("_io"):
+            whole = {"size": "end - base", "pos": f"{self.position()} - base", "eof": f"{self.position()} >= end"}
+            if name not in whole:
+                raise RefusedError(f"`_io.{name}` is not covered")
+            return bound(whole[name], BINDS["<"] if name == "eof" else BINDS["-"], level)
+        if isinstance(of, ex.Name) and (found := self.in_place(of.id, name)) is not None:
+            return bound(found[0], found[1], level)
+        code = self._code(of, ATOM)
+        if kind == Plain("stream"):
+            if name != "size":
+                raise RefusedError(f"`{name}` of another stream is not covered")
+            return bound(f"{code}[2] - {code}[1]", BINDS["-"], level)
+        if scalar := scalar_of(kind):
+            if name != scalar.scalar:
+                raise RefusedError(f"{scalar.where} is read as its {scalar.scalar}: `{name}` is not there")
+            return code
+        if isinstance(kind, Sequence) or kind in (BYTES, TEXT):
+            known = {"size": f"len({code})", "length": f"len({code})", "first": f"{code}[0]", "last": f"{code}[-1]"}
+            known |= {"to_i": f"int({code})", "min": f"min({code})", "max": f"max({code})", "reverse": f"{code}[::-1]"}
+            if name not in known:
+                raise RefusedError(f"`{name}` is not covered")
+            return known[name]
+        if name in ("to_i", "to_s") and not isinstance(kind, Structure):
+            if isinstance(kind, Bits) or kind == Plain("bool"):
+                return f"int({code})"
+            return code if name == "to_i" else f"str({code})"
+        return f"{code}.{safe(name)}"
+
+    def _call(self, of: ex.Expr, name: str, arguments: tuple[ex.Expr, ...]) -> str:
+        given = [self._code(one) for one in arguments]
+        if name == "substring" and len(given) == 2:
+            return f"{self._code(of, ATOM)}[{given[0]}:{given[1]}]"
+        if name == "to_i" and len(given) <= 1:
+            return f"int({', '.join([self._code(of), *given])})"
+        raise RefusedError(f"`{name}()` is not covered")

@@ -1,0 +1,179 @@
+"""Repeated structures as columns: for a type with `-columns: true` a class of arrays and a function that fills it.
+
+    scan_entry(view, at, end, count=None) -> EntryColumns
+
+Integers stand in typed arrays, bytes as where they start and end in `view`; nothing is copied and no object is made for
+an element.  A structure within the element lends its fields, under its own name and theirs.  What is not there (`if`)
+is 0 in its column.  Where the data do not fit, the columns hold the elements before that; `problem` says what is wrong
+and `resume_at` where the first element begins that is not held.
+"""
+
+from __future__ import annotations
+
+from exhume.compiler import expressions as ex
+from exhume.compiler.code import Module
+from exhume.compiler.fixed import fixed_bytes
+from exhume.compiler.model import BYTES, TEXT, Bits, Field, Integer, Plain, Structure, Type
+from exhume.compiler.needs import is_position
+from exhume.compiler.reader import Reader
+from exhume.compiler.refusal import RefusedError
+from exhume.compiler.text import CODES, Lines, written_doc
+from exhume.compiler.varints import scalar_of
+
+Column = tuple[str, str, str]
+"""Name, array code, and the expression that is appended."""
+
+
+class Scan(Reader):
+    """The reading of one element inside the loop; nested structures are read in place, under a prefix."""
+
+    def __init__(self, of: Scan | None, module: Module, type: Type, prefix: str = "") -> None:
+        super().__init__(module, type)
+        self.prefix = prefix
+        self.columns: list[Column] = []
+        self.inner: dict[str, Scan] = {}
+        self.byte_fields: list[str] = []
+        if of is not None:
+            self.lines = of.lines
+
+    def local(self, field: Field) -> str:
+        return f"{self.prefix}{super().local(field)}"
+
+    def fixed(self, field: Field) -> bool:
+        return super().fixed(field) and not fixed_bytes(field)
+
+    def keep(self, fields: list[Field]) -> None:
+        for field in fields:
+            self._column(field)
+
+    def _column(self, field: Field) -> None:
+        name, kind, into = f"{self.prefix}{field.id}", field.one, self.local(field)
+        if field.size == ex.Literal(0) or field.id in self._sizes():
+            return
+        optional = field.condition is not None
+        if field.repeat:
+            raise RefusedError("what is repeated inside has no column")
+        if kind == TEXT:
+            raise RefusedError("text has no column, since it may be none: bytes have")
+        if kind == BYTES:
+            if optional:
+                raise RefusedError("bytes under a condition have no column")
+            self.byte_fields.append(name)
+            self.columns += [(f"{name}_start", "q", f"at_{into}"), (f"{name}_end", "q", f"end_{into}")]
+            return
+        code = None
+        if isinstance(kind, Integer) and kind.size:
+            code = CODES[kind.size].lower() if kind.signed else CODES[kind.size]
+        elif isinstance(kind, Plain) and kind.size:
+            code = "f" if kind.size == 4 else "d"
+        elif isinstance(kind, Bits) and kind.width <= 64:
+            code = "Q" if kind.width > 8 else "B"
+        elif scalar_of(kind) is not None:
+            code = "Q"
+        elif isinstance(kind, Structure):
+            return
+        if code is None:
+            raise RefusedError("this has no column")
+        self.columns.append((name, code, f"{into} or 0" if optional else into))
+
+    def _sizes(self) -> set[str]:
+        """Fields that only say how long others are; where those start and end says it again."""
+        sizes = [one.size for one in self.type.seq if one.size is not None and one.one == BYTES]
+        found = {size.id for size in sizes if isinstance(size, ex.Name)}
+        return found | {size.of.id for size in sizes if isinstance(size, ex.Member) and isinstance(size.of, ex.Name)}
+
+    def read_bytes(self, field: Field, into: str, path: str) -> None:
+        """Where bytes lie, without taking them."""
+        lines = self.lines
+        if "terminator" in field.raw or field.raw.get("type") == "strz":
+            raise RefusedError("what ends with a terminator has no column")
+        lines.add(f"at_{into} = at")
+        stop = self.sized_end(field, path)
+        lines.add(f"at = end_{into} = {stop}" if stop != "end" else f"at = end_{into} = max(at, end)")
+
+    def read_single(self, field: Field) -> None:
+        if isinstance(field.one, Structure) and scalar_of(field.one) is None:
+            self._nested(field, field.one)
+        else:
+            super().read_single(field)
+
+    def _nested(self, field: Field, kind: Structure) -> None:
+        needs = self.module.needs[kind.type]
+        if field.condition is not None or field.size is not None or field.repeat or "valid" in field.raw:
+            raise RefusedError("a structure under a condition, size or rule has no columns")
+        if needs.stream or needs.parent or needs.root or kind.arguments:
+            raise RefusedError("a structure that looks around itself has no columns")
+        inner = Scan(self, self.module, kind.type, f"{self.prefix}{field.id}_")
+        inner.above_path = f"{self.above_path}{field.id}."
+        inner.sequence()
+        self.columns += inner.columns
+        self.byte_fields += inner.byte_fields
+        self.inner[field.id] = inner
+        self.read.add(field.id)
+
+    def in_place(self, id: str, name: str) -> tuple[str, int] | None:
+        inner = self.inner.get(id)
+        return inner.named(inner.type.field(name)) if inner is not None else None
+
+
+def scan_text(module: Module, type: Type) -> str:
+    """The class of columns and the function that fills it."""
+    scan = Scan(None, module, type)
+    needs = scan.module.needs[type]
+    if needs.parent or needs.root or type.params or (needs.stream and not needs.keeps_stream):
+        raise RefusedError("a structure that looks around itself has no columns", type.where)
+    for one in type.instances.values():
+        if one.value is not None and is_position(one.value):
+            raise RefusedError("a position has no column", one.where)
+    lines = scan.lines
+    lines.depth = 3
+    scan.sequence()
+    body = lines.lines
+    columns = scan.columns
+    scan.module.arrays = True
+    name = f"{type.class_name}Columns"
+    reader = scan.module.name_of(type, type.reader_name)
+    out = [f"class {name}:"]
+    out += written_doc(f"Many `{type.where}`, one column per field; see `{reader.replace('read_', 'scan_')}`.")
+    slots = ["view", "end", "at", "problem", "resume_at", *(column for column, _, _ in columns)]
+    out.append(f"    __slots__ = ({', '.join(map(repr, slots))})")
+    out += ["", "    def __init__(self, view: View, end: int) -> None:"]
+    out += ["        self.view = view", "        self.end = end"]
+    out += ['        self.at = array("q")', '        """Where each element begins."""']
+    out += ["        self.problem: LayoutError | None = None", '        """What does not fit; None when all does."""']
+    out += ["        self.resume_at = end", '        """Where what follows the last element begins."""']
+    for column, code, _ in columns:
+        out.append(f'        self.{column} = array("{code}")')
+    out += ["", "    def __len__(self) -> int:", "        return len(self.at)"]
+    out += ["", f"    def __getitem__(self, index: int) -> {type.class_name}:"]
+    out.append('        """One element as an object."""')
+    out.append(f"        return {reader}(self.view, self.at[index], self.end)[0]")
+    for field in scan.byte_fields:
+        text = ["", f"    def {field}(self, index: int) -> View:", '        """The bytes of one element."""']
+        out += [*text, f"        return self.view[self.{field}_start[index] : self.{field}_end[index]]"]
+    out += ["", "", *_function(scan, type, name, columns, body)]
+    return "\n".join(out)
+
+
+def _function(scan: Scan, type: Type, name: str, columns: list[Column], body: list[str]) -> list[str]:
+    reader = type.reader_name.replace("read_", "scan_", 1)
+    head = Lines()
+    head.add(f"columns = {name}(view, end)")
+    head.add("add_at = columns.at.append", *(f"add_{column} = columns.{column}.append" for column, _, _ in columns))
+    head.add("first = at")
+    tail = Lines()
+    tail.depth = 3
+    tail.add("add_at(first)", *(f"add_{column}({value})" for column, _, value in columns))
+    out = [f"def {reader}(view: View, at: int, end: int, count: int | None = None) -> {name}:"]
+    out += written_doc(
+        f"The `{type.where}` from `at` to `end`, or `count` of them, as columns; does not raise, see `problem`."
+    )
+    out += head.lines
+    out.append("    try:")
+    out.append("        while at < end if count is None else len(columns.at) < count:")
+    out.append("            first = at")
+    out += body + tail.lines
+    out += ["    except LayoutError as error:", '        error.within(f"[{len(columns.at)}]")']
+    out += ["        columns.problem = error", "        columns.resume_at = first", "    else:"]
+    out += ["        columns.resume_at = at", "    return columns"]
+    return out

@@ -1,0 +1,144 @@
+"""What a specification says that needs no data: enums, magics, sizes, and where fixed fields lie.
+
+One module per specification: an `IntEnum` for each enum, and for each type a class with
+
+- `size`: its bytes, where that is fixed;
+- `at.<field>`: start and end of a field that lies at a fixed place from the start of the type;
+- `<field>`: the bytes or number that a field must be (`contents`, `valid`);
+- `dtype`: fields and formats for `numpy.dtype`, where all are fixed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exhume.compiler import expressions as ex
+from exhume.compiler.fixed import contents, fixed_bytes
+from exhume.compiler.model import Bits, Enum, Field, Integer, Kind, Model, Plain, Structure, Type
+from exhume.compiler.text import literal, safe, written_doc
+
+
+def fixed_size(field: Field) -> int | None:
+    """Bytes that a field takes whatever the data are; None when that depends on them."""
+    if field.repeat or field.condition is not None or "terminator" in field.raw:
+        return None
+    if "contents" in field.raw:
+        return len(contents(field))
+    if field.size is not None or field.to_end:
+        literal_size = isinstance(field.size, ex.Literal) and isinstance(field.size.value, int)
+        return int(field.size.value) if literal_size and isinstance(field.size, ex.Literal) else None
+    kind = field.one
+    if isinstance(kind, (Integer, Plain)) and kind.size:
+        return kind.size
+    return type_size(kind.type) if isinstance(kind, Structure) else None
+
+
+def type_size(type: Type) -> int | None:
+    """Bytes that every value of a type takes; None when that depends on the data."""
+    found = list(places(type))
+    stored = [one for one in type.seq if fixed_size(one) != 0]
+    return found[-1][2] if found and len(found) == len(stored) else None
+
+
+def places(type: Type) -> Iterator[tuple[Field, int, int]]:
+    """The fields at a fixed place, with where they start and end; of bits, the bytes that they share."""
+    at = bits = 0
+    for field in type.seq:
+        if isinstance(field.one, Bits) and not field.repeat and field.condition is None:
+            start, bits = bits // 8, bits + field.one.width
+            yield field, at + start, at + (bits + 7) // 8
+            continue
+        at, bits = at + (bits + 7) // 8, 0
+        size = fixed_size(field)
+        if size is None:
+            return
+        if size:
+            yield field, at, at + size
+        at += size
+
+
+def constant(field: Field) -> str | None:
+    """What a field must be, as Python; None when it may be different things."""
+    if "contents" in field.raw:
+        return repr(contents(field))
+    valid = field.raw.get("valid")
+    if isinstance(valid, dict) and set(valid) == {"eq"}:
+        valid = valid["eq"]
+    if valid is None or isinstance(valid, dict):
+        return None
+    found = ex.parse(valid)
+    return literal(found.value) if isinstance(found, ex.Literal) else None
+
+
+def _format(kind: Kind, field: Field) -> str | None:
+    if isinstance(kind, Integer) and kind.size:
+        order = "" if kind.size == 1 else ">" if kind.big else "<"
+        return f'"{order}{"i" if kind.signed else "u"}{kind.size}"'
+    if isinstance(kind, Plain) and kind.size:
+        return f'"{">" if kind.big else "<"}f{kind.size}"'
+    if fixed_bytes(field) and isinstance(field.size, ex.Literal):
+        return f'"V{field.size.value}"'
+    if isinstance(kind, Structure) and kind.type.scalar is None and field.size is None:
+        inner = dtype(kind.type)
+        return None if inner is None else f"[{inner}]"
+    return None
+
+
+def dtype(type: Type) -> str | None:
+    """The fields of a type as NumPy's description of a record; None when not all are fixed."""
+    found = []
+    for field in type.seq:
+        if field.size == ex.Literal(0):
+            continue
+        if field.repeat or field.condition is not None:
+            return None
+        format = _format(field.one, field)
+        if format is None:
+            return None
+        found.append(f'("{field.id}", {format})')
+    return ", ".join(found) or None
+
+
+def enum_name(enum: Enum) -> str:
+    """The name of the class of an enum."""
+    above = "" if enum.type.parent is None else enum.type.class_name
+    return above + "".join(part[:1].upper() + part[1:] for part in enum.id.split("_"))
+
+
+def _enum(enum: Enum) -> str:
+    lines = [f"class {enum_name(enum)}(IntEnum):", *written_doc(f"`{enum.type.where}::{enum.id}`")]
+    lines += [f"    {name.upper()} = {number}" for number, name in sorted(enum.values.items())]
+    return "\n".join(lines)
+
+
+def _type(type: Type) -> str:
+    lines: list[str] = []
+    if (size := type_size(type)) is not None:
+        lines.append(f"    size: Final = {size}")
+    lines += [f"    {safe(one.id)}: Final = {value}" for one in type.seq if (value := constant(one)) is not None]
+    for one in type.instances.values():
+        if isinstance(one.value, ex.Literal):
+            lines.append(f"    {safe(one.id)}: Final = {literal(one.value.value)}")
+    if (found := dtype(type)) is not None:
+        lines.append(f"    dtype: Final = [{found}]")
+    spans = [f"        {safe(one.id)}: Final = ({start}, {end})" for one, start, end in places(type)]
+    if spans:
+        lines += ["", "    class at:", '        """Where fields start and end, in bytes from the start."""', "", *spans]
+    return "\n".join([f"class {type.class_name}:", *written_doc(f"`{type.where}`"), "", *lines]) if lines else ""
+
+
+def facts_text(schema: Type) -> str:
+    """The module of one specification."""
+    parts = [_enum(enum) for type in schema.all() for enum in type.enums.values()]
+    parts += [text for type in schema.all() if (text := _type(type))]
+    head = [f'"""What ksy/{schema.id}.ksy fixes.  Written by `make generated`; never edited by hand."""']
+    head += ["# ruff: noqa", "", "from __future__ import annotations", ""]
+    if any(type.enums for type in schema.all()):
+        head.append("from enum import IntEnum")
+    head.append("from typing import Final")
+    return "\n\n\n".join(["\n".join(head), *parts]) + "\n"
+
+
+def facts_texts(model: Model) -> dict[str, str]:
+    """Every module by the id of its specification."""
+    return {id: facts_text(schema) for id, schema in model.schemas.items()}

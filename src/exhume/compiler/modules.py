@@ -1,0 +1,41 @@
+"""One Python module per specification: for each type a slotted class and a function that reads it.
+
+    read_entry(view, at, end) -> (Entry, at)
+
+`view` holds the bytes, `at` is where the structure begins and `end` where its stream ends, both positions in `view`;
+what is returned with the value is where it ends.  Instances are properties, read when they are asked for and kept.  A
+type with `-scalar: value` is read as that value.  What does not fit raises `LayoutError` with the path of the field and
+its position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exhume.compiler.classes import Class
+from exhume.compiler.code import Module
+from exhume.compiler.columns import scan_text
+from exhume.compiler.model import Model, Type
+from exhume.compiler.needs import Needs, find_needs
+from exhume.compiler.reader import Reader
+
+
+def module_text(schema: Type, needs: dict[Type, Needs]) -> str:
+    """The module of one specification."""
+    module = Module(schema, needs)
+    parts = [part for type in schema.all() for part in _parts(module, type)]
+    return "\n".join(module.head()).rstrip() + "\n\n\n" + "\n\n\n".join(parts) + "\n"
+
+
+def _parts(module: Module, type: Type) -> Iterator[str]:
+    if type.scalar is None:
+        yield Class(module, type).text()
+    yield Reader(module, type).text()
+    if type.raw.get("-columns"):
+        yield scan_text(module, type)
+
+
+def module_texts(model: Model) -> dict[str, str]:
+    """Every module by the id of its specification."""
+    needs = find_needs(model)
+    return {id: module_text(schema, needs) for id, schema in model.schemas.items()}

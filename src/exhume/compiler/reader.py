@@ -1,0 +1,202 @@
+"""The function that reads one type."""
+
+from __future__ import annotations
+
+from exhume.compiler import expressions as ex
+from exhume.compiler.code import Module
+from exhume.compiler.fixed import byte_order, fixed_bytes, stored_size, struct_format
+from exhume.compiler.model import Bits, Field, Integer, Plain, Type
+from exhume.compiler.needs import is_position
+from exhume.compiler.refusal import RefusedError
+from exhume.compiler.statements import Statements
+from exhume.compiler.text import ATOM, annotation, class_names, safe, strength, written_doc
+from exhume.compiler.varints import varint
+
+
+class Reader(Statements):
+    """The function that reads one type."""
+
+    def __init__(self, module: Module, type: Type) -> None:
+        super().__init__(module, type)
+        self.read: set[str] = set()
+        self.frozen: set[str] = set()
+        self.running: list[str] = []
+
+    def text(self) -> str:
+        """The whole function."""
+        type, needs, lines = self.type, self.needs, self.lines
+        scalar = type.scalar is not None
+        cls = "int" if scalar else type.class_name
+        given = ["view: View", "at: int", "end: int"]
+        if needs.stream:
+            given.append("base: int | None = None")
+        if needs.parent:
+            given.append(f"parent: {' | '.join(class_names(type.parents)) or 'object'} | None = None")
+        if needs.root and type.parent is not None:
+            given.append(f"root: {type.root.class_name} | None = None")
+        given += [f"{self.local(one)}: {annotation(one.kind)}" for one in type.params]
+        if type.params:  # parameters have no default
+            given = [one.replace(" | None = None", " | None") if "=" in one else one for one in given]
+        opening = f"def {type.reader_name}({', '.join(given)}) -> tuple[{cls}, int]:"
+        if not scalar:
+            lines.add(f"value = {type.class_name}()")
+            if needs.stream:
+                with lines.block("if base is None:"):
+                    lines.add("base = at")
+            if needs.keeps_stream:
+                lines.add("value._io = (view, base, end)")
+            if needs.keeps_parent:
+                lines.add("value._parent = parent")
+            if needs.keeps_root and type.parent is not None:
+                lines.add("value._root = root")
+            lines.add(*(f"value.{safe(one.id)} = {self.local(one)}" for one in type.params))
+        if varint(type):
+            self._groups()
+            return "\n".join([opening, *written_doc(self._about()), *lines.lines])
+        self.sequence()
+        if scalar:
+            found = type.field(str(type.scalar)).value
+            if found is None:
+                raise RefusedError("`-scalar` names no value instance", type.where)
+            lines.add(f"return {self.code(found)}, at")
+        else:
+            for one in type.instances.values():  # positions that nothing asked for while reading
+                if one.value is not None and is_position(one.value) and one.id not in self.frozen:
+                    raise RefusedError("its position is known only while reading, and nothing reads it then", one.where)
+            lines.add("return value, at")
+        return "\n".join([opening, *written_doc(self._about()), *lines.lines])
+
+    def _about(self) -> str:
+        what = f": its {self.type.scalar}" if self.type.scalar else ""
+        return f"`{self.type.where}` at `at`{what}, and where it ends.  Raises `LayoutError`."
+
+    def above(self, name: str) -> str:
+        if name == "_self":
+            return "value"
+        if name == "_root":
+            return "value" if self.type.parent is None else "root"
+        return {"_parent": "parent", "_io": "(view, base, end)"}[name]
+
+    def named(self, field: Field) -> tuple[str, int]:
+        if not field.instance:
+            if not field.parameter and field.id not in self.read:
+                raise RefusedError(f"{field.id} is used before it is read", self.type.where)
+            return self.local(field), ATOM
+        if field.value is None or field.id in self.running:
+            return f"value.{safe(field.id)}", ATOM
+        if is_position(field.value):
+            if field.id not in self.frozen:
+                self.frozen.add(field.id)
+                self.lines.add(f"{self.local(field)} = value.{safe(field.id)} = at - base")
+            return self.local(field), ATOM
+        self.running.append(field.id)
+        value = field.value if field.condition is None else ex.Choice(field.condition, field.value, ex.Literal(None))
+        code = self.code(value)
+        self.running.pop()
+        return code, strength(value)
+
+    def _groups(self) -> None:
+        """Reads a variable-length integer byte by byte, and returns as soon as no more follow."""
+        lines = self.lines
+        for number, step in enumerate(varint(self.type)):
+            place = f"at + {number}" if number else "at"
+            group, path = self.local(step.field), self.path(step.field)
+            with lines.block(f"if {place} >= end:"):
+                lines.add(f"raise short({path}, {place}, end, 1)")
+            lines.add(f"{group} = view[{place}]")
+            self.read.add(step.field.id)
+            if "valid" in step.field.raw:
+                self.check(step.field, group, path, place)
+            if step.last is None:
+                lines.add(f"return {self.code(step.value)}, at + {number + 1}")
+            else:
+                with lines.block(f"if {self.code(step.last)}:"):
+                    lines.add(f"return {self.code(step.value)}, at + {number + 1}")
+
+    def sequence(self) -> bool:
+        """Reads the fields one after the other, fixed runs at once."""
+        waiting: list[Field] = []
+        for field in self.type.seq:
+            try:
+                if self._joins(waiting, field):
+                    waiting.append(field)
+                    if "valid" in field.raw and not isinstance(field.one, Bits):
+                        self._run(waiting)
+                        waiting = []
+                    continue
+                self._run(waiting)
+                waiting = [field] if self.fixed(field) else []
+                if waiting and "valid" in field.raw and not isinstance(field.one, Bits):
+                    self._run(waiting)
+                    waiting = []
+                elif not waiting:
+                    self.read_single(field)
+            except RefusedError as error:
+                raise error.within(field.where) from None
+        self._run(waiting)
+        return True
+
+    def fixed(self, field: Field) -> bool:
+        """Whether a field has one size and no condition."""
+        if field.repeat or field.condition is not None or "terminator" in field.raw or "contents" in field.raw:
+            return False
+        kind = field.one
+        if isinstance(kind, (Integer, Plain)) and kind.size and field.size is None:
+            return True
+        return isinstance(kind, Bits) or fixed_bytes(field)
+
+    def _joins(self, waiting: list[Field], field: Field) -> bool:
+        if not waiting or not self.fixed(field):
+            return False
+        last, kind = waiting[-1].one, field.one
+        if isinstance(last, Bits) or isinstance(kind, Bits):
+            return isinstance(last, Bits) and isinstance(kind, Bits) and last.big == kind.big
+        orders = {byte_order(one.one) for one in [*waiting, field]} - {None}
+        return len(orders) <= 1
+
+    def _run(self, fields: list[Field]) -> None:
+        if not fields:
+            return
+        lines = self.lines
+        into = [self.local(one) for one in fields]
+        if isinstance(fields[0].one, Bits):
+            self.read |= {one.id for one in fields}
+            self._read_bits(list(zip(fields, into, strict=True)))
+            self.keep(fields)
+            return
+        if len(fields) == 1 and not fixed_bytes(fields[0]):
+            self.read_single(fields[0])
+            return
+        sizes = [stored_size(one) for one in fields]
+        total, ends = sum(sizes), [sum(sizes[: i + 1]) for i in range(len(sizes))]
+        with lines.block(f"if end - at < {total}:"):
+            table = ", ".join(f"({self.path(one)}, {stop})" for one, stop in zip(fields, ends, strict=True))
+            lines.add(f"raise short(({table},), at, end, {total})")
+        if len(fields) == 1:
+            lines.add(f"{into[0]} = view[at : at + {total}]")
+        else:
+            constant = self.module.struct(struct_format([one.one for one in fields], fields))
+            lines.add(f"{', '.join(into)} = {constant}.unpack_from(view, at)")
+        lines.add(f"at += {total}")
+        self.bounded = ""
+        last = fields[-1]
+        self.read |= {one.id for one in fields}
+        self.keep(fields)
+        if "valid" in last.raw:
+            self.check(last, into[-1], self.path(last), f"at - {sizes[-1]}")
+
+    def keep(self, fields: list[Field]) -> None:
+        if self.type.scalar is None:
+            self.lines.add(*(f"value.{safe(one.id)} = {self.local(one)}" for one in fields))
+
+    def read_single(self, field: Field) -> None:
+        into, lines = self.local(field), self.lines
+        if field.condition is None:
+            self.read_field(field, into)
+        else:
+            with lines.block(f"if {self.code(field.condition)}:"):
+                self.read_field(field, into)
+            with lines.block("else:"):
+                lines.add(f"{into} = None")
+        self.read.add(field.id)
+        self.keep([field])

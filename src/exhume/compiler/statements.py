@@ -1,0 +1,402 @@
+"""Statements that read fields, and those that check what was read."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Iterator
+from collections.abc import Sequence as Many
+
+from exhume.compiler import expressions as ex
+from exhume.compiler.code import Code
+from exhume.compiler.fixed import contents, struct_format
+from exhume.compiler.model import BYTES, TEXT, Bits, Field, Integer, Kind, Plain, Structure, Switch
+from exhume.compiler.needs import without_rest
+from exhume.compiler.refusal import RefusedError
+from exhume.compiler.text import BINDS, CODES, TAKEN, members, negated
+from exhume.compiler.varints import one_byte, scalar_of
+
+
+class Statements(Code):
+    """What readers and properties share: how a field is read into a variable."""
+
+    def local(self, field: Field) -> str:
+        """The name that a field has inside a reader."""
+        return f"{field.id}_" if field.id in TAKEN or keyword.iskeyword(field.id) else field.id
+
+    def read_field(self, field: Field, into: str) -> None:
+        """Statements that read a whole field into a variable."""
+        if field.repeat:
+            self._read_many(field, into)
+        else:
+            self._read_valid(field, into, self.path(field))
+
+    def _read_valid(self, field: Field, into: str, path: str) -> None:
+        valid = "valid" in field.raw
+        stays = field.size == ex.Literal(0)
+        if valid and not stays:
+            self.lines.add("start = at")
+        self._read_one(field, field.one, into, path)
+        if valid:
+            self.check(field, into, path, "at" if stays else "start")
+
+    def _many_code(self, kind: Kind, field: Field) -> str | None:
+        """The array code of numbers that are read all at once."""
+        if "valid" in field.raw:
+            return None
+        if isinstance(kind, Integer) and kind.size and field.size is None:
+            code = CODES[kind.size]
+            return code.lower() if kind.signed else code
+        if isinstance(kind, Plain) and kind.kind == "float" and kind.size:
+            return "f" if kind.size == 4 else "d"
+        return None
+
+    def _read_many(self, field: Field, into: str) -> None:
+        code = self._many_code(field.one, field)
+        if code is not None and field.repeat in ("expr", "eos"):
+            self._read_numbers(field, into, code)
+            return
+        lines = self.lines
+        # Elements that look at their parent may look at those before them.
+        upward = any(self.module.needs[one.type].parent for one in nested_in(field.one))
+        shared = self.kept(field) if upward else ""
+        lines.add(f"{into} = {shared} = []" if shared else f"{into} = []")
+        nested = any(True for _ in nested_in(field.one))
+        path = f'f"{self.above_path}{field.id}[{{len({into})}}]"'
+        index = f"len({into})"
+        outer = self.index
+        self.index = index
+
+        def one() -> None:
+            self._read_valid_raw(field, path, nested)
+            lines.add(f"{into}.append(one)")
+
+        def loop() -> None:
+            if field.repeat == "eos":
+                with lines.block("while at < end:"):
+                    one()
+            elif field.repeat == "expr":
+                count = field.expr("repeat-expr")
+                assert count is not None
+                with lines.block(f"for _ in range({self.code(count)}):"):
+                    one()
+            else:
+                until = field.expr("repeat-until")
+                if until is None:
+                    raise RefusedError("repeat-until is missing")
+                with lines.block("while True:"):
+                    one()
+                    self.item = ("one", field.one)
+                    self.index = f"len({into}) - 1"
+                    with lines.block(f"if {self.code(until)}:"):
+                        lines.add("break")
+                    self.item = None
+
+        if nested:
+            with lines.block("try:"):
+                loop()
+            with lines.block("except LayoutError as error:"):
+                lines.add(*([f"del {shared}"] if shared else []), f"error.within({path})", "raise")
+        else:
+            loop()
+        self.index = outer
+
+    def _read_valid_raw(self, field: Field, path: str, nested: bool) -> None:
+        valid = "valid" in field.raw
+        if valid:
+            self.lines.add("start = at")
+        self._read_one(field, field.one, "one", '""' if nested else path, bare=nested)
+        if valid:
+            self.check(field, "one", '""' if nested else path, "start")
+
+    def _read_numbers(self, field: Field, into: str, code: str) -> None:
+        """Numbers of one width, all at once."""
+        kind = field.one
+        assert isinstance(kind, (Integer, Plain))
+        size, lines = kind.size, self.lines
+        count = field.expr("repeat-expr")
+        if field.repeat == "expr":
+            assert count is not None
+            lines.add(f"many = max(0, {self.code(count)})")
+        else:
+            lines.add(f"many = -(-(end - at) // {size}) if end > at else 0")
+        with lines.block(f"if many > (end - at) // {size}:" if size > 1 else "if many > end - at:"):
+            whole = f"max(0, end - at) // {size}"
+            lines.add(f"many = {whole}")
+            lines.add(f'raise short(f"{self.above_path}{field.id}[{{many}}]", at + many * {size}, end, {size})')
+        if code == "B":
+            lines.add(f"{into} = view[at : at + many]", "at += many")
+            return
+        self.module.arrays = True
+        lines.add(f'{into} = array("{code}", bytes(view[at : at + many * {size}]))')
+        order = "little" if kind.big else "big"
+        if size > 1:
+            with lines.block(f'if sys.byteorder == "{order}":'):
+                lines.add(f"{into}.byteswap()")
+        lines.add(f"at += many * {size}")
+
+    def _read_one(self, field: Field, kind: Kind, into: str, path: str, *, bare: bool = False) -> None:
+        """Statements that read one value; `bare` when what encloses them names the field in errors."""
+        self._read_kind(field, kind, into, path, bare)
+        self.bounded = ""
+
+    def _read_kind(self, field: Field, kind: Kind, into: str, path: str, bare: bool) -> None:
+        sized = field.size is not None or field.to_end
+        if isinstance(kind, (Structure, Switch)) and sized:
+            self._read_sized(field, kind, into, path, bare)
+        elif isinstance(kind, Structure):
+            self._read_structure(kind, into, path, bare, "end", None)
+        elif isinstance(kind, Switch):
+            self._read_switch(field, kind, into, path, bare, "end", None)
+        elif (isinstance(kind, Integer) and kind.size) or (isinstance(kind, Plain) and kind.size):
+            self._read_number(kind, into, path)
+        elif "contents" in field.raw:
+            self._read_contents(field, into, path)
+        elif kind == BYTES and field.size == ex.Literal(0):
+            self.lines.add(f'{into} = b""')
+        elif kind in (BYTES, TEXT):
+            self.read_bytes(field, into, path)
+        elif isinstance(kind, Bits):
+            self._read_bits([(field, into)])
+        else:
+            raise RefusedError(f"{field.raw.get('type')} is not covered")
+
+    def _read_number(self, kind: Integer | Plain, into: str, path: str) -> None:
+        size, lines = kind.size, self.lines
+        with lines.block("if at >= end:" if size == 1 else f"if end - at < {size}:"):
+            lines.add(f"raise short({path}, at, end, {size})")
+        if size == 1 and isinstance(kind, Integer) and not kind.signed:
+            lines.add(f"{into} = view[at]", "at += 1")
+        else:
+            lines.add(f"({into},) = {self.module.struct(struct_format([kind]))}.unpack_from(view, at)", f"at += {size}")
+
+    def _read_contents(self, field: Field, into: str, path: str) -> None:
+        wanted = contents(field)
+        lines = self.lines
+        with lines.block(f"if end - at < {len(wanted)}:"):
+            lines.add(f"raise short({path}, at, end, {len(wanted)})")
+        lines.add(f"{into} = view[at : at + {len(wanted)}]")
+        with lines.block(f"if {into} != {wanted!r}:"):
+            lines.add(f"raise LayoutError({path}, at, {wanted!r}, {into})")
+        lines.add(f"at += {len(wanted)}")
+
+    def sized_end(self, field: Field, path: str) -> str:
+        """Statements that find where a field of a size ends; returns the expression for it."""
+        if field.size is None:
+            return "end"
+        lines = self.lines
+        size = self.code(field.size)
+        if not size.isidentifier() and not size.isdigit():
+            lines.add(f"size = {size}")
+            size = "size"
+        room = self.room()
+        if size == self.bounded and room == "end - at":
+            return f"at + {size}"
+        with lines.block(f"if not 0 <= {size} <= {room}:" if not size.isdigit() else f"if {room} < {size}:"):
+            lines.add(f"raise short({path}, at, end, {size})")
+        return f"at + {size}"
+
+    def read_bytes(self, field: Field, into: str, path: str) -> None:
+        """Statements that read bytes or text."""
+        lines, kind = self.lines, field.one
+        if "terminator" in field.raw or field.raw.get("type") == "strz":
+            if field.size is not None or field.to_end:
+                raise RefusedError("a size and a terminator together are not covered")
+            mark = int(field.raw.get("terminator", 0))
+            lines.add(f"stop = bytes(view[at:end]).find({bytes([mark])!r})")
+            with lines.block("if stop < 0:"):
+                if field.raw.get("eos-error", True):
+                    lines.add(f"raise short({path}, at, end, end - at + 1)")
+                else:
+                    lines.add("stop = end - at")
+            add = 1 if field.raw.get("include") else 0
+            lines.add(f"{into} = view[at : at + stop{f' + {add}' if add else ''}]")
+            consumed = 0 if field.raw.get("consume") is False else 1
+            lines.add(f"at = min(end, at + stop + {consumed})")
+        elif field.size is None and not field.to_end:
+            raise RefusedError("bytes without a size are not covered")
+        elif field.size is None:
+            lines.add(f"{into} = view[at:end]")
+            if kind == TEXT:
+                self._decode(field, into, path)
+            lines.add("at = max(at, end)")
+            return
+        else:
+            stop = self.sized_end(field, path)
+            lines.add(f"{into} = view[at : {stop}]")
+            if kind == TEXT:
+                self._decode(field, into, path)
+            lines.add(f"at += {stop.removeprefix('at + ')}")
+            return
+        if kind == TEXT:
+            self._decode(field, into, path)
+
+    def _decode(self, field: Field, into: str, path: str) -> None:
+        encoding = field.raw.get("encoding") or field.owner.encoding
+        if encoding is None:
+            raise RefusedError("text has no encoding")
+        lines = self.lines
+        with lines.block("try:"):
+            lines.add(f'{into} = str({into}, "{encoding}")')
+        with lines.block("except UnicodeDecodeError as error:"):
+            lines.add(f'raise LayoutError({path}, at, "text in {encoding}", {into}) from error')
+
+    def _read_sized(self, field: Field, kind: Structure | Switch, into: str, path: str, bare: bool) -> None:
+        stop = self.sized_end(field, path)
+        if stop != "end":
+            self.lines.add(f"stop = {stop}")
+            stop = "stop"
+        if isinstance(kind, Structure):
+            self._read_structure(kind, into, path, bare, stop, "at")
+        else:
+            self._read_switch(field, kind, into, path, bare, stop, "at")
+        self.lines.add(f"at = {stop}" if stop == "stop" else "at = max(at, end)")
+
+    def _read_structure(self, kind: Structure, into: str, path: str, bare: bool, stop: str, base: str | None) -> None:
+        """A structure in this stream (`base` None), or in one of its own from here to `stop`."""
+        lines = self.lines
+        call = self._call_reader(kind, stop, base)
+        after = "at" if base is None else "_"
+        first = one_byte(kind.type)
+        if first is not None and base is None:
+            with lines.block(f"if at < end and ({into} := view[at]) {first[0]} {self.code(first[1])}:"):
+                lines.add("at += 1")
+            with lines.block("else:"):
+                self._guarded(f"{into}, {after} = {call}", path, bare)
+        else:
+            self._guarded(f"{into}, {after} = {call}", path, bare)
+
+    def _guarded(self, statement: str, path: str, bare: bool) -> None:
+        if bare:
+            self.lines.add(statement)
+            return
+        with self.lines.block("try:"):
+            self.lines.add(statement)
+        with self.lines.block("except LayoutError as error:"):
+            self.lines.add(f"error.within({path})", "raise")
+
+    def _call_reader(self, kind: Structure, stop: str, base: str | None) -> str:
+        type, needs = kind.type, self.module.needs[kind.type]
+        given = ["view", "at", stop]
+        if needs.stream:
+            given.append(base or "base")
+        if needs.parent:
+            given.append(self.above("_self"))
+        if needs.root and type.parent is not None:
+            given.append(self.above("_root") if type.root is self.type.root else "None")
+        given += [self.code(one) for one in kind.arguments]
+        return f"{self.module.name_of(type, type.reader_name)}({', '.join(given)})"
+
+    def _read_switch(
+        self, field: Field, kind: Switch, into: str, path: str, bare: bool, stop: str, base: str | None
+    ) -> None:
+        lines = self.lines
+        on = self.code(kind.on)
+        if not on.isidentifier():
+            lines.add(f"on = {on}")
+            on = "on"
+        word = "if"
+        for case, inner in kind.cases:
+            with lines.block(f"{word} {on} == {self.code(case)}:"):
+                self._read_case(field, inner, into, path, bare, stop, base)
+            word = "elif"
+        with lines.block("else:"):
+            if kind.default is None:
+                lines.add(f"{into} = None")
+            else:
+                self._read_case(field, kind.default, into, path, bare, stop, base)
+
+    def _read_case(
+        self, field: Field, kind: Kind, into: str, path: str, bare: bool, stop: str, base: str | None
+    ) -> None:
+        if isinstance(kind, Structure):
+            self._read_structure(kind, into, path, bare, stop, base)
+        elif kind == BYTES:
+            self.lines.add(f"{into} = view[at:{stop}]")
+        elif isinstance(kind, (Integer, Plain)) and kind.size:
+            self._read_number(kind, into, path)
+        else:
+            raise RefusedError("this kind of case is not covered")
+
+    def _read_bits(self, fields: Many[tuple[Field, str]]) -> None:
+        """Fields of some bits each, whole bytes together."""
+        lines = self.lines
+        kinds = [field.one for field, _ in fields]
+        widths = [kind.width for kind in kinds if isinstance(kind, Bits)]
+        big = isinstance(kinds[0], Bits) and kinds[0].big
+        size = (sum(widths) + 7) // 8
+        ends = [(sum(widths[: i + 1]) + 7) // 8 for i in range(len(widths))]
+        table = ", ".join(f"({self.path(field)}, {stop})" for (field, _), stop in zip(fields, ends, strict=True))
+        with lines.block(f"if end - at < {size}:" if size > 1 else "if at >= end:"):
+            lines.add(f"raise short(({table},), at, end, {size})")
+        if size == 1:
+            lines.add("many = view[at]")
+        else:
+            lines.add(f'many = int.from_bytes(view[at : at + {size}], "{"big" if big else "little"}")')
+        used = 0
+        for (_, into), width in zip(fields, widths, strict=True):
+            shift = size * 8 - used - width if big else used
+            code = f"many >> {shift}" if shift else "many"
+            whole = used == 0 if big else used + width == size * 8
+            if width == 1:
+                code = f"({code}) & 1 == 1" if shift else "many & 1 == 1"
+            elif not whole:
+                code = f"({code}) & {hex((1 << width) - 1)}" if shift else f"many & {hex((1 << width) - 1)}"
+            lines.add(f"{into} = {code}")
+            used += width
+        lines.add(f"at += {size}")
+        for field, into in fields:
+            if "valid" in field.raw:
+                self.check(field, into, self.path(field), f"at - {size}")
+
+    # Checks.
+
+    def check(self, field: Field, into: str, path: str, start: str) -> None:
+        """Statements that refuse a value that `valid` does not allow."""
+        valid = field.raw["valid"]
+        rules = valid if isinstance(valid, dict) else {"eq": valid}
+        for key, said in rules.items():
+            self._rule(field, key, said, into, path, start)
+
+    def _rule(self, field: Field, key: str, said: object, into: str, path: str, start: str) -> None:
+        lines = self.lines
+        self.item = (into, field.one)
+        wanted = ""
+        opposite = ""
+        if key in ("eq", "min", "max"):
+            code = self._code(without_rest(ex.parse(said)), BINDS["<"] + 1)
+            compare = {"eq": "==", "min": ">=", "max": "<="}[key]
+            condition, opposite = f"{into} {compare} {code}", f"{into} {ex.OPPOSITE[compare]} {code}"
+            words = {"min": "at least", "max": "at most"}.get(key)
+            shown = f'"{words} {code}"' if code.isdigit() else f'f"{words} {{{code}}}"'
+            wanted = shown if words else code
+        elif key == "any-of" and isinstance(said, list):
+            codes = ", ".join(self.code(ex.parse(one)) for one in said)
+            condition = f"{into} in ({codes},)"
+            wanted = f"({codes},)"
+        elif key == "in-enum":
+            enum = field.one.enum if isinstance(field.one, (Integer, Bits)) else None
+            if enum is None:
+                raise RefusedError("in-enum needs an enum")
+            condition = f"{into} in {members(sorted(enum.values))}"
+            wanted = f'"a value of {enum.id}"'
+        elif key == "expr":
+            condition = self.code(ex.parse(said))
+            wanted = repr(" ".join(str(said).split()))
+        else:
+            raise RefusedError(f"`valid: {key}` is not covered")
+        self.item = None
+        with lines.block(f"if {opposite or negated(condition)}:"):
+            lines.add(f"raise LayoutError({path}, {start}, {wanted}, {into})")
+        unsigned = isinstance(field.one, Integer) and field.one.size and not field.one.signed
+        if condition == f"{into} <= end - at" and (unsigned or scalar_of(field.one)) and field.condition is None:
+            self.bounded = into
+
+
+def nested_in(kind: Kind) -> Iterator[Structure]:
+    if isinstance(kind, Structure):
+        yield kind
+    elif isinstance(kind, Switch):
+        for _, one in kind.cases:
+            yield from nested_in(one)
+        if kind.default is not None:
+            yield from nested_in(kind.default)

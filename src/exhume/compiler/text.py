@@ -1,0 +1,123 @@
+"""Pieces of Python text: names, constants, types, doc strings, and how strongly operators bind."""
+
+from __future__ import annotations
+
+import keyword
+import re
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from exhume.compiler import expressions as ex
+from exhume.compiler.model import Bits, Integer, Kind, Plain, Sequence, Structure, Type
+
+TAKEN = frozenset(
+    {"view", "at", "end", "base", "start", "stop", "value", "parent", "root", "one", "error", "many", "size", "on"}
+)
+"""Names that readers use for themselves; a field of such a name gets another one there."""
+
+CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
+
+
+class Lines:
+    """Lines of code at their depth."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.depth = 1
+
+    def add(self, *lines: str) -> None:
+        """Adds lines at the current depth."""
+        self.lines += ["    " * self.depth + line if line else "" for line in lines]
+
+    @contextmanager
+    def block(self, opening: str) -> Iterator[None]:
+        """Lines below an opening one."""
+        self.add(opening)
+        self.depth += 1
+        before = len(self.lines)
+        yield
+        if len(self.lines) == before:
+            self.add("pass")
+        self.depth -= 1
+
+
+def safe(id: str) -> str:
+    """A name that Python takes as an attribute."""
+    return f"{id}_" if keyword.iskeyword(id) else id
+
+
+def class_names(types: list[Type]) -> list[str]:
+    return sorted({one.class_name for one in types})
+
+
+def annotation(kind: Kind) -> str:
+    """A kind as a type annotation."""
+    if isinstance(kind, Integer):
+        return "int"
+    if isinstance(kind, Bits):
+        return "bool" if kind.width == 1 and kind.enum is None else "int"
+    if isinstance(kind, Plain):
+        return {"float": "float", "bool": "bool", "text": "str", "bytes": "View"}.get(kind.kind, "object")
+    if isinstance(kind, Structure):
+        return "int" if kind.type.scalar else kind.type.class_name
+    if isinstance(kind, Sequence):
+        if isinstance(kind.of, (Integer, Plain)) and kind.of.size:
+            return "View" if kind.of == Integer(size=1) else f"array[{annotation(kind.of)}]"
+        return f"list[{annotation(kind.of)}]"
+    kinds = [one for _, one in kind.cases] + ([] if kind.default is None else [kind.default])
+    names = sorted({annotation(one) for one in kinds} | ({"None"} if kind.default is None else set()))
+    return " | ".join(names)
+
+
+def literal(value: object) -> str:
+    """A constant as Python."""
+    return hex(value) if isinstance(value, int) and not isinstance(value, bool) and value > 99 else repr(value)
+
+
+ATOM = 20
+BINDS = {"or": 2, "and": 3, "not": 4, **dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), 5)}
+BINDS |= {"|": 6, "^": 7, "&": 8, "<<": 9, ">>": 9, "+": 10, "-": 10, "*": 11, "/": 11, "%": 11, "~": 12}
+"""How strongly operators bind in Python."""
+
+
+def negated(condition: str) -> str:
+    """The opposite of a condition."""
+    if re.fullmatch(r"[^()]+ <= [^()<>=]+", condition) and not re.search(r" (and|or|if) ", condition):
+        return condition.replace(" <= ", " > ")
+    return f"not {condition}" if condition.isidentifier() else f"not ({condition})"
+
+
+def bound(text: str, binds: int, level: int) -> str:
+    """Code in parentheses when it binds less than it has to."""
+    return f"({text})" if binds < level else text
+
+
+def strength(expr: ex.Expr) -> int:
+    """How strongly the code of an expression binds, at least."""
+    if isinstance(expr, ex.Choice):
+        return 1
+    if isinstance(expr, (ex.Literal, ex.EnumValue, ex.Index, ex.Array)):
+        return ATOM
+    return BINDS[expr.op] if isinstance(expr, (ex.Binary, ex.Unary)) and expr.op != "-" else 2
+
+
+def members(values: list[int]) -> str:
+    """The members of an enum, for `in`."""
+    if values and list(values) == list(range(values[0], values[-1] + 1)) and len(values) > 2:
+        return f"range({values[0]}, {values[-1] + 1})"
+    return f"({', '.join(map(str, values))},)"
+
+
+def written_doc(text: str) -> list[str]:
+    lines = []
+    for number, part in enumerate(text.replace("\\", "\\\\").replace('"""', "'''").strip().split("\n\n")):
+        width = 112
+        lines += ([""] if number else []) + textwrap.wrap(" ".join(part.split()), width)
+    if not lines:
+        return []
+    if lines[-1].endswith('"'):
+        lines[-1] += " "
+    if len(lines) == 1:
+        return [f'    """{lines[0]}"""']
+    return [f'    """{lines[0]}', *(f"    {line}" if line else "" for line in lines[1:]), '    """']

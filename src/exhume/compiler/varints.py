@@ -1,0 +1,67 @@
+"""Variable-length integers: types that stand for one number and are read byte by byte."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from exhume.compiler import expressions as ex
+from exhume.compiler.model import Field, Integer, Kind, Structure, Type
+from exhume.compiler.refusal import RefusedError
+
+
+def scalar_of(kind: Kind) -> Type | None:
+    """The type behind a kind that is read as one of its instances."""
+    return kind.type if isinstance(kind, Structure) and kind.type.scalar is not None else None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """One byte of a variable-length integer: what tells that it is the last (None: it always is), and the value."""
+
+    field: Field
+    last: ex.Expr | None
+    value: ex.Expr
+
+
+def varint(type: Type) -> list[Group]:
+    """The bytes of a type that is a variable-length integer: single bytes, each read if those before ask for it.
+
+    Empty for other types.
+    """
+    if type.scalar is None or not type.seq or any(one.one != Integer(size=1) or one.repeat for one in type.seq):
+        return []
+    value = type.field(type.scalar).value
+    if value is None:
+        raise RefusedError("`-scalar` names no value instance", type.where)
+    known: dict[ex.Expr, ex.Expr] = {}
+    groups = []
+    for number, field in enumerate(type.seq):
+        later = [one.condition for one in type.seq[number + 1 :]]
+        if not later:
+            groups.append(Group(field, None, ex.fold(value, known)))
+            break
+        if later[0] is None:
+            return []
+        more = ex.fold(later[0], known)
+        if not isinstance(more, ex.Binary) or more.op not in ex.OPPOSITE:
+            return []
+        fewer = ex.Binary(ex.OPPOSITE[more.op], more.left, more.right)
+        done = {**known, more: ex.Literal(False), fewer: ex.Literal(True)}
+        if any(one is None or ex.fold(one, done) != ex.Literal(False) for one in later):
+            return []
+        below = {fewer.left: fewer.right.value} if fewer.op == "<" and isinstance(fewer.right, ex.Literal) else {}
+        groups.append(Group(field, fewer, ex.fold(value, done, below)))
+        known |= {more: ex.Literal(True), fewer: ex.Literal(False)}
+    return groups
+
+
+def one_byte(type: Type) -> tuple[str, ex.Expr] | None:
+    """How the first byte of a variable-length integer tells that it is all of it; None for other types."""
+    groups = varint(type)
+    if not groups or "valid" in groups[0].field.raw:
+        return None
+    last = groups[0].last
+    byte = ex.Name(groups[0].field.id)
+    if not isinstance(last, ex.Binary) or last.left != byte or groups[0].value != byte:
+        return None
+    return last.op, last.right

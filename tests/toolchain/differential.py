@@ -1,0 +1,211 @@
+"""Compares the fast readers with Kaitai's own classes: values, what is refused, and where.
+
+The classes with positions (`exhume_ksy.debug`) are the oracle.  Kaitai gives up a lazy instance once and hands out
+what it had the second time; so a comparison ends with the first instance that both refuse.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import importlib
+import random
+import re
+from typing import Any
+
+from exhume_ksy.fast._layout import LayoutError
+from kaitaistruct import BytesIO, KaitaiStream, KaitaiStruct
+
+from exhume.compiler.model import Model, Sequence, Type
+from exhume.compiler.text import safe
+from exhume.kaitai import FAILURES
+from exhume.schema import camel, spec
+from tests.conftest import ROOT
+
+ENOUGH = 20_000
+"""Values that one comparison looks at; a damaged count may make millions."""
+
+
+@functools.cache
+def model() -> Model:
+    """The specifications of the project."""
+    return Model({file.stem: spec(file.stem) for file in sorted((ROOT / "ksy").glob("*.ksy"))})
+
+
+class DifferenceError(AssertionError):
+    """The two do not agree; `args` say where and on what."""
+
+
+class _EndedError(Exception):
+    """Both refuse the same instance."""
+
+
+def plain_class(schema: str) -> Any:
+    """The oracle's class of a schema."""
+    return getattr(importlib.import_module(f"exhume_ksy.debug.{schema}"), camel(schema))
+
+
+def fast_reader(schema: str) -> Any:
+    """The fast reader of a schema."""
+    return getattr(importlib.import_module(f"exhume_ksy.fast.{schema}"), f"read_{schema}")
+
+
+def compare(schema: str, data: bytes, arguments: list[Any]) -> bool:
+    """Reads `data` both ways and compares all of it; says whether it was read to its end.  Raises `DifferenceError`."""
+    stream = KaitaiStream(BytesIO(data))
+    slow = plain_class(schema)(*arguments, stream)
+    refused = None
+    try:
+        slow._read()
+    except FAILURES as error:
+        refused = error
+    given = [bytes(one) if isinstance(one, list) and all(0 <= x < 256 for x in one) else one for one in arguments]
+    try:
+        fast, at = read_whole(schema, data, given)
+    except LayoutError as error:
+        if refused is None:
+            raise DifferenceError("refused only by the fast reader", str(error)) from error
+        if (place := broken(slow, refused)) is not None and place != (error.path, error.at):
+            raise DifferenceError("refused at different places", place, (error.path, error.at), str(refused)) from error
+        return False
+    if refused is not None:
+        raise DifferenceError("refused only by Kaitai", str(refused))
+    if at != stream.pos():
+        raise DifferenceError("different ends", stream.pos(), at)
+    type = model().schemas[schema]
+    if type.scalar is not None:
+        if getattr(slow, type.scalar) != fast:
+            raise DifferenceError("different values", getattr(slow, type.scalar), fast)
+        return True
+    try:
+        _Comparison().structure(slow, fast, type, "")
+    except _EndedError:
+        pass
+    return True
+
+
+def read_whole(schema: str, data: bytes, arguments: list[Any]) -> tuple[Any, int]:
+    """The fast reader on all of `data`; the place of a schema with parameters is given for each it asks for."""
+    reader = fast_reader(schema)
+    named = dict(zip([one.id for one in model().schemas[schema].params], arguments, strict=True))
+    wanted = reader.__code__.co_varnames[: reader.__code__.co_argcount]
+    rest = {name: named.get(name.removesuffix("_") if name not in named else name, None) for name in wanted[3:]}
+    return reader(data, 0, len(data), **({**rest, "base": 0} if "base" in wanted else rest))  # type: ignore[no-any-return]
+
+
+def broken(slow: Any, error: BaseException, base: int = 0, path: str = "") -> tuple[str, int] | None:
+    """The path and position of the field in which reading broke off."""
+    places = slow._debug
+    for name in slow.SEQ_FIELDS:
+        place = places.get(name)
+        if place is None or "end" in place:
+            continue
+        value, inner, many = getattr(slow, name, None), f"{path}.{name}".lstrip("."), place.get("arr")
+        start = place["start"]
+        if many:
+            number, start = len(many) - 1, many[-1]["start"]
+            inner = f"{inner}[{number}]"
+            value = value[number] if isinstance(value, list) and number < len(value) else None
+        if isinstance(value, KaitaiStruct):
+            below = broken(value, error, base if value._io is slow._io else base + start, inner)
+            if below is not None:
+                return below
+        return inner, base + start
+    found = re.search(r"/seq/(\d+)$", getattr(error, "src_path", None) or "")
+    if found is None:
+        return None
+    name = slow.SEQ_FIELDS[int(found[1])] if int(found[1]) < len(slow.SEQ_FIELDS) else ""
+    if name not in places:
+        return None
+    many = places[name].get("arr")
+    if many:
+        return f"{path}.{name}[{len(many) - 1}]".lstrip("."), base + many[-1]["start"]
+    return f"{path}.{name}".lstrip("."), base + places[name]["start"]
+
+
+class _Comparison:
+    """One walk over two trees."""
+
+    def __init__(self) -> None:
+        self.left = ENOUGH
+
+    def structure(self, slow: Any, fast: Any, type: Type, path: str) -> None:
+        for field in type.seq:
+            value = getattr(fast, safe(field.id), None)
+            if not hasattr(slow, field.id):
+                if value is not None and field.condition is not None:
+                    raise DifferenceError(f"{path}.{field.id}", "absent", value)
+                continue
+            self.value(getattr(slow, field.id), value, field.kind, f"{path}.{field.id}")
+        for field in type.instances.values():
+            here = f"{path}.{field.id}"
+            expected, problem = _ask(slow, field.id)
+            found, other = _ask(fast, safe(field.id))
+            if isinstance(problem, AttributeError) and other is None:
+                raise _EndedError  # an expression over a field that is not there: Python has no value for it
+            if (problem is None) != (other is None):
+                raise DifferenceError(here, repr(problem), repr(other))
+            if problem is not None:
+                raise _EndedError
+            self.value(expected, found, field.kind, here)
+
+    def value(self, slow: Any, fast: Any, kind: Any, path: str) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise _EndedError
+        if isinstance(slow, list) and isinstance(kind, Sequence):
+            if len(slow) != len(fast):
+                raise DifferenceError(path, f"{len(slow)} elements", len(fast))
+            for number, (one, other) in enumerate(zip(slow, fast, strict=True)):
+                self.value(one, other, kind.of, f"{path}[{number}]")
+        elif isinstance(slow, KaitaiStruct):
+            type = type_of(slow)
+            if type.scalar is not None:
+                self.value(getattr(slow, type.scalar), fast, None, path)
+            else:
+                if fast.__class__.__name__ != type.class_name:
+                    raise DifferenceError(path, type.class_name, fast.__class__.__name__)
+                self.structure(slow, fast, type, path)
+        else:
+            slow = slow.value if isinstance(slow, enum.Enum) else slow
+            same = slow == fast or (slow != slow and fast != fast)
+            if not same or isinstance(slow, bool) != isinstance(fast, bool):
+                raise DifferenceError(path, slow, fast)
+
+
+def _ask(value: Any, name: str) -> tuple[Any, BaseException | None]:
+    try:
+        return getattr(value, name), None
+    except (*FAILURES, LayoutError) as error:
+        return None, error
+
+
+@functools.cache
+def _type(module: str, qualname: str) -> Type:
+    found = model().schemas[module.rpartition(".")[2]]
+    for part in qualname.split(".")[1:]:
+        found = next(one for one in found.types.values() if camel(one.id) == part)
+    return found
+
+
+def type_of(value: Any) -> Type:
+    """The type of the specification that an object of Kaitai's belongs to."""
+    return _type(type(value).__module__, type(value).__qualname__)
+
+
+def damaged(draw: random.Random, data: bytes) -> bytes:
+    """A few bytes of `data` changed, cut, put in or taken away."""
+    out = bytearray(data)
+    for _ in range(draw.choice((1, 1, 2, 4))):
+        if not out:
+            break
+        what, at = draw.random(), draw.randrange(len(out))
+        if what < 0.25:
+            del out[at:]
+        elif what < 0.75:
+            out[at] = draw.choice((0, 1, 0x7F, 0x80, 0xFF, draw.randrange(256)))
+        elif what < 0.9:
+            out[at:at] = draw.randbytes(draw.randrange(1, 5))
+        else:
+            del out[at : at + draw.randrange(1, 9)]
+    return bytes(out)

@@ -1,0 +1,114 @@
+"""The fast readers compiled from `ksy/` read and refuse what Kaitai's own classes do, at the same place."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exhume.compiler.model import Type
+from tests.conftest import ROOT
+from tests.toolchain.differential import compare, damaged, fast_reader, model
+
+SAMPLES = ROOT / "tests" / "samples" / "ksy"
+DAMAGED = 100_000 if os.environ.get("HYPOTHESIS_PROFILE") == "thorough" else 150
+"""Damaged inputs for each schema."""
+
+
+def samples(schema: str) -> list[tuple[bytes, list[Any]]]:
+    """The samples of a schema with its parameters."""
+    found = []
+    for file in sorted([*SAMPLES.glob(f"{schema}.bin"), *SAMPLES.glob(f"{schema}-*.bin")]):
+        own = file.with_suffix(".args.json")
+        arguments = own if own.exists() else SAMPLES / f"{schema}.args.json"
+        found.append((file.read_bytes(), json.loads(arguments.read_text()) if arguments.exists() else []))
+    return found
+
+
+@pytest.mark.parametrize("schema", sorted(model().schemas))
+def test_values_and_refusals_are_those_of_kaitai(schema: str) -> None:
+    inputs = samples(schema)
+    assert inputs
+    for data, arguments in inputs:
+        assert compare(schema, data, arguments)
+    draw = random.Random(schema)
+    for number in range(DAMAGED):
+        data, arguments = inputs[number % len(inputs)]
+        compare(schema, damaged(draw, data), arguments)
+
+
+def columned() -> list[Type]:
+    """The types that are read as columns."""
+    return [type for type in model().types() if type.raw.get("-columns")]
+
+
+@pytest.mark.parametrize("type", columned(), ids=lambda one: one.where)
+def test_columns_hold_what_reading_one_by_one_gives(type: Type) -> None:
+    module = importlib.import_module(f"exhume_ksy.fast.{type.root.id}")
+    read = getattr(module, type.reader_name)
+    scan = getattr(module, type.reader_name.replace("read_", "scan_", 1))
+    draw = random.Random(type.where)
+    for data, _ in samples(type.root.id):
+        for number in range(DAMAGED):
+            view = damaged(draw, data) if number else data
+            start = draw.randrange(len(view) + 1)
+            columns = scan(view, start, len(view))
+            at, expected = start, []
+            problem = None
+            while at < len(view):
+                try:
+                    one, after = read(view, at, len(view))
+                except ValueError as error:
+                    problem = error
+                    break
+                expected.append((at, one))
+                at = after
+            assert list(columns.at) == [place for place, _ in expected]
+            assert columns.resume_at == at
+            assert (columns.problem is None) == (problem is None)
+            if problem is not None:
+                assert columns.problem.path == f"[{len(expected)}].{problem.path}"  # type: ignore[attr-defined]
+                assert columns.problem.at == problem.at  # type: ignore[attr-defined]
+            for index, (_, one) in enumerate(expected):
+                _same(columns, index, one)
+            short = scan(view, start, len(view), count=max(0, len(expected) - 1))
+            assert short.problem is None
+            assert len(short) == max(0, len(expected) - 1)
+
+
+def _same(columns: Any, index: int, one: Any, prefix: str = "") -> None:
+    """Every column of one element against the fields of its object."""
+    assert prefix or type(columns[index]) is type(one)
+    for name in one.__slots__:
+        value = getattr(one, name, None)
+        if hasattr(value, "__slots__") and not isinstance(value, (bytes, memoryview)):
+            _same(columns, index, value, f"{prefix}{name}_")
+        elif hasattr(columns, f"{prefix}{name}_start"):
+            assert getattr(columns, prefix + name)(index) == value
+        elif hasattr(columns, prefix + name):
+            assert getattr(columns, prefix + name)[index] == (value or 0)
+
+
+def test_a_reader_says_which_field_is_wrong_and_where() -> None:
+    first = (-1).to_bytes(4, "little", signed=True) + (20).to_bytes(8, "little") + bytes(20) + b"\x05"
+    second = bytes(4) + b"\x01\x02\x03"
+    data = (2).to_bytes(8, "little") + first + second
+    with pytest.raises(ValueError, match=r"^nodes\[1\]\.len_key at 45: expected 8 bytes, found 3 bytes$") as caught:
+        fast_reader("clp_s_schema_tree")(data, 0, len(data))
+    assert caught.value.short  # type: ignore[attr-defined]
+    data = (2).to_bytes(8, "little") + first[:4] + (99).to_bytes(8, "little") + first[12:] + second
+    with pytest.raises(ValueError, match=r"^nodes\[0\]\.len_key at 12: expected at most 28, found 99$") as caught:
+        fast_reader("clp_s_schema_tree")(data, 0, len(data))
+    assert not caught.value.short  # type: ignore[attr-defined]
+
+
+def test_generated_readers_compile_without_warnings(recwarn: pytest.WarningsRecorder) -> None:
+    folder = Path(ROOT, "generated", "exhume_ksy")
+    for file in [*folder.glob("fast/*.py"), *folder.glob("facts/*.py")]:
+        compile(file.read_text(encoding="utf-8"), str(file), "exec")
+    assert not recwarn.list
