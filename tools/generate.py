@@ -173,6 +173,11 @@ def render_lock(lock: Lock) -> str:
 
 def stale(root: Path) -> list[str]:
     """Returns why the generated files do not stand for the specifications; nothing when they do."""
+    return kaitai_stale(root) or own_stale(root)
+
+
+def kaitai_stale(root: Path) -> list[str]:
+    """Returns why what Kaitai's compiler wrote does not stand for the specifications."""
     locked, reasons = read_lock(root), []
     for path, value in input_lines(root).items():
         if locked.get(path) != value:
@@ -185,7 +190,7 @@ def stale(root: Path) -> list[str]:
         elif locked.get(path) != have[path]:
             reasons.append(f"{path} was not written by this compilation")
     reasons.extend(f"{path} has no specification" for path in orphans(root))
-    return reasons or own_stale(root)
+    return reasons
 
 
 def relative_imports(text: str, ids: set[str]) -> str:
@@ -301,8 +306,7 @@ def generate(root: Path, *, force: bool = False) -> int:
     Raises:
         GenerateError: nothing was written.
     """
-    own = own_stale(root)
-    if own and stale(root) == own and not force:  # only `exhume.compiler` changed: no Node.js needed
+    if not force and not kaitai_stale(root):  # only `exhume.compiler` changed: no Node.js needed
         changed = sum(write_if_changed(root / path, text) for path, text in own_texts(root).items())
         normalise(root)
         return changed

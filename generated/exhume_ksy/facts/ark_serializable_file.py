@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Final
 
 
-class Footer:
-    """`ark_serializable_file::footer`"""
+class FileFooter:
+    """`ark_serializable_file::file_footer`"""
 
     size: Final = 29
     magic: Final = b'\xb6H\xf0\xe8\xfc\xe9\xebS\x1f\xeaLk)\xab\x81\xbc'

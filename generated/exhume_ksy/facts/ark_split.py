@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Final
 
 
-class Header:
-    """`ark_split::header`"""
+class FileHeader:
+    """`ark_split::file_header`"""
 
 
     class at:

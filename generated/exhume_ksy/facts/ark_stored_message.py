@@ -16,8 +16,8 @@ class Codec(IntEnum):
     LZMA = 4
 
 
-class Footer:
-    """`ark_stored_message::footer`"""
+class MessageFooter:
+    """`ark_stored_message::message_footer`"""
 
     size: Final = 6
     dtype: Final = [("len_message", "<u4"), ("codec", "u1"), ("magic", "u1")]

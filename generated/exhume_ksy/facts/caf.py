@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Final
 
 
-class Footer:
-    """`caf::footer`"""
+class ChunkFooter:
+    """`caf::chunk_footer`"""
 
     size: Final = 4
     dtype: Final = [("len_index", "<u4")]

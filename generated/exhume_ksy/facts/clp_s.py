@@ -24,8 +24,8 @@ class ClpS:
         header: Final = (0, 64)
 
 
-class Header:
-    """`clp_s::header`"""
+class FileHeader:
+    """`clp_s::file_header`"""
 
     size: Final = 64
     magic: Final = b'\xfd/\xc50'

@@ -4,3 +4,13 @@
 from __future__ import annotations
 
 from typing import Final
+
+
+class LeveldbVarint:
+    """`leveldb_varint`"""
+
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        group0: Final = (0, 1)

@@ -4,3 +4,14 @@
 from __future__ import annotations
 
 from typing import Final
+
+
+class Uleb128:
+    """`uleb128`"""
+
+    group9: Final = 1
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        group0: Final = (0, 1)

@@ -17,8 +17,8 @@ class Zs:
         len_header: Final = (8, 16)
 
 
-class Header:
-    """`zs::header`"""
+class FileHeader:
+    """`zs::file_header`"""
 
 
     class at:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import struct
 
 from ._layout import LayoutError, View, short
-from .ark_rbuf import read_group_header, read_groups, read_guid, read_object_header, read_optional_time, read_string_list, read_text
+from .ark_rbuf import read_group_header, read_group_list, read_guid, read_object_header, read_optional_time, read_string_list, read_text
 
 _STRUCT0 = struct.Struct("<I")
 _STRUCT1 = struct.Struct("<QQQQ")
@@ -173,7 +173,7 @@ class Metadata:
     header: ObjectHeader
     num_entries: int
     entries: list[MetadataEntry]
-    groups: Groups | None
+    groups: GroupList | None
     """Fields of later versions."""
 
 
@@ -205,7 +205,7 @@ def read_metadata(view: View, at: int, end: int) -> tuple[Metadata, int]:
     value.entries = entries
     if header.groups_follow:
         try:
-            groups, at = read_groups(view, at, end)
+            groups, at = read_group_list(view, at, end)
         except LayoutError as error:
             error.within("groups")
             raise
@@ -251,7 +251,7 @@ class Section:
     """The log that the section came from."""
     acceptance_filter: Query
     """Applies to every section after this one, not to this one."""
-    groups: Groups | None
+    groups: GroupList | None
     """Fields of later versions."""
 
 
@@ -295,7 +295,7 @@ def read_section(view: View, at: int, end: int) -> tuple[Section, int]:
     value.acceptance_filter = acceptance_filter
     if header.groups_follow:
         try:
-            groups, at = read_groups(view, at, end)
+            groups, at = read_group_list(view, at, end)
         except LayoutError as error:
             error.within("groups")
             raise
@@ -317,7 +317,7 @@ class Query:
     """Channel names or regular expressions."""
     message_deny_list: StringList
     """Channel names or regular expressions."""
-    groups: Groups | None
+    groups: GroupList | None
     """Fields of later versions."""
 
 
@@ -356,7 +356,7 @@ def read_query(view: View, at: int, end: int) -> tuple[Query, int]:
     value.message_deny_list = message_deny_list
     if header.groups_follow:
         try:
-            groups, at = read_groups(view, at, end)
+            groups, at = read_group_list(view, at, end)
         except LayoutError as error:
             error.within("groups")
             raise
@@ -379,7 +379,7 @@ class ColumnDeclaration:
     num_splits: int
     splits: list[SplitDeclaration]
     """The files, in sequence."""
-    groups: Groups | None
+    groups: GroupList | None
     """Fields of later versions."""
 
 
@@ -440,7 +440,7 @@ def read_column_declaration(view: View, at: int, end: int) -> tuple[ColumnDeclar
     value.splits = splits
     if header.groups_follow:
         try:
-            groups, at = read_groups(view, at, end)
+            groups, at = read_group_list(view, at, end)
         except LayoutError as error:
             error.within("groups")
             raise
@@ -576,7 +576,7 @@ class SplitDeclaration:
     """Name of the split file."""
     num_statistics: int
     statistics: list[SplitObjectStatistics]
-    groups: Groups | None
+    groups: GroupList | None
     """Fields of later versions."""
 
 
@@ -614,7 +614,7 @@ def read_split_declaration(view: View, at: int, end: int) -> tuple[SplitDeclarat
     value.statistics = statistics
     if header.groups_follow:
         try:
-            groups, at = read_groups(view, at, end)
+            groups, at = read_group_list(view, at, end)
         except LayoutError as error:
             error.within("groups")
             raise
@@ -637,7 +637,7 @@ class SplitObjectStatistics:
     """Time of the first message in nanoseconds."""
     maximum_time: int
     """Time of the last message in nanoseconds."""
-    groups: Groups | None
+    groups: GroupList | None
     """Fields of later versions."""
 
 
@@ -666,7 +666,7 @@ def read_split_object_statistics(view: View, at: int, end: int) -> tuple[SplitOb
     value.maximum_time = maximum_time
     if header.groups_follow:
         try:
-            groups, at = read_groups(view, at, end)
+            groups, at = read_group_list(view, at, end)
         except LayoutError as error:
             error.within("groups")
             raise

@@ -179,16 +179,16 @@ def read_group(view: View, at: int, end: int) -> tuple[Group, int]:
     return value, at
 
 
-class Groups:
+class GroupList:
     """The groups of an object, in the order of its schema."""
     __slots__ = ('groups',)
     groups: list[Group]
     """Ends with the first group that does not announce another."""
 
 
-def read_groups(view: View, at: int, end: int) -> tuple[Groups, int]:
-    """`ark_rbuf::groups` at `at`, and where it ends. Raises `LayoutError`."""
-    value = Groups()
+def read_group_list(view: View, at: int, end: int) -> tuple[GroupList, int]:
+    """`ark_rbuf::group_list` at `at`, and where it ends. Raises `LayoutError`."""
+    value = GroupList()
     groups = []
     try:
         while True:

@@ -23,7 +23,7 @@ class ArkSerializableFile:
     __slots__ = ('_footer', '_content', '_manifest', '_trailer', '_io')
 
     @property
-    def footer(self) -> Footer:
+    def footer(self) -> FileFooter:
         try:
             return self._footer
         except AttributeError:
@@ -33,7 +33,7 @@ class ArkSerializableFile:
         if at < base:
             raise LayoutError("footer", base, "a position in the stream", at - base)
         try:
-            footer, at = read_footer(view, at, end, end - base - 29)
+            footer, at = read_file_footer(view, at, end, end - base - 29)
         except LayoutError as error:
             error.within("footer")
             raise
@@ -83,7 +83,7 @@ class ArkSerializableFile:
         return self._manifest
 
     @property
-    def trailer(self) -> Trailer | None:
+    def trailer(self) -> FileTrailer | None:
         """Absent when the writer embedded no schema."""
         try:
             return self._trailer
@@ -101,7 +101,7 @@ class ArkSerializableFile:
             raise short("trailer", at, end, size)
         stop = at + size
         try:
-            trailer, _ = read_trailer(view, at, stop)
+            trailer, _ = read_file_trailer(view, at, stop)
         except LayoutError as error:
             error.within("trailer")
             raise
@@ -119,7 +119,7 @@ def read_ark_serializable_file(view: View, at: int, end: int, base: int | None =
     return value, at
 
 
-class Trailer:
+class FileTrailer:
     """What the content is, for readers that know nothing of it."""
     __slots__ = ('type_name', 'schema_registry')
     type_name: Text
@@ -128,9 +128,9 @@ class Trailer:
     """JSON text with every schema and enumeration that the type needs."""
 
 
-def read_trailer(view: View, at: int, end: int) -> tuple[Trailer, int]:
-    """`ark_serializable_file::trailer` at `at`, and where it ends. Raises `LayoutError`."""
-    value = Trailer()
+def read_file_trailer(view: View, at: int, end: int) -> tuple[FileTrailer, int]:
+    """`ark_serializable_file::file_trailer` at `at`, and where it ends. Raises `LayoutError`."""
+    value = FileTrailer()
     try:
         type_name, at = read_text(view, at, end)
     except LayoutError as error:
@@ -146,7 +146,7 @@ def read_trailer(view: View, at: int, end: int) -> tuple[Trailer, int]:
     return value, at
 
 
-class Footer:
+class FileFooter:
     """The last 29 bytes of the file."""
     __slots__ = ('len_before', 'len_trailer', 'len_content', 'version', 'magic')
     len_before: int
@@ -160,9 +160,9 @@ class Footer:
     """GUID 53ebe9fc-e8f0-48b6-bc81-ab296b4cea1f in wire order."""
 
 
-def read_footer(view: View, at: int, end: int, len_before: int) -> tuple[Footer, int]:
-    """`ark_serializable_file::footer` at `at`, and where it ends. Raises `LayoutError`."""
-    value = Footer()
+def read_file_footer(view: View, at: int, end: int, len_before: int) -> tuple[FileFooter, int]:
+    """`ark_serializable_file::file_footer` at `at`, and where it ends. Raises `LayoutError`."""
+    value = FileFooter()
     value.len_before = len_before
     start = at
     if end - at < 4:

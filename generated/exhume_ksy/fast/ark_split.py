@@ -7,7 +7,7 @@ from __future__ import annotations
 import struct
 
 from ._layout import LayoutError, View, short
-from .ark_rbuf import read_groups, read_guid, read_object_header
+from .ark_rbuf import read_group_list, read_guid, read_object_header
 
 _STRUCT0 = struct.Struct("<H")
 _STRUCT1 = struct.Struct("<II")
@@ -23,7 +23,7 @@ class ArkSplit:
     usually starts at 1024.
     """
     __slots__ = ('header', '_index', '_index_bytes', '_io')
-    header: Header
+    header: FileHeader
 
     @property
     def index(self) -> list[IndexEntry]:
@@ -74,7 +74,7 @@ def read_ark_split(view: View, at: int, end: int, base: int | None = None) -> tu
         base = at
     value._io = (view, base, end)
     try:
-        header, at = read_header(view, at, end)
+        header, at = read_file_header(view, at, end)
     except LayoutError as error:
         error.within("header")
         raise
@@ -82,7 +82,7 @@ def read_ark_split(view: View, at: int, end: int, base: int | None = None) -> tu
     return value, at
 
 
-class Header:
+class FileHeader:
     """The object ark::logging::SplitFileHeader at the start of the file."""
     __slots__ = ('header', 'format_version', 'split_identifier', 'ofs_index', 'num_indexed_items', 'num_maximum_items', 'num_type_mappings', 'type_mappings', 'groups')
     header: ObjectHeader
@@ -99,13 +99,13 @@ class Header:
     num_type_mappings: int
     type_mappings: list[TypeMapping]
     """Which object each short identifier of the index stands for."""
-    groups: Groups | None
+    groups: GroupList | None
     """Fields of later versions."""
 
 
-def read_header(view: View, at: int, end: int) -> tuple[Header, int]:
-    """`ark_split::header` at `at`, and where it ends. Raises `LayoutError`."""
-    value = Header()
+def read_file_header(view: View, at: int, end: int) -> tuple[FileHeader, int]:
+    """`ark_split::file_header` at `at`, and where it ends. Raises `LayoutError`."""
+    value = FileHeader()
     try:
         header, at = read_object_header(view, at, end)
     except LayoutError as error:
@@ -150,7 +150,7 @@ def read_header(view: View, at: int, end: int) -> tuple[Header, int]:
     value.type_mappings = type_mappings
     if header.groups_follow:
         try:
-            groups, at = read_groups(view, at, end)
+            groups, at = read_group_list(view, at, end)
         except LayoutError as error:
             error.within("groups")
             raise
@@ -168,7 +168,7 @@ class TypeMapping:
     """Identifier of the object (channel) in the manifest."""
     short_identifier: int
     """What index entries of this file call it."""
-    groups: Groups | None
+    groups: GroupList | None
     """Fields of later versions."""
 
 
@@ -194,7 +194,7 @@ def read_type_mapping(view: View, at: int, end: int) -> tuple[TypeMapping, int]:
     value.short_identifier = short_identifier
     if header.groups_follow:
         try:
-            groups, at = read_groups(view, at, end)
+            groups, at = read_group_list(view, at, end)
         except LayoutError as error:
             error.within("groups")
             raise

@@ -36,7 +36,7 @@ class ArkStoredMessage:
         return self._payload
 
     @property
-    def footer(self) -> Footer:
+    def footer(self) -> MessageFooter:
         try:
             return self._footer
         except AttributeError:
@@ -46,7 +46,7 @@ class ArkStoredMessage:
         if at < base:
             raise LayoutError("footer", base, "a position in the stream", at - base)
         try:
-            footer, at = read_footer(view, at, end)
+            footer, at = read_message_footer(view, at, end)
         except LayoutError as error:
             error.within("footer")
             raise
@@ -63,7 +63,7 @@ def read_ark_stored_message(view: View, at: int, end: int, base: int | None = No
     return value, at
 
 
-class Footer:
+class MessageFooter:
     """The last six bytes of a compressed message."""
     __slots__ = ('len_message', 'codec', 'magic')
     len_message: int
@@ -73,9 +73,9 @@ class Footer:
     """Always 0xf0."""
 
 
-def read_footer(view: View, at: int, end: int) -> tuple[Footer, int]:
-    """`ark_stored_message::footer` at `at`, and where it ends. Raises `LayoutError`."""
-    value = Footer()
+def read_message_footer(view: View, at: int, end: int) -> tuple[MessageFooter, int]:
+    """`ark_stored_message::message_footer` at `at`, and where it ends. Raises `LayoutError`."""
+    value = MessageFooter()
     if end - at < 6:
         raise short((("len_message", 4), ("codec", 5), ("magic", 6),), at, end, 6)
     len_message, codec, magic = _STRUCT0.unpack_from(view, at)

@@ -23,7 +23,7 @@ class Caf:
     __slots__ = ('_footer', '_ofs_index', '_index', '_data', '_io')
 
     @property
-    def footer(self) -> Footer:
+    def footer(self) -> ChunkFooter:
         try:
             return self._footer
         except AttributeError:
@@ -33,7 +33,7 @@ class Caf:
         if at < base:
             raise LayoutError("footer", base, "a position in the stream", at - base)
         try:
-            footer, at = read_footer(view, at, end, end - base - 4)
+            footer, at = read_chunk_footer(view, at, end, end - base - 4)
         except LayoutError as error:
             error.within("footer")
             raise
@@ -108,7 +108,7 @@ def read_caf(view: View, at: int, end: int, base: int | None = None) -> tuple[Ca
     return value, at
 
 
-class Footer:
+class ChunkFooter:
     """The last four bytes of the chunk."""
     __slots__ = ('max_index', 'len_index')
     max_index: int
@@ -119,9 +119,9 @@ class Footer:
     """
 
 
-def read_footer(view: View, at: int, end: int, max_index: int) -> tuple[Footer, int]:
-    """`caf::footer` at `at`, and where it ends. Raises `LayoutError`."""
-    value = Footer()
+def read_chunk_footer(view: View, at: int, end: int, max_index: int) -> tuple[ChunkFooter, int]:
+    """`caf::chunk_footer` at `at`, and where it ends. Raises `LayoutError`."""
+    value = ChunkFooter()
     value.max_index = max_index
     start = at
     if end - at < 4:

@@ -27,7 +27,7 @@ class ClpS:
     and the `clp_s_*` schemas of the payloads take the decompressed bytes.
     """
     __slots__ = ('header', '_ofs_metadata', '_ofs_files', '_metadata', '_metadata_payload', '_files', '_file_sections', '_num_file_sections', '_file_entries', '_io')
-    header: Header
+    header: FileHeader
 
     @property
     def ofs_metadata(self) -> int:
@@ -62,7 +62,7 @@ class ClpS:
             raise short("metadata", at, end, size)
         stop = at + size
         try:
-            metadata, _ = read_zstd_frame(view, at, stop, at)
+            metadata, _ = read_zstd_frame(view, at, stop)
         except LayoutError as error:
             error.within("metadata")
             raise
@@ -81,20 +81,14 @@ class ClpS:
         if not (self.metadata.is_stored):
             self._metadata_payload = None
             return None
-        view, base, end = self.metadata.frames[0].body.blocks[0]._io
-        at = base + self.metadata.frames[0].body.blocks[0].ofs_content
-        if at < base:
-            raise LayoutError("metadata_payload", base, "a position in the stream", at - base)
-        size = self.metadata.frames[0].body.blocks[0].len_content
-        if not 0 <= size <= max(0, end - at):
-            raise short("metadata_payload", at, end, size)
-        stop = at + size
+        view, base, end = self.metadata.frames[0].body.blocks[0].content._io
+        at = base + 0
         try:
-            metadata_payload, _ = read_clp_s_metadata(view, at, stop)
+            metadata_payload, _ = read_clp_s_metadata(view, at, end)
         except LayoutError as error:
             error.within("metadata_payload")
             raise
-        at = stop
+        at = max(at, end)
         self._metadata_payload = metadata_payload
         return self._metadata_payload
 
@@ -177,7 +171,7 @@ def read_clp_s(view: View, at: int, end: int, base: int | None = None) -> tuple[
         base = at
     value._io = (view, base, end)
     try:
-        header, at = read_header(view, at, end)
+        header, at = read_file_header(view, at, end)
     except LayoutError as error:
         error.within("header")
         raise
@@ -185,7 +179,7 @@ def read_clp_s(view: View, at: int, end: int, base: int | None = None) -> tuple[
     return value, at
 
 
-class Header:
+class FileHeader:
     """The first 64 bytes."""
     __slots__ = ('magic', 'version', 'len_original', 'len_archive', 'reserved1', 'len_metadata', 'compression_type', 'reserved2')
     magic: View
@@ -201,9 +195,9 @@ class Header:
     reserved2: int
 
 
-def read_header(view: View, at: int, end: int) -> tuple[Header, int]:
-    """`clp_s::header` at `at`, and where it ends. Raises `LayoutError`."""
-    value = Header()
+def read_file_header(view: View, at: int, end: int) -> tuple[FileHeader, int]:
+    """`clp_s::file_header` at `at`, and where it ends. Raises `LayoutError`."""
+    value = FileHeader()
     if end - at < 4:
         raise short("magic", at, end, 4)
     magic = view[at : at + 4]
@@ -361,13 +355,13 @@ class FileSection:
                 raise
         elif on == '/0':
             try:
-                body, _ = read_zstd_frame(view, at, stop, at)
+                body, _ = read_zstd_frame(view, at, stop)
             except LayoutError as error:
                 error.within("body")
                 raise
         elif on == '/tables':
             try:
-                body, _ = read_zstd_frame(view, at, stop, at)
+                body, _ = read_zstd_frame(view, at, stop)
             except LayoutError as error:
                 error.within("body")
                 raise
@@ -404,20 +398,14 @@ class SchemaTreeSection:
         if not (self.compressed.is_stored):
             self._payload = None
             return None
-        view, base, end = self.compressed.frames[0].body.blocks[0]._io
-        at = base + self.compressed.frames[0].body.blocks[0].ofs_content
-        if at < base:
-            raise LayoutError("payload", base, "a position in the stream", at - base)
-        size = self.compressed.frames[0].body.blocks[0].len_content
-        if not 0 <= size <= max(0, end - at):
-            raise short("payload", at, end, size)
-        stop = at + size
+        view, base, end = self.compressed.frames[0].body.blocks[0].content._io
+        at = base + 0
         try:
-            payload, _ = read_clp_s_schema_tree(view, at, stop)
+            payload, _ = read_clp_s_schema_tree(view, at, end)
         except LayoutError as error:
             error.within("payload")
             raise
-        at = stop
+        at = max(at, end)
         self._payload = payload
         return self._payload
 
@@ -429,7 +417,7 @@ def read_schema_tree_section(view: View, at: int, end: int, base: int | None = N
         base = at
     value._io = (view, base, end)
     try:
-        compressed, _ = read_zstd_frame(view, at, end, at)
+        compressed, _ = read_zstd_frame(view, at, end)
     except LayoutError as error:
         error.within("compressed")
         raise
@@ -453,20 +441,14 @@ class SchemaIdsSection:
         if not (self.compressed.is_stored):
             self._payload = None
             return None
-        view, base, end = self.compressed.frames[0].body.blocks[0]._io
-        at = base + self.compressed.frames[0].body.blocks[0].ofs_content
-        if at < base:
-            raise LayoutError("payload", base, "a position in the stream", at - base)
-        size = self.compressed.frames[0].body.blocks[0].len_content
-        if not 0 <= size <= max(0, end - at):
-            raise short("payload", at, end, size)
-        stop = at + size
+        view, base, end = self.compressed.frames[0].body.blocks[0].content._io
+        at = base + 0
         try:
-            payload, _ = read_clp_s_schema_ids(view, at, stop)
+            payload, _ = read_clp_s_schema_ids(view, at, end)
         except LayoutError as error:
             error.within("payload")
             raise
-        at = stop
+        at = max(at, end)
         self._payload = payload
         return self._payload
 
@@ -478,7 +460,7 @@ def read_schema_ids_section(view: View, at: int, end: int, base: int | None = No
         base = at
     value._io = (view, base, end)
     try:
-        compressed, _ = read_zstd_frame(view, at, end, at)
+        compressed, _ = read_zstd_frame(view, at, end)
     except LayoutError as error:
         error.within("compressed")
         raise
@@ -502,20 +484,14 @@ class TableMetadataSection:
         if not (self.compressed.is_stored):
             self._payload = None
             return None
-        view, base, end = self.compressed.frames[0].body.blocks[0]._io
-        at = base + self.compressed.frames[0].body.blocks[0].ofs_content
-        if at < base:
-            raise LayoutError("payload", base, "a position in the stream", at - base)
-        size = self.compressed.frames[0].body.blocks[0].len_content
-        if not 0 <= size <= max(0, end - at):
-            raise short("payload", at, end, size)
-        stop = at + size
+        view, base, end = self.compressed.frames[0].body.blocks[0].content._io
+        at = base + 0
         try:
-            payload, _ = read_clp_s_table_metadata(view, at, stop)
+            payload, _ = read_clp_s_table_metadata(view, at, end)
         except LayoutError as error:
             error.within("payload")
             raise
-        at = stop
+        at = max(at, end)
         self._payload = payload
         return self._payload
 
@@ -527,7 +503,7 @@ def read_table_metadata_section(view: View, at: int, end: int, base: int | None 
         base = at
     value._io = (view, base, end)
     try:
-        compressed, _ = read_zstd_frame(view, at, end, at)
+        compressed, _ = read_zstd_frame(view, at, end)
     except LayoutError as error:
         error.within("compressed")
         raise

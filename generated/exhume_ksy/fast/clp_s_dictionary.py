@@ -32,20 +32,14 @@ class ClpSDictionary:
         if not (len(self.compressed.frames) == 1 and self.compressed.frames[0].is_stored):
             self._entries = None
             return None
-        view, base, end = self.compressed.frames[0].body.blocks[0]._io
-        at = base + self.compressed.frames[0].body.blocks[0].ofs_content
-        if at < base:
-            raise LayoutError("entries", base, "a position in the stream", at - base)
-        size = self.compressed.frames[0].body.blocks[0].len_content
-        if not 0 <= size <= max(0, end - at):
-            raise short("entries", at, end, size)
-        stop = at + size
+        view, base, end = self.compressed.frames[0].body.blocks[0].content._io
+        at = base + 0
         try:
-            entries, _ = read_clp_s_dictionary_entries(view, at, stop)
+            entries, _ = read_clp_s_dictionary_entries(view, at, end)
         except LayoutError as error:
             error.within("entries")
             raise
-        at = stop
+        at = max(at, end)
         self._entries = entries
         return self._entries
 
@@ -62,7 +56,7 @@ def read_clp_s_dictionary(view: View, at: int, end: int, base: int | None = None
     at += 8
     value.num_entries = num_entries
     try:
-        compressed, _ = read_zstd_frame(view, at, end, at)
+        compressed, _ = read_zstd_frame(view, at, end)
     except LayoutError as error:
         error.within("compressed")
         raise

@@ -79,18 +79,13 @@ def read_clp_s_table(view: View, at: int, end: int, num_messages: int, node_type
 
 class IntegerColumn:
     """Integers, or for node type 11 the first integer and then the difference to the row before, modulo 2^64."""
-    __slots__ = ('check_size', 'values')
-    check_size: View
+    __slots__ = ('values',)
     values: array[int]
 
 
 def read_integer_column(view: View, at: int, end: int, parent: ClpSTable | None = None) -> tuple[IntegerColumn, int]:
     """`clp_s_table::integer_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = IntegerColumn()
-    check_size = b""
-    if not (parent.num_messages <= (end - at) // 8):
-        raise LayoutError("check_size", at, '_parent.num_messages <= (_io.size - _io.pos) / 8', check_size)
-    value.check_size = check_size
     many = max(0, parent.num_messages)
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
@@ -105,18 +100,13 @@ def read_integer_column(view: View, at: int, end: int, parent: ClpSTable | None 
 
 class FloatColumn:
     """Binary64 numbers."""
-    __slots__ = ('check_size', 'values')
-    check_size: View
+    __slots__ = ('values',)
     values: array[float]
 
 
 def read_float_column(view: View, at: int, end: int, parent: ClpSTable | None = None) -> tuple[FloatColumn, int]:
     """`clp_s_table::float_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = FloatColumn()
-    check_size = b""
-    if not (parent.num_messages <= (end - at) // 8):
-        raise LayoutError("check_size", at, '_parent.num_messages <= (_io.size - _io.pos) / 8', check_size)
-    value.check_size = check_size
     many = max(0, parent.num_messages)
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
@@ -131,8 +121,7 @@ def read_float_column(view: View, at: int, end: int, parent: ClpSTable | None = 
 
 class FormattedFloatColumn:
     """Binary64 numbers, then the format of each."""
-    __slots__ = ('check_size', 'values', 'formats')
-    check_size: View
+    __slots__ = ('values', 'formats')
     values: array[float]
     formats: list[FloatFormat]
 
@@ -140,10 +129,6 @@ class FormattedFloatColumn:
 def read_formatted_float_column(view: View, at: int, end: int, parent: ClpSTable | None = None) -> tuple[FormattedFloatColumn, int]:
     """`clp_s_table::formatted_float_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = FormattedFloatColumn()
-    check_size = b""
-    if not (parent.num_messages <= (end - at) // 10):
-        raise LayoutError("check_size", at, '_parent.num_messages <= (_io.size - _io.pos) / 10', check_size)
-    value.check_size = check_size
     many = max(0, parent.num_messages)
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
@@ -238,18 +223,13 @@ def read_boolean_column(view: View, at: int, end: int, parent: ClpSTable | None 
 
 class IdColumn:
     """Positions in the variable dictionary."""
-    __slots__ = ('check_size', 'values')
-    check_size: View
+    __slots__ = ('values',)
     values: array[int]
 
 
 def read_id_column(view: View, at: int, end: int, parent: ClpSTable | None = None) -> tuple[IdColumn, int]:
     """`clp_s_table::id_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = IdColumn()
-    check_size = b""
-    if not (parent.num_messages <= (end - at) // 8):
-        raise LayoutError("check_size", at, '_parent.num_messages <= (_io.size - _io.pos) / 8', check_size)
-    value.check_size = check_size
     many = max(0, parent.num_messages)
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
@@ -264,8 +244,7 @@ def read_id_column(view: View, at: int, end: int, parent: ClpSTable | None = Non
 
 class ClpColumn:
     """Encoded text: which log type each row has and where its variables start, then the variables of all rows."""
-    __slots__ = ('check_size', 'rows', 'num_variables', 'variables')
-    check_size: View
+    __slots__ = ('rows', 'num_variables', 'variables')
     rows: list[ClpWord]
     num_variables: int
     variables: array[int]
@@ -274,10 +253,6 @@ class ClpColumn:
 def read_clp_column(view: View, at: int, end: int, parent: ClpSTable | None = None) -> tuple[ClpColumn, int]:
     """`clp_s_table::clp_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = ClpColumn()
-    check_size = b""
-    if not (parent.num_messages <= (end - at) // 8):
-        raise LayoutError("check_size", at, '_parent.num_messages <= (_io.size - _io.pos) / 8', check_size)
-    value.check_size = check_size
     rows = []
     try:
         for _ in range(parent.num_messages):
@@ -345,8 +320,7 @@ def read_clp_word(view: View, at: int, end: int) -> tuple[ClpWord, int]:
 
 class DateColumn:
     """Epochs, then the pattern of each."""
-    __slots__ = ('check_size', 'epochs', 'pattern_ids')
-    check_size: View
+    __slots__ = ('epochs', 'pattern_ids')
     epochs: array[int]
     """Milliseconds; with the patterns %E and %F as they were."""
     pattern_ids: array[int]
@@ -355,10 +329,6 @@ class DateColumn:
 def read_date_column(view: View, at: int, end: int, parent: ClpSTable | None = None) -> tuple[DateColumn, int]:
     """`clp_s_table::date_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = DateColumn()
-    check_size = b""
-    if not (parent.num_messages <= (end - at) // 16):
-        raise LayoutError("check_size", at, '_parent.num_messages <= (_io.size - _io.pos) / 16', check_size)
-    value.check_size = check_size
     many = max(0, parent.num_messages)
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
@@ -382,8 +352,7 @@ def read_date_column(view: View, at: int, end: int, parent: ClpSTable | None = N
 
 class TimestampColumn:
     """Nanoseconds as differences to the row before, then the patterns."""
-    __slots__ = ('check_size', 'deltas', 'pattern_ids')
-    check_size: View
+    __slots__ = ('deltas', 'pattern_ids')
     deltas: array[int]
     pattern_ids: array[int]
 
@@ -391,10 +360,6 @@ class TimestampColumn:
 def read_timestamp_column(view: View, at: int, end: int, parent: ClpSTable | None = None) -> tuple[TimestampColumn, int]:
     """`clp_s_table::timestamp_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = TimestampColumn()
-    check_size = b""
-    if not (parent.num_messages <= (end - at) // 16):
-        raise LayoutError("check_size", at, '_parent.num_messages <= (_io.size - _io.pos) / 16', check_size)
-    value.check_size = check_size
     many = max(0, parent.num_messages)
     if many > (end - at) // 8:
         many = max(0, end - at) // 8

@@ -18,11 +18,13 @@ class DataBundleField:
     """One field of a Protocol Buffers message: a key that holds field number and wire type, then the value. A message
     is any number of them; what a number means depends on the message.
     """
-    __slots__ = ('key', 'check_key', 'value', '_number', '_wire_type')
+    __slots__ = ('key', 'value', '_number', '_wire_type')
     key: int
-    check_key: View
-    """Takes no space; field numbers have 29 bits and start at 1."""
-    value: Fixed32 | Fixed64 | LeveldbBytes | Unsupported | int
+    """Eight times the field number, which has 29 bits and starts at 1, plus the wire type. Groups (3, 4) are not used;
+    6 and 7 mean nothing.
+    """
+    value: Fixed32 | Fixed64 | LeveldbBytes | None | int
+    """Never raw bytes, for the key admits no other wire type."""
 
     @property
     def number(self) -> int:
@@ -46,23 +48,28 @@ class DataBundleField:
 def read_data_bundle_field(view: View, at: int, end: int) -> tuple[DataBundleField, int]:
     """`data_bundle_field` at `at`, and where it ends. Raises `LayoutError`."""
     value = DataBundleField()
-    try:
-        key, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("key")
-        raise
+    start = at
+    if at < end and (key := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            key, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("key")
+            raise
+    if not (key >= 8 and key < 0x100000000 and key % 8 != 3 and key % 8 != 4 and key % 8 < 6):
+        raise LayoutError("key", start, '_.value >= 8 and _.value < 0x100000000 and _.value % 8 != 3 and _.value % 8 != 4 and _.value % 8 < 6', key)
     value.key = key
-    check_key = b""
-    if not (key // 8 > 0 and key // 8 < 0x20000000):
-        raise LayoutError("check_key", at, 'number > 0 and number < 536870912', check_key)
-    value.check_key = check_key
     on = key % 8
     if on == 0:
-        try:
-            value_, at = read_leveldb_varint(view, at, end)
-        except LayoutError as error:
-            error.within("value")
-            raise
+        if at < end and (value_ := view[at]) < 0x80:
+            at += 1
+        else:
+            try:
+                value_, at = read_leveldb_varint(view, at, end)
+            except LayoutError as error:
+                error.within("value")
+                raise
     elif on == 1:
         try:
             value_, at = read_fixed64(view, at, end)
@@ -82,11 +89,7 @@ def read_data_bundle_field(view: View, at: int, end: int) -> tuple[DataBundleFie
             error.within("value")
             raise
     else:
-        try:
-            value_, at = read_unsupported(view, at, end)
-        except LayoutError as error:
-            error.within("value")
-            raise
+        value_ = None
     value.value = value_
     return value, at
 
@@ -122,20 +125,4 @@ def read_fixed32(view: View, at: int, end: int) -> tuple[Fixed32, int]:
     (value_,) = _STRUCT1.unpack_from(view, at)
     at += 4
     value.value = value_
-    return value, at
-
-
-class Unsupported:
-    """Groups (3, 4) are not used; 6 and 7 mean nothing."""
-    __slots__ = ('check_supported',)
-    check_supported: View
-
-
-def read_unsupported(view: View, at: int, end: int) -> tuple[Unsupported, int]:
-    """`data_bundle_field::unsupported` at `at`, and where it ends. Raises `LayoutError`."""
-    value = Unsupported()
-    check_supported = b""
-    if not False:
-        raise LayoutError("check_supported", at, 'false', check_supported)
-    value.check_supported = check_supported
     return value, at

@@ -187,15 +187,13 @@ def read_row_list(view: View, at: int, end: int) -> tuple[RowList, int]:
 
 class Row:
     """An internal key, of which the first bytes may be those of the key before, and what it stands for."""
-    __slots__ = ('number', 'len_shared', 'len_key_suffix', 'len_value', 'check_lengths', 'key_suffix', 'value', '_table', '_parent')
+    __slots__ = ('number', 'len_shared', 'len_key_suffix', 'len_value', 'key_suffix', 'value', '_table', '_parent')
     number: int
     """Position of the row in the block."""
     len_shared: int
     """Bytes that the key has in common with the one before."""
     len_key_suffix: int
     len_value: int
-    check_lengths: View
-    """Takes no space; refuses lengths that pass the end of the rows."""
     key_suffix: View
     value: DataBundleConfig | DataBundleFileMetadata | DataBundleRecordMetadata | View
     """Empty when the key says that the row was deleted."""
@@ -216,28 +214,39 @@ def read_row(view: View, at: int, end: int, parent: RowList | None, number: int)
     value = Row()
     value._parent = parent
     value.number = number
-    try:
-        len_shared, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("len_shared")
-        raise
+    if at < end and (len_shared := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            len_shared, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("len_shared")
+            raise
     value.len_shared = len_shared
-    try:
-        len_key_suffix, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("len_key_suffix")
-        raise
+    start = at
+    if at < end and (len_key_suffix := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            len_key_suffix, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("len_key_suffix")
+            raise
+    if len_key_suffix > end - at:
+        raise LayoutError("len_key_suffix", start, '_.value <= _io.size - _io.pos', len_key_suffix)
     value.len_key_suffix = len_key_suffix
-    try:
-        len_value, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("len_value")
-        raise
+    start = at
+    if at < end and (len_value := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            len_value, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("len_value")
+            raise
+    if len_value > end - at - len_key_suffix:
+        raise LayoutError("len_value", start, '_.value <= _io.size - _io.pos - len_key_suffix.value', len_value)
     value.len_value = len_value
-    check_lengths = b""
-    if not (len_key_suffix <= end - at and len_value <= end - at - len_key_suffix):
-        raise LayoutError("check_lengths", at, 'len_key_suffix.value <= _io.size - _io.pos and len_value.value <= _io.size - _io.pos - len_key_suffix.value', check_lengths)
-    value.check_lengths = check_lengths
     if not 0 <= len_key_suffix <= end - at:
         raise short("key_suffix", at, end, len_key_suffix)
     key_suffix = view[at : at + len_key_suffix]

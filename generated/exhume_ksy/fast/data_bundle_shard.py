@@ -9,7 +9,7 @@ import struct
 from ._layout import LayoutError, View, short
 from .data_bundle_shard_header import read_data_bundle_shard_header
 
-_STRUCT0 = struct.Struct("<II")
+_STRUCT0 = struct.Struct("<I")
 
 
 class DataBundleShard:
@@ -18,16 +18,13 @@ class DataBundleShard:
 
     Where records start, and which files they hold, is in the index only.
     """
-    __slots__ = ('magic', 'len_header', 'ofs_data', 'check_len_header', 'header', 'check_ofs_data', '_padding', '_records', '_io')
+    __slots__ = ('magic', 'len_header', 'ofs_data', 'header', '_padding', '_records', '_io')
     magic: View
     len_header: int
+    """Bytes of the header message."""
     ofs_data: int
-    """Where the first record starts."""
-    check_len_header: View
-    """Takes no space; refuses a header that passes the end of the file."""
+    """Where the first record starts; data cannot start inside the header."""
     header: DataBundleShardHeader
-    check_ofs_data: View
-    """Takes no space; data cannot start inside the header."""
 
     @property
     def padding(self) -> View:
@@ -78,16 +75,22 @@ def read_data_bundle_shard(view: View, at: int, end: int, base: int | None = Non
         raise LayoutError("magic", at, b'daBS', magic)
     at += 4
     value.magic = magic
-    if end - at < 8:
-        raise short((("len_header", 4), ("ofs_data", 8),), at, end, 8)
-    len_header, ofs_data = _STRUCT0.unpack_from(view, at)
-    at += 8
+    start = at
+    if end - at < 4:
+        raise short("len_header", at, end, 4)
+    (len_header,) = _STRUCT0.unpack_from(view, at)
+    at += 4
+    if len_header > end - at - 4:
+        raise LayoutError("len_header", start, f"at most {end - at - 4}", len_header)
     value.len_header = len_header
+    start = at
+    if end - at < 4:
+        raise short("ofs_data", at, end, 4)
+    (ofs_data,) = _STRUCT0.unpack_from(view, at)
+    at += 4
+    if ofs_data < 12 + len_header:
+        raise LayoutError("ofs_data", start, f"at least {12 + len_header}", ofs_data)
     value.ofs_data = ofs_data
-    check_len_header = b""
-    if len_header > end - at:
-        raise LayoutError("check_len_header", at, 'len_header <= _io.size - _io.pos', check_len_header)
-    value.check_len_header = check_len_header
     if not 0 <= len_header <= end - at:
         raise short("header", at, end, len_header)
     stop = at + len_header
@@ -98,8 +101,4 @@ def read_data_bundle_shard(view: View, at: int, end: int, base: int | None = Non
         raise
     at = stop
     value.header = header
-    check_ofs_data = b""
-    if not (ofs_data >= at - base):
-        raise LayoutError("check_ofs_data", at, 'ofs_data >= _io.pos', check_ofs_data)
-    value.check_ofs_data = check_ofs_data
     return value, at

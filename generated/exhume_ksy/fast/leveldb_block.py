@@ -104,7 +104,7 @@ class LeveldbBlock:
             raise short("entries", at, end, size)
         stop = at + size
         try:
-            entries, _ = read_entry_list(view, at, stop, at)
+            entries, _ = read_entry_list(view, at, stop)
         except LayoutError as error:
             error.within("entries")
             raise
@@ -172,15 +172,13 @@ class EntryList:
     entries: list[Entry]
 
 
-def read_entry_list(view: View, at: int, end: int, base: int | None = None) -> tuple[EntryList, int]:
+def read_entry_list(view: View, at: int, end: int) -> tuple[EntryList, int]:
     """`leveldb_block::entry_list` at `at`, and where it ends. Raises `LayoutError`."""
     value = EntryList()
-    if base is None:
-        base = at
     entries = []
     try:
         while at < end:
-            one, at = read_entry(view, at, end, base)
+            one, at = read_entry(view, at, end)
             entries.append(one)
     except LayoutError as error:
         error.within(f"entries[{len(entries)}]")
@@ -191,63 +189,82 @@ def read_entry_list(view: View, at: int, end: int, base: int | None = None) -> t
 
 class Entry:
     """A key, of which the first bytes may be those of the key before, and a value."""
-    __slots__ = ('len_shared', 'len_key_suffix', 'len_value', 'check_lengths', 'key_suffix', 'freeze_ofs_value', 'value', 'ofs_value', '_io')
+    __slots__ = ('len_shared', 'len_key_suffix', 'len_value', 'key_suffix', 'value')
     len_shared: int
     """Bytes that the key has in common with the one before."""
     len_key_suffix: int
     len_value: int
-    check_lengths: View
-    """Takes no space; refuses lengths that pass the end of the entries."""
     key_suffix: View
-    freeze_ofs_value: View | None
-    """Takes no space; pins `ofs_value` to this place."""
-    value: View
-    ofs_value: int
-    """Where the value starts in the list of entries."""
+    value: EntryValue
 
 
-def read_entry(view: View, at: int, end: int, base: int | None = None) -> tuple[Entry, int]:
+def read_entry(view: View, at: int, end: int) -> tuple[Entry, int]:
     """`leveldb_block::entry` at `at`, and where it ends. Raises `LayoutError`."""
     value = Entry()
-    if base is None:
-        base = at
-    value._io = (view, base, end)
-    try:
-        len_shared, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("len_shared")
-        raise
+    if at < end and (len_shared := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            len_shared, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("len_shared")
+            raise
     value.len_shared = len_shared
-    try:
-        len_key_suffix, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("len_key_suffix")
-        raise
+    start = at
+    if at < end and (len_key_suffix := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            len_key_suffix, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("len_key_suffix")
+            raise
+    if len_key_suffix > end - at:
+        raise LayoutError("len_key_suffix", start, '_.value <= _io.size - _io.pos', len_key_suffix)
     value.len_key_suffix = len_key_suffix
-    try:
-        len_value, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("len_value")
-        raise
+    start = at
+    if at < end and (len_value := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            len_value, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("len_value")
+            raise
+    if len_value > end - at - len_key_suffix:
+        raise LayoutError("len_value", start, '_.value <= _io.size - _io.pos - len_key_suffix.value', len_value)
     value.len_value = len_value
-    check_lengths = b""
-    if not (len_key_suffix <= end - at and len_value <= end - at - len_key_suffix):
-        raise LayoutError("check_lengths", at, 'len_key_suffix.value <= _io.size - _io.pos and len_value.value <= _io.size - _io.pos - len_key_suffix.value', check_lengths)
-    value.check_lengths = check_lengths
     if not 0 <= len_key_suffix <= end - at:
         raise short("key_suffix", at, end, len_key_suffix)
     key_suffix = view[at : at + len_key_suffix]
     at += len_key_suffix
     value.key_suffix = key_suffix
-    ofs_value = value.ofs_value = at - base
-    if ofs_value >= 0:
-        freeze_ofs_value = b""
-    else:
-        freeze_ofs_value = None
-    value.freeze_ofs_value = freeze_ofs_value
     if not 0 <= len_value <= end - at:
         raise short("value", at, end, len_value)
-    value_ = view[at : at + len_value]
-    at += len_value
+    stop = at + len_value
+    try:
+        value_, _ = read_entry_value(view, at, stop, at)
+    except LayoutError as error:
+        error.within("value")
+        raise
+    at = stop
     value.value = value_
+    return value, at
+
+
+class EntryValue:
+    """A stream of its own, so that other schemas can open it."""
+    __slots__ = ('data', '_io')
+    data: View
+
+
+def read_entry_value(view: View, at: int, end: int, base: int | None = None) -> tuple[EntryValue, int]:
+    """`leveldb_block::entry_value` at `at`, and where it ends. Raises `LayoutError`."""
+    value = EntryValue()
+    if base is None:
+        base = at
+    value._io = (view, base, end)
+    data = view[at:end]
+    at = max(at, end)
+    value.data = data
     return value, at

@@ -21,16 +21,22 @@ class LeveldbBlockHandle:
 def read_leveldb_block_handle(view: View, at: int, end: int) -> tuple[LeveldbBlockHandle, int]:
     """`leveldb_block_handle` at `at`, and where it ends. Raises `LayoutError`."""
     value = LeveldbBlockHandle()
-    try:
-        ofs_block, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("ofs_block")
-        raise
+    if at < end and (ofs_block := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            ofs_block, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("ofs_block")
+            raise
     value.ofs_block = ofs_block
-    try:
-        len_block, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("len_block")
-        raise
+    if at < end and (len_block := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            len_block, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("len_block")
+            raise
     value.len_block = len_block
     return value, at

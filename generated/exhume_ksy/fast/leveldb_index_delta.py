@@ -124,11 +124,9 @@ def read_entry_list(view: View, at: int, end: int) -> tuple[EntryList, int]:
 
 class Entry:
     """A key not below the last one of a data block, and where that block is."""
-    __slots__ = ('len_shared', 'len_key_suffix', 'check_len_key_suffix', 'key_suffix', 'handle', 'raw_delta')
+    __slots__ = ('len_shared', 'len_key_suffix', 'key_suffix', 'handle', 'raw_delta')
     len_shared: int
     len_key_suffix: int
-    check_len_key_suffix: View
-    """Takes no space; refuses a length that passes the end of the entries."""
     key_suffix: View
     handle: LeveldbBlockHandle | None
     raw_delta: int | None
@@ -138,24 +136,27 @@ class Entry:
 def read_entry(view: View, at: int, end: int) -> tuple[Entry, int]:
     """`leveldb_index_delta::entry` at `at`, and where it ends. Raises `LayoutError`."""
     value = Entry()
-    try:
-        len_shared, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("len_shared")
-        raise
+    if at < end and (len_shared := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            len_shared, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("len_shared")
+            raise
     value.len_shared = len_shared
-    try:
-        len_key_suffix, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("len_key_suffix")
-        raise
-    value.len_key_suffix = len_key_suffix
-    check_len_key_suffix = b""
+    start = at
+    if at < end and (len_key_suffix := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            len_key_suffix, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("len_key_suffix")
+            raise
     if len_key_suffix > end - at:
-        raise LayoutError("check_len_key_suffix", at, 'len_key_suffix.value <= _io.size - _io.pos', check_len_key_suffix)
-    value.check_len_key_suffix = check_len_key_suffix
-    if not 0 <= len_key_suffix <= end - at:
-        raise short("key_suffix", at, end, len_key_suffix)
+        raise LayoutError("len_key_suffix", start, '_.value <= _io.size - _io.pos', len_key_suffix)
+    value.len_key_suffix = len_key_suffix
     key_suffix = view[at : at + len_key_suffix]
     at += len_key_suffix
     value.key_suffix = key_suffix
@@ -169,11 +170,14 @@ def read_entry(view: View, at: int, end: int) -> tuple[Entry, int]:
         handle = None
     value.handle = handle
     if len_shared != 0:
-        try:
-            raw_delta, at = read_leveldb_varint(view, at, end)
-        except LayoutError as error:
-            error.within("raw_delta")
-            raise
+        if at < end and (raw_delta := view[at]) < 0x80:
+            at += 1
+        else:
+            try:
+                raw_delta, at = read_leveldb_varint(view, at, end)
+            except LayoutError as error:
+                error.within("raw_delta")
+                raise
     else:
         raw_delta = None
     value.raw_delta = raw_delta

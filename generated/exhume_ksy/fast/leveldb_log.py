@@ -8,7 +8,7 @@ import struct
 
 from ._layout import LayoutError, View, short
 
-_STRUCT0 = struct.Struct("<IHB")
+_STRUCT0 = struct.Struct("<IH")
 _STRUCT1 = struct.Struct("<I")
 
 
@@ -97,7 +97,7 @@ def read_block(view: View, at: int, end: int, base: int | None = None) -> tuple[
 
 class Fragment:
     """A record, or a piece of one, behind a header of 7 bytes (or 11)."""
-    __slots__ = ('checksum', 'len_data', 'fragment_type', 'log_number', 'check_len_data', 'data', '_is_zero_fill', '_is_recyclable')
+    __slots__ = ('checksum', 'len_data', 'fragment_type', 'log_number', 'data', '_is_zero_fill', '_is_recyclable')
     checksum: int
     """CRC-32C over the type byte and the data (over type, log number and data for the recyclable types), rotated right
     by 15 bits, plus 0xa282ead8.
@@ -106,8 +106,6 @@ class Fragment:
     fragment_type: int
     log_number: int | None
     """Low 32 bits of the number of the log that wrote the fragment."""
-    check_len_data: View
-    """Takes no space; refuses a length that passes the end of the block."""
     data: View
 
     @property
@@ -132,12 +130,18 @@ class Fragment:
 def read_fragment(view: View, at: int, end: int) -> tuple[Fragment, int]:
     """`leveldb_log::fragment` at `at`, and where it ends. Raises `LayoutError`."""
     value = Fragment()
-    if end - at < 7:
-        raise short((("checksum", 4), ("len_data", 6), ("fragment_type", 7),), at, end, 7)
-    checksum, len_data, fragment_type = _STRUCT0.unpack_from(view, at)
-    at += 7
+    if end - at < 6:
+        raise short((("checksum", 4), ("len_data", 6),), at, end, 6)
+    checksum, len_data = _STRUCT0.unpack_from(view, at)
+    at += 6
     value.checksum = checksum
     value.len_data = len_data
+    if len_data > end - at - 1:
+        raise LayoutError("len_data", at - 2, f"at most {end - at - 1}", len_data)
+    if at >= end:
+        raise short("fragment_type", at, end, 1)
+    fragment_type = view[at]
+    at += 1
     value.fragment_type = fragment_type
     if fragment_type == 5 or fragment_type == 6 or fragment_type == 7 or fragment_type == 8:
         if end - at < 4:
@@ -147,10 +151,6 @@ def read_fragment(view: View, at: int, end: int) -> tuple[Fragment, int]:
     else:
         log_number = None
     value.log_number = log_number
-    check_len_data = b""
-    if len_data > end - at:
-        raise LayoutError("check_len_data", at, 'len_data <= _io.size - _io.pos', check_len_data)
-    value.check_len_data = check_len_data
     if not 0 <= len_data <= end - at:
         raise short("data", at, end, len_data)
     data = view[at : at + len_data]

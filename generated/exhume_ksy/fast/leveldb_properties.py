@@ -123,13 +123,11 @@ def read_property_list(view: View, at: int, end: int) -> tuple[PropertyList, int
 
 class Property:
     """A name and a value."""
-    __slots__ = ('len_shared', 'len_name', 'len_value', 'check_lengths', 'name', 'value')
+    __slots__ = ('len_shared', 'len_name', 'len_value', 'name', 'value')
     len_shared: int
     """Always 0."""
     len_name: int
     len_value: int
-    check_lengths: View
-    """Takes no space; refuses lengths that pass the end of the entries."""
     name: str
     value: View
 
@@ -137,28 +135,42 @@ class Property:
 def read_property(view: View, at: int, end: int) -> tuple[Property, int]:
     """`leveldb_properties::property` at `at`, and where it ends. Raises `LayoutError`."""
     value = Property()
-    try:
-        len_shared, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("len_shared")
-        raise
+    start = at
+    if at < end and (len_shared := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            len_shared, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("len_shared")
+            raise
+    if not (len_shared == 0):
+        raise LayoutError("len_shared", start, '_.value == 0', len_shared)
     value.len_shared = len_shared
-    try:
-        len_name, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("len_name")
-        raise
+    start = at
+    if at < end and (len_name := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            len_name, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("len_name")
+            raise
+    if len_name > end - at:
+        raise LayoutError("len_name", start, '_.value <= _io.size - _io.pos', len_name)
     value.len_name = len_name
-    try:
-        len_value, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("len_value")
-        raise
+    start = at
+    if at < end and (len_value := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            len_value, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("len_value")
+            raise
+    if len_value > end - at - len_name:
+        raise LayoutError("len_value", start, '_.value <= _io.size - _io.pos - len_name.value', len_value)
     value.len_value = len_value
-    check_lengths = b""
-    if not (len_shared == 0 and len_name <= end - at and len_value <= end - at - len_name):
-        raise LayoutError("check_lengths", at, 'len_shared.value == 0 and len_name.value <= _io.size - _io.pos and len_value.value <= _io.size - _io.pos - len_name.value', check_lengths)
-    value.check_lengths = check_lengths
     if not 0 <= len_name <= end - at:
         raise short("name", at, end, len_name)
     name = view[at : at + len_name]

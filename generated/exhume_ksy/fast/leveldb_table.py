@@ -374,17 +374,8 @@ def read_block(view: View, at: int, end: int, base: int | None, ofs_block: int, 
 
 class MetaBlock:
     """A meta block by way of its entry in the metaindex; its key is the name."""
-    __slots__ = ('idx', '_entry', '_handle', '_contents', '_compression', '_checksum', '_io', '_parent', '_root')
+    __slots__ = ('idx', '_handle', '_contents', '_compression', '_checksum', '_io', '_parent', '_root')
     idx: int
-
-    @property
-    def entry(self) -> Entry:
-        try:
-            return self._entry
-        except AttributeError:
-            pass
-        self._entry = self._parent.metaindex.content.entries.entries[self.idx]
-        return self._entry
 
     @property
     def handle(self) -> LeveldbBlockHandle:
@@ -393,10 +384,8 @@ class MetaBlock:
         except AttributeError:
             pass
         view, base, end = self._io
-        view, base, end = self.entry._io
-        at = base + self.entry.ofs_value
-        if at < base:
-            raise LayoutError("handle", base, "a position in the stream", at - base)
+        view, base, end = self._parent.metaindex.content.entries.entries[self.idx].value._io
+        at = base + 0
         try:
             handle, at = read_leveldb_block_handle(view, at, end)
         except LayoutError as error:
@@ -475,17 +464,8 @@ def read_meta_block(view: View, at: int, end: int, base: int | None, parent: Lev
 
 class DataBlock:
     """A data block by way of its entry in the index."""
-    __slots__ = ('idx', '_entry', '_handle', '_block', '_io', '_parent', '_root')
+    __slots__ = ('idx', '_handle', '_block', '_io', '_parent', '_root')
     idx: int
-
-    @property
-    def entry(self) -> Entry:
-        try:
-            return self._entry
-        except AttributeError:
-            pass
-        self._entry = self._parent.index.content.entries.entries[self.idx]
-        return self._entry
 
     @property
     def handle(self) -> LeveldbBlockHandle:
@@ -494,10 +474,8 @@ class DataBlock:
         except AttributeError:
             pass
         view, base, end = self._io
-        view, base, end = self.entry._io
-        at = base + self.entry.ofs_value
-        if at < base:
-            raise LayoutError("handle", base, "a position in the stream", at - base)
+        view, base, end = self._parent.index.content.entries.entries[self.idx].value._io
+        at = base + 0
         try:
             handle, at = read_leveldb_block_handle(view, at, end)
         except LayoutError as error:

@@ -39,11 +39,11 @@ def read_leveldb_version_edit(view: View, at: int, end: int) -> tuple[LeveldbVer
 
 class Field:
     """A tag and what it announces."""
-    __slots__ = ('raw_tag', 'check_tag', 'body', '_tag')
+    __slots__ = ('raw_tag', 'body', '_tag')
     raw_tag: int
-    check_tag: View
-    """Takes no space; refuses tags of a length nobody knows."""
-    body: BlobFileAddition | BlobFileGarbage | CompactPointer | DeletedFile | Empty | LeveldbBytes | NewFile | NewFile2 | NewFile3 | NewFile4 | Unknown | int
+    """Any other tag has a length that nobody knows."""
+    body: BlobFileAddition | BlobFileGarbage | CompactPointer | DeletedFile | LeveldbBytes | NewFile | NewFile2 | NewFile3 | NewFile4 | NoPayload | None | int
+    """Never raw bytes, for there is a case for every tag that is let in."""
 
     @property
     def tag(self) -> int:
@@ -59,16 +59,18 @@ class Field:
 def read_field(view: View, at: int, end: int) -> tuple[Field, int]:
     """`leveldb_version_edit::field` at `at`, and where it ends. Raises `LayoutError`."""
     value = Field()
-    try:
-        raw_tag, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("raw_tag")
-        raise
+    start = at
+    if at < end and (raw_tag := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            raw_tag, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("raw_tag")
+            raise
+    if not (raw_tag >= 0x2000 or raw_tag > 0 and raw_tag <= 10 and raw_tag != 8 or raw_tag == 0x64 or raw_tag == 0x66 or raw_tag == 0x67 or raw_tag >= 0xc8 and raw_tag <= 0xcb or raw_tag == 0x12c or raw_tag == 0x190 or raw_tag == 0x191 or raw_tag == 0x320):
+        raise LayoutError("raw_tag", start, '_.value >= 8192 or (_.value > 0 and _.value <= 10 and _.value != 8) or _.value == 100 or _.value == 102 or _.value == 103 or (_.value >= 200 and _.value <= 203) or _.value == 300 or _.value == 400 or _.value == 401 or _.value == 800', raw_tag)
     value.raw_tag = raw_tag
-    check_tag = b""
-    if not (raw_tag < 0x3e8 or raw_tag >= 0x2000):
-        raise LayoutError("check_tag", at, 'raw_tag.value < 1000 or raw_tag.value >= 8192', check_tag)
-    value.check_tag = check_tag
     on = 0x2000 if raw_tag >= 0x2000 else raw_tag
     if on == 1:
         try:
@@ -77,23 +79,32 @@ def read_field(view: View, at: int, end: int) -> tuple[Field, int]:
             error.within("body")
             raise
     elif on == 2:
-        try:
-            body, at = read_leveldb_varint(view, at, end)
-        except LayoutError as error:
-            error.within("body")
-            raise
+        if at < end and (body := view[at]) < 0x80:
+            at += 1
+        else:
+            try:
+                body, at = read_leveldb_varint(view, at, end)
+            except LayoutError as error:
+                error.within("body")
+                raise
     elif on == 3:
-        try:
-            body, at = read_leveldb_varint(view, at, end)
-        except LayoutError as error:
-            error.within("body")
-            raise
+        if at < end and (body := view[at]) < 0x80:
+            at += 1
+        else:
+            try:
+                body, at = read_leveldb_varint(view, at, end)
+            except LayoutError as error:
+                error.within("body")
+                raise
     elif on == 4:
-        try:
-            body, at = read_leveldb_varint(view, at, end)
-        except LayoutError as error:
-            error.within("body")
-            raise
+        if at < end and (body := view[at]) < 0x80:
+            at += 1
+        else:
+            try:
+                body, at = read_leveldb_varint(view, at, end)
+            except LayoutError as error:
+                error.within("body")
+                raise
     elif on == 5:
         try:
             body, at = read_compact_pointer(view, at, end)
@@ -113,17 +124,23 @@ def read_field(view: View, at: int, end: int) -> tuple[Field, int]:
             error.within("body")
             raise
     elif on == 9:
-        try:
-            body, at = read_leveldb_varint(view, at, end)
-        except LayoutError as error:
-            error.within("body")
-            raise
+        if at < end and (body := view[at]) < 0x80:
+            at += 1
+        else:
+            try:
+                body, at = read_leveldb_varint(view, at, end)
+            except LayoutError as error:
+                error.within("body")
+                raise
     elif on == 10:
-        try:
-            body, at = read_leveldb_varint(view, at, end)
-        except LayoutError as error:
-            error.within("body")
-            raise
+        if at < end and (body := view[at]) < 0x80:
+            at += 1
+        else:
+            try:
+                body, at = read_leveldb_varint(view, at, end)
+            except LayoutError as error:
+                error.within("body")
+                raise
     elif on == 100:
         try:
             body, at = read_new_file2(view, at, end)
@@ -143,11 +160,14 @@ def read_field(view: View, at: int, end: int) -> tuple[Field, int]:
             error.within("body")
             raise
     elif on == 200:
-        try:
-            body, at = read_leveldb_varint(view, at, end)
-        except LayoutError as error:
-            error.within("body")
-            raise
+        if at < end and (body := view[at]) < 0x80:
+            at += 1
+        else:
+            try:
+                body, at = read_leveldb_varint(view, at, end)
+            except LayoutError as error:
+                error.within("body")
+                raise
     elif on == 201:
         try:
             body, at = read_leveldb_bytes(view, at, end)
@@ -156,22 +176,28 @@ def read_field(view: View, at: int, end: int) -> tuple[Field, int]:
             raise
     elif on == 202:
         try:
-            body, at = read_empty(view, at, end)
+            body, at = read_no_payload(view, at, end)
         except LayoutError as error:
             error.within("body")
             raise
     elif on == 203:
-        try:
-            body, at = read_leveldb_varint(view, at, end)
-        except LayoutError as error:
-            error.within("body")
-            raise
+        if at < end and (body := view[at]) < 0x80:
+            at += 1
+        else:
+            try:
+                body, at = read_leveldb_varint(view, at, end)
+            except LayoutError as error:
+                error.within("body")
+                raise
     elif on == 300:
-        try:
-            body, at = read_leveldb_varint(view, at, end)
-        except LayoutError as error:
-            error.within("body")
-            raise
+        if at < end and (body := view[at]) < 0x80:
+            at += 1
+        else:
+            try:
+                body, at = read_leveldb_varint(view, at, end)
+            except LayoutError as error:
+                error.within("body")
+                raise
     elif on == 400:
         try:
             body, at = read_blob_file_addition(view, at, end)
@@ -185,11 +211,14 @@ def read_field(view: View, at: int, end: int) -> tuple[Field, int]:
             error.within("body")
             raise
     elif on == 800:
-        try:
-            body, at = read_leveldb_varint(view, at, end)
-        except LayoutError as error:
-            error.within("body")
-            raise
+        if at < end and (body := view[at]) < 0x80:
+            at += 1
+        else:
+            try:
+                body, at = read_leveldb_varint(view, at, end)
+            except LayoutError as error:
+                error.within("body")
+                raise
     elif on == 8192:
         try:
             body, at = read_leveldb_bytes(view, at, end)
@@ -197,39 +226,19 @@ def read_field(view: View, at: int, end: int) -> tuple[Field, int]:
             error.within("body")
             raise
     else:
-        try:
-            body, at = read_unknown(view, at, end)
-        except LayoutError as error:
-            error.within("body")
-            raise
+        body = None
     value.body = body
     return value, at
 
 
-class Empty:
+class NoPayload:
     """No payload."""
     __slots__ = ()
 
 
-def read_empty(view: View, at: int, end: int) -> tuple[Empty, int]:
-    """`leveldb_version_edit::empty` at `at`, and where it ends. Raises `LayoutError`."""
-    value = Empty()
-    return value, at
-
-
-class Unknown:
-    """A tag of no known length; nothing after it in the record can be read."""
-    __slots__ = ('check_known',)
-    check_known: View
-
-
-def read_unknown(view: View, at: int, end: int) -> tuple[Unknown, int]:
-    """`leveldb_version_edit::unknown` at `at`, and where it ends. Raises `LayoutError`."""
-    value = Unknown()
-    check_known = b""
-    if not False:
-        raise LayoutError("check_known", at, 'false', check_known)
-    value.check_known = check_known
+def read_no_payload(view: View, at: int, end: int) -> tuple[NoPayload, int]:
+    """`leveldb_version_edit::no_payload` at `at`, and where it ends. Raises `LayoutError`."""
+    value = NoPayload()
     return value, at
 
 
@@ -243,11 +252,14 @@ class CompactPointer:
 def read_compact_pointer(view: View, at: int, end: int) -> tuple[CompactPointer, int]:
     """`leveldb_version_edit::compact_pointer` at `at`, and where it ends. Raises `LayoutError`."""
     value = CompactPointer()
-    try:
-        level, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("level")
-        raise
+    if at < end and (level := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            level, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("level")
+            raise
     value.level = level
     try:
         internal_key, at = read_leveldb_bytes(view, at, end)
@@ -268,17 +280,23 @@ class DeletedFile:
 def read_deleted_file(view: View, at: int, end: int) -> tuple[DeletedFile, int]:
     """`leveldb_version_edit::deleted_file` at `at`, and where it ends. Raises `LayoutError`."""
     value = DeletedFile()
-    try:
-        level, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("level")
-        raise
+    if at < end and (level := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            level, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("level")
+            raise
     value.level = level
-    try:
-        number, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("number")
-        raise
+    if at < end and (number := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            number, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("number")
+            raise
     value.number = number
     return value, at
 
@@ -298,23 +316,32 @@ class NewFile:
 def read_new_file(view: View, at: int, end: int) -> tuple[NewFile, int]:
     """`leveldb_version_edit::new_file` at `at`, and where it ends. Raises `LayoutError`."""
     value = NewFile()
-    try:
-        level, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("level")
-        raise
+    if at < end and (level := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            level, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("level")
+            raise
     value.level = level
-    try:
-        number, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("number")
-        raise
+    if at < end and (number := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            number, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("number")
+            raise
     value.number = number
-    try:
-        len_file, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("len_file")
-        raise
+    if at < end and (len_file := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            len_file, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("len_file")
+            raise
     value.len_file = len_file
     try:
         smallest, at = read_leveldb_bytes(view, at, end)
@@ -348,17 +375,23 @@ def read_new_file2(view: View, at: int, end: int) -> tuple[NewFile2, int]:
         error.within("file")
         raise
     value.file = file
-    try:
-        smallest_sequence, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("smallest_sequence")
-        raise
+    if at < end and (smallest_sequence := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            smallest_sequence, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("smallest_sequence")
+            raise
     value.smallest_sequence = smallest_sequence
-    try:
-        largest_sequence, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("largest_sequence")
-        raise
+    if at < end and (largest_sequence := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            largest_sequence, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("largest_sequence")
+            raise
     value.largest_sequence = largest_sequence
     return value, at
 
@@ -379,29 +412,41 @@ class NewFile3:
 def read_new_file3(view: View, at: int, end: int) -> tuple[NewFile3, int]:
     """`leveldb_version_edit::new_file3` at `at`, and where it ends. Raises `LayoutError`."""
     value = NewFile3()
-    try:
-        level, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("level")
-        raise
+    if at < end and (level := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            level, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("level")
+            raise
     value.level = level
-    try:
-        number, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("number")
-        raise
+    if at < end and (number := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            number, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("number")
+            raise
     value.number = number
-    try:
-        path_id, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("path_id")
-        raise
+    if at < end and (path_id := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            path_id, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("path_id")
+            raise
     value.path_id = path_id
-    try:
-        len_file, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("len_file")
-        raise
+    if at < end and (len_file := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            len_file, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("len_file")
+            raise
     value.len_file = len_file
     try:
         smallest, at = read_leveldb_bytes(view, at, end)
@@ -415,17 +460,23 @@ def read_new_file3(view: View, at: int, end: int) -> tuple[NewFile3, int]:
         error.within("largest")
         raise
     value.largest = largest
-    try:
-        smallest_sequence, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("smallest_sequence")
-        raise
+    if at < end and (smallest_sequence := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            smallest_sequence, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("smallest_sequence")
+            raise
     value.smallest_sequence = smallest_sequence
-    try:
-        largest_sequence, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("largest_sequence")
-        raise
+    if at < end and (largest_sequence := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            largest_sequence, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("largest_sequence")
+            raise
     value.largest_sequence = largest_sequence
     return value, at
 
@@ -473,11 +524,14 @@ class Attribute:
 def read_attribute(view: View, at: int, end: int) -> tuple[Attribute, int]:
     """`leveldb_version_edit::attribute` at `at`, and where it ends. Raises `LayoutError`."""
     value = Attribute()
-    try:
-        tag, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("tag")
-        raise
+    if at < end and (tag := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            tag, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("tag")
+            raise
     value.tag = tag
     if tag != 1:
         try:
@@ -505,23 +559,32 @@ class BlobFileAddition:
 def read_blob_file_addition(view: View, at: int, end: int) -> tuple[BlobFileAddition, int]:
     """`leveldb_version_edit::blob_file_addition` at `at`, and where it ends. Raises `LayoutError`."""
     value = BlobFileAddition()
-    try:
-        number, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("number")
-        raise
+    if at < end and (number := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            number, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("number")
+            raise
     value.number = number
-    try:
-        num_blobs, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("num_blobs")
-        raise
+    if at < end and (num_blobs := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            num_blobs, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("num_blobs")
+            raise
     value.num_blobs = num_blobs
-    try:
-        len_blobs, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("len_blobs")
-        raise
+    if at < end and (len_blobs := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            len_blobs, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("len_blobs")
+            raise
     value.len_blobs = len_blobs
     try:
         checksum_method, at = read_leveldb_bytes(view, at, end)
@@ -561,23 +624,32 @@ class BlobFileGarbage:
 def read_blob_file_garbage(view: View, at: int, end: int) -> tuple[BlobFileGarbage, int]:
     """`leveldb_version_edit::blob_file_garbage` at `at`, and where it ends. Raises `LayoutError`."""
     value = BlobFileGarbage()
-    try:
-        number, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("number")
-        raise
+    if at < end and (number := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            number, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("number")
+            raise
     value.number = number
-    try:
-        num_blobs, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("num_blobs")
-        raise
+    if at < end and (num_blobs := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            num_blobs, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("num_blobs")
+            raise
     value.num_blobs = num_blobs
-    try:
-        len_blobs, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("len_blobs")
-        raise
+    if at < end and (len_blobs := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            len_blobs, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("len_blobs")
+            raise
     value.len_blobs = len_blobs
     attributes = []
     try:
@@ -604,11 +676,14 @@ class BlobAttribute:
 def read_blob_attribute(view: View, at: int, end: int) -> tuple[BlobAttribute, int]:
     """`leveldb_version_edit::blob_attribute` at `at`, and where it ends. Raises `LayoutError`."""
     value = BlobAttribute()
-    try:
-        tag, at = read_leveldb_varint(view, at, end)
-    except LayoutError as error:
-        error.within("tag")
-        raise
+    if at < end and (tag := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            tag, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("tag")
+            raise
     value.tag = tag
     if tag != 0:
         try:

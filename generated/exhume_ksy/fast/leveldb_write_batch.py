@@ -101,11 +101,14 @@ def read_operation(view: View, at: int, end: int) -> tuple[Operation, int]:
         raise LayoutError("operation_type", start, "a value of operation_types", operation_type)
     value.operation_type = operation_type
     if operation_type == 4 or operation_type == 5 or operation_type == 6 or operation_type == 8 or operation_type == 14 or operation_type == 16 or operation_type == 23 or operation_type == 25:
-        try:
-            column_family, at = read_leveldb_varint(view, at, end)
-        except LayoutError as error:
-            error.within("column_family")
-            raise
+        if at < end and (column_family := view[at]) < 0x80:
+            at += 1
+        else:
+            try:
+                column_family, at = read_leveldb_varint(view, at, end)
+            except LayoutError as error:
+                error.within("column_family")
+                raise
     else:
         column_family = None
     value.column_family = column_family

@@ -30,7 +30,7 @@ class Zs:
     """
     len_header: int
     """Bytes of the header, without this field and the checksum."""
-    header: Header
+    header: FileHeader
     crc_header: int
     """CRC-64/XZ of the header's bytes, without the length field."""
 
@@ -127,7 +127,7 @@ def read_zs(view: View, at: int, end: int, base: int | None = None) -> tuple[Zs,
     value.len_header = len_header
     stop = at + len_header
     try:
-        header, _ = read_header(view, at, stop)
+        header, _ = read_file_header(view, at, stop)
     except LayoutError as error:
         error.within("header")
         raise
@@ -141,7 +141,7 @@ def read_zs(view: View, at: int, end: int, base: int | None = None) -> tuple[Zs,
     return value, at
 
 
-class Header:
+class FileHeader:
     """What describes the file as a whole."""
     __slots__ = ('ofs_root', 'len_root', 'len_file', 'sha256_data', 'codec', 'len_metadata', 'metadata', 'extensions', '_is_stored')
     ofs_root: int
@@ -175,9 +175,9 @@ class Header:
         return self._is_stored
 
 
-def read_header(view: View, at: int, end: int) -> tuple[Header, int]:
-    """`zs::header` at `at`, and where it ends. Raises `LayoutError`."""
-    value = Header()
+def read_file_header(view: View, at: int, end: int) -> tuple[FileHeader, int]:
+    """`zs::file_header` at `at`, and where it ends. Raises `LayoutError`."""
+    value = FileHeader()
     if end - at < 80:
         raise short((("ofs_root", 8), ("len_root", 16), ("len_file", 24), ("sha256_data", 56), ("codec", 72), ("len_metadata", 80),), at, end, 80)
     ofs_root, len_root, len_file, sha256_data, codec, len_metadata = _STRUCT1.unpack_from(view, at)
@@ -213,11 +213,14 @@ def read_block(view: View, at: int, end: int, root: Zs | None = None) -> tuple[B
     """`zs::block` at `at`, and where it ends. Raises `LayoutError`."""
     value = Block()
     start = at
-    try:
-        len_body, at = read_uleb128(view, at, end)
-    except LayoutError as error:
-        error.within("len_body")
-        raise
+    if at < end and (len_body := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            len_body, at = read_uleb128(view, at, end)
+        except LayoutError as error:
+            error.within("len_body")
+            raise
     if len_body > end - at:
         raise LayoutError("len_body", start, '_.value <= _io.size - _io.pos', len_body)
     value.len_body = len_body

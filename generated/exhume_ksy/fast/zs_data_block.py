@@ -60,11 +60,14 @@ def read_record(view: View, at: int, end: int) -> tuple[Record, int]:
     """`zs_data_block::record` at `at`, and where it ends. Raises `LayoutError`."""
     value = Record()
     start = at
-    try:
-        len_data, at = read_uleb128(view, at, end)
-    except LayoutError as error:
-        error.within("len_data")
-        raise
+    if at < end and (len_data := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            len_data, at = read_uleb128(view, at, end)
+        except LayoutError as error:
+            error.within("len_data")
+            raise
     if len_data > end - at:
         raise LayoutError("len_data", start, '_.value <= _io.size - _io.pos', len_data)
     value.len_data = len_data
@@ -113,11 +116,14 @@ def scan_record(view: View, at: int, end: int, count: int | None = None) -> Reco
         while at < end if count is None else len(columns.at) < count:
             first = at
             start = at
-            try:
-                len_data, at = read_uleb128(view, at, end)
-            except LayoutError as error:
-                error.within("len_data")
-                raise
+            if at < end and (len_data := view[at]) < 0x80:
+                at += 1
+            else:
+                try:
+                    len_data, at = read_uleb128(view, at, end)
+                except LayoutError as error:
+                    error.within("len_data")
+                    raise
             if len_data > end - at:
                 raise LayoutError("len_data", start, '_.value <= _io.size - _io.pos', len_data)
             at_data = at

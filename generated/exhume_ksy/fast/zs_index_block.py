@@ -67,28 +67,37 @@ def read_entry(view: View, at: int, end: int) -> tuple[Entry, int]:
     """`zs_index_block::entry` at `at`, and where it ends. Raises `LayoutError`."""
     value = Entry()
     start = at
-    try:
-        len_key, at = read_uleb128(view, at, end)
-    except LayoutError as error:
-        error.within("len_key")
-        raise
+    if at < end and (len_key := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            len_key, at = read_uleb128(view, at, end)
+        except LayoutError as error:
+            error.within("len_key")
+            raise
     if len_key > end - at:
         raise LayoutError("len_key", start, '_.value <= _io.size - _io.pos', len_key)
     value.len_key = len_key
     key = view[at : at + len_key]
     at += len_key
     value.key = key
-    try:
-        ofs_block, at = read_uleb128(view, at, end)
-    except LayoutError as error:
-        error.within("ofs_block")
-        raise
+    if at < end and (ofs_block := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            ofs_block, at = read_uleb128(view, at, end)
+        except LayoutError as error:
+            error.within("ofs_block")
+            raise
     value.ofs_block = ofs_block
-    try:
-        len_block, at = read_uleb128(view, at, end)
-    except LayoutError as error:
-        error.within("len_block")
-        raise
+    if at < end and (len_block := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            len_block, at = read_uleb128(view, at, end)
+        except LayoutError as error:
+            error.within("len_block")
+            raise
     value.len_block = len_block
     return value, at
 
@@ -136,25 +145,34 @@ def scan_entry(view: View, at: int, end: int, count: int | None = None) -> Entry
         while at < end if count is None else len(columns.at) < count:
             first = at
             start = at
-            try:
-                len_key, at = read_uleb128(view, at, end)
-            except LayoutError as error:
-                error.within("len_key")
-                raise
+            if at < end and (len_key := view[at]) < 0x80:
+                at += 1
+            else:
+                try:
+                    len_key, at = read_uleb128(view, at, end)
+                except LayoutError as error:
+                    error.within("len_key")
+                    raise
             if len_key > end - at:
                 raise LayoutError("len_key", start, '_.value <= _io.size - _io.pos', len_key)
             at_key = at
             at = end_key = at + len_key
-            try:
-                ofs_block, at = read_uleb128(view, at, end)
-            except LayoutError as error:
-                error.within("ofs_block")
-                raise
-            try:
-                len_block, at = read_uleb128(view, at, end)
-            except LayoutError as error:
-                error.within("len_block")
-                raise
+            if at < end and (ofs_block := view[at]) < 0x80:
+                at += 1
+            else:
+                try:
+                    ofs_block, at = read_uleb128(view, at, end)
+                except LayoutError as error:
+                    error.within("ofs_block")
+                    raise
+            if at < end and (len_block := view[at]) < 0x80:
+                at += 1
+            else:
+                try:
+                    len_block, at = read_uleb128(view, at, end)
+                except LayoutError as error:
+                    error.within("len_block")
+                    raise
             add_at(first)
             add_key_start(at_key)
             add_key_end(end_key)

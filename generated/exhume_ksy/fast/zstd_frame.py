@@ -32,15 +32,13 @@ class ZstdFrame:
         return self._is_stored
 
 
-def read_zstd_frame(view: View, at: int, end: int, base: int | None = None) -> tuple[ZstdFrame, int]:
+def read_zstd_frame(view: View, at: int, end: int) -> tuple[ZstdFrame, int]:
     """`zstd_frame` at `at`, and where it ends. Raises `LayoutError`."""
     value = ZstdFrame()
-    if base is None:
-        base = at
     frames = []
     try:
         while at < end:
-            one, at = read_frame(view, at, end, base)
+            one, at = read_frame(view, at, end)
             frames.append(one)
     except LayoutError as error:
         error.within(f"frames[{len(frames)}]")
@@ -68,19 +66,20 @@ class Frame:
         return self._is_stored
 
 
-def read_frame(view: View, at: int, end: int, base: int | None = None) -> tuple[Frame, int]:
+def read_frame(view: View, at: int, end: int) -> tuple[Frame, int]:
     """`zstd_frame::frame` at `at`, and where it ends. Raises `LayoutError`."""
     value = Frame()
-    if base is None:
-        base = at
+    start = at
     if end - at < 4:
         raise short("magic", at, end, 4)
     (magic,) = _STRUCT0.unpack_from(view, at)
     at += 4
+    if not (magic in (407710288, 407710289, 407710290, 407710291, 407710292, 407710293, 407710294, 407710295, 407710296, 407710297, 407710298, 407710299, 407710300, 407710301, 407710302, 407710303, 4247762216,)):
+        raise LayoutError("magic", start, "a value of frame_kind", magic)
     value.magic = magic
     if magic != 4247762216:
         try:
-            skippable, at = read_skippable_body(view, at, end, value)
+            skippable, at = read_skippable_body(view, at, end)
         except LayoutError as error:
             error.within("skippable")
             raise
@@ -89,7 +88,7 @@ def read_frame(view: View, at: int, end: int, base: int | None = None) -> tuple[
     value.skippable = skippable
     if magic == 4247762216:
         try:
-            body, at = read_zstandard_body(view, at, end, base)
+            body, at = read_zstandard_body(view, at, end)
         except LayoutError as error:
             error.within("body")
             raise
@@ -101,19 +100,14 @@ def read_frame(view: View, at: int, end: int, base: int | None = None) -> tuple[
 
 class SkippableBody:
     """Bytes that a decoder skips."""
-    __slots__ = ('check_magic', 'len_data', 'data')
-    check_magic: View
+    __slots__ = ('len_data', 'data')
     len_data: int
     data: View
 
 
-def read_skippable_body(view: View, at: int, end: int, parent: Frame | None = None) -> tuple[SkippableBody, int]:
+def read_skippable_body(view: View, at: int, end: int) -> tuple[SkippableBody, int]:
     """`zstd_frame::skippable_body` at `at`, and where it ends. Raises `LayoutError`."""
     value = SkippableBody()
-    check_magic = b""
-    if not (parent.magic >= 0x184d2a50 and parent.magic <= 0x184d2a5f):
-        raise LayoutError("check_magic", at, '_parent.magic.to_i >= 0x184d2a50 and _parent.magic.to_i <= 0x184d2a5f', check_magic)
-    value.check_magic = check_magic
     start = at
     if end - at < 4:
         raise short("len_data", at, end, 4)
@@ -156,11 +150,9 @@ class ZstandardBody:
         return self._is_stored
 
 
-def read_zstandard_body(view: View, at: int, end: int, base: int | None = None) -> tuple[ZstandardBody, int]:
+def read_zstandard_body(view: View, at: int, end: int) -> tuple[ZstandardBody, int]:
     """`zstd_frame::zstandard_body` at `at`, and where it ends. Raises `LayoutError`."""
     value = ZstandardBody()
-    if base is None:
-        base = at
     try:
         descriptor, at = read_frame_descriptor(view, at, end)
     except LayoutError as error:
@@ -235,7 +227,7 @@ def read_zstandard_body(view: View, at: int, end: int, base: int | None = None) 
     blocks = []
     try:
         while True:
-            one, at = read_block(view, at, end, base)
+            one, at = read_block(view, at, end)
             blocks.append(one)
             if one.is_last:
                 break
@@ -323,13 +315,10 @@ def read_window_descriptor(view: View, at: int, end: int) -> tuple[WindowDescrip
 
 class Block:
     """One block: three header bytes, then its content."""
-    __slots__ = ('header', 'freeze_offset', 'content', 'ofs_content', '_len_content', '_is_last', '_kind', '_io')
+    __slots__ = ('header', 'content', '_len_content', '_is_last', '_kind')
     header: BlockHeader
-    freeze_offset: View | None
-    content: View
+    content: BlockContent
     """Raw bytes, the one byte to repeat, or a compressed block."""
-    ofs_content: int
-    """Where the content starts in the stream; read once, just before it."""
 
     @property
     def len_content(self) -> int:
@@ -359,33 +348,44 @@ class Block:
         return self._kind
 
 
-def read_block(view: View, at: int, end: int, base: int | None = None) -> tuple[Block, int]:
+def read_block(view: View, at: int, end: int) -> tuple[Block, int]:
     """`zstd_frame::block` at `at`, and where it ends. Raises `LayoutError`."""
     value = Block()
-    if base is None:
-        base = at
-    value._io = (view, base, end)
     try:
         header, at = read_block_header(view, at, end)
     except LayoutError as error:
         error.within("header")
         raise
     value.header = header
-    ofs_content = value.ofs_content = at - base
-    if ofs_content >= 0:
-        freeze_offset = b""
-    else:
-        freeze_offset = None
-    value.freeze_offset = freeze_offset
-    start = at
     size = 1 if header.kind == 1 else header.len_block
     if not 0 <= size <= end - at:
         raise short("content", at, end, size)
-    content = view[at : at + size]
-    at += size
-    if not (header.kind != 3):
-        raise LayoutError("content", start, 'header.kind != block_kind::reserved', content)
+    stop = at + size
+    try:
+        content, _ = read_block_content(view, at, stop, at)
+    except LayoutError as error:
+        error.within("content")
+        raise
+    at = stop
     value.content = content
+    return value, at
+
+
+class BlockContent:
+    """What a block holds; a stream of its own, so that other schemas can open a raw block."""
+    __slots__ = ('data', '_io')
+    data: View
+
+
+def read_block_content(view: View, at: int, end: int, base: int | None = None) -> tuple[BlockContent, int]:
+    """`zstd_frame::block_content` at `at`, and where it ends. Raises `LayoutError`."""
+    value = BlockContent()
+    if base is None:
+        base = at
+    value._io = (view, base, end)
+    data = view[at:end]
+    at = max(at, end)
+    value.data = data
     return value, at
 
 
@@ -408,6 +408,8 @@ def read_block_header(view: View, at: int, end: int) -> tuple[BlockHeader, int]:
     kind = (many >> 1) & 0x3
     len_block = many >> 3
     at += 3
+    if not (kind in range(0, 3)):
+        raise LayoutError("kind", at - 3, "a value of block_kind", kind)
     value.is_last = is_last
     value.kind = kind
     value.len_block = len_block

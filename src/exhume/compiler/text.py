@@ -104,7 +104,7 @@ def strength(expr: ex.Expr) -> int:
 
 def members(values: list[int]) -> str:
     """The members of an enum, for `in`."""
-    if values and list(values) == list(range(values[0], values[-1] + 1)) and len(values) > 2:
+    if len(values) > 2 and values[-1] - values[0] + 1 == len(values):
         return f"range({values[0]}, {values[-1] + 1})"
     return f"({', '.join(map(str, values))},)"
 
