@@ -16,7 +16,7 @@ from typing import Any
 from exhume_ksy.fast._layout import LayoutError
 from kaitaistruct import BytesIO, KaitaiStream, KaitaiStruct
 
-from exhume.compiler.model import Model, Sequence, Type
+from exhume.compiler.model import Bits, Model, Sequence, Type
 from exhume.compiler.text import safe
 from exhume.kaitai import FAILURES
 from exhume.schema import camel, spec
@@ -65,7 +65,8 @@ def compare(schema: str, data: bytes, arguments: list[Any]) -> bool:
     except LayoutError as error:
         if refused is None:
             raise DifferenceError("refused only by the fast reader", str(error)) from error
-        if (place := broken(slow, refused)) is not None and place != (error.path, error.at):
+        place = broken(slow, refused)
+        if place is not None and (place[0] != error.path or place[1] not in (error.at, None)):
             raise DifferenceError("refused at different places", place, (error.path, error.at), str(refused)) from error
         return False
     if refused is not None:
@@ -93,8 +94,8 @@ def read_whole(schema: str, data: bytes, arguments: list[Any]) -> tuple[Any, int
     return reader(data, 0, len(data), **({**rest, "base": 0} if "base" in wanted else rest))  # type: ignore[no-any-return]
 
 
-def broken(slow: Any, error: BaseException, base: int = 0, path: str = "") -> tuple[str, int] | None:
-    """The path and position of the field in which reading broke off."""
+def broken(slow: Any, error: BaseException, base: int = 0, path: str = "") -> tuple[str, int | None] | None:
+    """The path of the field in which reading broke off, and its position (None for bits, of which Kaitai says none)."""
     places = slow._debug
     for name in slow.SEQ_FIELDS:
         place = places.get(name)
@@ -120,7 +121,8 @@ def broken(slow: Any, error: BaseException, base: int = 0, path: str = "") -> tu
     many = places[name].get("arr")
     if many:
         return f"{path}.{name}[{len(many) - 1}]".lstrip("."), base + many[-1]["start"]
-    return f"{path}.{name}".lstrip("."), base + places[name]["start"]
+    of_bits = isinstance(type_of(slow).field(name).one, Bits)
+    return f"{path}.{name}".lstrip("."), None if of_bits else base + places[name]["start"]
 
 
 class _Comparison:

@@ -15,9 +15,9 @@ _STRUCT0 = struct.Struct("<I")
 
 
 class LeveldbProperties:
-    """Facts about a table, by name, found under `rocksdb.properties` in the metaindex. A block in the common form in
-    which no key is shortened, so that every name stands there in full. Numbers are varints, some RocksDB ones are
-    little-endian integers of fixed size, the rest is text.
+    """Facts about a table, by name, found under `rocksdb.properties` in the metaindex. A block in the common form.
+    dacha and older RocksDB spell every name out; newer RocksDB leaves off what a name has in common with the one
+    before. Numbers are varints, some RocksDB ones are little-endian integers of fixed size, the rest is text.
     """
     __slots__ = ('_num_restarts', '_ofs_restarts', '_properties', '_restarts', '_io')
 
@@ -125,7 +125,7 @@ class Property:
     """A name and a value."""
     __slots__ = ('len_shared', 'len_name', 'len_value', 'name', 'value')
     len_shared: int
-    """Always 0."""
+    """Bytes that the name has in common with the one before."""
     len_name: int
     len_value: int
     name: str
@@ -135,7 +135,6 @@ class Property:
 def read_property(view: View, at: int, end: int) -> tuple[Property, int]:
     """`leveldb_properties::property` at `at`, and where it ends. Raises `LayoutError`."""
     value = Property()
-    start = at
     if at < end and (len_shared := view[at]) < 0x80:
         at += 1
     else:
@@ -144,8 +143,6 @@ def read_property(view: View, at: int, end: int) -> tuple[Property, int]:
         except LayoutError as error:
             error.within("len_shared")
             raise
-    if not (len_shared == 0):
-        raise LayoutError("len_shared", start, '_.value == 0', len_shared)
     value.len_shared = len_shared
     start = at
     if at < end and (len_name := view[at]) < 0x80:

@@ -109,7 +109,7 @@ class LeveldbTable:
             return None
         at = base + 0
         try:
-            metaindex, at = read_block(view, at, end, base, self.handles.metaindex.ofs_block, self.handles.metaindex.len_block)
+            metaindex, at = read_block(view, at, end, base, self.handles.metaindex.ofs_block, self.handles.metaindex.len_block, True)
         except LayoutError as error:
             error.within("metaindex")
             raise
@@ -129,7 +129,7 @@ class LeveldbTable:
             return None
         at = base + 0
         try:
-            metaindex6, at = read_block(view, at, end, base, end - base - 53 - 5 - self.footer.rocksdb6.len_metaindex, self.footer.rocksdb6.len_metaindex)
+            metaindex6, at = read_block(view, at, end, base, end - base - 53 - 5 - self.footer.rocksdb6.len_metaindex, self.footer.rocksdb6.len_metaindex, True)
         except LayoutError as error:
             error.within("metaindex6")
             raise
@@ -151,7 +151,7 @@ class LeveldbTable:
             return None
         at = base + 0
         try:
-            index, at = read_block(view, at, end, base, self.handles.index.ofs_block, self.handles.index.len_block)
+            index, at = read_block(view, at, end, base, self.handles.index.ofs_block, self.handles.index.len_block, self.footer.is_leveldb or self.footer.version < 4)
         except LayoutError as error:
             error.within("index")
             raise
@@ -265,9 +265,11 @@ def read_block_trailer(view: View, at: int, end: int) -> tuple[BlockTrailer, int
 
 class Block:
     """Contents, compression type and checksum of one block."""
-    __slots__ = ('ofs_block', 'len_block', '_contents', '_compression', '_checksum', '_is_stored', '_content', '_io')
+    __slots__ = ('ofs_block', 'len_block', 'has_common_form', '_contents', '_compression', '_checksum', '_is_stored', '_content', '_io')
     ofs_block: int
     len_block: int
+    has_common_form: bool
+    """False for an index of deltas."""
 
     @property
     def contents(self) -> View:
@@ -335,13 +337,13 @@ class Block:
 
     @property
     def content(self) -> LeveldbBlock | None:
-        """The entries, if they are not compressed."""
+        """The entries, if they are not compressed and no index of deltas."""
         try:
             return self._content
         except AttributeError:
             pass
         view, base, end = self._io
-        if not (self.is_stored):
+        if not (self.is_stored and self.has_common_form):
             self._content = None
             return None
         at = base + self.ofs_block
@@ -361,7 +363,7 @@ class Block:
         return self._content
 
 
-def read_block(view: View, at: int, end: int, base: int | None, ofs_block: int, len_block: int) -> tuple[Block, int]:
+def read_block(view: View, at: int, end: int, base: int | None, ofs_block: int, len_block: int, has_common_form: bool) -> tuple[Block, int]:
     """`leveldb_table::block` at `at`, and where it ends. Raises `LayoutError`."""
     value = Block()
     if base is None:
@@ -369,6 +371,7 @@ def read_block(view: View, at: int, end: int, base: int | None, ofs_block: int, 
     value._io = (view, base, end)
     value.ofs_block = ofs_block
     value.len_block = len_block
+    value.has_common_form = has_common_form
     return value, at
 
 
@@ -494,7 +497,7 @@ class DataBlock:
         view, base, end = self._root._io
         at = base + 0
         try:
-            block, at = read_block(view, at, end, base, self.handle.ofs_block, self.handle.len_block)
+            block, at = read_block(view, at, end, base, self.handle.ofs_block, self.handle.len_block, True)
         except LayoutError as error:
             error.within("block")
             raise
