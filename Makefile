@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := generated
 .PHONY: help setup kernel node demo test generated check-generated ksy-lint web-ide lint types docs check-docs check \
-        samples golden bench build clean
+        samples golden mutation coverage bench build clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -95,6 +95,13 @@ samples: setup  ## write tests/samples/ again (FORMAT=... for one)
 
 golden: setup  ## write tests/golden/ again: all that is said about every broken archive (FORMAT=... for one)
 	@$(BIN)/python -m tests.broken $(FORMAT)
+
+mutation: setup  ## change the code that judges archives and see which tests notice (MODULE=zs/verify or zs for some)
+	@nice $(BIN)/python -m tools.mutation $(MODULE)
+
+coverage: setup node  ## branch coverage of all tests with both kernels, and its table in docs/trust.md
+	@nice $(BIN)/python -m tools.cover run -n auto --dist loadgroup $(ARGS)
+	@$(BIN)/python -m tools.cover tell
 
 bench: setup  ## run the benchmarks (BENCH=... for one)
 	@for file in benchmarks/$(or $(BENCH),[a-z]*).py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done

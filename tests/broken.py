@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, chdir, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -208,39 +208,39 @@ MOST = 25
 
 
 def describe(format: str, case: Broken, folder: Path) -> dict[str, Any]:
-    """What `verify` finds in a broken archive, and what `salvage` makes of it, as JSON without paths outside it."""
+    """What `verify` finds in a broken archive, and what `salvage` makes of it, as JSON; `folder` is for files."""
     # What is written here need not outlive a power failure, and random names would not be the same twice.
-    with patch("os.fsync"), patch("uuid.uuid4", counted_guids(1)):
-        return {**_findings(format, case, folder), "salvage": _salvage(format, case, folder)}
+    quiet = patch("os.fsync"), patch("uuid.uuid4", counted_guids(1))
+    with chdir(folder), quiet[0], quiet[1], case.target(Path("archive")) as target:
+        described = {**_findings(format, case, target), "salvage": _salvage(format, case, target)}
+    return cast("dict[str, Any]", json.loads(json.dumps(described)))
 
 
-def _findings(format: str, case: Broken, folder: Path) -> dict[str, Any]:
+def _findings(format: str, case: Broken, target: Any) -> dict[str, Any]:
     out: dict[str, Any] = {}
-    with case.target(folder / "archive") as target:
-        found = list(exhume.verify(target, format=format, limits=case.limits))
-        quick = list(exhume.verify(target, format=format, limits=case.limits, quick=True))
+    found = list(exhume.verify(target, format=format, limits=case.limits))
+    quick = list(exhume.verify(target, format=format, limits=case.limits, quick=True))
     out["findings"] = [finding.to_dict() for finding in found[:MOST]]
     if len(found) > MOST:
         out["counts"] = Counter(finding.code for finding in found)
     if quick != found:
         out["quick"] = [str(finding) for finding in quick[:MOST]]
-    return cast("dict[str, Any]", _portable(out, folder))
+    return out
 
 
-def _salvage(format: str, case: Broken, folder: Path) -> dict[str, Any]:
+def _salvage(format: str, case: Broken, target: Any) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for mode in (SalvageMode.ARCHIVE, CONTENT.get(format, SalvageMode.RECORDS)):
-        output = folder / f"as-{mode}"
-        with case.target(folder / f"for-{mode}") as target:
-            try:
-                report = exhume.salvage(target, output, format=format, limits=case.limits, mode=mode)
-            except ExhumeError as error:
-                out[str(mode)] = str(error)
-                continue
+        output = Path(f"as-{mode}")
+        try:
+            report = exhume.salvage(target, output, format=format, limits=case.limits, mode=mode)
+        except ExhumeError as error:
+            out[str(mode)] = str(error)
+            continue
         made = report.to_dict()
         del made["output"]
         out[str(mode)] = made if mode is SalvageMode.ARCHIVE else {"digest": _digest(output)}
-    return cast("dict[str, Any]", _portable(out, folder))
+    return out
 
 
 def _digest(path: Path) -> str:
@@ -250,13 +250,6 @@ def _digest(path: Path) -> str:
         if file.is_file():
             digest.update(file.relative_to(path).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
     return digest.hexdigest()[:16] if path.exists() else ""
-
-
-def _portable(value: Any, folder: Path) -> Any:
-    text = json.dumps(value)
-    for name in ("archive", "for-archive", "for-files", "for-jsonl"):
-        text = text.replace(str(folder / name), "")
-    return json.loads(text)
 
 
 @cache

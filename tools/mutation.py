@@ -1,0 +1,546 @@
+"""Changes the code that judges archives, one small change at a time, and sees whether a test notices.
+
+    python -m tools.mutation [zs/verify zs ...]     (`make mutation MODULE=zs/verify`; default: all)
+
+For each format one process collects the tests that are worth running and measures which of them run which lines.  It
+then forks for every mutant: the child executes the changed module, puts what is new in it into the module that all
+others have imported, and runs the tests of the changed lines, golden findings first, until one fails.  What lies at the
+level of a module or class and survives that is tried again in a process that imports nothing but the changed module.
+
+Survivors are printed and kept in `build/mutation/`; the counts go into `docs/trust.md`.  `tools/equivalent_mutants.txt`
+lists changes that change nothing that could be seen, with the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import enum
+import functools
+import gc
+import importlib
+import importlib.machinery
+import json
+import os
+import pickle
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import types
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tools.blocks import ROOT, read_block, write_block
+from tools.mutants import Mutant, find_mutants
+
+FORMATS = {"ark": "ark", "caf": "caf", "clp_s": "clp-s", "data_bundle": "databundle", "leveldb": "leveldb", "zs": "zs"}
+MODULES = ("verify", "checks", "layout", "salvage")
+NAMES = tuple(f"{folder}/{module}" for folder in sorted(FORMATS) for module in MODULES)
+KEPT = ROOT / "build" / "mutation"
+EQUIVALENT = ROOT / "tools" / "equivalent_mutants.txt"
+
+SLOWEST = 1.0
+"""CPU seconds of a test above which it is not used here."""
+BUDGET = 4.0
+"""CPU seconds of tests that are run at most against one mutant (as they take without it)."""
+WALL = 300.0
+"""Seconds after which a child that sleeps is given up."""
+GOAL = 0.95
+
+
+class Fate(enum.StrEnum):
+    """What became of a mutant."""
+
+    KILLED = "killed"
+    SURVIVED = "survived"
+    EQUIVALENT = "equivalent"
+
+
+def path_of(name: str) -> Path:
+    """The source of a module."""
+    return ROOT / "src" / "exhume" / "formats" / f"{name}.py"
+
+
+def equivalents() -> dict[str, dict[str, str]]:
+    """Module -> name of the mutant -> why nobody can see it."""
+    found: dict[str, dict[str, str]] = {}
+    reason = ""
+    module = ""
+    for line in EQUIVALENT.read_text(encoding="utf-8").splitlines():
+        if line.startswith("== "):
+            module = line[3:].strip()
+        elif line.startswith("    "):
+            found.setdefault(module, {})[line.strip()] = reason
+        elif line and not line.startswith("#"):
+            reason = line
+    return found
+
+
+# Children
+
+
+def in_children(tasks: Iterable[Any], work: Callable[[Any], int], jobs: int) -> Iterator[tuple[Any, int]]:
+    """Each task with the exit status of the forked child that worked on it (negative: the signal that ended it)."""
+    waiting = list(tasks)[::-1]
+    running: dict[int, tuple[Any, float]] = {}
+    while waiting or running:
+        while waiting and len(running) < jobs:
+            task = waiting.pop()
+            sys.stdout.flush()
+            pid = os.fork()
+            if pid == 0:
+                status = 70
+                try:
+                    status = work(task)
+                finally:
+                    os._exit(status)
+            running[pid] = task, time.monotonic()
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if pid == 0:
+            time.sleep(0.002)
+            for late, (_, since) in running.items():
+                if time.monotonic() - since > WALL:
+                    os.kill(late, signal.SIGKILL)
+            continue
+        shutil.rmtree(f"{scratch()}/{pid}", ignore_errors=True)
+        yield running.pop(pid)[0], os.waitstatus_to_exitcode(status)
+
+
+@functools.cache
+def scratch() -> str:
+    """Where tests write; in memory where that can be had."""
+    return tempfile.mkdtemp(prefix="exhume-mutation-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
+
+
+def settle(session: Any) -> None:
+    """Makes a forked child harmless: its own folder, a bound for memory, no output."""
+    folder = Path(scratch()) / str(os.getpid())
+    folder.mkdir()
+    session.config._tmp_path_factory._basetemp = folder  # noqa: SLF001 - there is no public way after collection
+    resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (1, 2):
+        os.dup2(null, descriptor)
+
+
+def passes(item: Any, following: Any) -> bool:
+    """Runs one collected test."""
+    from _pytest.runner import runtestprotocol
+
+    return not any(report.failed for report in runtestprotocol(item, log=False, nextitem=following))
+
+
+PYTEST = [
+    "-q", "-s", "-x", "--tb=no", "--no-header", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:xdist",
+    "-p", "no:terminalreporter",
+]  # fmt: skip
+
+
+def prepare() -> None:
+    """Few examples, the same every time; no waiting for disks; what all tests import anyway."""
+    from hypothesis import HealthCheck, Phase, settings
+
+    settings.register_profile(
+        "mutation", max_examples=8, deadline=None, derandomize=True, database=None,
+        phases=(Phase.explicit, Phase.generate), suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    os.environ["HYPOTHESIS_PROFILE"] = "mutation"
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
+    os.fsync = lambda fd: None
+    for module in ("numpy", "pytest", "zstandard", "msgpack", "rich", "click", "fsspec"):
+        importlib.import_module(module)
+
+
+# What a mutant does to a module that is imported already
+
+
+class CannotTransplantError(Exception):
+    """The change is not one that can be made in an imported module."""
+
+
+def transplant(old: types.ModuleType, code: types.CodeType) -> None:
+    """Executes another version of a module and puts what it defines into the module that others have imported."""
+    new = types.ModuleType(old.__name__)
+    new.__dict__.update({name: vars(old)[name] for name in ("__file__", "__package__", "__spec__", "__loader__")})
+    exec(code, new.__dict__)
+    for name, value in vars(new).items():
+        if not name.startswith("__"):
+            before = vars(old).get(name)
+            if not _merge(before, value, old.__name__):
+                _rebind(name, before, value)
+
+
+def _merge(old: Any, new: Any, module: str) -> bool:
+    """Makes an object behave like the new one; False when another object has to take its place."""
+    if type(old) is not type(new):
+        return False
+    if isinstance(old, types.FunctionType):
+        if old.__module__ != module:
+            return True
+        try:
+            old.__code__ = new.__code__
+        except ValueError as error:
+            raise CannotTransplantError from error
+        old.__defaults__, old.__kwdefaults__ = new.__defaults__, new.__kwdefaults__
+        inner, fresh = getattr(old, "__wrapped__", None), getattr(new, "__wrapped__", None)
+        return inner is None or _merge(inner, fresh, module)
+    if isinstance(old, type):
+        if old.__module__ == module:
+            for name, value in list(vars(new).items()):
+                before = vars(old).get(name)
+                plain = name in ("__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__slots__")
+                if not plain and not _merge(before, value, module) and not isinstance(old, enum.EnumMeta):
+                    setattr(old, name, value)
+        return True
+    if isinstance(old, property):
+        return all(_merge(getattr(old, one), getattr(new, one), module) for one in ("fget", "fset", "fdel"))
+    if isinstance(old, (staticmethod, classmethod)):
+        return _merge(old.__func__, new.__func__, module)
+    if isinstance(old, functools.cached_property):
+        return _merge(old.func, new.func, module)
+    if hasattr(old, "__wrapped__"):
+        return _merge(old.__wrapped__, new.__wrapped__, module)
+    if type(old).__module__.startswith("exhume") and not isinstance(old, enum.Enum):
+        for name in {*getattr(type(old), "__slots__", ()), *getattr(old, "__dict__", ())}:
+            object.__setattr__(old, name, getattr(new, name))
+        return True
+    return old is None or isinstance(old, (types.MemberDescriptorType, types.GetSetDescriptorType))
+
+
+def _rebind(name: str, old: Any, new: Any) -> None:
+    for module in list(sys.modules.values()):
+        if module is not None and getattr(module, "__name__", "").startswith(("exhume", "tests")):
+            held = vars(module)
+            if name in held and held[name] is old:
+                held[name] = new
+
+
+# One format
+
+
+@dataclass
+class Test:
+    """A collected test, its CPU time, and the lines of each module that it runs."""
+
+    item: Any
+    seconds: float = 0.0
+    usable: bool = False
+    lines: dict[str, set[int]] = field(default_factory=dict)
+
+    @property
+    def is_golden(self) -> bool:
+        """Whether it compares all findings of one broken archive."""
+        return "test_golden" in self.item.nodeid
+
+
+@dataclass
+class Verdict:
+    """What the tests say about a mutant, and which were asked."""
+
+    fate: Fate
+    again: bool
+    tests: list[str]
+
+
+class Experiment:
+    """The pytest plugin that runs instead of the tests of one format."""
+
+    def __init__(self, folder: str, names: list[str], jobs: int) -> None:
+        self.folder, self.names, self.jobs = folder, names, jobs
+        self.tests: list[Test] = []
+        self.found: dict[str, dict[str, Verdict]] = {}
+        self.killers: list[int] = []
+
+    def pytest_collection_modifyitems(self, session: Any, items: list[Any]) -> None:
+        """Keeps the tests of the format that are not known to be slow."""
+        words = (self.folder, FORMATS[self.folder])
+        slow = self._slow()
+        items[:] = [
+            item for item in items
+            if any(word in item.nodeid for word in words) and item.nodeid not in slow
+            and not item.get_closest_marker("conformance")
+        ]  # fmt: skip
+
+    def _slow(self) -> set[str]:
+        kept = KEPT / f"{self.folder}.slow.json"
+        return set(json.loads(kept.read_text())) if kept.exists() else set()
+
+    def pytest_runtestloop(self, session: Any) -> bool:
+        """Measures, then lets every mutant meet the tests."""
+        self.tests = [Test(item) for item in session.items]
+        self._measure(session)
+        gc.collect()
+        gc.freeze()
+        for name in self.names:
+            self.found[name] = {}
+            self._module(session, name)
+        return True
+
+    def _measure(self, session: Any) -> None:
+        kept = Path(scratch()) / "measured"
+        [(_, status)] = in_children([None], lambda _: self._measure_here(session, kept), 1)
+        if status != 0:
+            raise SystemExit(f"mutation: measuring the tests of {self.folder} ended with status {status}")
+        measured, slow = pickle.loads(kept.read_bytes())
+        for test, (seconds, usable, lines) in zip(self.tests, measured, strict=True):
+            test.seconds, test.usable, test.lines = seconds, usable, lines
+        broken = [test.item.nodeid for test in self.tests if test.is_golden and not test.usable]
+        if broken:
+            raise SystemExit(f"mutation: without any change this fails: {broken[0]}")
+        KEPT.mkdir(parents=True, exist_ok=True)
+        (KEPT / f"{self.folder}.slow.json").write_text(json.dumps(sorted(self._slow() | slow), indent=1))
+
+    def _measure_here(self, session: Any, kept: Path) -> int:
+        import coverage
+
+        settle(session)
+        paths = {name: str(path_of(name)) for name in self.names}
+        cover = coverage.Coverage(data_file=None, include=list(paths.values()), config_file=False)
+        signal.signal(signal.SIGPROF, _give_up)
+        cover.start()
+        times = []
+        for number, test in enumerate(self.tests):
+            cover.switch_context(str(number))
+            start = time.process_time()
+            signal.setitimer(signal.ITIMER_PROF, SLOWEST)
+            try:
+                fine = passes(test.item, self.tests[number + 1].item if number + 1 < len(self.tests) else None)
+            except TooSlowError:
+                fine = False
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            times.append((time.process_time() - start, fine))
+        cover.stop()
+        lines: list[dict[str, set[int]]] = [{} for _ in self.tests]
+        for name, path in paths.items():
+            for line, contexts in cover.get_data().contexts_by_lineno(path).items():
+                for context in contexts:
+                    if context:
+                        lines[int(context)].setdefault(name, set()).add(line)
+        slow = {test.item.nodeid for test, (seconds, _) in zip(self.tests, times, strict=True) if seconds >= SLOWEST}
+        measured = [(seconds, fine, each) for (seconds, fine), each in zip(times, lines, strict=True)]
+        kept.write_bytes(pickle.dumps((measured, slow)))
+        return 0
+
+    def _module(self, session: Any, name: str) -> None:
+        module = importlib.import_module(f"exhume.formats.{name.replace('/', '.')}")
+        source = path_of(name).read_text(encoding="utf-8")
+        early = _lines_of_import(module, source)
+        known = equivalents().get(name, {})
+        mutants = []
+        for mutant in find_mutants(source):
+            if mutant.name in known:
+                self.found[name][mutant.name] = Verdict(Fate.EQUIVALENT, False, [])
+            else:
+                mutants.append((mutant, self._tests_for(name, mutant, early)))
+
+        def work(task: tuple[Mutant, list[int]]) -> int:
+            mutant, tests = task
+            settle(session)
+            code = compile(mutant.module(), str(path_of(name)), "exec", dont_inherit=True)
+            try:
+                transplant(module, code)
+            except CannotTransplantError:
+                return 2
+            except Exception:
+                return 1
+            ordered = sorted(tests, key=lambda number: number not in self.killers)
+            for place, number in enumerate(ordered):
+                test = self.tests[number]
+                signal.setitimer(signal.ITIMER_PROF, 2 + 10 * test.seconds)
+                following = self.tests[ordered[place + 1]].item if place + 1 < len(ordered) else None
+                if not passes(test.item, following):
+                    (Path(scratch()) / f"killer-{os.getpid()}").write_text(str(number))
+                    return 1
+            return 0
+
+        for (mutant, tests), status in in_children(mutants, work, self.jobs):
+            for kept in Path(scratch()).glob("killer-*"):
+                self.killers = [int(kept.read_text()), *self.killers][:4]
+                kept.unlink()
+            again = status == 2 or (status == 0 and any(line in early for line in range(mutant.first, mutant.last + 1)))
+            fate = Fate.SURVIVED if status in (0, 2) else Fate.KILLED
+            self.found[name][mutant.name] = Verdict(fate, again, [self.tests[number].item.nodeid for number in tests])
+
+    def _tests_for(self, name: str, mutant: Mutant, early: set[int]) -> list[int]:
+        lines = set(range(mutant.first, mutant.last + 1))
+        at_import = bool(lines & early)
+        chosen = [
+            number for number, test in enumerate(self.tests)
+            if test.usable and (lines & test.lines.get(name, set()) or (at_import and (test.is_golden or test.lines)))
+        ]  # fmt: skip
+        chosen.sort(key=lambda number: (not self.tests[number].is_golden, self.tests[number].seconds))
+        spent, out = 0.0, []
+        for number in chosen:
+            spent += self.tests[number].seconds
+            if spent > BUDGET:
+                break
+            out.append(number)
+        return out
+
+
+class TooSlowError(BaseException):
+    """A test takes too long to be used."""
+
+
+def _give_up(signum: int, frame: Any) -> None:
+    raise TooSlowError
+
+
+def _lines_of_import(module: types.ModuleType, source: str) -> set[int]:
+    """The lines that run while the module is imported (functions that it calls then included)."""
+    path = str(module.__file__)
+    lines: set[int] = set()
+
+    def trace(frame: types.FrameType, event: str, argument: Any) -> Any:
+        if frame.f_code.co_filename != path:
+            return None
+        lines.add(frame.f_lineno)
+        return trace
+
+    fresh = types.ModuleType(module.__name__)
+    names = ("__file__", "__package__", "__spec__", "__loader__")
+    fresh.__dict__.update({name: vars(module)[name] for name in names})
+    code = compile(source, path, "exec", dont_inherit=True)
+    sys.settrace(trace)
+    try:
+        exec(code, fresh.__dict__)
+    finally:
+        sys.settrace(None)
+    return lines
+
+
+def paths_for(folder: str) -> list[str]:
+    """The test files that can say something about a format."""
+    core = ("test_golden", "test_salvage_matrix", "test_explain", "test_carve", "test_recode")
+    found = [ROOT / "tests" / "core" / f"{name}.py" for name in core]
+    return [str(path) for path in found if path.exists()] + [str(ROOT / "tests" / folder)]
+
+
+def examine_format(folder: str, names: list[str], jobs: int, output: Path) -> int:
+    """The work of the process of one format."""
+    import pytest
+
+    experiment = Experiment(folder, names, jobs)
+    null = os.open(os.devnull, os.O_RDWR)
+    keep = os.dup(1)
+    os.dup2(null, 1)
+    pytest.main([*PYTEST, *paths_for(folder)], plugins=[experiment])
+    os.dup2(keep, 1)
+    output.write_bytes(pickle.dumps(experiment.found))
+    return 0 if experiment.found else 1
+
+
+def again(name: str, mutant: str, tests: list[str]) -> int:
+    """Tries a mutant in a process that has not imported exhume."""
+    import pytest
+
+    path, dotted = str(path_of(name)), f"exhume.formats.{name.replace('/', '.')}"
+    [chosen] = [one for one in find_mutants(path_of(name).read_text(encoding="utf-8")) if one.name == mutant]
+    code = compile(chosen.module(), path, "exec", dont_inherit=True)
+    real = importlib.machinery.SourceFileLoader.get_code
+    importlib.machinery.SourceFileLoader.get_code = (  # type: ignore[method-assign]
+        lambda self, fullname: code if fullname == dotted else real(self, fullname)
+    )
+    null = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (1, 2):
+        os.dup2(null, descriptor)
+    base = f"--basetemp={scratch()}/{os.getpid()}"
+    return 0 if pytest.main([*PYTEST, base, *tests]) == 0 else 1
+
+
+def examine(names: list[str], jobs: int) -> dict[str, dict[str, Verdict]]:
+    """What becomes of every mutant of these modules."""
+    prepare()
+    found: dict[str, dict[str, Verdict]] = {}
+    for folder in sorted({name.split("/")[0] for name in names}):
+        mine = [name for name in names if name.split("/")[0] == folder]
+        output = Path(scratch()) / "found"
+        status = run_long(functools.partial(examine_format, folder, mine, jobs, output))
+        if status != 0:
+            raise SystemExit(f"mutation: the run for {folder} ended with status {status}")
+        found |= pickle.loads(output.read_bytes())
+    doubtful = [(name, mutant, v) for name, each in found.items() for mutant, v in each.items() if v.again]
+    for (_, _, verdict), status in in_children(doubtful, lambda one: again(one[0], one[1], one[2].tests), jobs):
+        verdict.fate = Fate.SURVIVED if status == 0 else Fate.KILLED
+    return found
+
+
+def run_long(work: Callable[[], int]) -> int:
+    """Runs something in a child that may take as long as it likes."""
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid == 0:
+        status = 70
+        try:
+            status = work()
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+# What is told
+
+
+HEAD = ["| module | mutants | killed | equivalent | survived | killed of those not equivalent |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
+
+
+def row(name: str, verdicts: dict[str, Verdict]) -> str:
+    """The row of a module in the table."""
+    counts = {fate: sum(v.fate is fate for v in verdicts.values()) for fate in Fate}
+    share = counts[Fate.KILLED] / max(1, len(verdicts) - counts[Fate.EQUIVALENT])
+    numbers = (len(verdicts), counts[Fate.KILLED], counts[Fate.EQUIVALENT], counts[Fate.SURVIVED])
+    return f"| `{name}.py` | " + " | ".join(map(str, numbers)) + f" | {share:.1%} |"
+
+
+def tell(found: dict[str, dict[str, Verdict]], *, table: bool) -> None:
+    """Prints survivors, keeps them, and rewrites the rows of these modules."""
+    rows = {line.split("`")[1][:-3]: line for line in read_block("trust.md", "mutation").splitlines() if "`" in line}
+    KEPT.mkdir(parents=True, exist_ok=True)
+    for name, verdicts in found.items():
+        left = [mutant for mutant, verdict in verdicts.items() if verdict.fate is Fate.SURVIVED]
+        untested = {mutant for mutant in left if not verdicts[mutant].tests}
+        text = "".join(f"{mutant}{'   (no test runs it)' if mutant in untested else ''}\n" for mutant in left)
+        (KEPT / f"{name.replace('/', '-')}.txt").write_text(text, encoding="utf-8")
+        rows[name] = row(name, verdicts)
+        print(f"{rows[name]}\n{text}", end="", flush=True)
+    if table:
+        write_block("trust.md", "mutation", "\n".join([*HEAD, *(rows[name] for name in NAMES if name in rows)]))
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Runs the command line; returns 1 when too many mutants survive."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("modules", nargs="*", metavar="MODULE", help="zs/verify, or zs for all of a format")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--no-table", action="store_true", help="leave docs/trust.md alone")
+    options = parser.parse_args(argv)
+    asked = [one.removesuffix(".py") for one in options.modules]
+    names = [name for name in NAMES if not asked or name in asked or name.split("/")[0] in asked]
+    unknown = [one for one in asked if one not in NAMES and one not in FORMATS]
+    if unknown:
+        parser.error(f"no such module: {unknown[0]} (one of {', '.join(NAMES)})")
+    try:
+        found = examine(names, options.jobs)
+    finally:
+        shutil.rmtree(scratch(), ignore_errors=True)
+    tell(found, table=not options.no_table)
+    return int(any(_share(verdicts) < GOAL for verdicts in found.values()))
+
+
+def _share(verdicts: dict[str, Verdict]) -> float:
+    counted = [v for v in verdicts.values() if v.fate is not Fate.EQUIVALENT]
+    return sum(v.fate is Fate.KILLED for v in counted) / max(1, len(counted))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
