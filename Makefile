@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := generated
 .PHONY: help setup kernel node demo test generated check-generated ksy-lint web-ide lint types docs check-docs check \
-        samples golden mutation coverage bench build clean
+        samples golden digests mutation coverage bench build clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -102,6 +102,9 @@ mutation: setup  ## change the code that judges archives and see which tests not
 coverage: setup node  ## branch coverage of all tests with both kernels, and its table in docs/trust.md
 	@nice $(BIN)/python -m tools.cover run -n auto --dist loadgroup $(ARGS)
 	@$(BIN)/python -m tools.cover tell
+
+digests: setup  ## write tests/digests.json again: what every writer writes (needs AVX-512 and qemu-user)
+	@$(BIN)/python -m tests.reproduce --write
 
 bench: setup  ## run the benchmarks (BENCH=... for one)
 	@for file in benchmarks/$(or $(BENCH),[a-z]*).py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done

@@ -24,7 +24,7 @@ from exhume.codecs.stepwise import Stepwise
 from exhume.codecs.stored import store
 from exhume.codecs.xz import lzma2_extent
 from exhume.codecs.zstd import ZSTD_MAGIC, zstd_frames
-from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
+from exhume.errors import CodecError, LimitExceededError, MissingDependencyError, UnsupportedFeatureError
 from exhume.kernel import frame_records
 
 ROUND_TRIP = ("none", "deflate", "zlib", "gzip", "lzma2", "lzma", "bz2", "zstd", "snappy", "lz4")
@@ -257,6 +257,16 @@ def test_steps_give_what_the_whole_gives(codec: str, isal: bool, monkeypatch: py
             engine.more(1000)
     with pytest.raises(CodecError, match="corrupt"):
         Stepwise(codec, b"\xff" * 100).more(1000)
+
+
+@pytest.mark.parametrize("codec", ["deflate", "zlib", "gzip", "lzma", "lzma2"])
+def test_a_compressor_that_is_not_there(codec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """None stands in for another: what is written would depend on what is installed."""
+    xz._encoder.cache_clear()
+    monkeypatch.setitem(sys.modules, "deflate", None)
+    monkeypatch.setitem(sys.modules, "cramjam", None)
+    with pytest.raises(MissingDependencyError, match="needs the package"):
+        codecs.compress(codec, b"x")
 
 
 @pytest.mark.parametrize("codec", ["deflate", "zlib"])

@@ -172,7 +172,7 @@ def test_members_that_cannot_be_stored(tmp_path: Path) -> None:
         with pytest.raises(WriterError):
             writer.add_path("folder", tmp_path)
     for options in (
-        {"compression": "lz4"}, {"level": 10}, {"record_size": 0}, {"shards": 0}, {"shards": 10**9}, {"alignment": 0},
+        {"compression": "lz4"}, {"level": 13}, {"record_size": 0}, {"shards": 0}, {"shards": 10**9}, {"alignment": 0},
         {"raw_packed": True},
     ):  # fmt: skip
         with pytest.raises(WriterError):

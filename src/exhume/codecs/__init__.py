@@ -74,22 +74,26 @@ def _decoder(codec: str) -> Decoder:
 
 
 def compress(codec: str, data: Buffer, *, level: int | None = None, extreme: bool = False) -> bytes:
-    """Encodes a whole payload.  `level` is the codec's own scale; None is its usual default."""
+    """Encodes a whole payload.  `level` is the codec's own scale; None is its usual default.
+
+    The bytes depend on the version of the codec's library alone, which is never the interpreter's (but for `bz2`, whose
+    libbzip2 has not changed since 2019).
+    """
     match codec:
         case "none":
             return bytes(data)
         case "deflate" | "zlib" | "gzip":
-            from exhume.codecs.deflate import zlib_compress
+            from exhume.codecs.deflate import deflate_compress
 
-            return zlib_compress(data, {"deflate": -15, "zlib": 15, "gzip": 31}[codec], level)
+            return deflate_compress(data, codec, level)
         case "lzma2":
             from exhume.codecs.xz import lzma2_compress
 
             return lzma2_compress(data, level, extreme=extreme)
         case "lzma":
-            import lzma
+            from exhume.codecs.xz import xz_compress
 
-            return lzma.compress(bytes(data), preset=level)
+            return xz_compress(data, level)
         case "bz2":
             import bz2
 

@@ -1,4 +1,4 @@
-"""deflate, zlib and gzip: by ISA-L where there is a build of it, else by zlib."""
+"""deflate, zlib and gzip: inflated by ISA-L where there is a build of it, else by zlib; deflated by libdeflate."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import zlib
 from typing import Any
 
 from exhume.codecs.common import Buffer, Decoded, Decoder, over_budget
-from exhume.errors import CodecError
+from exhume.errors import CodecError, MissingDependencyError
 
 INFLATE_FIRST = 1 << 20
 """Bytes that ISA-L may put out in the first step."""
@@ -95,16 +95,28 @@ zlib_stream = _igzip_family("zlib", 15, "DECOMP_ZLIB")
 gzip = _zlib_family("gzip", 31)
 
 
-def zlib_compress(data: Buffer, wbits: int, level: int | None = None) -> bytes:
-    """A stream from zlib, whose container `wbits` names as for `zlib.compressobj`."""
-    engine = zlib.compressobj(6 if level is None else level, zlib.DEFLATED, wbits)
-    return engine.compress(data) + engine.flush()
+DEFLATE_LEVEL = 5
+"""Level of libdeflate where none is named: a little smaller than zlib's 6, in less than 0.4 of its time."""
 
 
-def deflate_fast(data: Buffer) -> bytes:
-    """A raw deflate stream from ISA-L: about as small as zlib level 5, five times faster (zlib 5 without it)."""
+def deflate_compress(data: Buffer, container: str, level: int | None = None) -> bytes:
+    """A stream from libdeflate, whose output depends on its version alone: neither on the processor, as ISA-L's does,
+    nor on which zlib the interpreter was built with.
+
+    `container` is `deflate`, `zlib` or `gzip`; `level` is 0 (stored) to 12.
+    """
+    try:
+        import deflate
+    except ImportError as error:
+        raise MissingDependencyError("writing deflate needs the package deflate") from error
+    engine = getattr(deflate, f"{container}_compress")
+    return bytes(engine(data, DEFLATE_LEVEL if level is None else level))
+
+
+def isal_compress(data: Buffer) -> bytes:
+    """A raw deflate stream from ISA-L: the soonest, and other bytes on processors with other vector instructions."""
     igzip = igzip_lib()
     if igzip is None:
-        return zlib_compress(data, -15, 5)
+        raise MissingDependencyError("this compression level needs the package isal")
     out: bytes = igzip.compress(data, igzip.ISAL_BEST_COMPRESSION, igzip.COMP_DEFLATE)
     return out

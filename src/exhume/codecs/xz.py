@@ -10,10 +10,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from typing import Any, Final
-from zlib import compress, crc32
+from zlib import crc32
 
 from exhume.codecs.common import Buffer, Decoded, Decoder, over_budget
-from exhume.errors import CodecError
+from exhume.codecs.deflate import deflate_compress
+from exhume.errors import CodecError, MissingDependencyError
 from exhume.kernel import build_uleb128
 
 ZS_LZMA2_DICTIONARY: Final = 1 << 20
@@ -25,7 +26,7 @@ REDUNDANCY_SAMPLE: Final = 32 << 10
 """Bytes from the middle of a payload that tell how much its records are alike."""
 
 REDUNDANT: Final = 3
-"""A sample that zlib's level 1 makes so many times smaller is of records that share most of a line."""
+"""A sample that libdeflate's level 1 makes so many times smaller is of records that share most of a line."""
 
 
 def _family(name: str, make: Callable[[], Any]) -> Decoder:
@@ -172,13 +173,35 @@ lzma = _family("lzma", _container_decoder)
 bz2 = _family("bz2", _bz2_decoder)
 
 
+EXTREME: Final = 1 << 31
+"""The flag of liblzma that makes a preset slower and its output smaller."""
+
+
+@functools.cache
+def _encoder() -> Any:
+    """The liblzma of cramjam.  That of the standard library is whatever the interpreter was built with."""
+    try:
+        from cramjam import xz
+    except ImportError as error:
+        raise MissingDependencyError("writing lzma needs the package cramjam") from error
+    return xz
+
+
+def _raw_lzma2(data: Buffer, options: Any) -> bytes:
+    xz = _encoder()
+    chain = xz.FilterChain()
+    chain.append_filter(xz.FilterChainItem(xz.Filter.Lzma2, options))
+    return bytes(xz.compress(data, format=xz.Format.RAW, filters=chain))
+
+
+def xz_compress(data: Buffer, level: int | None = None) -> bytes:
+    """A `.xz` file (preset 6 by default)."""
+    return bytes(_encoder().compress(data, preset=6 if level is None else level))
+
+
 def lzma2_compress(data: Buffer, level: int | None = None, *, extreme: bool = False) -> bytes:
     """A raw LZMA2 stream from one of xz's presets (0 by default)."""
-    import lzma
-
-    preset = (0 if level is None else level) | (lzma.PRESET_EXTREME if extreme else 0)
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": preset}]
-    return lzma.compress(bytes(data), format=lzma.FORMAT_RAW, filters=filters)
+    return _raw_lzma2(data, _encoder().Options().set_preset((level or 0) | (EXTREME if extreme else 0)))
 
 
 def lzma2_fast(data: Buffer) -> bytes:
@@ -189,11 +212,10 @@ def lzma2_fast(data: Buffer) -> bytes:
     (words), the last few of a hash chain are as good candidates as a tree of all, which is slow to keep; where they
     share most of a line (logs, addresses), the tree finds the better ones.
     """
-    import lzma
-
+    found = _encoder().MatchFinder
     sample = data[len(data) // 2 :][:REDUNDANCY_SAMPLE]
-    alike = REDUNDANT * len(compress(sample, 1)) < len(sample)
-    search = {"mf": lzma.MF_BT4, "depth": 16} if alike else {"mf": lzma.MF_HC4, "depth": 8}
-    fitted = {"preset": 0 | lzma.PRESET_EXTREME, "lc": 4, "pb": 0, "nice_len": 48}
-    filters = [{"id": lzma.FILTER_LZMA2, **fitted, **search}]
-    return lzma.compress(bytes(data), format=lzma.FORMAT_RAW, filters=filters)
+    alike = REDUNDANT * len(deflate_compress(sample, "deflate", 1)) < len(sample)
+    options = _encoder().Options().set_preset(EXTREME).set_lc(4).set_pb(0).set_nice_len(48)
+    if alike:
+        return _raw_lzma2(data, options.set_mf(found.BinaryTree4).set_depth(16))
+    return _raw_lzma2(data, options.set_mf(found.HashChain4).set_depth(8))

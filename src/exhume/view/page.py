@@ -10,12 +10,12 @@ import base64
 import html
 import importlib.resources
 import json
-import zlib
 from collections.abc import Iterable
 from typing import IO, Any
 
 from exhume import __version__
 from exhume.archive import Archive
+from exhume.codecs import compress
 from exhume.engines.explain import Explained, Selection, explain_archive
 from exhume.errors import Span, shorten
 from exhume.findings import CheckOutcome, Finding, Severity
@@ -72,7 +72,7 @@ class PageWriter:
         return len(self._spaces) - 1
 
     def _chunk(self, data: bytes) -> int:
-        text = base64.b64encode(zlib.compress(data, 6)).decode("ascii")
+        text = base64.b64encode(compress("zlib", data)).decode("ascii")
         self._file.write(f'<script type="text/plain" id="c{self._chunks}">{text}</script>\n')
         self._chunks += 1
         return self._chunks - 1

@@ -141,7 +141,7 @@ def cat(run: Run, archive: DataBundleArchive, names: tuple[str, ...], options: d
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("-o", "--output", required=True, metavar="TARGET", help="The bundle, a new directory.")
 @click.option("--compression", type=click.Choice(["zlib", "snappy", "none"]), default="zlib", show_default=True)
-@click.option("--level", type=click.IntRange(0, 9), help="Zlib level.  [default: 6]")
+@click.option("--level", type=click.IntRange(0, 12), help="Level of zlib.  [default: 5]")
 @click.option("--record-size", type=SIZE, default=128 << 10, help="Uncompressed bytes per record.  [default: 128K]")
 @click.option("--alignment", type=SIZE, help="Records start at multiples of this.  [default: 4096; 1 when raw-packed]")
 @click.option("--shards", type=click.IntRange(1), default=1, show_default=True, help="Files to spread the data over.")

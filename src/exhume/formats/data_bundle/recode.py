@@ -32,7 +32,7 @@ def recode(
     wraps every record in raw blocks of its codec.
     """
     if level is not None and not level.isdigit():
-        raise WriterError("the level is zlib's", expected="0 to 9", actual=level)
+        raise WriterError("the level is zlib's", expected="0 to 12", actual=level)
     config = archive.config
     names = {int(number): name for name, number in METHODS.items()}
     compression = codec or names.get(config.compression, "zlib")

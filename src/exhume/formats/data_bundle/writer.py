@@ -91,9 +91,9 @@ class _Record:
 class DataBundleWriter(Writer):
     """Queues members; `finish` (or leaving the context) packs them.
 
-    - `compression`: `zlib`, `snappy` or `none`; `level` is zlib's.  `stored` wraps records in
-      raw blocks of the codec instead of compressing them.  `none` stores each stream as it is, without record
-      rows and padding, unless `raw_packed` is False.
+    - `compression`: `zlib`, `snappy` or `none`; `level` is zlib's, 0 to 12 on the scale of libdeflate (default 5).
+      `stored` wraps records in raw blocks of the codec instead of compressing them.  `none` stores each stream as it
+      is, without record rows and padding, unless `raw_packed` is False.
     - `record_size`: uncompressed bytes per record; a file of 1 MiB and more starts its own record.
     - `alignment`: stored records start at multiples of this (1: no padding).
     - `shards`: files to spread the members over: each member goes to the shard with the fewest bytes so far.
@@ -121,8 +121,8 @@ class DataBundleWriter(Writer):
     ) -> None:
         if compression not in METHODS:
             raise _bad("unknown compression", f"one of {', '.join(METHODS)}", compression)
-        if level is not None and not 0 <= level <= 9:
-            raise _bad("the level is zlib's", "0 to 9", level)
+        if level is not None and not 0 <= level <= 12:
+            raise _bad("the level is zlib's", "0 to 12", level)
         if not 1 <= record_size <= 1 << 30:
             raise _bad("record size out of range", "1 to 1073741824", record_size)
         if not 1 <= shards <= MAX_SHARDS:

@@ -158,7 +158,12 @@ class _Sink:
 )
 @click.option("--sort", is_flag=True, help="Sort the records first (in bounded memory, with temporary files).")
 @click.option("--codec", type=click.Choice(["none", "deflate", "lzma"]), default="lzma", show_default=True)
-@click.option("-z", "--level", metavar="LEVEL", help="fast (default); deflate: 1 to 9; lzma: 0, 0e, 1, 1e.")
+@click.option(
+    "-z",
+    "--level",
+    metavar="LEVEL",
+    help="fast (default); deflate: 1 to 12, isal (quickest; its bytes depend on the processor); lzma: 0, 0e, 1, 1e.",
+)
 @click.option("--block-size", type=SIZE, default=384 << 10, help="Approximate size of a data block (default: 384K).")
 @click.option("--branching-factor", type=click.IntRange(2), default=1024, show_default=True)
 @click.option("--short-keys", is_flag=True, help="Index keys as short as allowed, not whole records.")

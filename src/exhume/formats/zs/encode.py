@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from exhume.checksums import crc64_xz
 from exhume.codecs import compress
-from exhume.codecs.deflate import deflate_fast
+from exhume.codecs.deflate import isal_compress
 from exhume.codecs.stored import store
 from exhume.codecs.xz import lzma2_fast
 from exhume.errors import WriterError
@@ -16,11 +17,12 @@ from exhume.kernel import scan_records
 
 LEVELS = {
     "none": (),
-    "deflate": ("fast", "1", "2", "3", "4", "5", "6", "7", "8", "9", "stored"),
+    "deflate": ("fast", *map(str, range(1, 13)), "isal", "stored"),
     "lzma": ("fast", "0", "0e", "1", "1e", "stored"),
 }
-"""Compression levels by codec, the default first.  `fast` is ISA-L for deflate and 0e fitted to records for lzma,
-the other names are those of zlib and xz; `stored` wraps payloads in raw blocks."""
+"""Compression levels by codec, the default first.  `fast` is level 5 for deflate and 0e fitted to records for lzma, the
+numbers are those of libdeflate and xz; `stored` wraps payloads in raw blocks.  The bytes of `isal` depend on the
+processor, those of no other."""
 
 Compressor = Callable[[bytes], bytes]
 
@@ -37,7 +39,9 @@ def compressor(codec: str, level: str | int | None = None) -> Compressor:
     if chosen is None:
         return lambda payload: payload
     if chosen == "fast":
-        return deflate_fast if codec == "deflate" else lzma2_fast
+        return functools.partial(compress, "deflate") if codec == "deflate" else lzma2_fast
+    if chosen == "isal":
+        return isal_compress
     if chosen == "stored":
         engine = DECODERS[STORED_CODECS[codec]]
         return lambda payload: store(engine, payload)

@@ -50,7 +50,8 @@ class ZsWriter(Writer):
         target: path of the file to write.
         metadata: the JSON object for the header; `build-info` is added unless `default_metadata` is off.
         codec: `none`, `deflate` or `lzma`.
-        level: `fast` (default), or one of zlib's (deflate, 1 to 9) or xz's (lzma, 0, 0e, 1, 1e).
+        level: `fast` (default), or one of libdeflate's (deflate, 1 to 12) or xz's (lzma, 0, 0e, 1, 1e); `isal`
+            (deflate) is the quickest, and its bytes depend on the processor.
         block_size: payload bytes of a data block, approximately.
         branching_factor: most entries of an index block, at least 2.
         jobs: threads that check and compress (0: one per core).
