@@ -31,6 +31,12 @@ test: setup node oracles  ## run every test (ARGS=... goes to pytest)
 skips: setup node oracles  ## run every test as a fresh clone would, and write what it skips, and why, into docs/trust.md
 	@EXHUME_MORE_SAMPLES= $(BIN)/python -m pytest -q -n auto --dist loadgroup -p tools.skips
 
+test-quick: setup node  ## the tests that take less than a second each: for while you work (ARGS=... goes to pytest)
+	$(BIN)/python -m pytest -q -n auto --dist loadgroup -m "not slow" $(ARGS)
+
+test-thorough: setup node oracles  ## every test at full size, and 2000 examples where others try 60: takes hours
+	HYPOTHESIS_PROFILE=thorough $(BIN)/python -m pytest -q -n auto --dist loadgroup $(ARGS)
+
 check: lint types ksy-lint check-generated check-docs  ## everything that is not a test: lint, types, freshness
 
 setup: $(STAMP) $(TOOLS)  ## make .venv with exhume (editable) and what its tests and linters need
@@ -50,7 +56,7 @@ $(TOOLS): pyproject.toml | $(STAMP)
 	$(PIP) install --group test --group lint --group oracles
 	@touch $@
 
-.PHONY: oracles skips
+.PHONY: oracles skips test-quick test-thorough
 oracles: $(ORACLES)  ## make .venv-oracles with the oracles that pin old libraries, for the tests that ask them
 
 $(ORACLES): pyproject.toml | $(TOOLS)
@@ -115,7 +121,7 @@ build: setup  ## sdist and wheel in dist/
 	PYTHONWARNINGS=ignore $(BIN)/python -m build --quiet
 
 clean:  ## remove everything that can be made again
-	rm -rf $(VENV) .venv-node node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/.cache
+	rm -rf $(VENV) .venv-node .venv-oracles node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/.cache
 	rm -f src/exhume/_kernel.c src/exhume/_kernel.*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -rf src/*.egg-info generated/*.egg-info

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Shows what exhume does: runs examples/demo/<format>.sh for every format, printing each command above its output.
-# `make demo` runs it with the project's own `exhume` first on PATH.  Everything is written below build/demo/ (or DEMO_DIR).
+# Shows what exhume does: runs examples/demo/<format>.sh for every format, or for those that are named, printing each
+# command above its output.  `make demo` runs it with the project's own `exhume` first on PATH.  Everything is written
+# below build/demo/ (or DEMO_DIR).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 demo=${DEMO_DIR:-build/demo}
@@ -30,10 +31,10 @@ run_for() {
 
 echo "To repeat these commands: cd $PWD; . .venv/bin/activate"
 count=0
-for part in examples/demo/*.sh; do
-  [ -e "$part" ] || continue
+[ $# -gt 0 ] || set -- $(cd examples/demo && ls | sed -n 's/\.sh$//p')
+for part in "$@"; do
   # shellcheck source=/dev/null
-  source "$part"
+  source "examples/demo/$part.sh"
   count=$((count + 1))
 done
 [ "$count" -gt 0 ] || { echo "demo: no formats in examples/demo/" >&2; exit 1; }

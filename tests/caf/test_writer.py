@@ -274,6 +274,7 @@ def test_chunks_are_published_together_or_each(tmp_path: Path) -> None:
         each.add_bytes("z", b"")
 
 
+@pytest.mark.slow
 def test_constant_memory_for_a_large_member(tmp_path: Path) -> None:
     import tracemalloc
 

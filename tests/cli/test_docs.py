@@ -50,6 +50,7 @@ def test_the_python_examples_of_the_arrow_page(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("page", PAGES)
+@pytest.mark.slow
 def test_the_examples_print_what_the_page_says(page: str, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "100"}

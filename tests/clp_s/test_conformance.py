@@ -56,6 +56,7 @@ def same(oracle: Oracle, text: bytes, options: list[str]) -> bool:
 @pytest.mark.parametrize("oracle", ORACLES)
 @settings(max_examples=25)
 @given(items=st.lists(records, min_size=1, max_size=30), options=st.sampled_from(OPTIONS))
+@pytest.mark.slow
 def test_random_records(oracle: Oracle, items: list[dict[str, Any]], options: list[str]) -> None:
     same(oracle, "".join(dumps(item) + "\n" for item in items).encode("utf-8", "replace"), options)
 

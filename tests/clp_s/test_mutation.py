@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests import sizes
 from tests.clp_s import build
 from tests.conftest import ROOT
 
@@ -21,11 +21,12 @@ ARCHIVES = {
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
+@pytest.mark.slow
 def test_every_byte(name: str, tmp_path: Path) -> None:
     path = tmp_path / "archive.clps"
     path.write_bytes(ARCHIVES[name].build())
     command = [sys.executable, str(ROOT / "tests" / "clp_s" / "mutate.py"), str(path)]
-    command += [os.environ.get("HYPOTHESIS_PROFILE", "ci")]
+    command += [sizes.PROFILE]
     ran = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=600, check=True)
     result = json.loads(ran.stdout)
     assert result["failures"] == []

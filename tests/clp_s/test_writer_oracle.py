@@ -85,6 +85,7 @@ def check(oracle: Oracle, text: bytes, **options: Any) -> bytes:
     items=st.lists(st.tuples(records, st.sampled_from(["", *STAMPS])), min_size=1, max_size=20),
     options=st.sampled_from(OPTIONS),
 )
+@pytest.mark.slow
 def test_random_records(oracle: Oracle, items: list[tuple[dict[str, Any], str]], options: dict[str, Any]) -> None:
     lines = []
     for record, stamp in items:

@@ -30,6 +30,7 @@ PAYLOADS = {
 @pytest.mark.node
 @pytest.mark.parametrize("structurize", [False, True])
 @pytest.mark.parametrize("version", list(VERSIONS))
+@pytest.mark.slow
 def test_every_section_written_back(tmp_path: Path, version: str, structurize: bool) -> None:
     source, target = tmp_path / "in.jsonl", tmp_path / "x.clps"
     source.write_bytes(LINES)

@@ -29,6 +29,7 @@ from exhume.findings import Severity
 from exhume.recovery import SalvageReport
 from exhume.source import MemoryTree
 from exhume.testing import corrupt
+from tests import sizes
 
 Damage = Callable[[bytes], bytes]
 
@@ -285,19 +286,21 @@ CHECKSUMMED = ("zs", "databundle", "databundle-index", "leveldb")
 lost their name may be kept as such).
 """
 
+STEPS, FLIPS = sizes.size(8, 20), sizes.size(30, 100)
+
 SET_APART = ("unreferenced/", "unproven/")
 
 
 def changes(data: bytes) -> Iterator[tuple[str, bytes, tuple[int, int] | None]]:
     """`(name, damaged, range of the original that was touched)`; the range is None when bytes moved."""
     size = len(data)
-    for number in range(20):
-        at = size * number // 20
+    for number in range(STEPS):
+        at = size * number // STEPS
         yield f"cut-{at}", data[:at], (at, size)
-    for number in range(20):
-        at = (size - 1) * number // 20
+    for number in range(STEPS):
+        at = (size - 1) * number // STEPS
         yield f"sector-{at}", corrupt.zero_sector(data, at), (at, min(size, at + 512))
-    for at in corrupt.sample_offsets(size, 100, seed=3):
+    for at in corrupt.sample_offsets(size, FLIPS, seed=3):
         yield f"flip-{at}", corrupt.flip(data, at, 1 << at % 8), (at, at + 1)
     third, block = size // 3, max(1, size // 10)
     yield "swap", corrupt.swap(data, (third, third + block), (2 * third, 2 * third + block)), None
@@ -338,6 +341,7 @@ class Built:
             return None, str(error)
 
 
+@pytest.mark.slow
 def test_what_damage_did_not_touch_comes_back(built: Built, tmp_path: Path) -> None:
     chosen = built.case
     original = Counter(item.value for item in built.items)
@@ -439,6 +443,7 @@ case.build(Path(sys.argv[2]))
 
 @pytest.mark.skipif(not hasattr(signal, "SIGXFSZ"), reason="needs a limit on the size of files")
 @pytest.mark.parametrize("chosen", KILLED, ids=[case.format for case in KILLED])
+@pytest.mark.slow
 def test_what_a_killed_writer_left_comes_back(chosen: Case, tmp_path: Path) -> None:
     whole = tmp_path / "whole" / "archive"
     whole.parent.mkdir()

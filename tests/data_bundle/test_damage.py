@@ -57,6 +57,7 @@ def damaged(files: Files, step: int) -> Iterator[tuple[str, Files]]:
 
 
 @pytest.mark.parametrize(("case", "step"), [("zlib", 1), ("snappy", 11), ("flat", 41), ("none_records", 41)])
+@pytest.mark.slow
 def test_damage_is_found_or_changes_nothing(samples: Path, case: str, step: int) -> None:
     """What verify does not find must leave every member as it was: IDENTITY, spare bits of a deflate stream, Snappy
     copies from another place with the same bytes (all listed in docs/formats/data_bundle.md)."""
@@ -236,6 +237,7 @@ def test_relative_offsets_are_accepted(bundle: Bundle) -> None:
         assert archive.read_member("f") == b"hello world"
 
 
+@pytest.mark.slow
 def test_bombs_are_refused(bundle: Bundle) -> None:
     import zlib
 

@@ -62,6 +62,7 @@ def trees(draw: st.DrawFn) -> dict[str, bytes]:
     st.integers(0, 6000),
     st.integers(0, 6000),
 )
+@pytest.mark.slow
 def test_trees_come_back(
     tmp_path_factory: pytest.TempPathFactory,
     members: dict[str, bytes],

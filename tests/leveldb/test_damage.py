@@ -209,6 +209,7 @@ CASES: list[tuple[str, Change]] = [
 
 
 @pytest.mark.parametrize(("code", "change"), CASES, ids=[f"{code}-{n}" for n, (code, _) in enumerate(CASES)])
+@pytest.mark.slow
 def test_each_rule_is_told_and_the_reader_goes_on(code: str, change: Change) -> None:
     files = build_database()
     change(files)
@@ -249,6 +250,7 @@ def test_the_undamaged_database_is_clean() -> None:
 
 
 @pytest.mark.parametrize("codec", ["none", "snappy"])
+@pytest.mark.slow
 def test_flips_everywhere_are_found_or_harmless(codec: str) -> None:
     files = build_database(codec=codec)
     clean = {str(f) for f in findings(files)}

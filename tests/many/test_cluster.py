@@ -53,6 +53,7 @@ def verify_slowly(target: str) -> list[Any]:
     return [finding.to_dict() for finding in exhume.verify(target)]
 
 
+@pytest.mark.slow
 def test_a_killed_worker_changes_nothing(cluster: Any, archives: Path) -> None:
     """The same units here and there; one of the two worker processes is killed while they run."""
     targets = [str(path) for path in zs(archives)] * 5
@@ -109,6 +110,7 @@ def test_scheduler_file(cluster: Any, tmp_path: Path) -> None:
     assert [one.value for one in run(slow_double, [1, 2], cluster=str(file))] == [2, 4]
 
 
+@pytest.mark.slow
 def test_every_verb_answers_as_here(cluster: Any, archives: Path, exhume_cli: Cli, tmp_path: Path) -> None:
     address = ["--cluster", cluster.scheduler_address]
     chunks, logs = sorted(archives.glob("c*.caf")), sorted(archives.glob("l*.clps"))
@@ -150,6 +152,7 @@ def test_carving_in_spans(cluster: Any, archives: Path, tmp_path: Path) -> None:
     assert list(carve(str(image), span=4099, cluster=cluster.scheduler_address)) == list(exhume.carve(image))
 
 
+@pytest.mark.slow
 def test_partitions_bags_and_frames(cluster: Any, archives: Path) -> None:
     distributed: Any = pytest.importorskip("distributed")
 

@@ -25,6 +25,7 @@ def files_below(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("form", [[], ["--json"], ["--ndjson"]], ids=["text", "json", "ndjson"])
+@pytest.mark.slow
 def test_verify(archives: Path, exhume_cli: Cli, form: list[str]) -> None:
     targets = [*zs(archives), archives / "c4.caf", archives / "none.zs", *sorted(archives.glob("l*.clps"))]
     plain = exhume_cli("verify", *form, *targets)
@@ -87,6 +88,7 @@ def test_what_is_a_glob() -> None:
 
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
 @pytest.mark.parametrize("more", [[], ["--count"]], ids=["records", "count"])
+@pytest.mark.slow
 def test_search_zs(archives: Path, exhume_cli: Cli, form: list[str], more: list[str]) -> None:
     targets = [path for path in zs(archives) if path.stem not in ("z03", "z07")]
     plain = exhume_cli("search", *form, *more, *targets, "key1")
@@ -102,6 +104,7 @@ def test_search_zs(archives: Path, exhume_cli: Cli, form: list[str], more: list[
 
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
 @pytest.mark.parametrize("more", [[], ["--count"], ["--explain-plan"]], ids=["records", "count", "plan"])
+@pytest.mark.slow
 def test_search_clps(archives: Path, exhume_cli: Cli, form: list[str], more: list[str]) -> None:
     targets = sorted(archives.glob("l*.clps"))
     plain = exhume_cli("search", *form, *more, *targets, "n >= 2 AND even: true")
@@ -132,6 +135,7 @@ def test_search_says_what_failed_and_goes_on(archives: Path, exhume_cli: Cli) ->
     assert exhume_cli("search", targets[0], targets[2], "n: 77").code == 0
 
 
+@pytest.mark.slow
 def test_search_refuses_what_no_target_would_answer(archives: Path, exhume_cli: Cli) -> None:
     two = [archives / "l0.clps", archives / "l1.clps"]
     for jobs in (1, 2):
@@ -144,6 +148,7 @@ def test_search_refuses_what_no_target_would_answer(archives: Path, exhume_cli: 
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
+@pytest.mark.slow
 def test_salvage(archives: Path, exhume_cli: Cli, tmp_path: Path, form: list[str]) -> None:
     targets = [*zs(archives), archives / "c4.caf", archives / "none.zs"]
     plain = exhume_cli("salvage", *form, *targets, "-o", tmp_path / "one" / "out")
@@ -159,6 +164,7 @@ def test_salvage(archives: Path, exhume_cli: Cli, tmp_path: Path, form: list[str
     assert exhume_cli("verify", *sorted((tmp_path / "three").iterdir())).code == 0
 
 
+@pytest.mark.slow
 def test_export(archives: Path, exhume_cli: Cli, tmp_path: Path) -> None:
     targets = [*sorted(archives.glob("c*.caf")), archives / "none.caf"]
     plain = exhume_cli("export", "--json", "--to", "tar", *targets, "-o", tmp_path / "one" / "out")

@@ -76,6 +76,7 @@ def test_no_units(way: dict[str, Any]) -> None:
 
 
 @WAY
+@pytest.mark.slow
 def test_failures_are_results(way: dict[str, Any]) -> None:
     results = list(run(fail_some, range(10), retries=2, retry_delay=0.001, **way))
     assert [one.value for one in results if one.ok] == [0, 1, 3, 5, 7, 9]
@@ -97,6 +98,7 @@ def test_a_missing_file_is_not_tried_again(tmp_path: Path) -> None:
     assert (result.error.code, result.attempts) == ("EX-601", 1)
 
 
+@pytest.mark.slow
 def test_dead_processes_cost_their_own_units_only() -> None:
     results = list(run(kill_some, range(14), jobs=2, retries=1, retry_delay=0.001))
     assert [one.unit for one in results] == list(range(14))
@@ -106,11 +108,13 @@ def test_dead_processes_cost_their_own_units_only() -> None:
     assert all(one.value == 2 * one.unit for one in results if one.ok)
 
 
+@pytest.mark.slow
 def test_a_unit_whose_worker_died_is_tried_again(tmp_path: Path) -> None:
     results = list(run(functools.partial(kill_once, str(tmp_path)), range(8), jobs=2, batch=4, retry_delay=0.001))
     assert [one.value for one in results] == [2 * n for n in range(8)]
 
 
+@pytest.mark.slow
 def test_what_cannot_be_pickled_is_reported() -> None:
     results = list(run(not_picklable, range(3), jobs=2, retries=0))
     assert [one.value for one in results if one.ok] == [0, 2]

@@ -100,6 +100,7 @@ def every_verb(both: Both) -> None:
 
 
 @pytest.mark.parametrize("path", ARCHIVES, ids=label)
+@pytest.mark.slow
 def test_s3(path: Path, store: Store, exhume_cli: Cli, tmp_path: Path) -> None:
     every_verb(Both(exhume_cli, path, store.put(f"verbs/{path.parent.name}/{path.name}", path), store, tmp_path))
 

@@ -49,6 +49,7 @@ def compiled(template: Path, tmp_path: Path) -> Path:
     return shutil.copytree(template, tmp_path / "project")
 
 
+@pytest.mark.slow
 def test_committed_code_is_what_the_compiler_makes_of_ksy(tmp_path: Path) -> None:
     node_or_skip()
     with generate.compiled(ROOT) as texts:
@@ -209,6 +210,7 @@ echo called >> '{folder}/calls'
 
 
 @pytest.mark.node
+@pytest.mark.slow
 def test_ksc_names_another_compiler(compiled: Path, tmp_path: Path) -> None:
     script = stand_in(tmp_path, "0.11")
     before = tree(compiled)

@@ -122,18 +122,21 @@ def root(tmp_path: Path) -> Path:
 
 
 @pytest.mark.node
+@pytest.mark.slow
 def test_our_specifications_are_clean() -> None:
     node_or_skip()
     assert ksy_lint.lint(ROOT) == []
 
 
 @pytest.mark.node
+@pytest.mark.slow
 def test_a_good_specification_passes(root: Path) -> None:
     assert ksy_lint.lint(root) == []
 
 
 @pytest.mark.node
 @pytest.mark.parametrize(("old", "new", "words"), BAD, ids=[str(b[2] or "no instances") for b in BAD])
+@pytest.mark.slow
 def test_each_rule(root: Path, old: str, new: str, words: str | None) -> None:
     assert GOOD.count(old) >= 1
     (root / "ksy/thing.ksy").write_text(GOOD.replace(old, new, 1))
@@ -161,6 +164,7 @@ def test_root_in_an_imported_specification_is_refused(root: Path) -> None:
 
 
 @pytest.mark.node
+@pytest.mark.slow
 def test_samples_and_their_arguments(root: Path) -> None:
     folder = root / "tests/samples/ksy"
     (folder / "thing.bin").rename(folder / "thing-small.bin")
@@ -187,6 +191,7 @@ def test_specifications_lie_flat(root: Path) -> None:
 
 
 @pytest.mark.node
+@pytest.mark.slow
 def test_command_line_says_how_many(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert ksy_lint.main(["--root", str(root)]) == 0
     (root / "tests/samples/ksy/thing.bin").unlink()

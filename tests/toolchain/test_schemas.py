@@ -20,6 +20,7 @@ CASES = pytest.mark.parametrize("case", trees.cases(), ids=trees.case_id)
 @pytest.mark.node
 @pytest.mark.xdist_group("twin")
 @CASES
+@pytest.mark.slow
 def test_opens_in_the_web_ide_twin(case: trees.Case) -> None:
     result = trees.twin_results()[trees.case_id(case)]
     assert result["error"] is None

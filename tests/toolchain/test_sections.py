@@ -46,6 +46,7 @@ def pieces() -> dict[str, list[Piece]]:
 @pytest.mark.node
 @pytest.mark.xdist_group("sections")
 @pytest.mark.parametrize("name", PARTS)
+@pytest.mark.slow
 def test_sections_are_what_their_schema_says(name: str) -> None:
     found = pieces().get(name)
     if not found and not HAS_MORE:

@@ -40,6 +40,7 @@ def without_types(tree: Any) -> Any:
 
 
 @pytest.mark.parametrize("case", trees.cases(), ids=trees.case_id)
+@pytest.mark.slow
 def test_bundle_opens_alone_and_reads_the_same(case: trees.Case) -> None:
     bundled, original = bundle_results()[trees.case_id(case)], trees.twin_results()[trees.case_id(case)]
     assert bundled["error"] is None

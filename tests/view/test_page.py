@@ -110,6 +110,7 @@ def run_browser(page: Path, *more: str) -> dict[str, Any]:
 
 
 @pytest.mark.node
+@pytest.mark.slow
 def test_a_person_can_use_it(archive_path: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text(page_of(archive_path), encoding="utf-8")
@@ -135,6 +136,7 @@ def test_a_person_can_use_it(archive_path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.node
+@pytest.mark.slow
 def test_ten_megabytes_open_at_once(tmp_path: Path) -> None:
     path = tmp_path / "large.caf"
     with exhume.create(path, "caf") as writer:

@@ -82,6 +82,7 @@ def test_what_goes_in_comes_out(
     terminator=st.sampled_from([b"\n", b"\0", b"\r\n", b"\n\n"]),
     block_size=st.integers(1, 40),
 )
+@pytest.mark.slow
 def test_terminated_input(folder: Path, lines: list[bytes], terminator: bytes, block_size: int) -> None:
     lines = sorted(line.replace(b"\0", b"") for line in lines)
     path = folder / "t.zs"
