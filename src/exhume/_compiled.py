@@ -10,15 +10,18 @@ VERSION = 7
 """Raised with every function that is added or changed in `_pykernel` and `_kernel.pyx`: both must be of one version."""
 
 
-def _load() -> Any:
+def _load() -> tuple[Any, str]:
     if os.environ.get("EXHUME_PURE", "") not in ("", "0"):
-        return None
+        return None, "forced"
     try:
         import exhume._kernel as found  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
-        return None
-    return found if getattr(found, "VERSION", 0) == VERSION else None
+        return None, "absent"
+    return (found, "compiled") if getattr(found, "VERSION", 0) == VERSION else (None, "stale")
 
 
-KERNEL: Any = _load()
+_LOADED = _load()
+KERNEL: Any = _LOADED[0]
 """The compiled module, None when there is none, when it is outdated, or when `EXHUME_PURE=1` forces the twins."""
+STATE: str = _LOADED[1]
+"""`compiled`, or why the twins run: `forced`, `stale` (built from an older source) or `absent`."""

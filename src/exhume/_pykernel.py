@@ -9,9 +9,8 @@ Length-prefixed records: a payload is any number of records, each an unsigned LE
 
 from __future__ import annotations
 
-from typing import Any
-
 from exhume.kerneltypes import OVERLONG, OVERRUN, TRUNCATED, MalformedRecordsError, Scan
+from exhume.lighttyping import Any
 
 Buffer = bytes | bytearray | memoryview
 

@@ -20,19 +20,9 @@ from exhume._pykernel import (
 from exhume.kerneltypes import MalformedRecordsError, Scan
 from exhume.lighttyping import TYPE_CHECKING
 
-_PURE_ONLY = ("build_uleb128", "read_uleb128")
-
-
-def _current(module: object) -> bool:
-    """Whether a compiled module has all that the twin has; one built from an older source does not."""
-    functions = [n for n, f in vars(_pykernel).items() if getattr(f, "__module__", "") == _pykernel.__name__]
-    wanted = [n for n in functions if n.islower() and not n.startswith("_") and n not in _PURE_ONLY]
-    return all(hasattr(module, name) for name in wanted)
-
-
 _implementation = _pykernel
-COMPILED = KERNEL is not None and _current(KERNEL)
-if not TYPE_CHECKING and COMPILED:  # the twin stands in for an outdated module until `make kernel`
+COMPILED = KERNEL is not None
+if not TYPE_CHECKING and COMPILED:
     _implementation = KERNEL
 
 split_records = _implementation.split_records

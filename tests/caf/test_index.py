@@ -104,15 +104,14 @@ def test_every_flip_and_cut_agrees_with_the_standard_parser() -> None:
 
 @given(
     st.recursive(
-        st.none() | st.booleans() | st.integers() | st.floats() | NAMES,
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | NAMES,
         lambda x: st.lists(x) | st.dictionaries(NAMES, x),
         max_leaves=8,
     )
 )
 def test_any_json_value_is_accepted_beside_the_files(value: Any) -> None:
     text = json.dumps({"format_version": "1.0", "extra": value, "files": {"a": {"start_byte": 1, "end_byte": 2}}})
-    data = text.replace("NaN", "0").replace("-Infinity", "1").replace("Infinity", "2").encode()
-    index = strict(data)
+    index = strict(text.encode())
     assert rows(index) == [("a", 1, 2)]
     assert [problem.rule.code for problem in index.problems] == ["CAF-305"]
 

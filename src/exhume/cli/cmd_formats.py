@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from exhume.about import about
 from exhume.cli.formatcli import format_cli
 from exhume.cli.render import table
 from exhume.cli.runtime import Run, common_options
@@ -13,7 +14,7 @@ from exhume.registry import formats
 @click.command("formats")
 @common_options
 def command(run: Run) -> None:
-    """List the formats with what can be done with each."""
+    """List the formats with what can be done with each, and say what runs here: the kernel and the libraries."""
     rows = []
     for id, described in formats().items():
         can = ["identify", "read", "verify"]
@@ -31,8 +32,9 @@ def command(run: Run) -> None:
                 "limitations": list(described.limitations),
             }
         )
+    here = about()
     if run.machine:
-        run.items("formats", {}, "formats", rows)
+        run.items("formats", {} if run.ndjson else {"installation": here.to_dict()}, "formats", rows)
         return
     for line in table(
         ([row[k] for k in ("id", "title", "can", "codecs")] for row in rows), ["id", "title", "can", "codecs"]
@@ -41,3 +43,5 @@ def command(run: Run) -> None:
     for row in rows:
         for limitation in row["limitations"]:
             run.say(f"{row['id']}: {limitation}")
+    for line in here.lines():
+        run.say(line)

@@ -62,9 +62,16 @@ class VerbGroup(click.Group):
             raise
 
 
-@click.group(cls=VerbGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="exhume")
-def main() -> None:
+@click.group(
+    cls=VerbGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+    no_args_is_help=True,
+)
+@click.option("--version", is_flag=True, help="Show the version and exit.")
+@click.option("-v", "--verbose", is_flag=True, help="With --version: the kernel and the libraries that run, too.")
+@click.pass_context
+def main(context: click.Context, version: bool, verbose: bool) -> None:
     """Read, write, verify, explain, salvage and carve clp-s, ZS, Ark, CAF and DataBundle archives.
 
     Data go to standard output, everything said about them to standard error.
@@ -72,6 +79,17 @@ def main() -> None:
     \b
     Exit codes: 0 done; 1 failed; 2 usage; 3 done, with loss; 4 the answer is no.
     """
+    if version:
+        click.echo(f"exhume, version {__version__}")
+        if verbose:
+            from exhume.about import about
+
+            click.echo("\n".join(about().lines()))
+        context.exit()
+    if verbose:
+        raise UsageError("-v stands behind the verb, or beside --version")
+    if context.invoked_subcommand is None:
+        raise UsageError("Missing command.")
 
 
 def invoke(args: list[str] | None = None) -> Outcome:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from exhume.checksums import xxhash64
 from exhume.codecs.common import Buffer, Decoded, over_budget
 from exhume.codecs.libzstd import libzstd
 from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
@@ -122,6 +121,8 @@ def zstd_checksum(frame: Buffer, max_size: int) -> tuple[int, int]:
 
     The content is decoded as if the frame had none, so that a wrong one is a result and not an error.
     """
+    from exhume.checksums import xxhash64  # no search needs it, and it loads much
+
     bare = bytearray(frame[:-4])
     bare[4] &= ~_HAS_CHECKSUM
     return int.from_bytes(frame[-4:], "little"), xxhash64(zstd_one(bare, max_size, None).data) & 0xFFFFFFFF

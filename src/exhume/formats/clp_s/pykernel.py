@@ -12,7 +12,6 @@ import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import Any
 
 from exhume.formats.clp_s.program import (
     BAD_FLOAT,
@@ -32,6 +31,7 @@ from exhume.formats.clp_s.program import (
     Fault,
     clps_escape,
 )
+from exhume.lighttyping import Any
 
 Buffer = bytes | bytearray | memoryview
 

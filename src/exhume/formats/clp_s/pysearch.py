@@ -9,10 +9,10 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from exhume.formats.clp_s.pykernel import _view
 from exhume.formats.clp_s.wildcard import Wildcard
+from exhume.lighttyping import Any
 
 Buffer = bytes | bytearray | memoryview
 

@@ -1,0 +1,70 @@
+"""What runs here is said: the kernel, and why it is not the compiled one; the libraries and their versions."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import sys
+import types
+
+import pytest
+
+from exhume import _compiled, about
+from exhume.cli.main import invoke
+from exhume.cli.outcome import Outcome
+
+
+@pytest.mark.parametrize(("kernel", "state"), [(None, "absent"), (1, "stale"), (_compiled.VERSION, "compiled")])
+def test_the_kernel_is_one_of_this_version_or_none(
+    kernel: int | None, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = types.ModuleType("exhume._kernel")
+    module.VERSION = kernel  # type: ignore[attr-defined]
+    monkeypatch.delattr("exhume._kernel", raising=False)
+    monkeypatch.setitem(sys.modules, "exhume._kernel", None if kernel is None else module)
+    monkeypatch.delenv("EXHUME_PURE", raising=False)
+    assert _compiled._load() == (module if state == "compiled" else None, state)
+    monkeypatch.setenv("EXHUME_PURE", "1")
+    assert _compiled._load() == (None, "forced")
+
+
+@pytest.mark.parametrize("state", about.KERNELS)
+def test_it_is_printed(state: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(about, "STATE", state)
+    assert invoke(["--version", "-v"]) is Outcome.DONE
+    brief = capsys.readouterr().out
+    assert invoke(["formats"]) is Outcome.DONE
+    lines = capsys.readouterr().out.splitlines()
+    assert f"kernel: {about.KERNELS[state]}" in lines
+    assert brief.splitlines() == [f"exhume, version {about.about().version}", *about.about().lines()]
+    assert brief.splitlines()[1:] == lines[-len(brief.splitlines()) + 1 :]
+    assert invoke(["formats", "--json"]) is Outcome.DONE
+    found = json.loads(capsys.readouterr().out)
+    assert found["installation"] == about.about().to_dict()
+    assert found["installation"]["kernel"] == state
+    assert [row["id"] for row in found["formats"]] == ["ark", "caf", "clp-s", "databundle", "leveldb", "zs"]
+    assert invoke(["formats", "--ndjson"]) is Outcome.DONE
+    assert ["installation" in json.loads(line) for line in capsys.readouterr().out.splitlines()] == [False] * 6
+
+
+def test_the_versions_are_those_that_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    import zstandard
+
+    libraries = about.about().libraries
+    assert libraries["libzstd"] == ".".join(map(str, zstandard.ZSTD_VERSION))
+    assert libraries["deflate"] == importlib.metadata.version("deflate")
+    assert set(libraries) == {*about.PACKAGES, "liblzma", "libzstd", "zlib"}
+    monkeypatch.setattr(about, "PACKAGES", ("isal", "no-such-package"))
+    assert about.about().libraries["no-such-package"] is None
+    assert about.about().lines()[-1] == "not installed: no-such-package"
+
+
+def test_the_version_alone_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["--version"]) is Outcome.DONE
+    assert capsys.readouterr().out == f"exhume, version {about.about().version}\n"
+
+
+@pytest.mark.parametrize("argv", [["-v"], ["-v", "formats"]])
+def test_verbose_belongs_to_a_verb(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(argv) is Outcome.USAGE
+    assert "-v stands behind the verb" in capsys.readouterr().err
