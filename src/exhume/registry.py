@@ -64,6 +64,8 @@ class Format:
     - `recode(archive, output_path, *, stored, limits, progress, **options) -> None`: the same content, stored otherwise
     - `locate(source, hit, *, limits) -> recovery.Carved | None`: the archive whose signature was hit at `hit` of a
       source, with its exact span
+    - `owns(name) -> bool`, for formats that are directories: whether a file or directory of that name, relative to an
+      archive, belongs to it
     - `quick`: the module with the plain forms of `search` and `cat` that are run without click (`exhume.cli.quick`)
     - `parts`: the module that plans and reads parts of an archive; see `exhume.parts`
     """
@@ -83,6 +85,7 @@ class Format:
     rules: str = "checks:RULES"
     salvage: str | None = None
     locate: str | None = None
+    owns: str | None = None
     recode: str | None = None
     parts: str | None = None
     cli: str | None = "cli"

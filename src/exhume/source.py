@@ -391,6 +391,10 @@ class Tree(abc.ABC):
     def names(self, prefix: str = "") -> list[str]:
         """All files below `prefix` (a directory name or ""), relative to the root, sorted."""
 
+    def files(self) -> list[str]:
+        """The files directly in the directory, sorted."""
+        return [name for name in self.names() if "/" not in name]
+
     @property
     def is_remote(self) -> bool:
         """Whether each file that is read costs a request."""
@@ -467,6 +471,13 @@ class LocalTree(Tree):
         for folder, _, files in os.walk(base):
             out.extend((Path(folder) / file).relative_to(self.path).as_posix() for file in files)
         return sorted(out)
+
+    def files(self) -> list[str]:
+        try:
+            with os.scandir(self.path) as found:
+                return sorted(entry.name for entry in found if not entry.is_dir())
+        except OSError:  # as `names`: what cannot be listed is not there
+            return []
 
     def _resolve(self, name: str) -> Path:
         path = self.path / check_relative(name, self.name)

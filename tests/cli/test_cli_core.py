@@ -61,10 +61,13 @@ def test_the_folder_above_an_archive_gets_a_hint(exhume_cli: Cli, samples: Path,
         (tmp_path / "box" / "notes.txt").write_text("nothing to see")
         if number == 1:
             ran = exhume_cli("identify", tmp_path / "box")
-            assert ran.text.endswith("not recognised; inside it: 0-words-none.zs (zs), 1-sorted.caf (caf)\n")
+            hint = "inside it: 0-words-none.zs (zs), 1-sorted.caf (caf) (--recursive takes each)"
+            assert ran.text.endswith(f"not recognised; {hint}\n")
     ran = exhume_cli("info", tmp_path / "box")
     assert ran.code == 1
-    hint = "but inside it: 0-words-none.zs (zs), 1-sorted.caf (caf), 2-small (leveldb) and more"
+    hint = (
+        "but inside it: 0-words-none.zs (zs), 1-sorted.caf (caf), 3-words-lzma.zs (zs) and more; --recursive takes each"
+    )
     assert ran.err == f"exhume: EX-101: no known archive format ({hint}) in {tmp_path / 'box'}\n"
 
 

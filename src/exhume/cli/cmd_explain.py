@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
+from exhume.cli.many import Many
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import SIZE
+from exhume.cli.recursive import each_archive, recursive_option
 from exhume.cli.render import cell, printable, table
 from exhume.cli.runtime import Run, common_options
 from exhume.errors import shorten
@@ -26,6 +28,7 @@ from exhume.errors import shorten
 @click.option("--html", "html", metavar="FILE", help="Write one self-contained page: hex, fields, verdicts, map.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing page.")
 @click.option("--no-verify", is_flag=True, help="Compute no checksum and look for no finding.")
+@recursive_option
 @common_options
 def command(
     run: Run,
@@ -40,21 +43,26 @@ def command(
     html: str | None,
     overwrite: bool,
     no_verify: bool,
+    recursive: bool,
 ) -> Outcome | None:
     """Explain every byte of the archive TARGET: offset, size, field, type, value, meaning, checksum verdict.
 
     Decompressed payloads are shown as address spaces of their own ("+offset").
     """
-    from exhume.engines.explain import Selection, coverage, explain_archive
+    from exhume.engines.explain import Selection, explain_archive
 
     selection = Selection(section=section, source=source, whole=whole)
     if at is not None:
         selection.start, selection.end = at, at + 1
     if span is not None:
         selection.start, selection.end = _range(span)
+    if recursive:
+        if not coverage_:
+            raise click.UsageError("--recursive needs --coverage: the fields of one archive fill a screen")
+        return each_archive(run, Many(), "explain", coverage_one, [target], heading=True)
+    if coverage_:
+        return coverage_one(run, target)
     with run.open(target) as archive:
-        if coverage_:
-            return _coverage(run, target, coverage(archive))
         findings = None if no_verify else list(archive.verify())
         if html is not None:
             _page(run, archive, findings, html, overwrite)
@@ -103,7 +111,12 @@ def _range(text: str) -> tuple[int, int]:
     return start, end
 
 
-def _coverage(run: Run, target: str, totals: Any) -> Outcome | None:
+def coverage_one(run: Run, target: str) -> Outcome:
+    """Says how much of an archive is explained."""
+    from exhume.engines.explain import coverage
+
+    with run.open(target) as archive:
+        totals = coverage(archive)
     if run.machine:
         run.document("coverage", {"target": target, **totals.to_dict()})
     else:

@@ -4,39 +4,51 @@ from __future__ import annotations
 
 import click
 
+from exhume.cli.many import Many, each_target, many_options, worst
 from exhume.cli.outcome import Outcome
+from exhume.cli.recursive import each_archive, recursive_option
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
 
 
 @click.command("identify")
-@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
+@click.argument("targets", nargs=-1, metavar="TARGET...")
+@recursive_option
+@many_options
 @common_options
-def command(run: Run, targets: tuple[str, ...]) -> Outcome:
+def command(run: Run, targets: tuple[str, ...], many: Many, recursive: bool) -> Outcome:
     """Say which formats each TARGET looks like, how sure that is, and why.
 
-    Exit code 4 when nothing recognises one of the targets.
+    Exit code 4 when nothing recognises one of the targets; of several, one that cannot be read is reported on standard
+    error, and the exit code is 1.
     """
+    chosen = many.targets(run, targets)
+    if recursive:
+        return each_archive(run, many, "identify", identify_one, chosen.names)
+    if not chosen.several:
+        return identify_one(run, chosen.only)
+    return worst(each_target(run, many, "identify", identify_one, chosen))
+
+
+def identify_one(run: Run, target: str) -> Outcome:
+    """Says what one target looks like.  Raises `SourceError` when reading fails."""
     from exhume.engines.identify import identify_source, inside
 
-    unknown = 0
-    for target in targets:
-        with run.take_source(target) as source:
-            candidates = identify_source(source)
-            within = "" if candidates else inside(source)
-        if run.as_format:
-            candidates = [c for c in candidates if c.format == run.as_format]
-        unknown += not candidates
-        if run.ndjson:
-            for candidate in candidates:
-                run.document("identify", {"target": target, **candidate.to_dict()})
-        elif run.json:
-            run.document("identify", {"target": target, "candidates": [c.to_dict() for c in candidates]})
-        elif not candidates:
-            hint = f"; inside it: {printable(within)}" if within else ""
-            run.say(f"{printable(target)}: not recognised{hint}")
-        else:
-            for candidate in candidates:
-                why = "; ".join(candidate.evidence)
-                run.say(f"{printable(target)}: {candidate.format} ({candidate.confidence:.0%}): {why}")
-    return Outcome.NO if unknown else Outcome.DONE
+    with run.take_source(target) as source:
+        candidates = identify_source(source)
+        within = "" if candidates else inside(source)
+    if run.as_format:
+        candidates = [c for c in candidates if c.format == run.as_format]
+    if run.ndjson:
+        for candidate in candidates:
+            run.document("identify", {"target": target, **candidate.to_dict()})
+    elif run.json:
+        run.document("identify", {"target": target, "candidates": [c.to_dict() for c in candidates]})
+    elif not candidates:
+        hint = f"; inside it: {printable(within)} (--recursive takes each)" if within else ""
+        run.say(f"{printable(target)}: not recognised{hint}")
+    else:
+        for candidate in candidates:
+            why = "; ".join(candidate.evidence)
+            run.say(f"{printable(target)}: {candidate.format} ({candidate.confidence:.0%}): {why}")
+    return Outcome.DONE if candidates else Outcome.NO

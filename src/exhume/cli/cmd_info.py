@@ -6,7 +6,10 @@ from typing import Any
 
 import click
 
-from exhume.cli.formatcli import FormatCommand, recognised_format, split_options
+from exhume.cli.formatcli import FormatCommand, given_options, recognised_format, split_options
+from exhume.cli.many import Many
+from exhume.cli.outcome import Outcome
+from exhume.cli.recursive import each_archive, recursive_option
 from exhume.cli.render import key_values
 from exhume.cli.runtime import Run, common_options
 
@@ -14,12 +17,21 @@ from exhume.cli.runtime import Run, common_options
 @click.command("info", cls=FormatCommand, verb="info")
 @click.argument("target", metavar="TARGET")
 @click.option("--stats", is_flag=True, help="Also scan the archive for counts and sizes that its header does not hold.")
+@recursive_option
 @common_options
-def command(run: Run, target: str, stats: bool, **values: Any) -> None:
+def command(run: Run, target: str, stats: bool, recursive: bool, **values: Any) -> Outcome | None:
     """Show header, counts, codecs, versions and ranges of the archive TARGET."""
-    ctx = click.get_current_context()
+    options: dict[str, Any] = {"stats": stats, "values": values, "given": given_options(click.get_current_context())}
+    if recursive:
+        return each_archive(run, Many(), "info", info_one, [target], heading=True, **options)
+    info_one(run, target, **options)
+    return None
+
+
+def info_one(run: Run, target: str, *, stats: bool, values: dict[str, Any], given: frozenset[str]) -> None:
+    """Says what one archive says about itself."""
     described = recognised_format(run, target)
-    _, opening = split_options(ctx, "info", described, values)
+    _, opening = split_options(click.Context(command), "info", described, values, given)
     with run.open(target, **opening) as archive:
         statistics = {"statistics": archive.stats()} if stats else {}
         info = archive.info()  # which may know more then

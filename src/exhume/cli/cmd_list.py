@@ -9,7 +9,10 @@ from typing import Any
 import click
 
 from exhume.archive import Entry
-from exhume.cli.formatcli import FormatCommand, format_cli, recognised_format, split_options
+from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
+from exhume.cli.many import Many
+from exhume.cli.outcome import Outcome
+from exhume.cli.recursive import each_archive, recursive_option
 from exhume.cli.render import printable, table
 from exhume.cli.runtime import Run, common_options
 
@@ -19,12 +22,31 @@ from exhume.cli.runtime import Run, common_options
 @click.option("-l", "--long", "long", is_flag=True, help="Also offsets, sizes and the format's own columns.")
 @click.option("--glob", metavar="PATTERN", help="Only entries whose name matches.")
 @click.option("--sections", is_flag=True, help="List the sections of the file instead: what every byte is for.")
+@recursive_option
 @common_options
-def command(run: Run, target: str, long: bool, glob: str | None, sections: bool, **values: Any) -> None:
+def command(run: Run, target: str, recursive: bool, **options: Any) -> Outcome | None:
     """List members, blocks, channels or tables of the archive TARGET."""
-    ctx = click.get_current_context()
+    shown = {name: options.pop(name) for name in ("long", "glob", "sections")}
+    shown |= {"values": options, "given": given_options(click.get_current_context())}
+    if recursive:
+        return each_archive(run, Many(), "list", list_one, [target], heading=True, **shown)
+    list_one(run, target, **shown)
+    return None
+
+
+def list_one(
+    run: Run,
+    target: str,
+    *,
+    long: bool,
+    glob: str | None,
+    sections: bool,
+    values: dict[str, Any],
+    given: frozenset[str],
+) -> None:
+    """Lists one archive."""
     described = recognised_format(run, target)
-    mine, opening = split_options(ctx, "list", described, values)
+    mine, opening = split_options(click.Context(command), "list", described, values, given)
     with run.open(target, **opening) as archive:
         if sections:
             _list_sections(run, target, archive)

@@ -8,6 +8,7 @@ import click
 
 from exhume.cli.many import Many, each_target, many_options, worst
 from exhume.cli.outcome import Outcome
+from exhume.cli.recursive import each_archive, recursive_option
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
 from exhume.errors import ExhumeError
@@ -18,9 +19,10 @@ from exhume.findings import Finding, Severity
 @click.argument("targets", nargs=-1, metavar="TARGET...")
 @click.option("--quick", is_flag=True, help="Leave out what needs the payloads to be decompressed.")
 @click.option("--fail-on", type=click.Choice(["error", "warning"]), default="error", show_default=True)
+@recursive_option
 @many_options
 @common_options
-def command(run: Run, targets: tuple[str, ...], many: Many, quick: bool, fail_on: str) -> Outcome:
+def command(run: Run, targets: tuple[str, ...], many: Many, quick: bool, fail_on: str, recursive: bool) -> Outcome:
     """Check every rule of the format of each TARGET and report what is broken.
 
     Goes on after each finding.  Exit code 4 when there are errors (or, with --fail-on warning, warnings).  Of several
@@ -28,7 +30,7 @@ def command(run: Run, targets: tuple[str, ...], many: Many, quick: bool, fail_on
     """
     chosen = many.targets(run, targets)
     options: dict[str, Any] = {"quick": quick, "fail_on": fail_on}
-    if not chosen.several:
+    if not chosen.several and not recursive:
         return verify_one(run, chosen.only, jobs=many.jobs, **options)
 
     def failed(target: str, error: ExhumeError) -> None:
@@ -41,6 +43,8 @@ def command(run: Run, targets: tuple[str, ...], many: Many, quick: bool, fail_on
             _say(run, finding)
             run.say(f"{printable(target)}: not read")
 
+    if recursive:
+        return each_archive(run, many, "verify", verify_one, chosen.names, failed=failed, **options)
     return worst(each_target(run, many, "verify", verify_one, chosen, failed=failed, **options))
 
 

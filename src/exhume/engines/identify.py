@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Iterator
 
 from exhume.archive import Archive
+from exhume.engines.walk import Found, Kind, join, walk_tree
 from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, shorten
 from exhume.lighttyping import Any
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -42,7 +44,7 @@ def _ranked(found: Iterable[Identification]) -> list[Identification]:
 
 def _probed(source: Source | Tree, among: Iterable[Format]) -> list[Identification]:
     """What the probes of some formats say."""
-    if isinstance(source, Tree):
+    if isinstance(source, Tree) and source.is_remote:
         source.names()  # a remote directory is listed once and for all, before a probe asks for a part of it
     found: list[Identification] = []
     for described in among:
@@ -81,8 +83,8 @@ def open_archive(
     return archive
 
 
-LOOK_INSIDE = 20
-"""Names at the top of a directory that are looked at for a hint."""
+LOOK_INSIDE = 200
+"""Files and directories of a directory that are looked at for a hint."""
 
 
 def certain(source: Source | Tree) -> Identification | None:
@@ -109,7 +111,7 @@ def recognise(source: Source | Tree) -> str:
     span = Span(source.name, 0, 0)
     if not candidates:
         within = inside(source)
-        hint = f"but inside it: {within}" if within else "force one with --as FORMAT"
+        hint = f"but inside it: {within}; --recursive takes each" if within else "force one with --as FORMAT"
         raise UnrecognizedFormatError(f"no known archive format ({hint})", span=span)
     guesses = ", ".join(f"{c.format} ({c.confidence:.0%})" for c in candidates)
     raise UnrecognizedFormatError("not sure which format this is (choose with --as FORMAT)", span=span, actual=guesses)
@@ -128,24 +130,48 @@ def _candidates(source: Source | Tree) -> list[Identification]:
     return _ranked([*found, *_probed(source, [d for d in formats().values() if d.container != kind])])
 
 
-def inside(source: Source | Tree) -> str:
-    """The archives at the top of a local directory that is none itself, for somebody who named the folder above.
+def walk(target: Target, **storage: Any) -> Iterator[Found]:
+    """Everything below a directory: archives, the files that belong to them, and all others; see `Found`.
 
-    `name (format)` of the first three, empty when there are none among the first `LOOK_INSIDE` names.
+    A target that is no directory is the one file found.  Raises `SourceError` when it cannot be opened.
+    """
+    opened = open_target(target, **storage)
+    try:
+        if isinstance(opened, Tree):
+            yield from walk_tree(opened, _directory_format)
+        else:
+            yield Found(opened.name, Kind.FILE)
+    finally:
+        if opened is not target:
+            opened.close()
+
+
+def _directory_format(tree: Tree) -> str | None:
+    """The format that a directory is an archive of."""
+    candidates = _candidates(tree)
+    return candidates[0].format if candidates and candidates[0].confidence >= SURE else None
+
+
+def inside(source: Source | Tree) -> str:
+    """The archives in a local directory that is none itself, for somebody who named the folder above.
+
+    `name (format)` of the first three, empty when there are none among the first `LOOK_INSIDE` things in it.
     """
     if not isinstance(source, LocalTree):
         return ""
     found: list[str] = []
-    try:
-        names = sorted(path.name for path in source.path.iterdir())[:LOOK_INSIDE]
-    except OSError:
-        return ""
-    for name in names:
-        try:
-            with source.subtree(name) if (source.path / name).is_dir() else source.source(name) as child:
-                candidates = _candidates(child)
-        except (ExhumeError, OSError):
-            continue
-        if candidates and candidates[0].confidence >= SURE:
-            found.append(f"{shorten(name)} ({candidates[0].format})")
+    for one in itertools.islice(walk_tree(source, _directory_format), LOOK_INSIDE):
+        format = one.format if one.kind is Kind.ARCHIVE else None
+        if one.kind is Kind.FILE:
+            try:
+                with open_target(one.name) as file:
+                    candidates = _candidates(file)
+            except (ExhumeError, OSError):
+                continue
+            if candidates and candidates[0].confidence >= SURE:
+                format = candidates[0].format
+        if format is not None:
+            found.append(f"{shorten(one.name[len(join(source.name, 'x')) - 1 :])} ({format})")
+        if len(found) > 3:
+            break
     return ", ".join(found[:3]) + (" and more" if len(found) > 3 else "")

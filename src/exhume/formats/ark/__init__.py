@@ -16,6 +16,7 @@ FORMAT = Format(
     ),
     codecs=("none", "lz4", "zstd", "bz2", "lzma"),
     salvage="salvage:salvage",
+    owns="probe:owns",
     locate="locate:locate",
     verbs=("snippet", "repair"),
     limitations=(

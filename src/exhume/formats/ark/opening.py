@@ -70,10 +70,10 @@ def open_in_tree(tree: Tree, name: str, *, limits: Limits = DEFAULT_LIMITS, **op
     return open_manifest(tree.source(name), tree, root, limits=limits, **options)
 
 
-def find_manifests(tree: Tree, *, unfinished: bool = False) -> list[str]:
-    """Manifest files of a log root, or of the log roots below a directory, by name."""
+def find_manifests(tree: Tree, *, unfinished: bool = False, below: bool = True) -> list[str]:
+    """Manifest files of a log root, or (unless not `below`) of the log roots below a directory, by name."""
     names = [name for name in tree.names("manifests") if _is_manifest(name, unfinished)]
-    if not names:
+    if not names and below:
         names = [
             name
             for name in tree.names()

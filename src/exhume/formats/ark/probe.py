@@ -22,7 +22,7 @@ def probe(source: Source | Tree) -> Identification | None:
 
 
 def _probe_tree(tree: Tree) -> Identification | None:
-    found = find_manifests(tree, unfinished=True)
+    found = find_manifests(tree, unfinished=True, below=False)
     if not found:
         return _probe_splits(tree)
     span = Span(tree.name, 0, 0)
@@ -38,6 +38,12 @@ def _probe_tree(tree: Tree) -> Identification | None:
         confidence = max(confidence, inner.confidence)
         evidence += inner.evidence
     return Identification("ark", confidence, span, tuple(evidence))
+
+
+def owns(name: str) -> bool:
+    """Manifests and splits."""
+    folder, _, last = name.partition("/")
+    return folder in ("manifests", "splits") and (not last or is_guid(last.removesuffix(PARTIAL_SUFFIX)))
 
 
 def _probe_splits(tree: Tree) -> Identification | None:

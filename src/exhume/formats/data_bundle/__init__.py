@@ -14,6 +14,7 @@ FORMAT = Format(
     codecs=("none", "snappy", "zlib"),
     verify="verify:verify_source",
     salvage="salvage:salvage",
+    owns="probe:owns",
     locate="locate:locate",
     recode="recode:recode",
     verbs=(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.data_bundle.bundle import prefetch_opening, shard_number
+from exhume.formats.data_bundle.index import INDEX
 from exhume.formats.data_bundle.layout import SHARD_MAGIC
 from exhume.formats.leveldb.files import classify_name
+from exhume.formats.leveldb.probe import owns as owns_file
 from exhume.registry import Identification
 from exhume.source import Source, Tree
 
@@ -16,7 +18,7 @@ def probe(source: Source | Tree) -> Identification | None:
         if source.read_up_to(0, 4) == SHARD_MAGIC:
             return Identification("databundle", 0.3, source.span(0, source.size), ("starts as a shard of a bundle",))
         return None
-    names = source.names()
+    names = [*source.files(), *source.names(INDEX)]
     shards = [name for name in names if shard_number(name) is not None]
     index = [name for name in names if name.startswith("index/") and classify_name(name[6:])[0] != "other"]
     if not shards and not index:
@@ -36,6 +38,12 @@ def probe(source: Source | Tree) -> Identification | None:
         confidence += 0.65 if good else 0.25
         evidence.append(f"{len(shards)} shards{', starting with daBS' if good else ''}")
     return Identification("databundle", min(confidence, 0.98), Span(source.name, 0, 0), tuple(evidence))
+
+
+def owns(name: str) -> bool:
+    """Shards, and the files of the index."""
+    folder, _, last = name.partition("/")
+    return shard_number(name) is not None or (folder == INDEX and (not last or owns_file(last)))
 
 
 def _is_shard(tree: Tree, name: str) -> bool:

@@ -72,7 +72,7 @@ def classify_name(name: str) -> tuple[str, int]:
 
 def plain_names(tree: Tree) -> list[str]:
     """Names directly in the directory."""
-    return [name for name in tree.names() if "/" not in name]
+    return tree.files()
 
 
 def obvious_manifest(tree: Tree, folder: str = "") -> str | None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from exhume.errors import Span
 from exhume.formats.leveldb.files import CURRENT, classify_name, obvious_manifest, plain_names, prefetch_files
 from exhume.formats.leveldb.layout import LEVELDB_MAGIC, ROCKSDB_MAGIC
 from exhume.formats.leveldb.manifest import MANIFEST_NAME
 from exhume.registry import Identification
 from exhume.source import Source, Tree
+
+_BESIDE = re.compile(r"LOCK|IDENTITY|LOG(?:\.old(?:\.[0-9]+)?)?|OPTIONS-[0-9]+|[0-9]+\.(?:blob|dbtmp)", re.ASCII)
 
 
 def probe(source: Source | Tree) -> Identification | None:
@@ -36,6 +40,11 @@ def probe(source: Source | Tree) -> Identification | None:
         confidence = max(confidence, 0.55 if tables else 0.0)
         evidence.append(f"{tables} tables, {logs} logs")
     return Identification("leveldb", confidence, here, tuple(evidence)) if confidence else None
+
+
+def owns(name: str) -> bool:
+    """Files right in the directory that databases of this family write, those of no use here as well."""
+    return classify_name(name)[0] != "other" or _BESIDE.fullmatch(name) is not None
 
 
 def _probe_table(source: Source) -> Identification | None:

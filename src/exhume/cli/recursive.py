@@ -1,0 +1,151 @@
+"""`--recursive`: a verb on every archive below a directory, with an account of every other file.
+
+Each file is a unit of `each_target`, so `--jobs` and `--cluster` spread looking at files as well.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, TypeVar
+
+import click
+
+from exhume.cli.many import Many, One, Player, Targets, each_target, say_failed, worst
+from exhume.cli.outcome import Outcome
+from exhume.cli.render import printable
+from exhume.cli.runtime import Run
+from exhume.engines.identify import walk
+from exhume.engines.walk import Found, Kind
+from exhume.errors import ExhumeError, SourceError, UnrecognizedFormatError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+recursive_option = click.option(
+    "-r",
+    "--recursive",
+    is_flag=True,
+    help="Every archive in the directory TARGET and below it; each other file is accounted for.",
+)
+
+UNRECOGNISED = "unrecognised"
+
+_TOLD = {
+    Kind.ARCHIVE: ("archive", "archives"),
+    Kind.PART: ("file that belongs to one", "files that belong to them"),
+    UNRECOGNISED: ("file not recognised", "files not recognised"),
+    Kind.LINK: ("link not followed", "links not followed"),
+    Kind.UNREADABLE: ("unreadable", "unreadable"),
+}
+
+
+def each_archive(
+    run: Run,
+    many: Many,
+    verb: str,
+    one: One,
+    targets: Iterable[str],
+    *,
+    heading: bool = False,
+    failed: Callable[[str, ExhumeError], None] | None = None,
+    **options: Any,
+) -> Outcome:
+    """Runs `one` on every archive below the targets, says what becomes of all other files, and sums up.
+
+    With `heading` each archive's answer stands, for people, under its name.  Exit code 1 when something could not be
+    read, 4 when there was no archive.
+    """
+    if run.as_format or run.offset or run.length is not None:
+        raise click.UsageError("--recursive finds archives by itself: no --as, --offset or --length", _context())
+    account = _Account(run)
+
+    def tell_failed(name: str, error: ExhumeError) -> None:
+        account.counts[Kind.ARCHIVE] += 1
+        (failed or partial(say_failed, run))(name, error)
+
+    units = Targets(_found(run, targets), None, True)
+    outcomes = each_target(
+        run,
+        many,
+        verb,
+        _on_found,
+        units,
+        failed=tell_failed,
+        player=account,
+        verb_of=one,
+        heading=heading,
+        options=options,
+    )
+    account.sum_up()
+    return worst(outcomes if account.counts[Kind.ARCHIVE] else [*outcomes, Outcome.NO])
+
+
+def _context() -> click.Context | None:
+    return click.get_current_context(silent=True)
+
+
+def _found(run: Run, targets: Iterable[str]) -> Iterator[tuple[str, Found]]:
+    for target in targets:
+        try:
+            for found in walk(target, storage_options=run.storage_options):
+                yield found.name, found
+        except SourceError as error:
+            yield target, Found(target, Kind.UNREADABLE, error=error)
+
+
+def _on_found(run: Run, unit: tuple[str, Found], *, verb_of: One, heading: bool, options: dict[str, Any]) -> Outcome:
+    name, found = unit
+    kind: str = found.kind
+    format, message = found.format, "" if found.error is None else found.error.message
+    outcome: Outcome | None = None
+    if found.kind in (Kind.ARCHIVE, Kind.FILE):
+        try:
+            format, kind = run.format_of(name), Kind.ARCHIVE
+        except UnrecognizedFormatError as error:
+            kind, message = UNRECOGNISED, "" if error.actual is None else f"perhaps {error.actual}"
+        except SourceError as error:
+            kind, message = Kind.UNREADABLE, error.message
+        else:
+            if heading and not run.machine:
+                run.say(f"{printable(name)} ({format}):")
+            outcome = verb_of(run, name, **options)
+            if heading and not run.machine:
+                run.say()
+    body = {"target": name, "kind": kind, "format": format, "archive": found.archive, "message": message or None}
+    run.document("file", body)
+    return outcome or (Outcome.FAILED if kind == Kind.UNREADABLE else Outcome.DONE)
+
+
+class _Account(Player):
+    """Plays back what was said of each file and counts the kinds of files."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run)
+        self.counts: Counter[str] = Counter()
+
+    def play(self, event: tuple[Any, ...]) -> None:
+        if event[0] != "document" or event[1] != "file":
+            super().play(event)
+            return
+        body = event[2]
+        kind = body["kind"]
+        self.counts[kind] += 1
+        if self._run.machine:
+            super().play(event)
+        elif kind != Kind.ARCHIVE and (kind != Kind.PART or self._run.verbose):
+            why = f"part of {body['archive']}" if kind == Kind.PART else _TOLD[kind][0].removeprefix("file ")
+            message = f" ({body['message']})" if body["message"] else ""
+            self.end()
+            self._run.say(printable(f"{body['target']}: {why}{message}"))
+
+    def sum_up(self) -> None:
+        """How many of each kind there were."""
+        if self._run.machine:
+            self._run.document("walk", {name: self.counts[name] for name in _TOLD})
+        else:
+            told = (f"{self.counts[kind]} {words[self.counts[kind] != 1]}" for kind, words in _TOLD.items())
+            self._run.say(", ".join(told))
+
+
+__all__ = ["each_archive", "recursive_option"]

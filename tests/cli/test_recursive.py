@@ -1,0 +1,205 @@
+"""`--recursive`: each archive below a directory once, and an account of every other file."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import fsspec
+import pytest
+
+from exhume.engines.identify import walk
+from exhume.engines.walk import Kind, join
+
+Cli = Callable[..., Any]
+
+DEEP = "a/b/c/d/e/log"
+
+
+@pytest.fixture
+def evidence(tmp_path: Path, samples: Path) -> Path:
+    """Broken ZS files, an Ark log six levels down, a bundle with a stranger in it, a database, and what is none."""
+    root = tmp_path / "evidence"
+    shutil.copytree(samples / "ark/log", root / DEEP)
+    shutil.copytree(samples / "data_bundle/zlib", root / "bundle")
+    shutil.copytree(samples / "leveldb/small", root / "a/db")
+    shutil.copy(samples / "zs/words-none.zs", root / "bundle/stranger.zs")
+    for name in ("block-cut.zs", "header-crc.zs"):
+        (root / "zs").mkdir(exist_ok=True)
+        shutil.copy(samples / "zs/broken" / name, root / "zs")
+    (root / "a/note.txt").write_text("nothing to see")
+    (root / "named.caf").write_bytes(b"x")
+    return root
+
+
+def files(root: Path) -> int:
+    return sum(not path.is_dir() or path.is_symlink() for path in root.rglob("*"))
+
+
+def lines(ran: Any) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in ran.text.splitlines()]
+
+
+def test_a_directory_is_one_archive_only_when_its_root_is_one(evidence: Path, exhume_cli: Cli) -> None:
+    for verb in ("verify", "identify"):
+        ran = exhume_cli(verb, evidence)
+        assert ran.code == 4
+        assert "not recognised" in ran.text
+        assert f"{DEEP} (ark), a/db (leveldb)" in ran.text
+        assert "--recursive takes each" in ran.text
+    ran = exhume_cli("info", evidence)
+    assert ran.code == 1
+    assert exhume_cli("verify", evidence / DEEP).code == 0
+    assert exhume_cli("verify", "--as", "ark", evidence).code == 0  # who asks for it gets the logs below
+
+
+def test_every_file_is_accounted_for_once(evidence: Path) -> None:
+    found = list(walk(evidence))
+    assert len({one.name for one in found}) == len(found)
+    kinds = Counter(one.kind for one in found)
+    assert kinds == {Kind.ARCHIVE: 3, Kind.PART: 18, Kind.FILE: 5}
+    assert kinds[Kind.PART] + kinds[Kind.FILE] == files(evidence)
+    assert {one.name: one.format for one in found if one.kind is Kind.ARCHIVE} == {
+        str(evidence / DEEP): "ark",
+        str(evidence / "a/db"): "leveldb",
+        str(evidence / "bundle"): "databundle",
+    }
+    owners = Counter(one.archive for one in found if one.kind is Kind.PART)
+    assert owners == {str(evidence / DEEP): 4, str(evidence / "a/db"): 6, str(evidence / "bundle"): 8}
+    assert [one.name for one in walk(evidence / "a/note.txt")] == [str(evidence / "a/note.txt")]
+
+
+def test_verify(evidence: Path, exhume_cli: Cli) -> None:
+    ran = exhume_cli("verify", "--recursive", evidence)
+    assert ran.code == 4
+    assert f"{evidence}/{DEEP}: ark: ok" in ran.text
+    assert f"{evidence}/bundle: databundle: ok" in ran.text
+    assert f"{evidence}/bundle/stranger.zs: zs: ok" in ran.text
+    assert f"{evidence}/zs/block-cut.zs: zs: damaged" in ran.text
+    assert f"{evidence}/a/note.txt: not recognised\n" in ran.text
+    assert f"{evidence}/named.caf: not recognised (perhaps caf (30%))\n" in ran.text
+    assert ran.text.endswith(
+        "\n6 archives, 18 files that belong to them, 2 files not recognised, 0 links not followed, 0 unreadable\n"
+    )
+    assert ": part of" not in ran.text
+    assert f"/bundle/shard-00000000: part of {evidence}/bundle\n" in exhume_cli("verify", "-rv", evidence).text
+    shutil.rmtree(evidence / "zs")
+    assert exhume_cli("verify", "-r", evidence).code == 0
+
+
+def test_the_answer_does_not_depend_on_the_number_of_workers(evidence: Path, exhume_cli: Cli) -> None:
+    alone = exhume_cli("verify", "-r", evidence, "--ndjson")
+    together = exhume_cli("verify", "-r", evidence, "--ndjson", "--jobs", "2")
+    assert (together.code, together.text) == (alone.code, alone.text)
+
+
+def test_documents(evidence: Path, exhume_cli: Cli) -> None:
+    found = lines(exhume_cli("verify", "-r", evidence, "--json"))
+    forms = Counter(one["schema"] for one in found)
+    assert forms == {"exhume.verify/1": 6, "exhume.file/1": 26, "exhume.walk/1": 1}
+    assert found[-1] == {
+        "schema": "exhume.walk/1", "archive": 6, "part": 18, "unrecognised": 2, "link": 0, "unreadable": 0,
+    }  # fmt: skip
+    by_name = {one["target"]: one for one in found if one["schema"] == "exhume.file/1"}
+    assert by_name[f"{evidence}/bundle/index/CURRENT"] == {
+        "schema": "exhume.file/1",
+        "target": f"{evidence}/bundle/index/CURRENT",
+        "kind": "part",
+        "format": "databundle",
+        "archive": f"{evidence}/bundle",
+        "message": None,
+    }
+    assert by_name[f"{evidence}/zs/block-cut.zs"]["format"] == "zs"
+
+
+@pytest.mark.parametrize("args", [["identify"], ["info"], ["list"], ["list", "--sections"], ["explain", "--coverage"]])
+def test_other_verbs(args: list[str], evidence: Path, exhume_cli: Cli) -> None:
+    shutil.rmtree(evidence / "zs")
+    ran = exhume_cli(*args, "-r", evidence)
+    assert ran.code == 0, ran.err
+    assert f"{evidence}/{DEEP}" in ran.text
+    assert f"{evidence}/bundle/stranger.zs" in ran.text
+    assert "4 archives, 18 files" in ran.text
+    documents = lines(exhume_cli(*args, "-r", evidence, "--ndjson"))
+    assert documents[-1]["archive"] == 4
+
+
+def test_what_makes_no_sense(evidence: Path, exhume_cli: Cli) -> None:
+    for args, told in (
+        (("explain", "-r", evidence), "needs --coverage"),
+        (("verify", "-r", "--as", "zs", evidence), "finds archives by itself"),
+        (("info", "-r", "--offset", "1", evidence), "finds archives by itself"),
+    ):
+        ran = exhume_cli(*args)
+        assert ran.code == 2
+        assert told in ran.err
+
+
+def test_where_there_is_no_archive(tmp_path: Path, exhume_cli: Cli) -> None:
+    (tmp_path / "note").write_text("x")
+    assert exhume_cli("verify", "-r", tmp_path).code == 4
+    ran = exhume_cli("identify", "-r", tmp_path / "missing")
+    assert ran.code == 1
+    assert "missing: unreadable (No such file or directory)" in ran.text
+
+
+def test_links_loops_devices_and_locked_folders(
+    evidence: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (evidence / "a/loop").symlink_to("..")
+    (evidence / "a/copy.zs").symlink_to(evidence / "bundle/stranger.zs")
+    (evidence / "a/nowhere").symlink_to("nothing")
+    os.mkfifo(evidence / "a/fifo")
+    (evidence / "locked").mkdir()
+    real = os.scandir
+
+    def scandir(path: Any) -> Any:
+        if str(path).endswith("/locked"):
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    ran = exhume_cli("identify", "-r", evidence)
+    assert ran.code == 1
+    assert ran.text.count("link not followed\n") == 3
+    assert f"{evidence}/locked: unreadable (Permission denied)" in ran.text
+    assert f"{evidence}/a/fifo: unreadable (not a regular file or directory)" in ran.text
+    assert "6 archives, 18 files that belong to them, 2 files not recognised, 3 links not followed, 2 unr" in ran.text
+
+
+def test_deep_and_wide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No recursion, nothing opened on the way, and a first answer before the last directory is listed."""
+    tmp_path.joinpath(*["d"] * 100).mkdir(parents=True)
+    for number in range(500):
+        (tmp_path / f"f{number}").touch()
+    listed = []
+    real = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda path: listed.append(path) or real(path))  # type: ignore[func-returns-value]
+    found = walk(tmp_path)
+    assert next(found).kind is Kind.FILE
+    assert len(listed) == 1
+    assert sum(1 for _ in found) == 499
+    assert len(listed) == 101
+
+
+def test_remote(evidence: Path, exhume_cli: Cli) -> None:
+    memory = fsspec.filesystem("memory")
+    memory.put(str(evidence), "/evidence", recursive=True)
+    try:
+        here = exhume_cli("verify", "-r", evidence)
+        there = exhume_cli("verify", "-r", "memory://evidence")
+        assert there.code == here.code
+        assert there.text == here.text.replace(str(evidence), "memory://evidence")
+    finally:
+        memory.rm("/evidence", recursive=True)
+
+
+def test_names_below_chained_urls() -> None:
+    assert join("zip://::s3://b/x.zip", "a/b.zs") == "zip://a/b.zs::s3://b/x.zip"
+    assert join("s3://b/x/", "a") == "s3://b/x/a"
+    assert join("/data", "") == "/data"
