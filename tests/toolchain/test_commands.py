@@ -38,6 +38,22 @@ def test_continuous_integration_runs_tests_and_checks() -> None:
     assert re.findall(r"^step (\w+)$", text, re.MULTILINE) == ["test", "check"]
 
 
+def test_the_public_host_runs_what_everybody_can_run() -> None:
+    """Nothing but `.ci/run` and make targets, so that what fails there can be repeated here."""
+    text = (ROOT / ".github" / "workflows" / "ci.yml").read_text(encoding="utf-8")
+    commands = re.findall(r"^ *- run: *(.*)$", text, re.MULTILINE)
+    assert len(commands) == len(re.findall(r"^ *(?:- )?run:(?! *$)", text, re.MULTILINE))
+    assert ".ci/run" in commands
+    for command in set(commands) - {".ci/run"}:
+        verb, *targets = command.split()
+        assert verb == "make"
+        assert set(targets) <= set(TARGETS)
+    assert set(re.findall(r"uses: actions/(.*)@", text)) == {"checkout", "setup-python", "setup-node"}
+    assert text.count("uses: ") == text.count("uses: actions/")
+    for version in ("3.11", "3.12", "3.13", "3.14"):
+        assert f'"{version}"' in text
+
+
 def test_every_make_target_named_in_the_guide_exists() -> None:
     for page in ("CONTRIBUTING.md", "README.md", "ksy/README.md", "generated/README.md"):
         named = re.findall(r"`make ([a-z-]+)", (ROOT / page).read_text(encoding="utf-8"))
