@@ -1,7 +1,8 @@
-"""Builds the one optional compiled module; everything else is declared in pyproject.toml.
+"""Builds the two optional compiled modules; everything else is declared in pyproject.toml.
 
-`exhume._kernel` holds the measured hot loops.  Where no C compiler (or no Cython) is at hand the build goes on
-without it: `exhume.kernel` then uses the pure-Python twin, which the same tests run.
+`exhume._kernel` holds the measured hot loops, `exhume_ksy.fast._native` the columns that the specifications were
+compiled to.  Where no C compiler (or no Cython) is at hand the build goes on without them: what they do is then
+interpreted, and the same tests run both.
 """
 
 from pathlib import Path
@@ -9,7 +10,10 @@ from pathlib import Path
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-KERNEL = "src/exhume/_kernel.pyx"
+MODULES = {
+    "exhume._kernel": "src/exhume/_kernel.pyx",
+    "exhume_ksy.fast._native": "generated/exhume_ksy/fast/_native.pyx",
+}
 
 
 class OptionalBuildExt(build_ext):
@@ -32,14 +36,15 @@ class OptionalBuildExt(build_ext):
 
 
 def extensions() -> list[Extension]:
-    if not Path(KERNEL).exists():
+    if not all(Path(path).exists() for path in MODULES.values()):
         return []
     try:
         from Cython.Build import cythonize
     except ImportError:
         return []
-    extension = Extension("exhume._kernel", [KERNEL], optional=True, extra_compile_args=["-O3", "-g0"])
-    return list(cythonize([extension], language_level=3))
+    how = {"optional": True, "extra_compile_args": ["-O3", "-g0"]}
+    found = [Extension(name, [path], **how) for name, path in MODULES.items()]
+    return list(cythonize(found, language_level=3))
 
 
 setup(ext_modules=extensions(), cmdclass={"build_ext": OptionalBuildExt})

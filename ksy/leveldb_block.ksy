@@ -56,6 +56,7 @@ types:
         type: entry
         repeat: eos
   entry:
+    -columns: true
     doc: A key, of which the first bytes may be those of the key before, and a value.
     seq:
       - id: len_shared

@@ -39,6 +39,7 @@ types:
         type: entry
         repeat: eos
   entry:
+    -columns: true
     doc: A key not below the last one of a data block, and where that block is.
     seq:
       - id: len_shared

@@ -31,6 +31,7 @@ seq:
     repeat: eos
 types:
   operation:
+    -columns: true
     doc: One write, or a marker of a transaction.
     seq:
       - id: operation_type

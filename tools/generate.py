@@ -139,12 +139,15 @@ def orphans(root: Path) -> list[str]:
     """Returns the generated files that no specification stands for any more, relative to the root."""
     names = (*specs(root), "__init__", "_layout")
     own = [f"{COMPILED}/{kind}/{name}.py" for kind in ("fast", "facts") for name in names]
+    own.append(f"{COMPILED}/fast/_native.pyx")
     wanted = {*output_paths(root), *own}
     found = []
     for folder in (*(folder for _, folder in FLAVOURS), SPECS, f"{COMPILED}/fast", f"{COMPILED}/facts"):
         for file in (root / folder).iterdir() if (root / folder).is_dir() else ():
             path = f"{folder}/{file.name}"
-            if path not in wanted and file.name not in ("debug", "specs", "fast", "facts", "__pycache__"):
+            folders = ("debug", "specs", "fast", "facts", "__pycache__")
+            built = file.name.endswith((".so", ".pyd", ".c"))
+            if path not in wanted and not built and file.name not in folders:
                 found.append(path)
     return sorted(found)
 

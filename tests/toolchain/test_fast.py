@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from exhume_ksy.fast import _layout
 
 from exhume.compiler.model import Type
+from exhume.compiler.native import function_name
 from tests.conftest import ROOT
 from tests.toolchain.differential import compare, damaged, fast_reader, model
 
@@ -47,9 +49,16 @@ def columned() -> list[Type]:
     return [type for type in model().types() if type.raw.get("-columns")]
 
 
+@pytest.mark.parametrize("compiled", [False, True], ids=["interpreted", "compiled"])
 @pytest.mark.parametrize("type", columned(), ids=lambda one: one.where)
-def test_columns_hold_what_reading_one_by_one_gives(type: Type) -> None:
+def test_columns_hold_what_reading_one_by_one_gives(
+    type: Type, compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     module = importlib.import_module(f"exhume_ksy.fast.{type.root.id}")
+    if compiled and _layout.native is None:
+        pytest.skip("the compiled readers are not built, or turned off")
+    if not compiled:
+        monkeypatch.setattr(module, "native", None, raising=False)
     read = getattr(module, type.reader_name)
     scan = getattr(module, type.reader_name.replace("read_", "scan_", 1))
     draw = random.Random(type.where)
@@ -69,6 +78,10 @@ def test_columns_hold_what_reading_one_by_one_gives(type: Type) -> None:
                 expected.append((at, one))
                 at = after
             assert list(columns.at) == [place for place, _ in expected]
+            if compiled:  # what the interpreted loop would add is nothing: the compiled one takes all that is good
+                bare = type_of_columns(module, type)(view, len(view))
+                fill = getattr(_layout.native, function_name(type))
+                assert fill(bare, view, start, len(view), -1) == at
             assert columns.resume_at == at
             assert (columns.problem is None) == (problem is None)
             if problem is not None:
@@ -79,6 +92,11 @@ def test_columns_hold_what_reading_one_by_one_gives(type: Type) -> None:
             short = scan(view, start, len(view), count=max(0, len(expected) - 1))
             assert short.problem is None
             assert len(short) == max(0, len(expected) - 1)
+
+
+def type_of_columns(module: Any, type: Type) -> Any:
+    """The class of the columns of a type."""
+    return getattr(module, f"{type.class_name}Columns")
 
 
 def _same(columns: Any, index: int, one: Any, prefix: str = "") -> None:

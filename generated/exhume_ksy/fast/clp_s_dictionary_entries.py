@@ -8,7 +8,7 @@ import sys
 import struct
 from array import array
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, native, short
 
 _STRUCT0 = struct.Struct("<Q")
 
@@ -96,10 +96,12 @@ def scan_entry(view: View, at: int, end: int, count: int | None = None) -> Entry
     `problem`.
     """
     columns = EntryColumns(view, end)
+    if native is not None:
+        at = native.clp_s_dictionary_entries_entry(columns, view, at, end, -1 if count is None else count)
+    first = at
     add_at = columns.at.append
     add_value_start = columns.value_start.append
     add_value_end = columns.value_end.append
-    first = at
     try:
         while at < end if count is None else len(columns.at) < count:
             first = at

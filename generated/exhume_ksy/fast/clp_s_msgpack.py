@@ -79,7 +79,7 @@ class ClpSMsgpack:
             return self._is_bool
         except AttributeError:
             pass
-        self._is_bool = self.tag == 0xc2 or self.tag == 0xc3
+        self._is_bool = self.tag in (0xc2, 0xc3)
         return self._is_bool
 
     @property
@@ -155,7 +155,7 @@ class ClpSMsgpack:
         if not (self.tag >= 0xc4 and self.tag <= 0xc9 or self.tag >= 0xd9 and self.tag <= 0xdf):
             self._len_any = None
             return None
-        self._len_any = self.len_payload1 if self.tag == 0xd9 or self.tag == 0xc4 or self.tag == 0xc7 else self.len_payload2 if self.tag == 0xda or self.tag == 0xc5 or self.tag == 0xc8 or self.tag == 0xdc or self.tag == 0xde else self.len_payload4
+        self._len_any = self.len_payload1 if self.tag in (0xd9, 0xc4, 0xc7) else self.len_payload2 if self.tag in (0xda, 0xc5, 0xc8, 0xdc, 0xde) else self.len_payload4
         return self._len_any
 
     @property
@@ -286,7 +286,7 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
     else:
         payload_float8 = None
     value.payload_float8 = payload_float8
-    if tag == 0xd9 or tag == 0xc4 or tag == 0xc7:
+    if tag in (0xd9, 0xc4, 0xc7):
         if at >= end:
             raise short("len_payload1", at, end, 1)
         len_payload1 = view[at]
@@ -294,7 +294,7 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
     else:
         len_payload1 = None
     value.len_payload1 = len_payload1
-    if tag == 0xda or tag == 0xc5 or tag == 0xc8 or tag == 0xdc or tag == 0xde:
+    if tag in (0xda, 0xc5, 0xc8, 0xdc, 0xde):
         if end - at < 2:
             raise short("len_payload2", at, end, 2)
         (len_payload2,) = _STRUCT0.unpack_from(view, at)
@@ -302,7 +302,7 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
     else:
         len_payload2 = None
     value.len_payload2 = len_payload2
-    if tag == 0xdb or tag == 0xc6 or tag == 0xc9 or tag == 0xdd or tag == 0xdf:
+    if tag in (0xdb, 0xc6, 0xc9, 0xdd, 0xdf):
         if end - at < 4:
             raise short("len_payload4", at, end, 4)
         (len_payload4,) = _STRUCT1.unpack_from(view, at)
@@ -319,7 +319,7 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
         extension_type = None
     value.extension_type = extension_type
     if tag >= 0xa0 and tag < 0xc0 or tag >= 0xd9 and tag <= 0xdb:
-        size = tag & 31 if tag < 0xc0 else (len_payload1 if tag == 0xd9 or tag == 0xc4 or tag == 0xc7 else len_payload2 if tag == 0xda or tag == 0xc5 or tag == 0xc8 or tag == 0xdc or tag == 0xde else len_payload4) if tag >= 0xc4 and tag <= 0xc9 or tag >= 0xd9 and tag <= 0xdf else None
+        size = tag & 31 if tag < 0xc0 else (len_payload1 if tag in (0xd9, 0xc4, 0xc7) else len_payload2 if tag in (0xda, 0xc5, 0xc8, 0xdc, 0xde) else len_payload4) if tag >= 0xc4 and tag <= 0xc9 or tag >= 0xd9 and tag <= 0xdf else None
         if not 0 <= size <= end - at:
             raise short("str_value", at, end, size)
         str_value = view[at : at + size]
@@ -332,7 +332,7 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
         str_value = None
     value.str_value = str_value
     if tag >= 0xc4 and tag <= 0xc6 or tag >= 0xc7 and tag <= 0xc9 or tag >= 0xd4 and tag <= 0xd8:
-        size = 1 << tag - 0xd4 if tag >= 0xd4 and tag <= 0xd8 else (len_payload1 if tag == 0xd9 or tag == 0xc4 or tag == 0xc7 else len_payload2 if tag == 0xda or tag == 0xc5 or tag == 0xc8 or tag == 0xdc or tag == 0xde else len_payload4) if tag >= 0xc4 and tag <= 0xc9 or tag >= 0xd9 and tag <= 0xdf else None
+        size = 1 << tag - 0xd4 if tag >= 0xd4 and tag <= 0xd8 else (len_payload1 if tag in (0xd9, 0xc4, 0xc7) else len_payload2 if tag in (0xda, 0xc5, 0xc8, 0xdc, 0xde) else len_payload4) if tag >= 0xc4 and tag <= 0xc9 or tag >= 0xd9 and tag <= 0xdf else None
         if not 0 <= size <= end - at:
             raise short("bin_value", at, end, size)
         bin_value = view[at : at + size]
@@ -343,7 +343,7 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
     if tag >= 0x90 and tag < 0xa0 or tag == 0xdc or tag == 0xdd:
         array_items = []
         try:
-            for _ in range(tag & 15 if tag < 0xa0 else (len_payload1 if tag == 0xd9 or tag == 0xc4 or tag == 0xc7 else len_payload2 if tag == 0xda or tag == 0xc5 or tag == 0xc8 or tag == 0xdc or tag == 0xde else len_payload4) if tag >= 0xc4 and tag <= 0xc9 or tag >= 0xd9 and tag <= 0xdf else None):
+            for _ in range(tag & 15 if tag < 0xa0 else (len_payload1 if tag in (0xd9, 0xc4, 0xc7) else len_payload2 if tag in (0xda, 0xc5, 0xc8, 0xdc, 0xde) else len_payload4) if tag >= 0xc4 and tag <= 0xc9 or tag >= 0xd9 and tag <= 0xdf else None):
                 one, at = read_clp_s_msgpack(view, at, end)
                 array_items.append(one)
         except LayoutError as error:
@@ -355,7 +355,7 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
     if tag >= 0x80 and tag < 0x90 or tag == 0xde or tag == 0xdf:
         map_items = []
         try:
-            for _ in range(tag & 15 if tag < 0xa0 else (len_payload1 if tag == 0xd9 or tag == 0xc4 or tag == 0xc7 else len_payload2 if tag == 0xda or tag == 0xc5 or tag == 0xc8 or tag == 0xdc or tag == 0xde else len_payload4) if tag >= 0xc4 and tag <= 0xc9 or tag >= 0xd9 and tag <= 0xdf else None):
+            for _ in range(tag & 15 if tag < 0xa0 else (len_payload1 if tag in (0xd9, 0xc4, 0xc7) else len_payload2 if tag in (0xda, 0xc5, 0xc8, 0xdc, 0xde) else len_payload4) if tag >= 0xc4 and tag <= 0xc9 or tag >= 0xd9 and tag <= 0xdf else None):
                 one, at = read_map_entry(view, at, end)
                 map_items.append(one)
         except LayoutError as error:

@@ -8,7 +8,7 @@ import sys
 import struct
 from array import array
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, native, short
 
 _STRUCT0 = struct.Struct("<Q")
 _STRUCT1 = struct.Struct("<iQ")
@@ -113,12 +113,14 @@ class NodeColumns:
 def scan_node(view: View, at: int, end: int, count: int | None = None) -> NodeColumns:
     """The `clp_s_schema_tree::node` from `at` to `end`, or `count` of them, as columns; does not raise, see `problem`."""
     columns = NodeColumns(view, end)
+    if native is not None:
+        at = native.clp_s_schema_tree_node(columns, view, at, end, -1 if count is None else count)
+    first = at
     add_at = columns.at.append
     add_parent_id = columns.parent_id.append
     add_key_start = columns.key_start.append
     add_key_end = columns.key_end.append
     add_type = columns.type.append
-    first = at
     try:
         while at < end if count is None else len(columns.at) < count:
             first = at

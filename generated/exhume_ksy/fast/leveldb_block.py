@@ -8,7 +8,7 @@ import sys
 import struct
 from array import array
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, native, short
 from .leveldb_varint import read_leveldb_varint
 
 _STRUCT0 = struct.Struct("<I")
@@ -250,6 +250,116 @@ def read_entry(view: View, at: int, end: int) -> tuple[Entry, int]:
     at = stop
     value.value = value_
     return value, at
+
+
+class EntryColumns:
+    """Many `leveldb_block::entry`, one column per field; see `scan_entry`."""
+    __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'len_shared', 'len_value', 'key_suffix_start', 'key_suffix_end', 'value_data_start', 'value_data_end')
+
+    def __init__(self, view: View, end: int) -> None:
+        self.view = view
+        self.end = end
+        self.at = array("q")
+        """Where each element begins."""
+        self.problem: LayoutError | None = None
+        """What does not fit; None when all does."""
+        self.resume_at = end
+        """Where what follows the last element begins."""
+        self.len_shared = array("Q")
+        self.len_value = array("Q")
+        self.key_suffix_start = array("q")
+        self.key_suffix_end = array("q")
+        self.value_data_start = array("q")
+        self.value_data_end = array("q")
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def __getitem__(self, index: int) -> Entry:
+        """One element as an object."""
+        return read_entry(self.view, self.at[index], self.end)[0]
+
+    def key_suffix(self, index: int) -> View:
+        """The bytes of one element."""
+        return self.view[self.key_suffix_start[index] : self.key_suffix_end[index]]
+
+    def value_data(self, index: int) -> View:
+        """The bytes of one element."""
+        return self.view[self.value_data_start[index] : self.value_data_end[index]]
+
+
+def scan_entry(view: View, at: int, end: int, count: int | None = None) -> EntryColumns:
+    """The `leveldb_block::entry` from `at` to `end`, or `count` of them, as columns; does not raise, see `problem`."""
+    columns = EntryColumns(view, end)
+    if native is not None:
+        at = native.leveldb_block_entry(columns, view, at, end, -1 if count is None else count)
+    first = at
+    add_at = columns.at.append
+    add_len_shared = columns.len_shared.append
+    add_len_value = columns.len_value.append
+    add_key_suffix_start = columns.key_suffix_start.append
+    add_key_suffix_end = columns.key_suffix_end.append
+    add_value_data_start = columns.value_data_start.append
+    add_value_data_end = columns.value_data_end.append
+    try:
+        while at < end if count is None else len(columns.at) < count:
+            first = at
+            if at < end and (len_shared := view[at]) < 0x80:
+                at += 1
+            else:
+                try:
+                    len_shared, at = read_leveldb_varint(view, at, end)
+                except LayoutError as error:
+                    error.within("len_shared")
+                    raise
+            start = at
+            if at < end and (len_key_suffix := view[at]) < 0x80:
+                at += 1
+            else:
+                try:
+                    len_key_suffix, at = read_leveldb_varint(view, at, end)
+                except LayoutError as error:
+                    error.within("len_key_suffix")
+                    raise
+            if len_key_suffix > end - at:
+                raise LayoutError("len_key_suffix", start, '_.value <= _io.size - _io.pos', len_key_suffix)
+            start = at
+            if at < end and (len_value := view[at]) < 0x80:
+                at += 1
+            else:
+                try:
+                    len_value, at = read_leveldb_varint(view, at, end)
+                except LayoutError as error:
+                    error.within("len_value")
+                    raise
+            if len_value > end - at - len_key_suffix:
+                raise LayoutError("len_value", start, '_.value <= _io.size - _io.pos - len_key_suffix.value', len_value)
+            at_key_suffix = at
+            if not 0 <= len_key_suffix <= end - at:
+                raise short("key_suffix", at, end, len_key_suffix)
+            at = end_key_suffix = at + len_key_suffix
+            if not 0 <= len_value <= end - at:
+                raise short("value", at, end, len_value)
+            rest_value_ = end
+            end = at + len_value
+            at_value_data = at
+            at = end_value_data = max(at, end)
+            at = end
+            end = rest_value_
+            add_at(first)
+            add_len_shared(len_shared)
+            add_len_value(len_value)
+            add_key_suffix_start(at_key_suffix)
+            add_key_suffix_end(end_key_suffix)
+            add_value_data_start(at_value_data)
+            add_value_data_end(end_value_data)
+    except LayoutError as error:
+        error.within(f"[{len(columns.at)}]")
+        columns.problem = error
+        columns.resume_at = first
+    else:
+        columns.resume_at = at
+    return columns
 
 
 class EntryValue:

@@ -8,7 +8,7 @@ import sys
 import struct
 from array import array
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, native, short
 from .leveldb_block_handle import read_leveldb_block_handle
 from .leveldb_varint import read_leveldb_varint
 
@@ -182,3 +182,120 @@ def read_entry(view: View, at: int, end: int) -> tuple[Entry, int]:
         raw_delta = None
     value.raw_delta = raw_delta
     return value, at
+
+
+class EntryColumns:
+    """Many `leveldb_index_delta::entry`, one column per field; see `scan_entry`."""
+    __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'len_shared', 'key_suffix_start', 'key_suffix_end', 'handle_ofs_block', 'handle_len_block', 'raw_delta')
+
+    def __init__(self, view: View, end: int) -> None:
+        self.view = view
+        self.end = end
+        self.at = array("q")
+        """Where each element begins."""
+        self.problem: LayoutError | None = None
+        """What does not fit; None when all does."""
+        self.resume_at = end
+        """Where what follows the last element begins."""
+        self.len_shared = array("Q")
+        self.key_suffix_start = array("q")
+        self.key_suffix_end = array("q")
+        self.handle_ofs_block = array("Q")
+        self.handle_len_block = array("Q")
+        self.raw_delta = array("Q")
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def __getitem__(self, index: int) -> Entry:
+        """One element as an object."""
+        return read_entry(self.view, self.at[index], self.end)[0]
+
+    def key_suffix(self, index: int) -> View:
+        """The bytes of one element."""
+        return self.view[self.key_suffix_start[index] : self.key_suffix_end[index]]
+
+
+def scan_entry(view: View, at: int, end: int, count: int | None = None) -> EntryColumns:
+    """The `leveldb_index_delta::entry` from `at` to `end`, or `count` of them, as columns; does not raise, see
+    `problem`.
+    """
+    columns = EntryColumns(view, end)
+    if native is not None:
+        at = native.leveldb_index_delta_entry(columns, view, at, end, -1 if count is None else count)
+    first = at
+    add_at = columns.at.append
+    add_len_shared = columns.len_shared.append
+    add_key_suffix_start = columns.key_suffix_start.append
+    add_key_suffix_end = columns.key_suffix_end.append
+    add_handle_ofs_block = columns.handle_ofs_block.append
+    add_handle_len_block = columns.handle_len_block.append
+    add_raw_delta = columns.raw_delta.append
+    try:
+        while at < end if count is None else len(columns.at) < count:
+            first = at
+            if at < end and (len_shared := view[at]) < 0x80:
+                at += 1
+            else:
+                try:
+                    len_shared, at = read_leveldb_varint(view, at, end)
+                except LayoutError as error:
+                    error.within("len_shared")
+                    raise
+            start = at
+            if at < end and (len_key_suffix := view[at]) < 0x80:
+                at += 1
+            else:
+                try:
+                    len_key_suffix, at = read_leveldb_varint(view, at, end)
+                except LayoutError as error:
+                    error.within("len_key_suffix")
+                    raise
+            if len_key_suffix > end - at:
+                raise LayoutError("len_key_suffix", start, '_.value <= _io.size - _io.pos', len_key_suffix)
+            at_key_suffix = at
+            at = end_key_suffix = at + len_key_suffix
+            if len_shared == 0:
+                if at < end and (handle_ofs_block := view[at]) < 0x80:
+                    at += 1
+                else:
+                    try:
+                        handle_ofs_block, at = read_leveldb_varint(view, at, end)
+                    except LayoutError as error:
+                        error.within("handle.ofs_block")
+                        raise
+                if at < end and (handle_len_block := view[at]) < 0x80:
+                    at += 1
+                else:
+                    try:
+                        handle_len_block, at = read_leveldb_varint(view, at, end)
+                    except LayoutError as error:
+                        error.within("handle.len_block")
+                        raise
+            else:
+                handle_ofs_block = handle_len_block = 0
+            if len_shared != 0:
+                if at < end and (raw_delta := view[at]) < 0x80:
+                    at += 1
+                else:
+                    try:
+                        raw_delta, at = read_leveldb_varint(view, at, end)
+                    except LayoutError as error:
+                        error.within("raw_delta")
+                        raise
+            else:
+                raw_delta = 0
+            add_at(first)
+            add_len_shared(len_shared)
+            add_key_suffix_start(at_key_suffix)
+            add_key_suffix_end(end_key_suffix)
+            add_handle_ofs_block(handle_ofs_block)
+            add_handle_len_block(handle_len_block)
+            add_raw_delta(raw_delta)
+    except LayoutError as error:
+        error.within(f"[{len(columns.at)}]")
+        columns.problem = error
+        columns.resume_at = first
+    else:
+        columns.resume_at = at
+    return columns

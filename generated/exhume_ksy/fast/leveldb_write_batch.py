@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import sys
 import struct
+from array import array
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, native, short
 from .leveldb_bytes import read_leveldb_bytes
 from .leveldb_varint import read_leveldb_varint
 
@@ -67,7 +69,7 @@ class Operation:
             return self._has_column_family
         except AttributeError:
             pass
-        self._has_column_family = self.operation_type == 4 or self.operation_type == 5 or self.operation_type == 6 or self.operation_type == 8 or self.operation_type == 14 or self.operation_type == 16 or self.operation_type == 23 or self.operation_type == 25
+        self._has_column_family = self.operation_type in (4, 5, 6, 8, 14, 16, 23, 25)
         return self._has_column_family
 
     @property
@@ -76,7 +78,7 @@ class Operation:
             return self._has_key
         except AttributeError:
             pass
-        self._has_key = self.operation_type != 9 and self.operation_type != 13 and self.operation_type != 18 and self.operation_type != 19
+        self._has_key = self.operation_type not in (9, 13, 18, 19)
         return self._has_key
 
     @property
@@ -85,7 +87,7 @@ class Operation:
             return self._has_value
         except AttributeError:
             pass
-        self._has_value = self.operation_type == 1 or self.operation_type == 2 or self.operation_type == 15 or self.operation_type == 17 or self.operation_type == 22 or self.operation_type == 24 or self.operation_type == 5 or self.operation_type == 6 or self.operation_type == 14 or self.operation_type == 16 or self.operation_type == 23 or self.operation_type == 25
+        self._has_value = self.operation_type in (1, 2, 15, 17, 22, 24, 5, 6, 14, 16, 23, 25)
         return self._has_value
 
 
@@ -100,7 +102,7 @@ def read_operation(view: View, at: int, end: int) -> tuple[Operation, int]:
     if not (operation_type in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 21, 22, 23, 24, 25,)):
         raise LayoutError("operation_type", start, "a value of operation_types", operation_type)
     value.operation_type = operation_type
-    if operation_type == 4 or operation_type == 5 or operation_type == 6 or operation_type == 8 or operation_type == 14 or operation_type == 16 or operation_type == 23 or operation_type == 25:
+    if operation_type in (4, 5, 6, 8, 14, 16, 23, 25):
         if at < end and (column_family := view[at]) < 0x80:
             at += 1
         else:
@@ -112,7 +114,7 @@ def read_operation(view: View, at: int, end: int) -> tuple[Operation, int]:
     else:
         column_family = None
     value.column_family = column_family
-    if operation_type != 9 and operation_type != 13 and operation_type != 18 and operation_type != 19:
+    if operation_type not in (9, 13, 18, 19):
         try:
             key, at = read_leveldb_bytes(view, at, end)
         except LayoutError as error:
@@ -121,7 +123,7 @@ def read_operation(view: View, at: int, end: int) -> tuple[Operation, int]:
     else:
         key = None
     value.key = key
-    if operation_type == 1 or operation_type == 2 or operation_type == 15 or operation_type == 17 or operation_type == 22 or operation_type == 24 or operation_type == 5 or operation_type == 6 or operation_type == 14 or operation_type == 16 or operation_type == 23 or operation_type == 25:
+    if operation_type in (1, 2, 15, 17, 22, 24, 5, 6, 14, 16, 23, 25):
         try:
             value_, at = read_leveldb_bytes(view, at, end)
         except LayoutError as error:
@@ -140,3 +142,149 @@ def read_operation(view: View, at: int, end: int) -> tuple[Operation, int]:
         commit_timestamp = None
     value.commit_timestamp = commit_timestamp
     return value, at
+
+
+class OperationColumns:
+    """Many `leveldb_write_batch::operation`, one column per field; see `scan_operation`."""
+    __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'operation_type', 'column_family', 'key_data_start', 'key_data_end', 'value_data_start', 'value_data_end', 'commit_timestamp_data_start', 'commit_timestamp_data_end')
+
+    def __init__(self, view: View, end: int) -> None:
+        self.view = view
+        self.end = end
+        self.at = array("q")
+        """Where each element begins."""
+        self.problem: LayoutError | None = None
+        """What does not fit; None when all does."""
+        self.resume_at = end
+        """Where what follows the last element begins."""
+        self.operation_type = array("B")
+        self.column_family = array("Q")
+        self.key_data_start = array("q")
+        self.key_data_end = array("q")
+        self.value_data_start = array("q")
+        self.value_data_end = array("q")
+        self.commit_timestamp_data_start = array("q")
+        self.commit_timestamp_data_end = array("q")
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def __getitem__(self, index: int) -> Operation:
+        """One element as an object."""
+        return read_operation(self.view, self.at[index], self.end)[0]
+
+    def key_data(self, index: int) -> View:
+        """The bytes of one element."""
+        return self.view[self.key_data_start[index] : self.key_data_end[index]]
+
+    def value_data(self, index: int) -> View:
+        """The bytes of one element."""
+        return self.view[self.value_data_start[index] : self.value_data_end[index]]
+
+    def commit_timestamp_data(self, index: int) -> View:
+        """The bytes of one element."""
+        return self.view[self.commit_timestamp_data_start[index] : self.commit_timestamp_data_end[index]]
+
+
+def scan_operation(view: View, at: int, end: int, count: int | None = None) -> OperationColumns:
+    """The `leveldb_write_batch::operation` from `at` to `end`, or `count` of them, as columns; does not raise, see
+    `problem`.
+    """
+    columns = OperationColumns(view, end)
+    if native is not None:
+        at = native.leveldb_write_batch_operation(columns, view, at, end, -1 if count is None else count)
+    first = at
+    add_at = columns.at.append
+    add_operation_type = columns.operation_type.append
+    add_column_family = columns.column_family.append
+    add_key_data_start = columns.key_data_start.append
+    add_key_data_end = columns.key_data_end.append
+    add_value_data_start = columns.value_data_start.append
+    add_value_data_end = columns.value_data_end.append
+    add_commit_timestamp_data_start = columns.commit_timestamp_data_start.append
+    add_commit_timestamp_data_end = columns.commit_timestamp_data_end.append
+    try:
+        while at < end if count is None else len(columns.at) < count:
+            first = at
+            start = at
+            if at >= end:
+                raise short("operation_type", at, end, 1)
+            operation_type = view[at]
+            at += 1
+            if not (operation_type in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 21, 22, 23, 24, 25,)):
+                raise LayoutError("operation_type", start, "a value of operation_types", operation_type)
+            if operation_type in (4, 5, 6, 8, 14, 16, 23, 25):
+                if at < end and (column_family := view[at]) < 0x80:
+                    at += 1
+                else:
+                    try:
+                        column_family, at = read_leveldb_varint(view, at, end)
+                    except LayoutError as error:
+                        error.within("column_family")
+                        raise
+            else:
+                column_family = 0
+            if operation_type not in (9, 13, 18, 19):
+                start = at
+                if at < end and (key_len_data := view[at]) < 0x80:
+                    at += 1
+                else:
+                    try:
+                        key_len_data, at = read_leveldb_varint(view, at, end)
+                    except LayoutError as error:
+                        error.within("key.len_data")
+                        raise
+                if key_len_data > end - at:
+                    raise LayoutError("key.len_data", start, '_.value <= _io.size - _io.pos', key_len_data)
+                at_key_data = at
+                at = end_key_data = at + key_len_data
+            else:
+                at_key_data = end_key_data = 0
+            if operation_type in (1, 2, 15, 17, 22, 24, 5, 6, 14, 16, 23, 25):
+                start = at
+                if at < end and (value_len_data := view[at]) < 0x80:
+                    at += 1
+                else:
+                    try:
+                        value_len_data, at = read_leveldb_varint(view, at, end)
+                    except LayoutError as error:
+                        error.within("value.len_data")
+                        raise
+                if value_len_data > end - at:
+                    raise LayoutError("value.len_data", start, '_.value <= _io.size - _io.pos', value_len_data)
+                at_value_data = at
+                at = end_value_data = at + value_len_data
+            else:
+                at_value_data = end_value_data = 0
+            if operation_type == 21:
+                start = at
+                if at < end and (commit_timestamp_len_data := view[at]) < 0x80:
+                    at += 1
+                else:
+                    try:
+                        commit_timestamp_len_data, at = read_leveldb_varint(view, at, end)
+                    except LayoutError as error:
+                        error.within("commit_timestamp.len_data")
+                        raise
+                if commit_timestamp_len_data > end - at:
+                    raise LayoutError("commit_timestamp.len_data", start, '_.value <= _io.size - _io.pos', commit_timestamp_len_data)
+                at_commit_timestamp_data = at
+                at = end_commit_timestamp_data = at + commit_timestamp_len_data
+            else:
+                at_commit_timestamp_data = end_commit_timestamp_data = 0
+            add_at(first)
+            add_operation_type(operation_type)
+            add_column_family(column_family)
+            add_key_data_start(at_key_data)
+            add_key_data_end(end_key_data)
+            add_value_data_start(at_value_data)
+            add_value_data_end(end_value_data)
+            add_commit_timestamp_data_start(at_commit_timestamp_data)
+            add_commit_timestamp_data_end(end_commit_timestamp_data)
+    except LayoutError as error:
+        error.within(f"[{len(columns.at)}]")
+        columns.problem = error
+        columns.resume_at = first
+    else:
+        columns.resume_at = at
+    return columns

@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 from array import array
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, native, short
 from .uleb128 import read_uleb128
 
 
@@ -108,10 +108,12 @@ class RecordColumns:
 def scan_record(view: View, at: int, end: int, count: int | None = None) -> RecordColumns:
     """The `zs_data_block::record` from `at` to `end`, or `count` of them, as columns; does not raise, see `problem`."""
     columns = RecordColumns(view, end)
+    if native is not None:
+        at = native.zs_data_block_record(columns, view, at, end, -1 if count is None else count)
+    first = at
     add_at = columns.at.append
     add_data_start = columns.data_start.append
     add_data_end = columns.data_end.append
-    first = at
     try:
         while at < end if count is None else len(columns.at) < count:
             first = at

@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 from array import array
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, native, short
 from .uleb128 import read_uleb128
 
 
@@ -135,12 +135,14 @@ class EntryColumns:
 def scan_entry(view: View, at: int, end: int, count: int | None = None) -> EntryColumns:
     """The `zs_index_block::entry` from `at` to `end`, or `count` of them, as columns; does not raise, see `problem`."""
     columns = EntryColumns(view, end)
+    if native is not None:
+        at = native.zs_index_block_entry(columns, view, at, end, -1 if count is None else count)
+    first = at
     add_at = columns.at.append
     add_key_start = columns.key_start.append
     add_key_end = columns.key_end.append
     add_ofs_block = columns.ofs_block.append
     add_len_block = columns.len_block.append
-    first = at
     try:
         while at < end if count is None else len(columns.at) < count:
             first = at

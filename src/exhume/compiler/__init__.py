@@ -5,13 +5,15 @@ Needs the standard library only: it runs before anything is installed.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from typing import Any
 
 from exhume.compiler.facts import facts_texts
-from exhume.compiler.layout import LAYOUT
+from exhume.compiler.layout import LAYOUT, NATIVE
 from exhume.compiler.model import Model
 from exhume.compiler.modules import module_texts
+from exhume.compiler.native import native_text
 from exhume.compiler.refusal import RefusedError
 
 __all__ = ["RefusedError", "compile_specs"]
@@ -28,6 +30,9 @@ def compile_specs(specs: Specs) -> dict[str, str]:
     model = Model(specs)
     texts = {"fast/__init__.py": FAST_DOC, "fast/_layout.py": LAYOUT, "facts/__init__.py": FACTS_DOC}
     texts |= {f"fast/{id}.py": text for id, text in module_texts(model).items()}
+    source = hashlib.sha256("".join(texts[path] for path in sorted(texts)).encode()).hexdigest()[:16]
+    texts["fast/_layout.py"] += NATIVE.replace("{source}", source)
+    texts["fast/_native.pyx"] = native_text(model, source)
     return texts | {f"facts/{id}.py": text for id, text in facts_texts(model).items()}
 
 

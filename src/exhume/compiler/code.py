@@ -8,7 +8,7 @@ from exhume.compiler import expressions as ex
 from exhume.compiler.model import BYTES, REST, TEXT, Bits, Field, Kind, Plain, Sequence, Structure, Type
 from exhume.compiler.needs import Needs, without_rest
 from exhume.compiler.refusal import RefusedError
-from exhume.compiler.text import ATOM, BINDS, Lines, bound, literal, safe
+from exhume.compiler.text import ATOM, BINDS, Lines, bound, literal, one_of, safe
 from exhume.compiler.varints import scalar_of
 
 
@@ -21,6 +21,7 @@ class Module:
         self.imports: dict[str, set[str]] = {}
         self.formats: dict[str, str] = {}
         self.arrays = False
+        self.native = False
 
     def head(self) -> list[str]:
         """The lines before the first class, once everything else is written."""
@@ -32,7 +33,7 @@ class Module:
             head.append("import struct")
         if self.arrays:
             head.append("from array import array")
-        head += ["", "from ._layout import LayoutError, View, short"]
+        head += ["", f"from ._layout import LayoutError, View, {'native, ' if self.native else ''}short"]
         for id, found in sorted(self.imports.items()):
             if id != self.schema.id:
                 head.append(f"from .{id} import {', '.join(sorted(found))}")
@@ -122,6 +123,11 @@ class Code(abc.ABC):
                 return self._call(of, name, arguments)
             case ex.Unary(op, of):
                 return bound(f"{op}{' ' if op == 'not' else ''}{self._code(of, BINDS[op])}", BINDS[op], level)
+            case ex.Binary("or" | "and", _, _) if (found := one_of(expr)) is not None:
+                value, choices = found
+                word = "in" if expr.op == "or" else "not in"
+                listed = ", ".join(self._code(one) for one in choices)
+                return bound(f"{self._code(value, BINDS['<'] + 1)} {word} ({listed})", BINDS["<"], level)
             case ex.Binary(op, left, right):
                 binds = BINDS[op]
                 python = "//" if op == "/" and self.kind(expr) != Plain("float") else op

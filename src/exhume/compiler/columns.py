@@ -13,7 +13,8 @@ from __future__ import annotations
 from exhume.compiler import expressions as ex
 from exhume.compiler.code import Module
 from exhume.compiler.fixed import fixed_bytes
-from exhume.compiler.model import BYTES, TEXT, Bits, Field, Integer, Plain, Structure, Type
+from exhume.compiler.model import BYTES, TEXT, Bits, Field, Integer, Kind, Plain, Structure, Type
+from exhume.compiler.native import covered, function_name
 from exhume.compiler.needs import is_position
 from exhume.compiler.reader import Reader
 from exhume.compiler.refusal import RefusedError
@@ -50,16 +51,14 @@ class Scan(Reader):
         name, kind, into = f"{self.prefix}{field.id}", field.one, self.local(field)
         if field.size == ex.Literal(0) or field.id in self._sizes():
             return
-        optional = field.condition is not None
         if field.repeat:
             raise RefusedError("what is repeated inside has no column")
         if kind == TEXT:
             raise RefusedError("text has no column, since it may be none: bytes have")
         if kind == BYTES:
-            if optional:
-                raise RefusedError("bytes under a condition have no column")
             self.byte_fields.append(name)
-            self.columns += [(f"{name}_start", "q", f"at_{into}"), (f"{name}_end", "q", f"end_{into}")]
+            for side, local in (("start", f"at_{into}"), ("end", f"end_{into}")):
+                self.columns.append((f"{name}_{side}", "q", local))
             return
         code = None
         if isinstance(kind, Integer) and kind.size:
@@ -74,7 +73,7 @@ class Scan(Reader):
             return
         if code is None:
             raise RefusedError("this has no column")
-        self.columns.append((name, code, f"{into} or 0" if optional else into))
+        self.columns.append((name, code, into))
 
     def _sizes(self) -> set[str]:
         """Fields that only say how long others are; where those start and end says it again."""
@@ -92,20 +91,43 @@ class Scan(Reader):
         lines.add(f"at = end_{into} = {stop}" if stop != "end" else f"at = end_{into} = max(at, end)")
 
     def read_single(self, field: Field) -> None:
-        if isinstance(field.one, Structure) and scalar_of(field.one) is None:
-            self._nested(field, field.one)
-        else:
-            super().read_single(field)
+        kind = field.one
+        if field.repeat:
+            raise RefusedError("what is repeated inside has no column")
+        before = len(self.columns)
+        if field.condition is None:
+            self._read_here(field, kind)
+            return
+        with self.lines.block(f"if {self.code(field.condition)}:"):
+            self._read_here(field, kind)
+        with self.lines.block("else:"):
+            absent = [local for _, _, local in self.columns[before:]] or [self.local(field)]
+            self.lines.add(f"{' = '.join(absent)} = 0")
+
+    def _read_here(self, field: Field, kind: Kind) -> None:
+        if isinstance(kind, Structure) and scalar_of(kind) is None:
+            self._nested(field, kind)
+            return
+        self.read_field(field, self.local(field))
+        self.read.add(field.id)
+        self.keep([field])
 
     def _nested(self, field: Field, kind: Structure) -> None:
         needs = self.module.needs[kind.type]
-        if field.condition is not None or field.size is not None or field.repeat or "valid" in field.raw:
-            raise RefusedError("a structure under a condition, size or rule has no columns")
-        if needs.stream or needs.parent or needs.root or kind.arguments:
+        if needs.parent or needs.root or kind.arguments or "valid" in field.raw:
+            raise RefusedError("a structure that looks around itself has no columns")
+        sized = field.size is not None
+        if needs.stream and not (sized or field.to_end):
             raise RefusedError("a structure that looks around itself has no columns")
         inner = Scan(self, self.module, kind.type, f"{self.prefix}{field.id}_")
         inner.above_path = f"{self.above_path}{field.id}."
+        lines, rest = self.lines, f"rest_{self.local(field)}"
+        if sized:
+            stop = self.sized_end(field, self.path(field))
+            lines.add(f"{rest} = end", f"end = {stop}")
         inner.sequence()
+        if sized:
+            lines.add("at = end", f"end = {rest}")
         self.columns += inner.columns
         self.byte_fields += inner.byte_fields
         self.inner[field.id] = inner
@@ -159,8 +181,15 @@ def _function(scan: Scan, type: Type, name: str, columns: list[Column], body: li
     reader = type.reader_name.replace("read_", "scan_", 1)
     head = Lines()
     head.add(f"columns = {name}(view, end)")
-    head.add("add_at = columns.at.append", *(f"add_{column} = columns.{column}.append" for column, _, _ in columns))
+    bind = Lines()
+    bind.add("add_at = columns.at.append", *(f"add_{column} = columns.{column}.append" for column, _, _ in columns))
+    if covered(type):
+        scan.module.native = True
+        with head.block("if native is not None:"):
+            many = "-1 if count is None else count"
+            head.add(f"at = native.{function_name(type)}(columns, view, at, end, {many})")
     head.add("first = at")
+    head.lines += bind.lines
     tail = Lines()
     tail.depth = 3
     tail.add("add_at(first)", *(f"add_{column}({value})" for column, _, value in columns))

@@ -6,6 +6,7 @@ LAYOUT = '''"""What all readers raise, and how they say which field is cut short
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 View = bytes | memoryview
@@ -47,4 +48,25 @@ def short(path: Any, at: int, end: int, size: int) -> LayoutError:
     if size < 0:
         return LayoutError(path, start, "a size of at least 0", size)
     return LayoutError(path, start, f"{size} bytes", f"{max(0, end - start)} bytes", short=True)
+'''
+
+NATIVE = '''
+
+SOURCE = "{source}"
+"""What these readers were compiled from; compiled code that was built from anything else is not used."""
+
+
+def _load() -> Any:
+    """The compiled code, None without it, or when `EXHUME_PURE=1` asks for none."""
+    if os.environ.get("EXHUME_PURE", "") not in ("", "0"):
+        return None
+    try:
+        from . import _native
+    except ImportError:
+        return None
+    return _native if _native.SOURCE == SOURCE else None
+
+
+native: Any = _load()
+"""The functions that fill columns in compiled code; None where there are none."""
 '''

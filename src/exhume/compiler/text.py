@@ -93,6 +93,23 @@ def bound(text: str, binds: int, level: int) -> str:
     return f"({text})" if binds < level else text
 
 
+def one_of(expr: ex.Binary) -> tuple[ex.Expr, list[ex.Expr]] | None:
+    """What a chain of `or` (`and`) compares, and the constants, when it only asks whether it is one (none) of them."""
+    compare = "==" if expr.op == "or" else "!="
+    parts, waiting = [], [expr.right, expr.left]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, ex.Binary) and one.op == expr.op:
+            waiting += [one.right, one.left]
+        else:
+            parts.append(one)
+    values = {part.left for part in parts if isinstance(part, ex.Binary) and part.op == compare}
+    constants = [part.right for part in parts if isinstance(part, ex.Binary)]
+    simple = all(isinstance(part, ex.Binary) and part.op == compare for part in parts)
+    known = all(isinstance(one, (ex.Literal, ex.EnumValue)) for one in constants)
+    return (values.pop(), constants) if simple and known and len(values) == 1 else None
+
+
 def strength(expr: ex.Expr) -> int:
     """How strongly the code of an expression binds, at least."""
     if isinstance(expr, ex.Choice):
