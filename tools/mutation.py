@@ -65,6 +65,12 @@ def path_of(name: str) -> Path:
     return ROOT / "src" / "exhume" / "formats" / f"{name}.py"
 
 
+def kept_of(name: str) -> Path:
+    """What the last run found out about a module."""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    return KEPT / f"{name.replace('/', '-')}.json"
+
+
 def equivalents() -> dict[str, dict[str, str]]:
     """Module -> name of the mutant -> why nobody can see it."""
     found: dict[str, dict[str, str]] = {}
@@ -171,7 +177,7 @@ def transplant(old: types.ModuleType, code: types.CodeType) -> None:
     for name, value in vars(new).items():
         if not name.startswith("__"):
             before = vars(old).get(name)
-            if not _merge(before, value, old.__name__):
+            if before is not value and not _merge(before, value, old.__name__):
                 _rebind(name, before, value)
 
 
@@ -250,25 +256,20 @@ class Verdict:
 class Experiment:
     """The pytest plugin that runs instead of the tests of one format."""
 
-    def __init__(self, folder: str, names: list[str], jobs: int) -> None:
-        self.folder, self.names, self.jobs = folder, names, jobs
+    def __init__(self, folder: str, names: list[str], jobs: int, again: bool) -> None:
+        self.folder, self.names, self.jobs, self.again = folder, names, jobs, again
         self.tests: list[Test] = []
         self.found: dict[str, dict[str, Verdict]] = {}
         self.killers: list[int] = []
 
     def pytest_collection_modifyitems(self, session: Any, items: list[Any]) -> None:
-        """Keeps the tests of the format that are not known to be slow."""
+        """Keeps the tests of the format."""
         words = (self.folder, FORMATS[self.folder])
-        slow = self._slow()
         items[:] = [
             item for item in items
-            if any(word in item.nodeid for word in words) and item.nodeid not in slow
+            if any(word in item.nodeid for word in words)
             and not item.get_closest_marker("conformance")
         ]  # fmt: skip
-
-    def _slow(self) -> set[str]:
-        kept = KEPT / f"{self.folder}.slow.json"
-        return set(json.loads(kept.read_text())) if kept.exists() else set()
 
     def pytest_runtestloop(self, session: Any) -> bool:
         """Measures, then lets every mutant meet the tests."""
@@ -282,48 +283,54 @@ class Experiment:
         return True
 
     def _measure(self, session: Any) -> None:
-        kept = Path(scratch()) / "measured"
-        [(_, status)] = in_children([None], lambda _: self._measure_here(session, kept), 1)
-        if status != 0:
-            raise SystemExit(f"mutation: measuring the tests of {self.folder} ended with status {status}")
-        measured, slow = pickle.loads(kept.read_bytes())
-        for test, (seconds, usable, lines) in zip(self.tests, measured, strict=True):
-            test.seconds, test.usable, test.lines = seconds, usable, lines
+        KEPT.mkdir(parents=True, exist_ok=True)
+        kept = KEPT / f"{self.folder}.measured"
+        sources = [path_of(name).read_text(encoding="utf-8") for name in NAMES if name.startswith(f"{self.folder}/")]
+        known: dict[str, Any] = {}
+        if kept.exists():
+            then, known = pickle.loads(kept.read_bytes())
+            known = known if then == sources else {}
+        new = [test for test in self.tests if test.item.nodeid not in known]
+        if new:
+            fresh = Path(scratch()) / "measured"
+            [(_, status)] = in_children([None], lambda _: self._measure_here(session, new, fresh), 1)
+            if status != 0:
+                raise SystemExit(f"mutation: measuring the tests of {self.folder} ended with status {status}")
+            known |= pickle.loads(fresh.read_bytes())
+            kept.write_bytes(pickle.dumps((sources, known)))
+        for test in self.tests:
+            test.seconds, test.usable, test.lines = known[test.item.nodeid]
         broken = [test.item.nodeid for test in self.tests if test.is_golden and not test.usable]
         if broken:
-            raise SystemExit(f"mutation: without any change this fails: {broken[0]}")
-        KEPT.mkdir(parents=True, exist_ok=True)
-        (KEPT / f"{self.folder}.slow.json").write_text(json.dumps(sorted(self._slow() | slow), indent=1))
+            kept.unlink()
+            raise SystemExit(f"mutation: without any change this fails, or is slow: {broken}")
 
-    def _measure_here(self, session: Any, kept: Path) -> int:
+    def _measure_here(self, session: Any, tests: list[Test], kept: Path) -> int:
         import coverage
 
         settle(session)
-        paths = {name: str(path_of(name)) for name in self.names}
+        paths = {name: str(path_of(name)) for name in NAMES if name.startswith(f"{self.folder}/")}
         cover = coverage.Coverage(data_file=None, include=list(paths.values()), config_file=False)
         signal.signal(signal.SIGPROF, _give_up)
         cover.start()
-        times = []
-        for number, test in enumerate(self.tests):
-            cover.switch_context(str(number))
+        found: dict[str, tuple[float, bool, dict[str, set[int]]]] = {}
+        for number, test in enumerate(tests):
+            cover.switch_context(test.item.nodeid)
             start = time.process_time()
             signal.setitimer(signal.ITIMER_PROF, SLOWEST)
             try:
-                fine = passes(test.item, self.tests[number + 1].item if number + 1 < len(self.tests) else None)
+                fine = passes(test.item, tests[number + 1].item if number + 1 < len(tests) else None)
             except TooSlowError:
                 fine = False
             signal.setitimer(signal.ITIMER_PROF, 0)
-            times.append((time.process_time() - start, fine))
+            found[test.item.nodeid] = time.process_time() - start, fine, {}
         cover.stop()
-        lines: list[dict[str, set[int]]] = [{} for _ in self.tests]
         for name, path in paths.items():
             for line, contexts in cover.get_data().contexts_by_lineno(path).items():
                 for context in contexts:
                     if context:
-                        lines[int(context)].setdefault(name, set()).add(line)
-        slow = {test.item.nodeid for test, (seconds, _) in zip(self.tests, times, strict=True) if seconds >= SLOWEST}
-        measured = [(seconds, fine, each) for (seconds, fine), each in zip(times, lines, strict=True)]
-        kept.write_bytes(pickle.dumps((measured, slow)))
+                        found[context][2].setdefault(name, set()).add(line)
+        kept.write_bytes(pickle.dumps(found))
         return 0
 
     def _module(self, session: Any, name: str) -> None:
@@ -331,10 +338,13 @@ class Experiment:
         source = path_of(name).read_text(encoding="utf-8")
         early = _lines_of_import(module, source)
         known = equivalents().get(name, {})
+        killed = self._killed(name, source)
         mutants = []
         for mutant in find_mutants(source):
             if mutant.name in known:
                 self.found[name][mutant.name] = Verdict(Fate.EQUIVALENT, False, [])
+            elif mutant.name in killed:
+                self.found[name][mutant.name] = Verdict(Fate.KILLED, False, [])
             else:
                 mutants.append((mutant, self._tests_for(name, mutant, early)))
 
@@ -365,6 +375,14 @@ class Experiment:
             again = status == 2 or (status == 0 and any(line in early for line in range(mutant.first, mutant.last + 1)))
             fate = Fate.SURVIVED if status in (0, 2) else Fate.KILLED
             self.found[name][mutant.name] = Verdict(fate, again, [self.tests[number].item.nodeid for number in tests])
+
+    def _killed(self, name: str, source: str) -> set[str]:
+        """With `--again`: what was killed when the source was the same."""
+        kept = kept_of(name)
+        if not self.again or not kept.exists():
+            return set()
+        found = json.loads(kept.read_text(encoding="utf-8"))
+        return set(found["killed"]) if found["source"] == source else set()
 
     def _tests_for(self, name: str, mutant: Mutant, early: set[int]) -> list[int]:
         lines = set(range(mutant.first, mutant.last + 1))
@@ -421,11 +439,11 @@ def paths_for(folder: str) -> list[str]:
     return [str(path) for path in found if path.exists()] + [str(ROOT / "tests" / folder)]
 
 
-def examine_format(folder: str, names: list[str], jobs: int, output: Path) -> int:
+def examine_format(folder: str, names: list[str], jobs: int, again: bool, output: Path) -> int:
     """The work of the process of one format."""
     import pytest
 
-    experiment = Experiment(folder, names, jobs)
+    experiment = Experiment(folder, names, jobs, again)
     null = os.open(os.devnull, os.O_RDWR)
     keep = os.dup(1)
     os.dup2(null, 1)
@@ -435,7 +453,7 @@ def examine_format(folder: str, names: list[str], jobs: int, output: Path) -> in
     return 0 if experiment.found else 1
 
 
-def again(name: str, mutant: str, tests: list[str]) -> int:
+def retry(name: str, mutant: str, tests: list[str]) -> int:
     """Tries a mutant in a process that has not imported exhume."""
     import pytest
 
@@ -453,19 +471,19 @@ def again(name: str, mutant: str, tests: list[str]) -> int:
     return 0 if pytest.main([*PYTEST, base, *tests]) == 0 else 1
 
 
-def examine(names: list[str], jobs: int) -> dict[str, dict[str, Verdict]]:
+def examine(names: list[str], jobs: int, again: bool) -> dict[str, dict[str, Verdict]]:
     """What becomes of every mutant of these modules."""
     prepare()
     found: dict[str, dict[str, Verdict]] = {}
     for folder in sorted({name.split("/")[0] for name in names}):
         mine = [name for name in names if name.split("/")[0] == folder]
         output = Path(scratch()) / "found"
-        status = run_long(functools.partial(examine_format, folder, mine, jobs, output))
+        status = run_long(functools.partial(examine_format, folder, mine, jobs, again, output))
         if status != 0:
             raise SystemExit(f"mutation: the run for {folder} ended with status {status}")
         found |= pickle.loads(output.read_bytes())
     doubtful = [(name, mutant, v) for name, each in found.items() for mutant, v in each.items() if v.again]
-    for (_, _, verdict), status in in_children(doubtful, lambda one: again(one[0], one[1], one[2].tests), jobs):
+    for (_, _, verdict), status in in_children(doubtful, lambda one: retry(one[0], one[1], one[2].tests), jobs):
         verdict.fate = Fate.SURVIVED if status == 0 else Fate.KILLED
     return found
 
@@ -505,12 +523,13 @@ def row(name: str, verdicts: dict[str, Verdict]) -> str:
 def tell(found: dict[str, dict[str, Verdict]], *, table: bool) -> None:
     """Prints survivors, keeps them, and rewrites the rows of these modules."""
     rows = {line.split("`")[1][:-3]: line for line in read_block("trust.md", "mutation").splitlines() if "`" in line}
-    KEPT.mkdir(parents=True, exist_ok=True)
     for name, verdicts in found.items():
         left = [mutant for mutant, verdict in verdicts.items() if verdict.fate is Fate.SURVIVED]
         untested = {mutant for mutant in left if not verdicts[mutant].tests}
         text = "".join(f"{mutant}{'   (no test runs it)' if mutant in untested else ''}\n" for mutant in left)
-        (KEPT / f"{name.replace('/', '-')}.txt").write_text(text, encoding="utf-8")
+        killed = [mutant for mutant, verdict in verdicts.items() if verdict.fate is Fate.KILLED]
+        document = {"source": path_of(name).read_text(encoding="utf-8"), "survived": left, "killed": killed}
+        kept_of(name).write_text(json.dumps(document, indent=1, ensure_ascii=False), encoding="utf-8")
         rows[name] = row(name, verdicts)
         print(f"{rows[name]}\n{text}", end="", flush=True)
     if table:
@@ -522,6 +541,9 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("modules", nargs="*", metavar="MODULE", help="zs/verify, or zs for all of a format")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument(
+        "--again", action="store_true", help="only what survived the last run, where the source is the same"
+    )
     parser.add_argument("--no-table", action="store_true", help="leave docs/trust.md alone")
     options = parser.parse_args(argv)
     asked = [one.removesuffix(".py") for one in options.modules]
@@ -530,7 +552,7 @@ def main(argv: list[str] | None = None) -> int:
     if unknown:
         parser.error(f"no such module: {unknown[0]} (one of {', '.join(NAMES)})")
     try:
-        found = examine(names, options.jobs)
+        found = examine(names, options.jobs, options.again)
     finally:
         shutil.rmtree(scratch(), ignore_errors=True)
     tell(found, table=not options.no_table)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator
 
-from exhume.errors import ExhumeError, Span, StructureError, describe, shorten
+from exhume.errors import ExhumeError, SourceError, Span, StructureError, describe, shorten
 from exhume.lightclass import dataclass
 from exhume.lighttyping import Any
 
@@ -54,8 +54,13 @@ class Finding:
         }
 
     @classmethod
-    def from_error(cls, error: ExhumeError) -> Finding:
-        """The finding that says what an exception says."""
+    def from_error(cls, error: ExhumeError, *, unread: bool = False) -> Finding:
+        """The finding that says what an exception says.
+
+        Raises `SourceError` again, unless `unread`: a disk or server that fails says nothing about the archive.
+        """
+        if isinstance(error, SourceError) and not unread:
+            raise error
         return cls(
             code=error.code,
             severity=Severity.ERROR,

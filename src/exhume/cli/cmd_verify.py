@@ -34,7 +34,7 @@ def command(run: Run, targets: tuple[str, ...], many: Many, quick: bool, fail_on
         return verify_one(run, chosen.only, jobs=many.jobs, **options)
 
     def failed(target: str, error: ExhumeError) -> None:
-        finding = Finding.from_error(error)
+        finding = Finding.from_error(error, unread=True)
         if run.ndjson:
             run.document("verify", {"target": target, "format": None, **finding.to_dict()})
         elif run.json:

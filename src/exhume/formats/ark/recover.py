@@ -200,7 +200,7 @@ def _sift(
     if deep:
         for position, error in _damaged(reader, reference, split, entries, np.flatnonzero(fits)):
             fits[position] = False
-            lost.append((entries[position], Finding.from_error(error)))
+            lost.append((entries[position], Finding.from_error(error, unread=True)))
     return entries[fits], lost
 
 

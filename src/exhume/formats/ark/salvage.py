@@ -16,7 +16,6 @@ import numpy as np
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, UnsupportedOperationError
-from exhume.findings import Finding
 from exhume.formats.ark.attach import column_of_split
 from exhume.formats.ark.collection import ArkDirectory
 from exhume.formats.ark.export import message_json
@@ -274,7 +273,7 @@ class _Salvage:
         count = sum(each.count or 0 for each in reference.declaration.statistics)
         self.report.lose("splits")
         self.report.lose("messages", count)
-        self.report.notes.append(f"split {reference.identifier}: {Finding.from_error(error)}")
+        self.report.notes.append(f"split {reference.identifier}: {error}")
 
     def _untimed(self, reference: SplitReference, source: Source, found: Survey | None) -> None:
         """Keeps messages that have no usable index entry, without times, beside the log."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from exhume.errors import ExhumeError
+from exhume.errors import ExhumeError, SourceError
 from exhume.formats.ark.layout import ENTRY_SIZE, TRAILER_FOOTER, TRAILER_FOOTER_SIZE, TRAILER_MAGIC_BYTES
 from exhume.formats.ark.messages import Decompressor, column_codec
 from exhume.formats.ark.splits import Array, Split
@@ -72,6 +72,8 @@ def split_sections(reader: ArkReader, reference: SplitReference, source: Source)
     try:
         split = Split(source)
         split.check_index()
+    except SourceError:
+        raise
     except ExhumeError as error:
         return [Section(label, source.span(0, source.size), SectionKind.UNREAD, note=error.message)]
     header = split.header

@@ -196,8 +196,6 @@ def check_split(reader: ArkReader, reference: SplitReference, *, quick: bool = F
     try:
         split = reader.open_split(reference.identifier)
     except ExhumeError as error:
-        if error.code.startswith("EX-6"):
-            raise
         finding = Finding.from_error(error)
         if error.code == MISSING_SPLIT.code:
             severity = Severity.WARNING if reference.is_hidden else Severity.ERROR
@@ -225,8 +223,6 @@ def _check_open_split(reader: ArkReader, reference: SplitReference, split: Split
     try:
         facts = split.scan()
     except ExhumeError as error:
-        if error.code.startswith("EX-6"):
-            raise
         yield Finding.from_error(error)
         return
     entries = split.read_index(0, header.item_count)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Progress, no_progress
-from exhume.errors import ExhumeError, Span, UnsafePathError
+from exhume.errors import ExhumeError, SourceError, Span, UnsafePathError
 from exhume.findings import Finding, Severity
 from exhume.formats.data_bundle import checks, layout
 from exhume.formats.data_bundle.bundle import View, shard_name
@@ -138,8 +138,6 @@ class _Walk:
             try:
                 shard = self.shards[number] = self.view.shard(number)
             except ExhumeError as error:
-                if error.code.startswith("EX-6"):
-                    raise
                 yield Finding.from_error(error)
                 continue
             yield from self._check_header(shard, len(there))
@@ -222,8 +220,6 @@ class _Walk:
                 for _ in self.view.chunks(row):
                     pass
             except ExhumeError as error:
-                if error.code.startswith("EX-6"):
-                    raise
                 found = Finding.from_error(error)
                 return replace(found, declared=row.where) if error.code == checks.FILE_CRC.code else found
             return None
@@ -306,8 +302,6 @@ def _record_checker(shard: Shard) -> Callable[[int], list[Finding]]:
         try:
             _, end = shard.decode(index)
         except ExhumeError as error:
-            if error.code.startswith("EX-6"):
-                raise
             return [Finding.from_error(error)]
         size, alignment = shard.source.size, max(1, shard.header.record_alignment)
         if shard.bounds[index] == size and size % alignment:
@@ -352,6 +346,8 @@ def _last_size(shard: Shard) -> int | None:
         return max(shard.header.record_size, DEFAULT_RECORD_SIZE)
     try:
         return len(shard.record(index))
+    except SourceError:
+        raise
     except ExhumeError:
         return None
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from exhume.archive import Progress, no_progress
 from exhume.checksums import sha256
-from exhume.errors import ExhumeError, SourceError, Span
+from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile
@@ -46,8 +46,6 @@ def examine(file: BlockFile, block: RawBlock, *, quick: bool = False) -> Examine
         if block.is_index:
             return _examine_index(file, block, payload)
         return _examine_data(file, block, payload)
-    except SourceError:
-        raise
     except ExhumeError as error:
         found.findings.append(Finding.from_error(error))
         return found
@@ -158,8 +156,6 @@ class _Walk:
         """The blocks, and where they stop making sense, the reason."""
         try:
             yield from self.file.walk(self.start)
-        except SourceError:
-            raise
         except ExhumeError as error:
             yield error
 
