@@ -17,7 +17,7 @@ from contextlib import ExitStack, chdir, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 from unittest.mock import patch
 
 import exhume
@@ -207,25 +207,25 @@ MOST = 25
 """Findings that are kept of one archive; the rest are counted."""
 
 
-def describe(format: str, case: Broken, folder: Path) -> dict[str, Any]:
-    """What `verify` finds in a broken archive, and what `salvage` makes of it, as JSON; `folder` is for files."""
+def describe(format: str, case: Broken, folder: Path) -> Iterator[tuple[str, Any]]:
+    """What `verify` finds in a broken archive, then what `salvage` makes of it, as JSON; `folder` is for files.
+
+    None stands for what goes without saying: the number of findings when all are told, those of `--quick` when they
+    are the same.
+    """
     # What is written here need not outlive a power failure, and random names would not be the same twice.
     quiet = patch("os.fsync"), patch("uuid.uuid4", counted_guids(1))
     with chdir(folder), quiet[0], quiet[1], case.target(Path("archive")) as target:
-        described = {**_findings(format, case, target), "salvage": _salvage(format, case, target)}
-    return cast("dict[str, Any]", json.loads(json.dumps(described)))
+        found = list(exhume.verify(target, format=format, limits=case.limits))
+        yield "findings", [_plain(finding.to_dict()) for finding in found[:MOST]]
+        yield "counts", Counter(finding.code for finding in found) if len(found) > MOST else None
+        quick = list(exhume.verify(target, format=format, limits=case.limits, quick=True))
+        yield "quick", [str(finding) for finding in quick[:MOST]] if quick != found else None
+        yield "salvage", _plain(_salvage(format, case, target))
 
 
-def _findings(format: str, case: Broken, target: Any) -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    found = list(exhume.verify(target, format=format, limits=case.limits))
-    quick = list(exhume.verify(target, format=format, limits=case.limits, quick=True))
-    out["findings"] = [finding.to_dict() for finding in found[:MOST]]
-    if len(found) > MOST:
-        out["counts"] = Counter(finding.code for finding in found)
-    if quick != found:
-        out["quick"] = [str(finding) for finding in quick[:MOST]]
-    return out
+def _plain(value: Any) -> Any:
+    return json.loads(json.dumps(value))
 
 
 def _salvage(format: str, case: Broken, target: Any) -> dict[str, Any]:
@@ -264,7 +264,8 @@ def write(format: str) -> None:
     described = {}
     for name, case in broken(format).items():
         with tempfile.TemporaryDirectory() as folder:
-            described[name] = describe(format, case, Path(folder))
+            parts = describe(format, case, Path(folder))
+            described[name] = {part: said for part, said in parts if said is not None}
     FOLDER.mkdir(exist_ok=True)
     (FOLDER / f"{format}.json").write_text(_lines(described) + "\n", encoding="utf-8")
 

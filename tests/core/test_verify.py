@@ -1,4 +1,4 @@
-"""What `verify` and `salvage` owe to every format: a disk that fails is no damage of the archive; progress that ends."""
+"""What `verify` owes to every format: a failing disk is no damage; progress ends; jobs change nothing."""
 
 from __future__ import annotations
 
