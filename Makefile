@@ -16,8 +16,8 @@ ANYPY   = $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := generated
-.PHONY: help setup kernel node demo test generated check-generated ksy-lint web-ide lint types docs check-docs check \
-        samples golden digests mutation coverage bench build clean
+.PHONY: help setup kernel node demo test generated check-generated ksy-lint ksy-mutation web-ide lint types docs check-docs \
+        check samples golden digests mutation coverage bench build clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -80,6 +80,9 @@ check-generated:  ## fail when generated/ does not match ksy/
 
 ksy-lint: node  ## check ksy/ against the Kaitai style guide and the traps of the toolchain
 	@$(BIN)/python -m tools.ksy_lint
+
+ksy-mutation: node  ## plant faults in ksy/ and see whether the facts about it notice (ARGS='--schema zs' for one)
+	@$(BIN)/python -m tools.ksy_mutation $(or $(ARGS),--write)
 
 web-ide: node  ## write one self-contained .ksy per schema into build/web-ide/
 	@$(BIN)/python -m tools.web_ide

@@ -74,6 +74,8 @@ types:
           or fragment_type == fragment_types::recyclable_first
           or fragment_type == fragment_types::recyclable_middle
           or fragment_type == fragment_types::recyclable_last
+          or fragment_type == fragment_types::recyclable_user_defined_timestamp_size
+          or fragment_type == fragment_types::recyclable_predecessor_log
 enums:
   fragment_types:
     0:

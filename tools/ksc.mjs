@@ -5,6 +5,8 @@
 //   node tools/ksc.mjs targets --out DIR LANGUAGE,... FILE.ksy...
 //                                              writes DIR/LANGUAGE/..., prints {language: {file: error or null}}
 //   node tools/ksc.mjs versions
+//   node tools/ksc.mjs serve FOLDER            answers each line of JSON, {"name", "spec"}, with a line of JSON,
+//                                              {"text"} or {"error"}: that specification, compiled to Python
 //
 // The YAML is read as the Web IDE reads it (js-yaml, CORE_SCHEMA), so both trip over the same things.
 // Imports are looked up beside the importing file; absolute ones are refused, because they only exist in the
@@ -12,6 +14,7 @@
 
 import fs from "node:fs";
 import path from "node:path";
+import readline from "node:readline";
 import { createRequire } from "node:module";
 
 const require = createRequire(import.meta.url);
@@ -92,6 +95,20 @@ async function compileTargets(out, languages, files) {
   return verdicts;
 }
 
+async function serve(folder) {
+  const compiler = require("kaitai-struct-compiler");
+  for await (const line of readline.createInterface({ input: process.stdin })) {
+    const { name, spec } = JSON.parse(line);
+    let answer;
+    try {
+      answer = { text: (await compiler.compile("python", spec, importerFor(folder), false))[`${name}.py`] };
+    } catch (error) {
+      answer = { error: messageOf(error) };
+    }
+    process.stdout.write(`${JSON.stringify(answer)}\n`);
+  }
+}
+
 async function main(argv) {
   const [command, ...rest] = argv;
   if (command === "targets" && rest[0] === "--out") {
@@ -99,6 +116,7 @@ async function main(argv) {
     console.log(JSON.stringify(await compileTargets(out, languages.split(","), files)));
     return;
   }
+  if (command === "serve") return serve(rest[0]);
   if (command === "versions") {
     for (const [name, version] of compilerVersions()) console.log(`${name} ${version}`);
     return;
@@ -108,7 +126,7 @@ async function main(argv) {
     return;
   }
   if (command !== "compile") {
-    throw new Error("usage: ksc.mjs compile --target NAME [--out DIR] [--debug-out DIR] FILE... | dump FILE... | versions");
+    throw new Error("usage: ksc.mjs compile --target NAME [--out DIR] [--debug-out DIR] FILE... | dump FILE... | versions | serve FOLDER");
   }
   let target = "python";
   const folders = [];

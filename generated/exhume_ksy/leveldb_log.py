@@ -127,7 +127,7 @@ class LeveldbLog(KaitaiStruct):
             if hasattr(self, '_m_is_recyclable'):
                 return self._m_is_recyclable
 
-            self._m_is_recyclable =  ((self.fragment_type == LeveldbLog.FragmentTypes.recyclable_full) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_first) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_middle) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_last)) 
+            self._m_is_recyclable =  ((self.fragment_type == LeveldbLog.FragmentTypes.recyclable_full) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_first) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_middle) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_last) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_user_defined_timestamp_size) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_predecessor_log)) 
             return getattr(self, '_m_is_recyclable', None)
 
         @property

@@ -123,7 +123,7 @@ class Fragment:
             return self._is_recyclable
         except AttributeError:
             pass
-        self._is_recyclable = self.fragment_type in (5, 6, 7, 8)
+        self._is_recyclable = self.fragment_type in (5, 6, 7, 8, 11, 131)
         return self._is_recyclable
 
 
@@ -143,7 +143,7 @@ def read_fragment(view: View, at: int, end: int) -> tuple[Fragment, int]:
     fragment_type = view[at]
     at += 1
     value.fragment_type = fragment_type
-    if fragment_type in (5, 6, 7, 8):
+    if fragment_type in (5, 6, 7, 8, 11, 131):
         if end - at < 4:
             raise short("log_number", at, end, 4)
         (log_number,) = _STRUCT1.unpack_from(view, at)
