@@ -19,6 +19,16 @@ class SalvageMode(enum.StrEnum):
     RECORDS = "jsonl"
 
 
+class Verified(enum.StrEnum):
+    """What stands behind the content of a salvaged output, the strongest first; it is that of its weakest part."""
+
+    CHECKSUMS = "checksums"  # every byte was checked against a checksum that the damaged archive keeps of it
+    REREAD = "reread"  # it was decoded, or parsed, without an error, but no checksum covers it
+    UNVERIFIABLE = "unverifiable"  # bytes that nothing in the format vouches for, copied as they are
+    FAILED = "failed"  # what was written was read again and breaks rules
+    NOTHING = "nothing"  # there is no content in the output: nothing survives, or nothing was there
+
+
 class Fate(enum.StrEnum):
     """What became of a span of the damaged input."""
 
@@ -58,13 +68,20 @@ class SalvageReport:
     lost: Counter[str] = field(default_factory=Counter)
     spans: list[SpanFate] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    verified: bool = False
+    verified: Verified = Verified.NOTHING
     findings: list[Finding] = field(default_factory=list)
+    """Errors of the output, where it is read again."""
 
     @property
     def complete(self) -> bool:
         """Whether nothing was lost."""
         return not sum(self.lost.values()) and not any(s.fate is Fate.LOST for s in self.spans)
+
+    def vouch(self, verified: Verified) -> None:
+        """Says what stands behind content that was written; of several parts the weakest counts."""
+        order = list(Verified)
+        if self.verified is Verified.NOTHING or order.index(verified) > order.index(self.verified):
+            self.verified = verified
 
     def keep(self, kind: str, count: int = 1) -> None:
         """Counts recovered things."""
@@ -96,7 +113,7 @@ class SalvageReport:
             "lost": dict(self.lost),
             "spans": [fate.to_dict() for fate in self.spans],
             "notes": list(self.notes),
-            "verified": self.verified,
+            "verified": str(self.verified),
             "findings": [finding.to_dict() for finding in self.findings],
         }
 

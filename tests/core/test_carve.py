@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import exhume
-from exhume.recovery import Carved, Verdict
+from exhume.recovery import Carved, Verdict, Verified
 from exhume.registry import formats
 from tests.archives import OWN, own_archives
 
@@ -256,7 +256,8 @@ def test_fragmented_archives_are_partial(format: str, gap: bytes, tmp_path: Path
     assert ran.code == 0
     assert str(carved.intact).encode() in ran.out
     (written,) = (tmp_path / "out").iterdir()
-    assert exhume.salvage(written, tmp_path / "saved", format=format).verified
+    behind = Verified.CHECKSUMS if format == "zs" else Verified.REREAD
+    assert exhume.salvage(written, tmp_path / "saved", format=format).verified is behind
 
 
 def test_a_flipped_bit_is_damage_not_a_fragment(tmp_path: Path) -> None:

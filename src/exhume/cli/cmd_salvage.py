@@ -12,7 +12,7 @@ from exhume.cli.outcome import Outcome
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
 from exhume.jsonout import dumps
-from exhume.recovery import SalvageReport
+from exhume.recovery import SalvageReport, Verified
 
 
 @click.command("salvage", cls=FormatCommand, verb="salvage")
@@ -38,8 +38,9 @@ def command(
     """Rebuild what survives of TARGET at OUT, never in place, and say what was lost and why.
 
     With several targets OUT is a new or empty directory that gets an output per target, called like it, and --report
-    is not taken (use --json).  Exit code 3 when anything was lost, 1 when a target could not be read or what
-    was written does not verify.
+    is not taken (use --json).  Exit code 3 when anything was lost, 1 when a target could not be read, nothing of it
+    survives, or what was written does not verify.  What stands behind the content of OUT is said beside it: checksums
+    of the original, that it was decoded again, or nothing, where the format has no means to check it.
     """
     from exhume.output.atomic import AtomicFile
 
@@ -119,7 +120,7 @@ def _salvage(
 
 
 def _outcome(result: SalvageReport) -> Outcome:
-    if not result.verified:
+    if result.verified is Verified.FAILED or (result.verified is Verified.NOTHING and not result.complete):
         return Outcome.FAILED
     return Outcome.DONE if result.complete else Outcome.LOSS
 
@@ -128,7 +129,8 @@ def _say(run: Run, result: SalvageReport) -> None:
     counts = [f"{n} {kind}" for kind, n in result.recovered.items() if n]
     run.say(f"recovered: {', '.join(counts) or 'nothing'}")
     lost = [f"{n} {kind}" for kind, n in result.lost.items() if n]
-    run.say(f"lost: {', '.join(lost) or 'nothing'}")
+    nothing = "nothing" if result.verified is Verified.CHECKSUMS else "nothing that would show"
+    run.say(f"lost: {', '.join(lost) or nothing}")
     for fate in result.spans:
         if run.verbose or str(fate.fate) == "lost":
             why = f" ({fate.why})" if fate.why else ""
@@ -137,5 +139,13 @@ def _say(run: Run, result: SalvageReport) -> None:
         run.say(f"note: {printable(note)}")
     for finding in result.findings:
         run.say(f"the output does not verify: {printable(str(finding))}")
-    if result.verified:
-        run.say(f"{printable(result.output)}: written and verified")
+    run.say(f"{printable(result.output)}: {_VERIFIED[result.verified]}")
+
+
+_VERIFIED = {
+    Verified.CHECKSUMS: "written; checksums of the original prove its content",
+    Verified.REREAD: "written; its content was decoded without errors, but no checksum proves it",
+    Verified.UNVERIFIABLE: "written; nothing in the format can prove its content",
+    Verified.FAILED: "written, but it does not verify",
+    Verified.NOTHING: "holds nothing",
+}

@@ -1,8 +1,10 @@
-"""The salvage engine: lets a format rebuild what survives, then proves that what was written is clean."""
+"""The salvage engine: lets a format rebuild what survives, then reads again what was written."""
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, WriterErro
 from exhume.findings import Finding, Severity
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.output.atomic import exists_error
-from exhume.recovery import SalvageMode, SalvageReport
+from exhume.recovery import SalvageMode, SalvageReport, Verified
 from exhume.registry import get_format
 from exhume.source import Source, Target, Tree, open_target
 
@@ -34,8 +36,8 @@ def salvage(
     """Writes what survives of a damaged archive to `output`, never in place, and reports what became of every byte.
 
     `mode` chooses a clean archive of the same format, members as files below a directory, or records as JSON lines.
-    The output is verified before `report.verified` is set.  Raises `WriterError` when the output exists or is the
-    input, `UnrecognizedFormatError` when no format can be told (pass `format`).
+    `report.verified` tells what stands behind what was written, which is read again first.  Raises `WriterError` when
+    the output exists or is the input, `UnrecognizedFormatError` when no format can be told (pass `format`).
     """
     path = Path(output)
     source = open_target(target, storage_options=storage_options, offset=offset, length=length)
@@ -49,7 +51,9 @@ def salvage(
     finally:
         if source is not target:
             source.close()
-    _prove(report, path, id, mode, limits)
+    report.findings = list(_reread(path, id, mode, limits)) if path.exists() else []
+    if report.findings:
+        report.verified = Verified.FAILED
     return report
 
 
@@ -74,16 +78,24 @@ def _refuse_in_place(source: Source | Tree, output: Path) -> None:
         )
 
 
-def _prove(report: SalvageReport, path: Path, id: str, mode: SalvageMode, limits: Limits) -> None:
-    """Verifies the written archive; files and JSON lines were checked as they were decoded."""
-    if mode is not SalvageMode.ARCHIVE:
-        report.verified = True
-        return
-    if not path.exists():  # nothing survived that makes an archive
-        report.verified = False
-        return
+def _reread(path: Path, id: str, mode: SalvageMode, limits: Limits) -> Iterator[Finding]:
+    """The errors of what was written: an archive is verified, lines are parsed; plain files have no rules to break."""
     try:
-        report.findings = [f for f in Verification(path, format=id, limits=limits) if f.severity is Severity.ERROR]
+        if mode is SalvageMode.ARCHIVE:
+            yield from (f for f in Verification(path, format=id, limits=limits) if f.severity is Severity.ERROR)
+        elif mode is SalvageMode.RECORDS:
+            _parse_lines(path)
     except ExhumeError as error:
-        report.findings = [Finding.from_error(error)]
-    report.verified = not report.findings
+        yield Finding.from_error(error)
+
+
+def _parse_lines(path: Path) -> None:
+    at = 0
+    with path.open("rb") as file:
+        for line in file:
+            try:
+                json.loads(line)
+            except ValueError as error:
+                span = Span(str(path), at, at + len(line))
+                raise WriterError("a line is no JSON", code="EX-706", span=span, actual=str(error)) from error
+            at += len(line)

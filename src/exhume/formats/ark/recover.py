@@ -57,6 +57,8 @@ class Survey:
     uncounted_loss: int = 0
     """Messages that the header counts and whose entries are not there."""
     notes: list[str] = field(default_factory=list)
+    unchecked: frozenset[str] = frozenset()
+    """Objects whose messages are bytes that nothing can check: no codec to unpack, no schema to decode with."""
 
     @property
     def index_end(self) -> int:
@@ -106,7 +108,10 @@ def survey_split(reader: ArkReader, reference: SplitReference, source: Source, *
     if bool(np.any(good["time"][1:] < good["time"][:-1])):
         notes.append("the index was not in time order")
     entries = entries[np.argsort(entries["time"], kind="stable")]
-    return Survey(split, entries, len(more), lost, uncounted, notes)
+    check = MessageCheck(reader, reference, split)
+    names = {mapping.short: mapping.identifier for mapping in split.header.mappings}
+    unchecked = frozenset(names[short] for short in np.unique(entries["object"]).tolist() if not check.proves(short))
+    return Survey(split, entries, len(more), lost, uncounted, notes, unchecked)
 
 
 def lenient_header(source: Source, reference: SplitReference) -> SplitHeader | None:
@@ -258,9 +263,9 @@ class MessageCheck:
             return error
         return None
 
-    def proves(self, entry: Any) -> bool:
+    def proves(self, short: int) -> bool:
         """Whether a message of that object that is not whole would be noticed."""
-        return self._unpack is not None or self._decoders.get(int(entry["object"])) is not None
+        return self._unpack is not None or self._decoders.get(short) is not None
 
     def looks_whole(self, entry: Any, data: bytes) -> bool:
         """The same for entries that no index counts, where a schema may be missing: at least the framing must fit."""
@@ -312,7 +317,7 @@ def _may_be_torn(split: Split, check: MessageCheck, slots: Array, taken: int) ->
     last = slots[taken - 1]
     if last["object"] or last["flags"] or (taken < len(slots) and any(slots[taken].tobytes())):
         return False
-    return len(split.header.mappings) > 1 or not check.proves(last)
+    return len(split.header.mappings) > 1 or not check.proves(int(last["object"]))
 
 
 def untimed_messages(

@@ -37,7 +37,7 @@ from exhume.formats.ark.splitwriter import SplitWriter
 from exhume.jsonout import dumps
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.output.atomic import AtomicDirectory, AtomicFile
-from exhume.recovery import Fate, SalvageMode, SalvageReport
+from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
 from exhume.source import STREAM_CHUNK, Source, Tree
 
 BATCH = 4096
@@ -194,7 +194,7 @@ class _Salvage:
                 return None
             if found.is_whole:
                 self._copy(source, reference.identifier)
-                report.keep("messages", len(found.entries))
+                self._keep(reference, found)
                 end = self._last_byte(found)
                 report.account(source.span(0, end), Fate.RECOVERED, "split without damage")
                 self._rest(found, end, source.size)
@@ -228,8 +228,19 @@ class _Salvage:
             for time, short, data in zip(part["time"].tolist(), part["object"].tolist(), stored, strict=True):
                 writer.add(names[short], time, data, len(data))
         writer.close()
-        report.keep("messages", len(found.entries))
+        self._keep(reference, found)
         return SplitDeclaration(identifier, writer.statistics())
+
+    def _keep(self, reference: SplitReference, found: Survey) -> None:
+        """Counts messages that were written, and says what stands behind them: the format has no checksums."""
+        self.report.keep("messages", len(found.entries))
+        if len(found.entries):
+            self.report.vouch(Verified.UNVERIFIABLE if found.unchecked else Verified.REREAD)
+        for identifier in sorted(found.unchecked):
+            name = reference.channels[identifier].name
+            note = f"channel {name}: neither a codec nor a schema can tell whether its messages are what they were"
+            if note not in self.report.notes:
+                self.report.notes.append(note)
 
     def _account(self, found: Survey) -> None:
         """The fate of every byte of a split that was rewritten."""
@@ -289,6 +300,7 @@ class _Salvage:
                 line = {"split": reference.identifier, "offset": place.start, "size": place.size, "value": value}
                 file.file.write((dumps(line) + "\n").encode("ascii"))
         self.report.keep("messages without time", len(rows))
+        self.report.vouch(Verified.REREAD)
         self.report.notes.append(
             f"split {reference.identifier}: no index, {len(rows)} messages without times are in untimed/"
         )

@@ -24,7 +24,7 @@ from exhume.formats.caf.table import Index
 from exhume.formats.caf.verify import ends_are_inclusive, index_order, live_ranges
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.output.tree import OutputTree
-from exhume.recovery import Fate, SalvageMode, SalvageReport
+from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
 from exhume.source import Source, Tree
 
 WINDOW = 8 << 20
@@ -100,6 +100,8 @@ def salvage(
         if gaps:
             report.notes.append("bytes that no entry names were kept below unreferenced/")
     done = _write(source, output, mode, recovery, report, progress)
+    if done:
+        report.vouch(Verified.UNVERIFIABLE)  # the format has no checksums
     for name, why, code in recovery.lost:
         report.lose("files")
         report.notes.append(f"lost {shorten(name)!r}: {why} ({code})")

@@ -13,12 +13,12 @@ from exhume.errors import FormatError, Span, UnsupportedOperationError
 from exhume.findings import Finding, Severity
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.database import Database
-from exhume.formats.leveldb.model import DELETIONS, Role, Status, Version
+from exhume.formats.leveldb.model import DELETIONS, Role, Status, Verdict, Version
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.table_writer import write_database
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.output.atomic import AtomicDirectory, AtomicFile
-from exhume.recovery import Fate, SalvageMode, SalvageReport
+from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
 from exhume.source import Source, Tree
 
 
@@ -54,6 +54,7 @@ def salvage_database(
             for done, version in enumerate(database.versions(collect), 1):
                 file.file.write(json.dumps(_line(version)).encode() + b"\n")
                 report.keep("versions")
+                report.vouch(vouched(version))
                 progress(done, None, "versions")
     else:
         with AtomicDirectory(output) as folder:
@@ -89,7 +90,15 @@ def surviving_rows(
         last = version.column_family, version.key
         if version.value_type in DELETIONS or version.value_type == 15 or _wiped(version):
             continue
+        if report is not None:
+            report.vouch(vouched(version))
         yield version.key, version.value
+
+
+def vouched(version: Version) -> Verified:
+    """What stands behind a version: the checksum of its block or log record, where there is one and it fits."""
+    known = {Verdict.GOOD: Verified.CHECKSUMS, Verdict.NONE: Verified.REREAD, Verdict.BAD: Verified.UNVERIFIABLE}
+    return known[Verdict(version.checksum)]
 
 
 def _wiped(version: Version) -> bool:
@@ -141,4 +150,4 @@ def _account(database: Database, found: list[Finding], report: SalvageReport) ->
         report.account(Span(source.name, at, source.origin + file.size), Fate.RECOVERED, kind)
 
 
-__all__ = ["FormatError", "salvage", "salvage_database", "surviving_rows"]
+__all__ = ["FormatError", "salvage", "salvage_database", "surviving_rows", "vouched"]

@@ -37,7 +37,7 @@ from exhume.jsonout import dumps
 from exhume.kernel import MalformedRecordsError, scan_records
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.output.atomic import AtomicFile
-from exhume.recovery import Fate, SalvageMode, SalvageReport
+from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
 from exhume.source import Source, Tree
 
 LARGEST_GUESS = 16 << 20
@@ -80,6 +80,7 @@ class Recovery:
     sorted: bool = True
     lost_blocks: int = 0
     digest: bytes = b""
+    header_holds: bool = False
 
 
 def salvage(
@@ -105,6 +106,8 @@ def salvage(
             _write_lines(recovery, output)
         else:
             _write_archive(recovery, output)
+        # The header has the codec and the metadata: where its own checksum does not hold, nor do those of the blocks.
+        report.vouch(Verified.CHECKSUMS if recovery.header_holds else Verified.REREAD)
     report.keep("records", sum(kept.records for kept in recovery.kept))
     report.keep("data blocks", len(recovery.kept))
     if recovery.lost_blocks:
@@ -124,6 +127,7 @@ def recover(source: Source, limits: Limits = DEFAULT_LIMITS, progress: Progress 
     if not trusted:
         recovery.notes.append("the header is damaged: codec and first block were found by trial")
     hints = _hints(file) if trusted else {}
+    recovery.header_holds = trusted and not any(p.code == checks.HEADER_CRC.code for p in head.problems)
     _walk(recovery, start, hints, progress, codec_known=trusted)
     if recovery.digest == header.data_sha256 and trusted:
         recovery.notes.append("the SHA-256 of the kept data is the one in the header: no record is missing")

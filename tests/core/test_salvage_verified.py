@@ -1,0 +1,173 @@
+"""What `salvage` says stands behind what it wrote: of every format, in every mode, sound and damaged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from exhume.errors import UnsupportedOperationError
+from exhume.findings import Finding, Severity
+from exhume.recovery import SalvageMode, SalvageReport, Verified
+from exhume.source import MemoryTree
+from exhume.testing import corrupt
+from tests.archives import OWN
+
+Cli = Callable[..., Any]
+ARCHIVE, FILES, RECORDS = SalvageMode.ARCHIVE, SalvageMode.FILES, SalvageMode.RECORDS
+CHECKSUMS, REREAD, UNVERIFIABLE = Verified.CHECKSUMS, Verified.REREAD, Verified.UNVERIFIABLE
+
+SOUND = [
+    ("zs/words-deflate.zs", {ARCHIVE: CHECKSUMS, RECORDS: CHECKSUMS}),
+    ("caf/sorted.caf", {ARCHIVE: UNVERIFIABLE, FILES: UNVERIFIABLE}),
+    ("caf/empty.caf", {ARCHIVE: Verified.NOTHING, FILES: Verified.NOTHING}),
+    ("clp_s/demo.clps", {ARCHIVE: REREAD, RECORDS: REREAD}),
+    ("ark/log", {ARCHIVE: REREAD, RECORDS: REREAD}),
+    ("data_bundle/zlib", {ARCHIVE: CHECKSUMS, FILES: CHECKSUMS, RECORDS: CHECKSUMS}),
+    ("data_bundle/flat", {ARCHIVE: CHECKSUMS, FILES: CHECKSUMS, RECORDS: CHECKSUMS}),
+    ("leveldb/snappy", {ARCHIVE: CHECKSUMS, RECORDS: CHECKSUMS}),
+]
+
+
+@pytest.mark.parametrize("mode", list(SalvageMode))
+@pytest.mark.parametrize(("name", "expected"), SOUND, ids=[name for name, _ in SOUND])
+def test_each_format_and_mode(
+    name: str, expected: dict[SalvageMode, Verified], mode: SalvageMode, tmp_path: Path, exhume_cli: Cli
+) -> None:
+    if mode not in expected:
+        with pytest.raises(UnsupportedOperationError):
+            exhume.salvage(OWN / name, tmp_path / "out", mode=mode)
+        return
+    report = exhume.salvage(OWN / name, tmp_path / "out", mode=mode)
+    assert (report.verified, report.complete, report.findings) == (expected[mode], True, [])
+    flags = {ARCHIVE: (), FILES: ("--as-files",), RECORDS: ("--jsonl",)}[mode]
+    ran = exhume_cli("salvage", "--json", OWN / name, "-o", tmp_path / "again", *flags)
+    assert (ran.code, json.loads(ran.out)["verified"]) == (0, str(expected[mode]))
+    said = exhume_cli("salvage", OWN / name, "-o", tmp_path / "third", *flags)
+    assert said.code == 0
+    assert ("checksums of the original prove" in said.text) is (expected[mode] is CHECKSUMS)
+    assert "verified" not in said.text
+
+
+def salvaged(target: Any, tmp_path: Path, **options: Any) -> SalvageReport:
+    return exhume.salvage(target, tmp_path / "out", **options)
+
+
+def test_overwritten_data_of_a_chunk_are_not_called_verified(tmp_path: Path, exhume_cli: Cli) -> None:
+    data = bytearray((OWN / "caf" / "sorted.caf").read_bytes())
+    data[40:70] = b"?" * 30
+    (tmp_path / "damaged.caf").write_bytes(data)
+    ran = exhume_cli("salvage", tmp_path / "damaged.caf", "-o", tmp_path / "out.caf")
+    assert ran.code == 0
+    assert "lost: nothing that would show" in ran.text
+    assert "nothing in the format can prove its content" in ran.text
+
+
+def test_blocks_under_a_damaged_header_are_not_proved(tmp_path: Path) -> None:
+    """The codec that they were decoded with, and the metadata, are the header's."""
+    data = (OWN / "zs" / "words-deflate.zs").read_bytes()
+    assert salvaged(corrupt.flip(data, 60), tmp_path, format="zs").verified is REREAD
+
+
+def test_damaged_blocks_leave_the_others_proved(tmp_path: Path) -> None:
+    data = (OWN / "zs" / "words-deflate.zs").read_bytes()
+    with exhume.open(data) as archive:
+        first = next(entry for entry in archive.entries() if entry.kind == "data")
+    report = salvaged(corrupt.flip(data, (first.offset or 0) + 4), tmp_path, format="zs")
+    assert (report.verified, report.complete) == (CHECKSUMS, False)
+
+
+@pytest.mark.parametrize(("codec", "schema", "expected"), [
+    ("lz4", True, REREAD), ("none", True, REREAD), ("lz4", False, REREAD), ("none", False, UNVERIFIABLE),
+])  # fmt: skip
+def test_messages_are_proved_by_what_can_decode_them(
+    codec: str, schema: bool, expected: Verified, tmp_path: Path
+) -> None:
+    from exhume.formats.ark.rbuf import parse_idl
+    from exhume.formats.ark.writer import ArkWriter
+
+    registry = parse_idl("namespace test; schema Sample { uint64 number; }")
+    with ArkWriter(tmp_path / "log", name="x") as log:
+        channel = log.channel("/c", "test::Sample", registry if schema else None, column=log.column("column", codec))
+        for number in range(5):
+            channel.write(number + 1, registry.encoder("test::Sample").encode({"number": number}))
+    report = salvaged(tmp_path / "log", tmp_path)
+    assert report.verified is expected
+    assert any("/c" in note and "schema" in note for note in report.notes) is (expected is UNVERIFIABLE)
+
+
+def test_members_under_a_damaged_index_are_not_proved(tmp_path: Path) -> None:
+    """Rows of a block whose checksum does not fit may name other files; pieces have no row at all."""
+    files = tree(OWN / "data_bundle" / "zlib")
+    table = next(name for name in files if name.endswith(".sst"))
+    report = salvaged(MemoryTree({**files, table: corrupt.flip(files[table], 20)}), tmp_path, format="databundle")
+    assert report.verified is REREAD
+    assert report.findings == []  # of the output: what is wrong with the input is told by spans and notes
+    assert any("DB-" in note or "LEVELDB" in note or "checksum" in note for note in report.notes)
+
+
+def test_pieces_of_a_flat_shard_are_bytes_that_nothing_proves(tmp_path: Path) -> None:
+    files = tree(OWN / "data_bundle" / "flat")
+    shard = next(name for name in files if name.startswith("shard"))
+    longer = MemoryTree({**files, shard: files[shard] + b"stray bytes"})
+    report = salvaged(longer, tmp_path, format="databundle", raw=True)
+    assert report.recovered["pieces without a name"]
+    assert report.verified is UNVERIFIABLE
+
+
+def test_versions_of_blocks_with_a_bad_checksum(tmp_path: Path) -> None:
+    """Lines tell every version that can be read, those of damaged blocks too; a new database has none of them."""
+    files = tree(OWN / "leveldb" / "small")
+    log = "000006.log"  # the live one
+    damaged = MemoryTree({**files, log: corrupt.flip(files[log], 0)})
+    report = salvaged(damaged, tmp_path, format="leveldb", mode=RECORDS)
+    lines = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()]
+    assert {line["checksum"] for line in lines} >= {"bad"}
+    assert report.verified is UNVERIFIABLE
+    again = exhume.salvage(damaged, tmp_path / "again", format="leveldb")
+    assert again.verified in (CHECKSUMS, Verified.NOTHING)
+    assert again.lost["versions with a bad checksum"]
+
+
+@pytest.mark.parametrize("mode", [ARCHIVE, RECORDS])
+def test_what_was_written_is_read_again(mode: SalvageMode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An output that breaks rules is said to have failed, however well its content was proved."""
+    from exhume.formats.zs import salvage as module
+
+    write = module._write_lines if mode is RECORDS else module._write_archive
+
+    def spoil(recovery: Any, output: Path) -> None:
+        write(recovery, output)
+        data = bytearray(output.read_bytes())
+        data[-30] = 0xFF
+        output.write_bytes(data)
+
+    monkeypatch.setattr(module, write.__name__, spoil)
+    report = salvaged(OWN / "zs" / "words-deflate.zs", tmp_path, mode=mode)
+    assert report.verified is Verified.FAILED
+    assert [type(finding) for finding in report.findings] == [Finding] * len(report.findings)
+    assert {finding.severity for finding in report.findings} == {Severity.ERROR}
+
+
+def test_exit_codes(tmp_path: Path, exhume_cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """0: nothing is known to be lost; 3: something is; 1: nothing survives, or the output is broken."""
+    data = (OWN / "zs" / "words-deflate.zs").read_bytes()
+    (tmp_path / "noise").write_bytes(b"nothing of use here" * 30)
+    ran = exhume_cli("salvage", "--as", "zs", "--json", tmp_path / "noise", "-o", tmp_path / "a")
+    assert (ran.code, json.loads(ran.out)["verified"], (tmp_path / "a").exists()) == (1, "nothing", False)
+    (tmp_path / "cut").write_bytes(data[:-80])
+    assert exhume_cli("salvage", tmp_path / "cut", "-o", tmp_path / "b").code in (0, 3)
+    monkeypatch.setattr(
+        "exhume.engines.salvage.Verification", lambda *_, **__: [Finding("ZS-202", Severity.ERROR, "broken", None)]
+    )
+    ran = exhume_cli("salvage", OWN / "zs" / "words-deflate.zs", "-o", tmp_path / "c")
+    assert ran.code == 1
+    assert "written, but it does not verify" in ran.text
+
+
+def tree(path: Path) -> dict[str, bytes]:
+    return {p.relative_to(path).as_posix(): p.read_bytes() for p in sorted(path.rglob("*")) if p.is_file()}
