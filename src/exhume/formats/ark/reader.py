@@ -192,10 +192,9 @@ class ArkReader(RecordArchive):
 
     @property
     def manifest_span(self) -> Span:
-        """Where the manifest lies."""
-        if self.manifest_source is not None:
-            return self.manifest_source.span(0, self.manifest_source.size)
-        return Span(self.source.name, 0, 0)
+        """Where the manifest lies, or the lone split that is read without one."""
+        place = self.manifest_source or self.source
+        return place.span(0, place.size) if isinstance(place, Source) else Span(place.name, 0, 0)
 
     def channels(self) -> list[Channel]:
         """Channels as the manifest declares them, in its order; one name may come several times (amendments)."""
