@@ -161,9 +161,7 @@ def check_php(folder: Path, files: dict[str, str]) -> tuple[str, Errors]:
 
 def check_ruby(folder: Path, files: dict[str, str]) -> tuple[str, Errors]:
     """Loaded with the runtime."""
-    return "loaded with the runtime", each(
-        [tool("ruby"), f"-I{runtime('ruby') / 'lib'}", f"-I{folder}"], folder, files
-    )
+    return "loaded with the runtime", each([tool("ruby"), f"-I{runtime('ruby') / 'lib'}", f"-I{folder}"], folder, files)
 
 
 def check_lua(folder: Path, files: dict[str, str]) -> tuple[str, Errors]:

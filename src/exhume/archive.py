@@ -7,6 +7,7 @@ import functools
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from exhume.choices import check_keywords, hint
 from exhume.errors import EntryNotFoundError, Span, UnsupportedOperationError, shorten
 from exhume.findings import Finding
 from exhume.lightclass import dataclass, field
@@ -253,6 +254,7 @@ class MemberArchive(Archive):
         """The members as a table, one row each; see `exhume.arrow.member_table` for columns and options."""
         from exhume.arrow import member_table
 
+        check_keywords("to_arrow()", options, member_table)
         return member_table(self, **options)
 
     def open_member(self, name: str) -> BinaryIO:
@@ -274,7 +276,9 @@ class MemberArchive(Archive):
 
                 hits = set(fnmatch.filter(names, pattern))
             if not hits:
-                raise EntryNotFoundError("no such member", span=Span(self.name, 0, 0), actual=shorten(pattern))
+                raise EntryNotFoundError(
+                    f"no such member{hint(pattern, names)}", span=Span(self.name, 0, 0), actual=shorten(pattern)
+                )
             chosen |= hits
         return [n for n in names if n in chosen]
 

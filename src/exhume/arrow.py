@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from exhume.choices import hint
 from exhume.errors import EntryNotFoundError, ExhumeError, MissingDependencyError, QueryError, SourceError, shorten
 
 if TYPE_CHECKING:
@@ -57,7 +58,9 @@ def choose(available: Iterable[str], columns: Iterable[str] | None) -> list[str]
     for place, name in enumerate(wanted):
         if name not in names:
             raise EntryNotFoundError(
-                "the table has no such column", expected=f"one of {', '.join(names)}", actual=shorten(name)
+                f"the table has no such column{hint(name, names)}",
+                expected=f"one of {', '.join(names)}",
+                actual=shorten(name),
             )
         if name in wanted[:place]:
             raise QueryError(f"column {shorten(name)} is named twice")

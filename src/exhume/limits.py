@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from exhume.choices import hint
 from exhume.errors import LimitExceededError, Span, WriterError
 from exhume.lightclass import dataclass, replace
 
@@ -68,7 +69,8 @@ class Limits:
             name, eq, value = text.partition("=")
             name = name.strip().replace("-", "_")
             if not eq or name not in known:
-                raise WriterError(f"unknown limit {text!r}: one of {', '.join(sorted(known))}", code="EX-703")
+                said = hint(name, known) if eq else " (it takes NAME=VALUE)"
+                raise WriterError(f"unknown limit {text!r}{said}: one of {', '.join(sorted(known))}", code="EX-703")
             out = replace(out, **{name: parse_size(value)})
         return out
 

@@ -7,6 +7,7 @@ import importlib
 import os
 
 from exhume import formats as _formats
+from exhume.choices import check_keywords, hint
 from exhume.errors import Span, UnrecognizedFormatError, UnsupportedOperationError
 from exhume.findings import RuleTable
 from exhume.lightclass import dataclass, field
@@ -76,6 +77,7 @@ class Format:
     container: str  # "file" or "directory"
     content: str  # "members" or "records"
     extensions: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()  # further names for `format=` and `--as`: fsspec protocols, common spellings
     signatures: tuple[Signature, ...] = ()
     codecs: tuple[str, ...] = ()
     open: str = "reader:open_archive"
@@ -136,14 +138,22 @@ def _packages() -> list[str]:
 
 
 def get_format(id: str) -> Format:
-    """The format of that id; raises `UnrecognizedFormatError` naming the known ones."""
+    """The format of that id, file extension or fsspec protocol; raises `UnrecognizedFormatError` when there is none."""
     known = formats()
-    try:
-        return known[id]
-    except KeyError:
-        raise UnrecognizedFormatError(
-            "unknown format", code="EX-103", expected=f"one of {', '.join(known)}", actual=id
-        ) from None
+    found = known.get(id)
+    if found is None:
+        folded = id.casefold()
+        names = ((one, (one.id, *one.extensions, *one.aliases)) for one in known.values())
+        aliases = {name.lstrip("."): one for one, its in names for name in its}
+        found = aliases.get(folded.lstrip("."))
+        if found is None:
+            raise UnrecognizedFormatError(
+                f"unknown format{hint(folded, aliases)}",
+                code="EX-103",
+                expected=f"one of {', '.join(known)}",
+                actual=id,
+            )
+    return found
 
 
 def rules_of(described: Format) -> RuleTable:
@@ -156,7 +166,11 @@ def create_archive(target: Any, format: str, **options: Any) -> Writer:
     """A writer for a new archive at `target` (path); see `exhume.create`.
 
     A context manager: leaving it finishes the archive, an exception leaves nothing that looks whole.  Raises
-    `UnsupportedOperationError` for read-only formats and `WriterError` for options that make no sense.
+    `UnsupportedOperationError` for read-only formats, `WriterError` for options that make no sense, and `TypeError` for
+    options that do not exist.
     """
-    writer: Writer = get_format(format).hook("create")(target, **options)
+    described = get_format(format)
+    create = described.hook("create")
+    check_keywords(f"create({described.id!r})", options, create)
+    writer: Writer = create(target, **options)
     return writer

@@ -6,7 +6,8 @@ import enum
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from exhume.errors import EntryNotFoundError, Span
+from exhume.choices import hint
+from exhume.errors import EntryNotFoundError, Span, shorten
 from exhume.findings import Check
 from exhume.lightclass import dataclass, field
 from exhume.lighttyping import TYPE_CHECKING
@@ -166,7 +167,8 @@ class SectionMap(Sequence[Section]):
         try:
             return self._by_name[name]
         except KeyError:
-            raise EntryNotFoundError("no such section (see: exhume list --sections)", actual=name) from None
+            said = hint(name, self._by_name) or " (see: exhume list --sections)"
+            raise EntryNotFoundError(f"no such section{said}", actual=shorten(name)) from None
 
     def at(self, offset: int, source: str | None = None) -> list[Section]:
         """Sections that hold a byte, outermost first."""

@@ -31,7 +31,7 @@ def test_help_names_the_verbs(exhume_cli: Cli) -> None:
 def test_typos_get_a_hint(exhume_cli: Cli) -> None:
     ran = exhume_cli("verfiy", "x")
     assert ran.code == 2
-    assert "Did you mean 'verify'?" in ran.err
+    assert "did you mean 'verify'?" in ran.err
 
 
 def test_nothing_recognised(exhume_cli: Cli, tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_missing_files(exhume_cli: Cli, tmp_path: Path) -> None:
 def test_unknown_format_and_limit(exhume_cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"x")
     assert "one of" in exhume_cli("info", "--as", "zip", tmp_path / "f").err
-    assert exhume_cli("info", "--limit", "nonsense=1", tmp_path / "f").code == 1
+    assert exhume_cli("info", "--limit", "nonsense=1", tmp_path / "f").code == 2
     assert exhume_cli("info", "--offset", "1x", tmp_path / "f").code == 2
     assert exhume_cli("info", "--offset", "5", tmp_path / "f").code == 1
 

@@ -1,6 +1,6 @@
 """Asks the reference implementation, which `EXHUME_ZS_PYTHON` names, about our samples again.
 
-    python -m tests.zs.make_verdicts
+python -m tests.zs.make_verdicts
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import click
 
 from exhume.cli.many import Many, OutputNames, many_options, prepare_directory, say_failed, worst
 from exhume.cli.outcome import Outcome
-from exhume.cli.params import SIZE
+from exhume.cli.params import FORMAT, SIZE
 from exhume.cli.render import printable, table
 from exhume.cli.runtime import Run, common_options
 from exhume.recovery import Carved, Verdict
@@ -25,7 +25,7 @@ _SUFFIX = {"clp-s": "clps", "zs": "zs", "caf": "caf"}
 
 @click.command("carve")
 @click.argument("images", nargs=-1, metavar="IMAGE...")
-@click.option("--only", multiple=True, metavar="FORMAT", help="Only this format (repeatable).")
+@click.option("--only", multiple=True, type=FORMAT, metavar="FORMAT", help="Only this format (repeatable).")
 @click.option("-o", "--output", metavar="DIR", help="Also write what was found below DIR.")
 @click.option("--from", "start", type=SIZE, default=0, help="Offset in IMAGE to start (or go on) at.")
 @click.option("--to", "stop", type=SIZE, help="Offset in IMAGE to stop before.")

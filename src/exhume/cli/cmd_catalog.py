@@ -11,6 +11,7 @@ import click
 
 from exhume.cli.many import Many, many_options
 from exhume.cli.outcome import Outcome
+from exhume.cli.params import Group
 from exhume.cli.render import cell, printable, table
 from exhume.cli.runtime import Run, common_options
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from exhume.formats.caf.catalog import ChunkEntry
 
 
-@click.group("catalog")
+@click.group("catalog", cls=Group)
 def command() -> None:
     """Build, ask and check a catalog of CAF chunks.
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from exhume.cli.params import Choice
+
 
 @click.command("completion")
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.argument("shell", type=Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
     """Print the completion script for SHELL.
 

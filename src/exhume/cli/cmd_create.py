@@ -5,19 +5,29 @@ from __future__ import annotations
 import click
 
 from exhume.cli.formatcli import format_cli
-from exhume.registry import formats
+from exhume.cli.params import Group
+from exhume.errors import UnrecognizedFormatError
+from exhume.registry import formats, get_format
 
 
-class CreateGroup(click.Group):
+class CreateGroup(Group):
     """A group whose commands are the formats that can be written."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [id for id, described in formats().items() if hasattr(format_cli(described), "create")]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        described = formats().get(cmd_name)
-        found: click.Command | None = getattr(format_cli(described), "create", None) if described else None
+        try:
+            found: click.Command | None = getattr(format_cli(get_format(cmd_name)), "create", None)
+        except UnrecognizedFormatError:
+            return None
         return found
+
+    def hint(self, ctx: click.Context, name: str) -> str:
+        try:
+            return f": {get_format(name).id} archives are read only"
+        except UnrecognizedFormatError:
+            return super().hint(ctx, name)
 
 
 @click.group("create", cls=CreateGroup)

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from exhume import export as _targets
+from exhume.choices import hint
 from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
 from exhume.cli.many import Many, discard, each_target, many_options, prepare_directory, sweep, worst
 from exhume.cli.outcome import Outcome
@@ -43,8 +44,9 @@ def exporter(described: Format, to: str) -> tuple[Callable[..., Any], bool]:
                 generic: Callable[..., Any] = module.export
                 return generic, module.ACCEPTS == "tables"
             possible.append(name)
+    known = sorted(set(possible))
     raise click.UsageError(
-        f"{described.id} archives cannot be exported to {to!r}: one of {', '.join(sorted(set(possible)))}"
+        f"{described.id} archives cannot be exported to {to!r}{hint(to, known)}: one of {', '.join(known)}"
     )
 
 

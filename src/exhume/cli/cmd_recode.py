@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from exhume.choices import hint
 from exhume.cli.formatcli import FormatCommand, recognised_format, split_options
 from exhume.cli.outcome import Outcome
 from exhume.cli.render import human_size, printable
@@ -29,6 +30,10 @@ def command(run: Run, target: str, output: str, stored: bool, **values: Any) -> 
     described = recognised_format(run, target)
     mine, _ = split_options(click.get_current_context(), "recode", described, values)
     given = {name: value for name, value in mine.items() if value is not None}
+    codec = given.get("codec", "")
+    if codec and codec not in described.codecs:
+        known = ", ".join(described.codecs)
+        raise click.UsageError(f"{described.id} has no codec {codec!r}{hint(codec, described.codecs)}: one of {known}")
     with run.take_source(target) as source, run.progress("recode") as progress:
         report = recode(
             source, output, format=described.id, stored=stored, limits=run.limits, progress=progress, **given

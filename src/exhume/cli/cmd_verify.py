@@ -8,6 +8,7 @@ import click
 
 from exhume.cli.many import Many, each_target, many_options, worst
 from exhume.cli.outcome import Outcome
+from exhume.cli.params import Choice
 from exhume.cli.recursive import each_archive, recursive_option
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
@@ -18,7 +19,7 @@ from exhume.findings import Finding, Severity
 @click.command("verify")
 @click.argument("targets", nargs=-1, metavar="TARGET...")
 @click.option("--quick", is_flag=True, help="Leave out what needs the payloads to be decompressed.")
-@click.option("--fail-on", type=click.Choice(["error", "warning"]), default="error", show_default=True)
+@click.option("--fail-on", type=Choice(["error", "warning"]), default="error", show_default=True)
 @recursive_option
 @many_options
 @common_options

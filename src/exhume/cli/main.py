@@ -14,6 +14,7 @@ from click import UsageError
 from exhume import __version__
 from exhume import cli as _package
 from exhume.cli.outcome import Outcome
+from exhume.cli.params import Group
 from exhume.cli.start import run
 from exhume.errors import ExhumeError, QueryError
 
@@ -28,7 +29,7 @@ class Ended(Exception):  # noqa: N818 - carries an outcome, is not one
         self.error = error
 
 
-class VerbGroup(click.Group):
+class VerbGroup(Group):
     """A group whose commands are the modules `exhume.cli.cmd_<verb>`, imported when used."""
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -47,19 +48,6 @@ class VerbGroup(click.Group):
             return None
         command: click.Command = importlib.import_module(f"{_package.__name__}.cmd_{verb.replace('-', '_')}").command
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        try:
-            return super().resolve_command(ctx, args)
-        except UsageError as error:
-            import difflib
-
-            near = difflib.get_close_matches(args[0], self.list_commands(ctx), 1)
-            if near:
-                raise UsageError(f"{error.message} Did you mean {near[0]!r}?", ctx) from None
-            raise
 
 
 @click.group(

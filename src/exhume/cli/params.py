@@ -6,14 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.errors import ExhumeError
+from exhume.choices import hint
+from exhume.errors import ExhumeError, UnrecognizedFormatError
 from exhume.limits import parse_size
+from exhume.registry import get_format
 
 if TYPE_CHECKING:
     _IntType = click.ParamType[int]
     _BytesType = click.ParamType[bytes]
+    _TextType = click.ParamType[str]
 else:  # generic only in newer click
-    _IntType = _BytesType = click.ParamType
+    _IntType = _BytesType = _TextType = click.ParamType
 
 
 class Size(_IntType):
@@ -31,6 +34,48 @@ class Size(_IntType):
 
 
 SIZE = Size()
+
+
+class FormatId(_TextType):
+    """The id of a format, or another name for it: a file extension, an fsspec protocol."""
+
+    name = "format"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            return get_format(value).id
+        except UnrecognizedFormatError as error:
+            self.fail(f"{error.message} {value!r}: {error.expected}", param, ctx)
+
+
+FORMAT = FormatId()
+
+
+class Choice(click.Choice):  # type: ignore[type-arg, unused-ignore]  # generic only in newer click
+    """click's choice, which names the nearest one when it is none."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            self.fail(error.message.rstrip(".") + hint(str(value), map(str, self.choices)), param, ctx)
+
+
+class Group(click.Group):
+    """click's group, which names the nearest command when there is none."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            raise click.UsageError(f"No such command {args[0]!r}{self.hint(ctx, args[0])}.", ctx) from error
+
+    def hint(self, ctx: click.Context, name: str) -> str:
+        """What may have been meant, behind the message."""
+        return hint(name, self.list_commands(ctx))
+
 
 _SIMPLE = {"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "a": 7, "b": 8, "f": 12, "v": 11}
 _HEX = frozenset("0123456789abcdefABCDEF")

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 
 from exhume.archive import Archive, Progress, no_progress
+from exhume.errors import WriterError
 from exhume.lighttyping import TYPE_CHECKING, Any, BinaryIO
 from exhume.limits import DEFAULT_LIMITS, Limits
 
@@ -61,7 +62,10 @@ class Run:
         self.length = length
         self.quiet = quiet
         self.verbose = verbose
-        self.limits: Limits = DEFAULT_LIMITS.with_overrides(list(limit)) if limit else DEFAULT_LIMITS
+        try:
+            self.limits: Limits = DEFAULT_LIMITS.with_overrides(list(limit)) if limit else DEFAULT_LIMITS
+        except WriterError as error:
+            raise usage_error(f"--limit: {error.message}") from error
         self.storage_options = _storage_options(storage, allow_full_download)
         self.out = Output()
         self._sources: dict[str, Source | Tree] = {}

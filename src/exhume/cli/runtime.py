@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from exhume.cli.params import SIZE
+from exhume.cli.params import FORMAT, SIZE
 from exhume.cli.run import Output, Run, is_binary
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -20,7 +20,7 @@ _COMMON = (
 _COMMON_OPTIONS = (
     click.option("--json", "json", is_flag=True, help="One JSON document on standard output."),
     click.option("--ndjson", is_flag=True, help="One JSON line per item on standard output."),
-    click.option("--as", "as_format", metavar="FORMAT", help="Treat the target as this format."),
+    click.option("--as", "as_format", type=FORMAT, metavar="FORMAT", help="Treat the target as this format."),
     click.option("--offset", type=SIZE, default=0, help="Where the archive starts inside the target."),
     click.option("--length", type=SIZE, help="How long the archive is inside the target."),
     click.option("--limit", multiple=True, metavar="NAME=VALUE", help="Raise or lower a safety limit (repeatable)."),

@@ -10,14 +10,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from exhume.archive import Archive
+from exhume.choices import check_keywords, hint
 from exhume.engines.identify import open_archive
 from exhume.errors import EntryNotFoundError, ExhumeError, Span, shorten
 from exhume.findings import Check, Finding
+from exhume.registry import formats
 from exhume.schema import Explainer, Field
 from exhume.sections import Section, SectionKind, SectionMap
 from exhume.source import Target
@@ -128,9 +130,17 @@ def explain(
     **options: Any,
 ) -> Iterator[Explained]:
     """Explains an archive section by section; see `explain_archive`.  `options` go to `exhume.open`."""
+    openers = [described.hook("open") for described in formats().values()] if options else []
+    check_keywords("explain()", options, explain, open_archive, *openers)
+    return _explain_target(target, selection or Selection(), findings, options)
+
+
+def _explain_target(
+    target: Target, selection: Selection, findings: Iterable[Finding] | None, options: Mapping[str, Any]
+) -> Iterator[Explained]:
     with open_archive(target, **options) as archive:
         found = list(archive.verify()) if findings is None else findings
-        yield from explain_archive(archive, selection or Selection(), found)
+        yield from explain_archive(archive, selection, found)
 
 
 def explain_archive(
@@ -146,7 +156,9 @@ def explain_archive(
         found.named(selection.section)
     if selection.source is not None and selection.source not in found.sources:
         raise EntryNotFoundError(
-            "no such file in the archive", span=Span(archive.name, 0, 0), actual=shorten(selection.source)
+            f"no such file in the archive{hint(selection.source, found.sources)}",
+            span=Span(archive.name, 0, 0),
+            actual=shorten(selection.source),
         )
     return _explain(found, selection, [f for f in findings if f.span is not None], unchecked)
 

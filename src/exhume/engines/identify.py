@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 
 from exhume.archive import Archive
+from exhume.choices import check_keywords
 from exhume.engines.walk import Found, Kind, join, walk_tree
 from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, shorten
 from exhume.lighttyping import Any
@@ -69,13 +70,18 @@ def open_archive(
     length: int | None = None,
     **options: Any,
 ) -> Archive:
-    """Opens an archive for reading; see `exhume.open`."""
+    """Opens an archive for reading; see `exhume.open`.
+
+    Raises `TypeError` for options that the format does not have.
+    """
     known = get_format(format) if format else None
     tail_first = known is not None and known.tail_first and not offset and length is None
     opened = open_target(target, storage_options=storage_options, offset=offset, length=length, tail_first=tail_first)
     try:
         described = known or get_format(recognise(opened))
-        archive: Archive = described.hook("open")(opened, limits=limits, **options)
+        opener = described.hook("open")
+        check_keywords(f"open() of {described.id} archives", options, opener, open_archive)
+        archive: Archive = opener(opened, limits=limits, **options)
     except BaseException:
         if opened is not target:
             opened.close()

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from exhume.archive import Archive, Progress, no_progress
+from exhume.choices import check_keywords
 from exhume.engines.identify import open_archive
 from exhume.errors import Span, WriterError
 from exhume.findings import Severity
@@ -55,10 +56,12 @@ def recode(
         raise exists_error(path)
     with open_archive(target, format=format, limits=limits) as archive:
         described = get_format(archive.format)
+        hook = described.hook("recode")
+        check_keywords(f"recode() of {described.id} archives", options, hook, recode)
         scratch = Path(tempfile.mkdtemp(prefix=f".{path.name[:100]}.", suffix=".part", dir=path.parent))
         try:
             made = scratch / path.name
-            described.hook("recode")(archive, made, stored=stored, limits=limits, progress=progress, **options)
+            hook(archive, made, stored=stored, limits=limits, progress=progress, **options)
             digest = archive.content_digest()
             _prove(archive, digest, made, limits)
             report = RecodeReport(archive.format, str(path), digest, _size(archive), _size_on_disk(made))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from exhume.archive import Progress, no_progress
+from exhume.choices import check_keywords
 from exhume.engines.identify import identify_source, recognise
 from exhume.engines.verify import Verification
 from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, WriterError
@@ -45,8 +46,9 @@ def salvage(
         _refuse_in_place(source, path)
         if os.path.lexists(path) and not (mode is SalvageMode.FILES and path.is_dir() and not any(path.iterdir())):
             raise exists_error(path)
-        id = format or _best_guess(source)
+        id = get_format(format).id if format else _best_guess(source)
         hook = get_format(id).hook("salvage")
+        check_keywords(f"salvage() of {id} archives", options, hook, salvage)
         report: SalvageReport = hook(source, path, mode=mode, limits=limits, progress=progress, **options)
     finally:
         if source is not target:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from exhume.archive import Progress, no_progress
+from exhume.choices import check_keywords
 from exhume.engines.identify import recognise
 from exhume.errors import ExhumeError
 from exhume.findings import Finding, Severity
@@ -26,14 +27,16 @@ class Verification:
         quick: bool = False,
         jobs: int = 1,
         progress: Progress = no_progress,
-        **storage: Any,
+        storage_options: Mapping[str, Any] | None = None,
+        offset: int = 0,
+        length: int | None = None,
     ) -> None:
         self.target = target
-        self.format = format
+        self.format = format and get_format(format).id
         self.errors = 0
         self._options = {"quick": quick, "jobs": jobs, "progress": progress}
         self._limits = limits
-        self._storage = storage
+        self._storage: dict[str, Any] = {"storage_options": storage_options, "offset": offset, "length": length}
 
     @property
     def ok(self) -> bool:
@@ -72,4 +75,5 @@ class Verification:
 
 def verify(target: Target, **options: Any) -> Iterator[Finding]:
     """Every broken rule of an archive as findings; see `Verification` for the options."""
+    check_keywords("verify()", options, Verification)
     return iter(Verification(target, **options))

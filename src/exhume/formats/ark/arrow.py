@@ -20,6 +20,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from exhume.arrow import BAD_TIME, batched, choose, import_pyarrow
+from exhume.choices import hint, passes_on
 from exhume.errors import EntryNotFoundError, QueryError, shorten
 from exhume.findings import Finding
 from exhume.formats.ark.query import Topics
@@ -241,10 +242,12 @@ def tables(log: ArkReader, topics: Topics = None) -> dict[str, ArkTable]:
         out[label] = ArkTable(log, label, channels[0], identifiers)
     if not out:
         known = ", ".join(dict.fromkeys(name for name, _, _ in found)) or "no channel at all"
-        raise EntryNotFoundError("no channel of that name", expected=f"one of {known}", actual=shorten(topics))
+        near = hint(topics, (name for name, _, _ in found)) if isinstance(topics, str) else ""
+        raise EntryNotFoundError(f"no channel of that name{near}", expected=f"one of {known}", actual=shorten(topics))
     return out
 
 
+@passes_on(ArkTable.to_arrow)
 def to_arrow(log: ArkReader, *, topic: Topics = None, **options: Any) -> Any:
     """A streaming `pyarrow.RecordBatchReader` over one channel; the options are those of `ArkTable.to_arrow`.
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from exhume.choices import hint
 from exhume.cli.outcome import Outcome
-from exhume.cli.params import SIZE
+from exhume.cli.params import SIZE, Choice
 from exhume.cli.runtime import common_options
 from exhume.errors import shorten
 
@@ -35,7 +36,7 @@ OPTIONS = {
         click.Option(["--log", "log"], metavar="GUID", help="Which log of a directory that holds several."),
         click.Option(
             ["--on-missing", "on_missing"],
-            type=click.Choice(["error", "skip"]),
+            type=Choice(["error", "skip"]),
             help="What to do about split files that are missing (default: error).",
         ),
     ],
@@ -58,7 +59,7 @@ OPTIONS = {
         _SKIP,
         click.Option(
             ["--payload", "payload"],
-            type=click.Choice(["rbuf", "json"]),
+            type=Choice(["rbuf", "json"]),
             help="MCAP: messages as they are, or as JSON (default: rbuf).",
         ),
     ],
@@ -128,9 +129,8 @@ def say_unmatched(run: Run, archive: Any, topics: list[str] | None) -> None:
     matches = topic_matcher(topics)
     names = [channel.name for channel in archive.channels()]
     if names and not any(map(matches, names)):
-        run.note(
-            f"no channel matches {', '.join(map(shorten, topics or []))}: there are {', '.join(sorted(names)[:8])}"
-        )
+        said = ", ".join(f"{shorten(topic)}{hint(topic, names)}" for topic in topics or [])
+        run.note(f"no channel matches {said}: there are {', '.join(sorted(names)[:8])}")
 
 
 def missing_outcome(run: Run, archive: Any) -> Outcome | None:
@@ -172,7 +172,7 @@ def search(run: Run, archives: list[Any], query: str, options: dict[str, Any]) -
 @click.option("--metadata", multiple=True, metavar="KEY=JSON", help="A metadata entry (repeatable).")
 @click.option(
     "--compression",
-    type=click.Choice(["none", "lz4", "zstd", "bz2", "lzma"]),
+    type=Choice(["none", "lz4", "zstd", "bz2", "lzma"]),
     help="Codec of the columns (default: none).",
 )
 @click.option("--level", type=int, help="Level of the codec, on its own scale.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
+from exhume.choices import passes_on
 from exhume.errors import ExhumeError, Span
 from exhume.formats.ark.checks import NOT_A_LOG, SEVERAL_LOGS
 from exhume.formats.ark.layout import HEADER_WINDOW, parse_split_header
@@ -165,3 +166,6 @@ def open_lone_split(source: Source, opened: Source | Tree, *, limits: Limits = D
     reader = ArkReader(opened, None, None, loaded, limits=limits)
     reader.single_split = source
     return reader
+
+
+passes_on(open_manifest)(open_archive)

@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from typing import Any, Literal
 
 from exhume.archive import Entry, Progress, RecordArchive, no_progress
+from exhume.choices import check_keywords, hint
 from exhume.errors import EntryNotFoundError, ExhumeError, SourceError, Span, UnsupportedOperationError
 from exhume.findings import Finding
 from exhume.formats.ark.assumptions import MAXIMUM_SPLIT_REFERENCES
@@ -210,7 +211,8 @@ class ArkReader(RecordArchive):
         for channel in self.channels():
             if name in (channel.name, channel.identifier):
                 return channel
-        raise EntryNotFoundError("no such channel", span=self.manifest_span, actual=name)
+        known = (channel.name for channel in self.channels())
+        raise EntryNotFoundError(f"no such channel{hint(name, known)}", span=self.manifest_span, actual=name)
 
     # Split files
 
@@ -433,6 +435,7 @@ class ArkReader(RecordArchive):
         """
         from exhume.formats.ark.arrow import to_arrow
 
+        check_keywords("to_arrow()", options, to_arrow)
         return to_arrow(self, **options)
 
     def arrow_tables(self, *, topic: Topics = None, **options: Any) -> Mapping[str, Callable[[], Any]]:

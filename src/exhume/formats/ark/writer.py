@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from exhume import codecs
 from exhume.archive import Writer
+from exhume.choices import passes_on
 from exhume.errors import WriterError, shorten
 from exhume.formats.ark.assumptions import DEFAULT_MAXIMUM_ITEMS
 from exhume.formats.ark.derive import derived_file
@@ -413,6 +414,7 @@ def _checked_guid(text: str) -> str:
     return text.lower()
 
 
+@passes_on(ArkWriter)
 def create(target: str | os.PathLike[str], **options: Any) -> ArkWriter:
     """A writer for a new log in the directory `target`; `options` are those of `ArkWriter`."""
     return ArkWriter(target, **options)

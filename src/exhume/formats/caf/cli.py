@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from exhume.cli.outcome import Outcome
-from exhume.cli.params import SIZE
+from exhume.cli.params import SIZE, Choice
 from exhume.cli.render import human_size, printable
 from exhume.cli.runtime import Run, common_options
 
@@ -25,7 +25,7 @@ OPTIONS = {
         click.Option(["--url"], metavar="URL", help="What references name as the chunk (fsspec-reference)."),
         click.Option(
             ["--digest"],
-            type=click.Choice(["stored", "sha256"]),
+            type=Choice(["stored", "sha256"]),
             help="Tables: the checksum that the archive keeps (default), or a computed SHA-256.",
         ),
     ],
@@ -45,7 +45,7 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
 @click.option("-o", "--output", required=True, metavar="TARGET", help="The chunk; further ones get -0002, -0003, ...")
 @click.option(
     "--order",
-    type=click.Choice(["sorted", "insertion"]),
+    type=Choice(["sorted", "insertion"]),
     default="sorted",
     show_default=True,
     help="Order and spelling of the index: as the Go or as the TypeScript writer.",

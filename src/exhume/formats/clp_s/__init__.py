@@ -11,6 +11,7 @@ FORMAT = Format(
     container="file",
     content="records",
     extensions=(".clps",),
+    aliases=("clp", "clp_s"),
     signatures=(Signature(b"\xfd\x2f\xc5\x30", 0, "magic number"),),
     codecs=("zstd",),
     locate="locate:locate",

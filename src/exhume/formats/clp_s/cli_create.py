@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from exhume.cli.outcome import Outcome
-from exhume.cli.params import SIZE
+from exhume.cli.params import SIZE, Choice
 from exhume.cli.render import human_size, printable
 from exhume.cli.runtime import Run, common_options
 
@@ -22,7 +22,7 @@ SHOWN = 10
 @click.option(
     "--format-version",
     "version",
-    type=click.Choice(["0.3.1", "0.4.1", "0.5.0", "0.5.1"]),
+    type=Choice(["0.3.1", "0.4.1", "0.5.0", "0.5.1"]),
     default="0.5.1",
     show_default=True,
     help="Format version to write.",
@@ -46,7 +46,7 @@ SHOWN = 10
 @click.option("--creator-id", metavar="TEXT", help="Use this creator id: the same input then gives the same bytes.")
 @click.option(
     "--on-error",
-    type=click.Choice(["fail", "skip"]),
+    type=Choice(["fail", "skip"]),
     default="fail",
     show_default=True,
     help="What to do with records that cannot be stored.",

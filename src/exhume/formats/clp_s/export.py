@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Progress, no_progress
-from exhume.errors import EntryNotFoundError
+from exhume.choices import hint
+from exhume.errors import EntryNotFoundError, shorten
 from exhume.export import ExportReport
 from exhume.export._output import refuse_options, text_output
 
@@ -67,5 +68,9 @@ def _matches(
     nodes = resolve_projection(archive, columns) if columns else None
     for column in columns:
         if not resolve_projection(archive, [column]):
-            raise EntryNotFoundError("no record has such a column", format="clp-s", actual=column)
+            tree = archive.schema_tree
+            known = map(tree.path_text, range(len(tree)))
+            raise EntryNotFoundError(
+                f"no record has such a column{hint(column, known)}", format="clp-s", actual=shorten(column)
+            )
     return search.lines(ordered=ordered, complete=complete, nodes=nodes)

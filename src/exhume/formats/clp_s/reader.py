@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from exhume.archive import Entry, Progress, RecordArchive, no_progress
+from exhume.choices import check_keywords
 from exhume.codecs import zstd
 from exhume.codecs.common import Buffer
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
@@ -59,11 +60,11 @@ STREAM_CACHE = 4
 """Decompressed streams kept: tables of one stream are read one after the other, `jobs` threads work on few streams."""
 
 
-def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS, **options: Any) -> ClpSArchive:
+def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> ClpSArchive:
     """Opens an archive.  Raises CLPS-101, 102, 301 when the header already says no."""
     if isinstance(source, Tree):
         raise checks.BAD_MAGIC.error("a directory", span=Span(source.name, 0, 0))
-    return ClpSArchive(source, limits=limits, **options)
+    return ClpSArchive(source, limits=limits)
 
 
 class ClpSArchive(RecordArchive):
@@ -485,6 +486,7 @@ class ClpSArchive(RecordArchive):
         from exhume.formats.clp_s.plan import Options
         from exhume.formats.clp_s.search import Search
 
+        check_keywords("search()", options, Options)
         return Search(self, query, Options(**options))
 
     def json_chunks(self, *, ordered: bool = False, complete: bool = False, jobs: int = 1) -> Iterator[bytes]:
@@ -510,8 +512,8 @@ class ClpSArchive(RecordArchive):
 
         With a KQL query, the matching records as `clp-s s` prints them; further options are those of `search`.
         """
-        if query is not None:
-            return self.search(query, **options).lines(ordered=ordered, complete=complete)
+        if query is not None or options:
+            return self.search("*" if query is None else query, **options).lines(ordered=ordered, complete=complete)
         from exhume.formats.clp_s import records
 
         return records.json_lines(self, ordered=ordered, complete=complete)
@@ -527,8 +529,10 @@ class ClpSArchive(RecordArchive):
         yields `Sourced` tuples `(event, log_event_idx, properties)` instead, with the range index properties of the
         ingestion unit that the record came from.
         """
-        if query is not None:
-            return self.search(query, **options).events(ordered=ordered, with_source=with_source)
+        if query is not None or options:
+            return self.search("*" if query is None else query, **options).events(
+                ordered=ordered, with_source=with_source
+            )
         from exhume.formats.clp_s import records
 
         return records.events(self, ordered=ordered, with_source=with_source)
@@ -536,5 +540,7 @@ class ClpSArchive(RecordArchive):
     def to_arrow(self, **options: Any) -> Any:
         """A streaming `pyarrow.RecordBatchReader` over the records; see `exhume.formats.clp_s.arrow.to_arrow`."""
         from exhume.formats.clp_s.arrow import to_arrow
+        from exhume.formats.clp_s.plan import Options
 
+        check_keywords("to_arrow()", options, to_arrow, Options)
         return to_arrow(self, **options)

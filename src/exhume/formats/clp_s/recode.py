@@ -8,7 +8,6 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.checksums import sha256
@@ -37,7 +36,6 @@ def recode(
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
     level: str | None = None,
-    **options: Any,
 ) -> None:
     """Writes every section anew at zstd `level` (1 to 22, default 3), or `stored` in raw blocks.
 

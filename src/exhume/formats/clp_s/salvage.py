@@ -44,7 +44,6 @@ def salvage(
     mode: SalvageMode = SalvageMode.ARCHIVE,
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
-    **options: Any,
 ) -> SalvageReport:
     """Writes the tables that survive as a clean archive, or their records as JSON lines, and accounts for the rest."""
     if isinstance(source, Tree) or mode is SalvageMode.FILES:

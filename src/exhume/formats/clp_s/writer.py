@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from exhume.archive import Progress, Writer, no_progress
+from exhume.choices import passes_on
 from exhume.errors import Span, WriterError
 from exhume.formats.clp_s.assemble import write_archive
 from exhume.formats.clp_s.encode import Dialect, encode_formatted_float
@@ -395,14 +396,10 @@ class ClpSWriter(Writer):
                     file.path.unlink(missing_ok=True)  # one of ours that had to be put in place early
 
 
+@passes_on(WriterOptions)
 def create(target: str | os.PathLike[str], **options: Any) -> ClpSWriter:
     """A writer for a new archive at `target`; the keywords are the fields of `WriterOptions`.
 
     Raises `WriterError` for options that make no sense and `OutputExistsError` when the name is taken.
     """
-    unknown = sorted(set(options) - set(WriterOptions.__dataclass_fields__))
-    if unknown:
-        raise WriterError(
-            "unknown option", expected=", ".join(WriterOptions.__dataclass_fields__), actual=", ".join(unknown)
-        )
     return ClpSWriter(target, WriterOptions(**options))

@@ -10,6 +10,7 @@ FORMAT = Format(
     package=__name__,
     container="directory",
     content="members",
+    aliases=("bundle", "data_bundle"),
     signatures=(Signature(b"daBS", note="start of a shard"),),
     codecs=("none", "snappy", "zlib"),
     verify="verify:verify_source",

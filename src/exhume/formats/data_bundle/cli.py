@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.outcome import Outcome
-from exhume.cli.params import SIZE
+from exhume.cli.params import SIZE, Choice
 from exhume.cli.runtime import Run, common_options
 from exhume.errors import EntryNotFoundError, Span, shorten
 
@@ -23,7 +23,7 @@ OPTIONS: dict[str, list[click.Option]] = {
     "open": [
         click.Option(
             ["--sequence-rule"],
-            type=click.Choice(["per-operation", "per-batch"]),
+            type=Choice(["per-operation", "per-batch"]),
             help="How a log numbers the operations of a batch (default: told from the log).",
         )
     ],
@@ -35,7 +35,7 @@ OPTIONS: dict[str, list[click.Option]] = {
     "export": [
         click.Option(
             ["--digest"],
-            type=click.Choice(["stored", "sha256"]),
+            type=Choice(["stored", "sha256"]),
             help="Tables: the checksum that the archive keeps (default), or a computed SHA-256.",
         ),
     ],
@@ -140,7 +140,7 @@ def cat(run: Run, archive: DataBundleArchive, names: tuple[str, ...], options: d
 @click.command("databundle")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("-o", "--output", required=True, metavar="TARGET", help="The bundle, a new directory.")
-@click.option("--compression", type=click.Choice(["zlib", "snappy", "none"]), default="zlib", show_default=True)
+@click.option("--compression", type=Choice(["zlib", "snappy", "none"]), default="zlib", show_default=True)
 @click.option("--level", type=click.IntRange(0, 12), help="Level of zlib.  [default: 5]")
 @click.option("--record-size", type=SIZE, default=128 << 10, help="Uncompressed bytes per record.  [default: 128K]")
 @click.option("--alignment", type=SIZE, help="Records start at multiples of this.  [default: 4096; 1 when raw-packed]")
@@ -149,7 +149,7 @@ def cat(run: Run, archive: DataBundleArchive, names: tuple[str, ...], options: d
 @click.option(
     "--raw-packed/--records", default=None, help="Uncompressed data without or with records.  [default: without]"
 )
-@click.option("--index-compression", type=click.Choice(["snappy", "none"]), default="snappy", show_default=True)
+@click.option("--index-compression", type=Choice(["snappy", "none"]), default="snappy", show_default=True)
 @click.option("--base-dir", metavar="DIR", help="Store names relative to this directory.")
 @click.option("--user-data", metavar="FILE", help='JSON: {"name": {"type_url": ..., "value_hex": ...}, ...}.')
 @common_options

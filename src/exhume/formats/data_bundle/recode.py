@@ -8,12 +8,14 @@ from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.checksums import sha256
+from exhume.choices import passes_on
 from exhume.errors import WriterError
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.writer import METHODS, DataBundleWriter
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 
+@passes_on(DataBundleWriter)
 def recode(
     archive: DataBundleArchive,
     output: str | os.PathLike[str],

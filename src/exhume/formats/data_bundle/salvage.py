@@ -31,7 +31,6 @@ def salvage(
     progress: Progress = no_progress,
     deleted: bool = False,
     raw: bool = False,
-    **options: Any,
 ) -> SalvageReport:
     """Recovers every file whose bytes can be read and fit their CRC-32C.
 

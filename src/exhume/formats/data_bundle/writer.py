@@ -23,6 +23,7 @@ from typing import NamedTuple
 from exhume.archive import Progress, Writer, no_progress
 from exhume.batchio import read_files
 from exhume.checksums import crc32c
+from exhume.choices import passes_on
 from exhume.codecs import compress
 from exhume.codecs.stored import store
 from exhume.errors import Span, UnsafePathError, WriterError, shorten
@@ -412,6 +413,7 @@ def _bad(message: str, expected: object, actual: object) -> WriterError:
     return WriterError(message, format="databundle", expected=expected, actual=actual)
 
 
+@passes_on(DataBundleWriter)
 def create(target: str | os.PathLike[str], **options: object) -> DataBundleWriter:
     """A writer for a new bundle directory; see `DataBundleWriter` for the options."""
     return DataBundleWriter(target, **options)  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ FORMAT = Format(
     container="directory",
     content="records",
     extensions=("ldb", "sst", "log"),
+    aliases=("rocksdb",),
     signatures=(
         Signature(bytes.fromhex("57fb808b247547db"), note="last eight bytes of a LevelDB table"),
         Signature(bytes.fromhex("f7cff485b741e288"), note="last eight bytes of a RocksDB table"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.params import BYTES
+from exhume.cli.params import BYTES, Choice
 
 if TYPE_CHECKING:
     from exhume.archive import Entry
@@ -23,7 +23,7 @@ OPTIONS: dict[str, list[click.Option]] = {
     "open": [
         click.Option(
             ["--sequence-rule"],
-            type=click.Choice(["per-operation", "per-batch"]),
+            type=Choice(["per-operation", "per-batch"]),
             help="How a log numbers the operations of a batch (default: told from the log).",
         )
     ],

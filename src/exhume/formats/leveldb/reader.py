@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from exhume.archive import Entry, Info, Progress, RecordArchive, no_progress
+from exhume.choices import check_keywords
 from exhume.findings import Finding
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.database import Database
@@ -140,6 +141,7 @@ class LevelDbArchive(RecordArchive):
         """Rows, live ones unless asked for others, as a table; see `exhume.formats.leveldb.arrow.to_arrow`."""
         from exhume.formats.leveldb.arrow import to_arrow
 
+        check_keywords("to_arrow()", options, to_arrow)
         return to_arrow(self, **options)
 
     def close(self) -> None:

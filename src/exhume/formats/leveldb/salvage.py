@@ -29,7 +29,6 @@ def salvage(
     mode: SalvageMode = SalvageMode.ARCHIVE,
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
-    **options: Any,
 ) -> SalvageReport:
     """Writes the state that survives (`ARCHIVE`), or every version of every key (`RECORDS`).
 

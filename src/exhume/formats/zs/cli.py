@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, cast
 import click
 
 from exhume.cli.outcome import Outcome
-from exhume.cli.params import BYTES, SIZE
+from exhume.cli.params import BYTES, SIZE, Choice
 from exhume.cli.runtime import Run, common_options
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _TERMINATOR = click.Option(
 )
 _LENGTH_PREFIXED = click.Option(
     ["--length-prefixed"],
-    type=click.Choice(["uleb128", "u64le"]),
+    type=Choice(["uleb128", "u64le"]),
     help="Precede each record by its length instead.",
 )
 _JOBS = click.Option(["--jobs"], type=click.IntRange(0), default=1, help="Threads (default 1; 0: one per core).")
@@ -154,10 +154,10 @@ class _Sink:
 )
 @click.option("--terminator", type=BYTES, metavar="BYTES", help="What follows each record (default: \\n).")
 @click.option(
-    "--length-prefixed", type=click.Choice(["uleb128", "u64le"]), help="Each record is preceded by its length instead."
+    "--length-prefixed", type=Choice(["uleb128", "u64le"]), help="Each record is preceded by its length instead."
 )
 @click.option("--sort", is_flag=True, help="Sort the records first (in bounded memory, with temporary files).")
-@click.option("--codec", type=click.Choice(["none", "deflate", "lzma"]), default="lzma", show_default=True)
+@click.option("--codec", type=Choice(["none", "deflate", "lzma"]), default="lzma", show_default=True)
 @click.option(
     "-z",
     "--level",

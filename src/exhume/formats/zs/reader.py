@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from exhume.archive import Entry, Info, Progress, RecordArchive, no_progress
 from exhume.checksums import crc64_xz
+from exhume.choices import check_keywords
 from exhume.errors import ExhumeError, SourceError, Span
 from exhume.findings import Finding
 from exhume.formats.zs import checks
@@ -314,6 +315,7 @@ class ZsReader(RecordArchive):
         """Records, whole or split into fields, as a table; see `exhume.formats.zs.arrow.to_arrow`."""
         from exhume.formats.zs.arrow import to_arrow
 
+        check_keywords("to_arrow()", options, to_arrow)
         return to_arrow(self, **options)
 
     def map_blocks(

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from exhume.archive import Progress, no_progress
+from exhume.choices import passes_on
 from exhume.errors import WriterError
 from exhume.formats.zs.layout import STORED_CODECS
 from exhume.formats.zs.reader import ZsReader
@@ -13,6 +14,7 @@ from exhume.formats.zs.writer import ZsWriter
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 
+@passes_on(ZsWriter)
 def recode(
     archive: ZsReader,
     output: str | os.PathLike[str],

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 from exhume.archive import Progress, Writer, no_progress
 from exhume.checksums import crc64_xz, sha256
+from exhume.choices import passes_on
 from exhume.errors import Span, WriterError
 from exhume.formats.zs.encode import Encoded, compressor, encode_block, encode_data, shortest_key
 from exhume.formats.zs.framing import Framing, framing
@@ -336,9 +337,7 @@ def iter_payloads(file: BinaryIO, shape: Framing, block_size: int) -> Iterator[t
             return
 
 
+@passes_on(ZsWriter)
 def create(target: str | os.PathLike[str], **options: Any) -> ZsWriter:
     """A writer for a new file; see `ZsWriter` for the options.  Raises `WriterError`."""
-    try:
-        return ZsWriter(target, **options)
-    except TypeError as error:
-        raise WriterError(f"zs: {error}") from error
+    return ZsWriter(target, **options)

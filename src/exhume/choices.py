@@ -1,0 +1,57 @@
+"""Names that are wrong: the nearest one that is right, and keyword arguments that nothing takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
+
+from exhume.lighttyping import Any
+
+LOOKED_AT = 10_000
+"""Names that a wrong one is compared with: a hint is not worth reading a large index for."""
+
+
+def near(wrong: str, known: Iterable[str]) -> str | None:
+    """The known name that is most like a wrong one, if any is."""
+    import difflib
+
+    names = [name for name in islice(known, LOOKED_AT) if isinstance(name, str)]
+    folded = {name.casefold(): name for name in reversed(names)}
+    found = difflib.get_close_matches(wrong.casefold(), folded, 1)
+    return folded[found[0]] if found else None
+
+
+def hint(wrong: str, known: Iterable[str]) -> str:
+    """` (did you mean 'zs'?)`, or nothing where no known name is like the wrong one."""
+    found = near(wrong, known)
+    return "" if found is None else f" (did you mean {found!r}?)"
+
+
+def passes_on(*others: Callable[..., Any]) -> Callable[[Any], Any]:
+    """Says of a function with `**options` whose keyword arguments these are."""
+
+    def mark(function: Any) -> Any:
+        function.passes_on = others
+        return function
+
+    return mark
+
+
+def keywords(function: Callable[..., Any]) -> set[str]:
+    """The keyword arguments that a function takes, those included that it hands on."""
+    import inspect
+
+    if isinstance(function, type) and (fields := getattr(function, "__dataclass_fields__", None)):
+        return set(fields)
+    known = inspect.signature(function).parameters.values()
+    found = {one.name for one in known if one.kind in (one.KEYWORD_ONLY, one.POSITIONAL_OR_KEYWORD)}
+    return found.union(*(keywords(other) for other in getattr(function, "passes_on", ())))
+
+
+def check_keywords(what: str, given: Mapping[str, Any], *functions: Callable[..., Any]) -> None:
+    """Raises `TypeError` for a keyword argument that none of the functions takes, with the one that was meant."""
+    if given:
+        known = set().union(*map(keywords, functions)) - {"self"}
+        for name in given:
+            if name not in known:
+                raise TypeError(f"{what} takes no argument {name!r}{hint(name, sorted(known))}")
