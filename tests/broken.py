@@ -81,10 +81,13 @@ Named = Iterator[tuple[str, Build | Broken]]
 
 def _zs() -> Named:
     from tests.zs.build import File, entries, records
-    from tests.zs.make_samples import BROKEN, deflate, hidden_disorder
+    from tests.zs.make_samples import BROKEN, deep_index, deflate, empty_between, hidden_disorder, no_data
 
     yield from ((name, _bytes(data)) for name, (_, data) in BROKEN.items())
     yield "hidden-disorder", _bytes(hidden_disorder())
+    yield "empty-between", _bytes(empty_between())
+    yield "no-data", _bytes(no_data())
+    yield from ((f"index-of-level-{level}", _bytes(deep_index(level))) for level in (2, 63, 64))
     file = File(codec=b"deflate")
     index = entries((b"", *file.block(0, records(bytes(70_000)), stored=deflate(records(bytes(70_000))))))
     bomb = file.finish(file.block(1, index, stored=deflate(index)))
@@ -101,9 +104,10 @@ def _zs() -> Named:
 
 
 def _caf() -> Named:
-    from tests.caf.make_samples import BROKEN, DATA, WHOLE, chunk
+    from tests.caf.make_samples import BROKEN, DATA, VARIANTS, WHOLE, chunk
 
     yield from ((name, _bytes(data)) for name, (_, data) in BROKEN.items())
+    yield from ((name, _bytes(data)) for name, data in VARIANTS.items())
 
     def sparse(folder: Path) -> Path:
         with folder.open("wb") as file:

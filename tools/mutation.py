@@ -25,6 +25,7 @@ import pickle
 import resource
 import shutil
 import signal
+import struct
 import sys
 import tempfile
 import time
@@ -69,6 +70,13 @@ def kept_of(name: str) -> Path:
     """What the last run found out about a module."""
     KEPT.mkdir(parents=True, exist_ok=True)
     return KEPT / f"{name.replace('/', '-')}.json"
+
+
+def keep(name: str, verdicts: dict[str, Verdict]) -> None:
+    """Keeps the fates of a module's mutants with its source, for `--again`."""
+    fates = {fate: [mutant for mutant, verdict in verdicts.items() if verdict.fate is fate] for fate in Fate}
+    document = {**fates, "source": path_of(name).read_text(encoding="utf-8")}
+    kept_of(name).write_text(json.dumps(document, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
 def equivalents() -> dict[str, dict[str, str]]:
@@ -260,7 +268,7 @@ class Experiment:
         self.folder, self.names, self.jobs, self.again = folder, names, jobs, again
         self.tests: list[Test] = []
         self.found: dict[str, dict[str, Verdict]] = {}
-        self.killers: list[int] = []
+        self.killers = b""
 
     def pytest_collection_modifyitems(self, session: Any, items: list[Any]) -> None:
         """Keeps the tests of the format."""
@@ -348,6 +356,9 @@ class Experiment:
             else:
                 mutants.append((mutant, self._tests_for(name, mutant, early)))
 
+        killers = Path(scratch()) / f"killers-{self.folder}"
+        killers.touch()
+
         def work(task: tuple[Mutant, list[int]]) -> int:
             mutant, tests = task
             settle(session)
@@ -358,23 +369,24 @@ class Experiment:
                 return 2
             except Exception:
                 return 1
-            ordered = sorted(tests, key=lambda number: number not in self.killers)
+            recent = {*struct.unpack(f"<{len(self.killers) // 4}I", self.killers)}
+            ordered = sorted(tests, key=lambda number: number not in recent)
             for place, number in enumerate(ordered):
                 test = self.tests[number]
                 signal.setitimer(signal.ITIMER_PROF, 2 + 10 * test.seconds)
                 following = self.tests[ordered[place + 1]].item if place + 1 < len(ordered) else None
                 if not passes(test.item, following):
-                    (Path(scratch()) / f"killer-{os.getpid()}").write_text(str(number))
+                    with killers.open("ab") as file:
+                        file.write(number.to_bytes(4, "little"))
                     return 1
             return 0
 
         for (mutant, tests), status in in_children(mutants, work, self.jobs):
-            for kept in Path(scratch()).glob("killer-*"):
-                self.killers = [int(kept.read_text()), *self.killers][:4]
-                kept.unlink()
+            self.killers = killers.read_bytes()[-16:]
             again = status == 2 or (status == 0 and any(line in early for line in range(mutant.first, mutant.last + 1)))
             fate = Fate.SURVIVED if status in (0, 2) else Fate.KILLED
             self.found[name][mutant.name] = Verdict(fate, again, [self.tests[number].item.nodeid for number in tests])
+        keep(name, self.found[name])
 
     def _killed(self, name: str, source: str) -> set[str]:
         """With `--again`: what was killed when the source was the same."""
@@ -527,9 +539,7 @@ def tell(found: dict[str, dict[str, Verdict]], *, table: bool) -> None:
         left = [mutant for mutant, verdict in verdicts.items() if verdict.fate is Fate.SURVIVED]
         untested = {mutant for mutant in left if not verdicts[mutant].tests}
         text = "".join(f"{mutant}{'   (no test runs it)' if mutant in untested else ''}\n" for mutant in left)
-        killed = [mutant for mutant, verdict in verdicts.items() if verdict.fate is Fate.KILLED]
-        document = {"source": path_of(name).read_text(encoding="utf-8"), "survived": left, "killed": killed}
-        kept_of(name).write_text(json.dumps(document, indent=1, ensure_ascii=False), encoding="utf-8")
+        keep(name, verdicts)
         rows[name] = row(name, verdicts)
         print(f"{rows[name]}\n{text}", end="", flush=True)
     if table:

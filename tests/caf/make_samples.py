@@ -71,6 +71,32 @@ BROKEN: dict[str, tuple[str, bytes]] = {
 }
 """Name -> the rule that it breaks, and the bytes.  CAF-404 needs a chunk of 32 GiB: a sparse file in the tests."""
 
+LONG = "n" * 59 + "…"
+"""A name that is longer than what messages show of one."""
+
+VARIANTS: dict[str, bytes] = {
+    "long-overlap": chunk(index_of((LONG + "1", 0, 40), (LONG + "2", 30, 64))),
+    "long-gap": chunk(index_of((LONG + "1", 0, 20), (LONG + "2", 30, 60))),
+    "long-collapsed": chunk(index_of((LONG + "\\ufffd", 0, 64))),
+    "long-surrogate": chunk(index_of((LONG + "\\ud83d", 0, 64))),
+    "long-unsafe": chunk(index_of((LONG + "/../x", 0, 64))),
+    "long-clash": chunk(index_of((LONG + "1", 0, 20), (LONG + "1/" + LONG + "2", 20, 64))),
+    "inclusive-two": chunk(index_of(("a", 0, 31), ("b", 32, 63))),
+    "inclusive-one": chunk(index_of(("a", 0, 63))),
+    "inclusive-late": chunk(index_of(("a", 1, 31), ("b", 32, 63))),
+    "inclusive-but-last": chunk(index_of(("a", 0, 31), ("b", 32, 62))),
+    "gap-first": chunk(index_of(("a", 4, 64))),
+    "gap-of-one": chunk(index_of(("a", 0, 20), ("b", 21, 40), ("c", 40, 64))),
+    "same-range": chunk(index_of(("a", 0, 20), ("b", 0, 20), ("c", 20, 64))),
+    "contained": chunk(index_of(("a", 0, 64), ("b", 10, 20), ("c", 60, 64))),
+    "empty-inside": chunk(index_of(("a", 0, 40), ("b", 30, 30), ("c", 40, 64))),
+    "clash-below": chunk(index_of(("a/b", 0, 20), ("a/b/c/d", 20, 40), ("a/b/c/e", 40, 64))),
+    "version-3-and-gap": chunk(index_of(("a", 0, 20), ("b", 30, 64)).replace(b'"1.0"', b'"3.0"')),
+    "trailing-and-gap": chunk(index_of(("a", 0, 20), ("b", 30, 64))) + b"more",
+    "nothing-inside": chunk(index_of()),
+}
+"""More broken chunks, for what several rules together, or the words of a message, depend on."""
+
 
 def write(path: Path, order: str, members: Sequence[tuple[str, bytes]]) -> None:
     """A chunk written by the writer."""

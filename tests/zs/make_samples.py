@@ -200,6 +200,26 @@ BROKEN["root-offset"] = ("ZS-335", _header_of((1, 0)))
 BROKEN["root-length"] = ("ZS-336", _header_of((0, 1)))
 
 
+def empty_between() -> bytes:
+    """A data block without records between two others: it has no order that the next one could break."""
+    return _over((b"b",), (), (b"c",), keys=(b"b", b"b", b"c"))
+
+
+def no_data() -> bytes:
+    """An index without entries, and a header that promises data."""
+    file = File()
+    return file.finish(file.block(1, b""), sha256=bytes(32))
+
+
+def deep_index(level: int) -> bytes:
+    """An index block of any level that cannot be read: what it refers to is not judged."""
+    file = File()
+    place = file.data(b"a")
+    below = file.index(1, (b"", place))
+    file.block(level, entries((b"", *below)), crc=3)
+    return file.finish(below)
+
+
 def hidden_disorder() -> bytes:
     """Data blocks out of order in the file, under two index blocks that are each in order."""
     file = File()
