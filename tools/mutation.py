@@ -75,7 +75,8 @@ def kept_of(name: str) -> Path:
 def keep(name: str, verdicts: dict[str, Verdict]) -> None:
     """Keeps the fates of a module's mutants with its source, for `--again`."""
     fates = {fate: [mutant for mutant, verdict in verdicts.items() if verdict.fate is fate] for fate in Fate}
-    document = {**fates, "source": path_of(name).read_text(encoding="utf-8")}
+    document: dict[str, Any] = {str(fate): names for fate, names in fates.items()}
+    document["source"] = path_of(name).read_text(encoding="utf-8")
     kept_of(name).write_text(json.dumps(document, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
