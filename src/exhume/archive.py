@@ -78,7 +78,7 @@ class Info(abc.ABC):
 class Archive(abc.ABC):
     """An open archive.  Reading is thread-safe; nothing is ever written, locked or left beside the evidence."""
 
-    format: ClassVar[str]
+    format: str
 
     def __init__(self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
         self.source = source

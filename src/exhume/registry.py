@@ -67,6 +67,8 @@ class Format:
       source, with its exact span
     - `owns(name) -> bool`, for formats that are directories: whether a file or directory of that name, relative to an
       archive, belongs to it
+    - `inspect(source_or_tree, *, limits) -> SectionMap`: the sections of an archive that does not open, as far as they
+      can be told
     - `quick`: the module with the plain forms of `search` and `cat` that are run without click (`exhume.cli.quick`)
     - `parts`: the module that plans and reads parts of an archive; see `exhume.parts`
     """
@@ -89,6 +91,7 @@ class Format:
     locate: str | None = None
     owns: str | None = None
     recode: str | None = None
+    inspect: str | None = None
     parts: str | None = None
     cli: str | None = "cli"
     quick: str | None = None

@@ -9,7 +9,7 @@ from typing import Any
 from exhume.choices import hint
 from exhume.errors import EntryNotFoundError, Span, shorten
 from exhume.findings import Check
-from exhume.lightclass import dataclass, field
+from exhume.lightclass import dataclass, field, replace
 from exhume.lighttyping import TYPE_CHECKING
 from exhume.source import Source
 
@@ -94,8 +94,23 @@ class Coverage:
         return {name: getattr(self, name) for name in ("claimed", "padding", "gap", "overlap", "total")}
 
 
+def _clipped(sections: Iterable[Section], end: int) -> Iterator[Section]:
+    """The sections as far as the file goes; one that goes further is not all there."""
+    for section in sections:
+        span = section.span
+        if span.end <= end:
+            yield section
+        elif span.start < end:
+            note = f"cut short: {span.end - end} bytes are not there"
+            note = f"{section.note}; {note}" if section.note else note
+            yield replace(section, span=replace(span, end=end), kind=SectionKind.UNREAD, note=note)
+
+
 class SectionMap(Sequence[Section]):
-    """Sections of one archive in file order, gaps filled in: each file is tiled from its first to its last byte."""
+    """Sections of one archive in file order, gaps filled in: each file is tiled from its first to its last byte.
+
+    What reaches past the end of its file is cut there, and unread.
+    """
 
     def __init__(self, files: Iterable[tuple[Source, Iterable[Section]]]) -> None:
         self._sections: list[Section] = []
@@ -112,7 +127,7 @@ class SectionMap(Sequence[Section]):
         file_start, file_end = source.origin, source.origin + source.size
         nested: dict[str, list[Section]] = {}
         tiles: list[Section] = []
-        for section in sections:
+        for section in _clipped(sections, file_end):
             if section.parent is None:
                 tiles.append(section)
             else:

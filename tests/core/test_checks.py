@@ -183,11 +183,11 @@ def test_files_of_a_bundle(sound: dict[str, Path], tmp_path: Path) -> None:
     files = files_of(sound["databundle"])
     shard = files["shard-00000000"]
     files["shard-00000000"] = shard.replace(b"second" * 9, b"Second" + b"second" * 8)
-    found = [(p, c) for _, p, c in verdicts(write(files, tmp_path / "one")) if not p.endswith("checksum")]
-    assert [str(c).split(",")[0] for _, c in found] == ["matches", "MISMATCH", "matches"]
+    found = [c for _, p, c in verdicts(write(files, tmp_path / "one")) if not p.endswith("checksum")]
+    assert [str(c).split(",")[0] for c in found] == ["matches", "MISMATCH", "matches"]
     files["shard-00000000"] = b"?" * 8 + shard[8:]
-    found = [(p, c) for _, p, c in verdicts(write(files, tmp_path / "two"), "databundle") if not p.endswith("checksum")]
-    assert [str(c)[:16] for _, c in found] == ["not checked: DB-"] * 3
+    found = [c for _, p, c in verdicts(write(files, tmp_path / "two"), "databundle") if not p.endswith("checksum")]
+    assert [str(c)[:16] for c in found] == ["not checked: DB-"] * 3
     del files["shard-00000000"]
     found = [c for _, p, c in verdicts(write(files, tmp_path / "three"), "databundle") if not p.endswith("checksum")]
     assert [str(c)[:19] for c in found] == ["not checked: DB-316"] * 3

@@ -75,7 +75,7 @@ def test_fields_are_where_they_say(path: Path) -> None:
 @pytest.mark.parametrize("path", ALL[::7])
 def test_json_is_the_same_between_runs(path: Path, exhume_cli: Cli) -> None:
     first, second = (exhume_cli("explain", "--json", path) for _ in range(2))
-    assert first.code == 0, first.err
+    assert first.code == (3 if "dup-keys" in str(path) else 0), first.err  # tables that cannot be decoded
     assert first.out == second.out
     body = json.loads(first.out)
     assert body["schema"] == "exhume.explain/1"

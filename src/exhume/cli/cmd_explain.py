@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +15,9 @@ from exhume.cli.recursive import each_archive, recursive_option
 from exhume.cli.render import cell, printable, table
 from exhume.cli.runtime import Run, common_options
 from exhume.errors import shorten
+
+if TYPE_CHECKING:
+    from exhume.engines.explain import Explained
 
 
 @click.command("explain")
@@ -44,10 +48,11 @@ def command(
     overwrite: bool,
     no_verify: bool,
     recursive: bool,
-) -> Outcome | None:
+) -> Outcome:
     """Explain every byte of the archive TARGET: offset, size, field, type, value, meaning, checksum verdict.
 
-    Decompressed payloads are shown as address spaces of their own ("+offset").
+    Decompressed payloads are shown as address spaces of their own ("+offset").  A damaged archive is explained as far
+    as it can be read, decoded and parsed, the rest as bytes; exit code 3.
     """
     from exhume.engines.explain import Selection, explain_archive
 
@@ -62,30 +67,45 @@ def command(
         return each_archive(run, Many(), "explain", coverage_one, [target], heading=True)
     if coverage_:
         return coverage_one(run, target)
-    with run.open(target) as archive:
+    with run.inspect(target) as archive:
         findings = None if no_verify else list(archive.verify())
         if html is not None:
-            _page(run, archive, findings, html, overwrite)
-            return None
+            outcome = _page(run, archive, findings, html, overwrite)
+            return run.tell_problems(archive) or outcome
         explained = explain_archive(archive, selection, findings or (), unchecked="--no-verify" if no_verify else "")
+        outcome = run.tell_problems(archive)
         if at is not None:
-            return _at(run, target, list(explained), at)
+            return _at(run, target, list(explained), at) or outcome
         first = next(explained, None)
-        shown = itertools.chain([] if first is None else [first], explained)
-        outside = first is None and span is not None
+        if first is None and span is not None:
+            outcome = Outcome.NO
+        seen = _Seen([] if first is None else itertools.chain([first], explained))
         if run.machine:
             head = {"target": target, "format": archive.format}
-            run.items("explain", head, "sections", (item.to_dict() for item in shown))
-        elif outside:
+            run.items("explain", head, "sections", (item.to_dict() for item in seen))
+        elif outcome is Outcome.NO:
             run.say(f"range {span} is outside the archive")
         else:
             told: set[str] = set()
-            for item in shown:
+            for item in seen:
                 _section(run, item, depth, selection, told)
-    return Outcome.NO if outside else None
+    return outcome if seen.complete else Outcome.LOSS
 
 
-def _page(run: Run, archive: Any, findings: list[Any] | None, path: str, overwrite: bool) -> None:
+class _Seen:
+    """Passes sections on and remembers whether all of them could be read, decoded and parsed."""
+
+    def __init__(self, items: Iterable[Explained]) -> None:
+        self._items = items
+        self.complete = True
+
+    def __iter__(self) -> Iterator[Explained]:
+        for item in self._items:
+            self.complete = self.complete and item.complete
+            yield item
+
+
+def _page(run: Run, archive: Any, findings: list[Any] | None, path: str, overwrite: bool) -> Outcome:
     import io
 
     from exhume.output.atomic import AtomicFile
@@ -93,10 +113,11 @@ def _page(run: Run, archive: Any, findings: list[Any] | None, path: str, overwri
 
     with AtomicFile(path, overwrite=overwrite) as file:
         text = io.TextIOWrapper(file.file, encoding="utf-8", newline="\n")
-        write_page(archive, findings, text)
+        complete = write_page(archive, findings, text)
         text.flush()
         text.detach()
     run.note(f"written to {path}")
+    return Outcome.DONE if complete else Outcome.LOSS
 
 
 def _range(text: str) -> tuple[int, int]:
@@ -115,8 +136,9 @@ def coverage_one(run: Run, target: str) -> Outcome:
     """Says how much of an archive is explained."""
     from exhume.engines.explain import coverage
 
-    with run.open(target) as archive:
+    with run.inspect(target) as archive:
         totals = coverage(archive)
+        outcome = run.tell_problems(archive)
     if run.machine:
         run.document("coverage", {"target": target, **totals.to_dict()})
     else:
@@ -124,7 +146,7 @@ def coverage_one(run: Run, target: str) -> Outcome:
             run.say(f"{name.ljust(11)} {getattr(totals, name):>15,}")
         for hole in totals.unexplained:
             run.say(f"unexplained: {printable(str(hole))}, {hole.size} bytes")
-    return Outcome.NO if totals.unexplained else Outcome.DONE
+    return outcome or (Outcome.NO if totals.unexplained else Outcome.DONE)
 
 
 def _offset(node: Any) -> str:

@@ -19,27 +19,32 @@ from exhume.cli.runtime import Run, common_options
 @click.option("--stats", is_flag=True, help="Also scan the archive for counts and sizes that its header does not hold.")
 @recursive_option
 @common_options
-def command(run: Run, target: str, stats: bool, recursive: bool, **values: Any) -> Outcome | None:
-    """Show header, counts, codecs, versions and ranges of the archive TARGET."""
+def command(run: Run, target: str, stats: bool, recursive: bool, **values: Any) -> Outcome:
+    """Show header, counts, codecs, versions and ranges of the archive TARGET.
+
+    Of an archive that cannot be read it shows what its header says, and what is wrong; exit code 3.
+    """
     options: dict[str, Any] = {"stats": stats, "values": values, "given": given_options(click.get_current_context())}
     if recursive:
         return each_archive(run, Many(), "info", info_one, [target], heading=True, **options)
-    info_one(run, target, **options)
-    return None
+    return info_one(run, target, **options)
 
 
-def info_one(run: Run, target: str, *, stats: bool, values: dict[str, Any], given: frozenset[str]) -> None:
+def info_one(run: Run, target: str, *, stats: bool, values: dict[str, Any], given: frozenset[str]) -> Outcome:
     """Says what one archive says about itself."""
     described = recognised_format(run, target)
     _, opening = split_options(click.Context(command), "info", described, values, given)
-    with run.open(target, **opening) as archive:
+    with run.inspect(target, **opening) as archive:
         statistics = {"statistics": archive.stats()} if stats else {}
         info = archive.info()  # which may know more then
+        outcome = run.tell_problems(archive)
         body: dict[str, Any] = {"target": target, "format": archive.format, **info.to_dict(), **statistics}
     if run.machine:
         run.document("info", body)
     else:
+        body.pop("findings", None)  # told in words
         for line in key_values(body):
             run.say(line)
         if info.left_out:
             run.note(info.left_out)
+    return outcome

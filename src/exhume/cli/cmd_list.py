@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,10 @@ from exhume.cli.outcome import Outcome
 from exhume.cli.recursive import each_archive, recursive_option
 from exhume.cli.render import printable, table
 from exhume.cli.runtime import Run, common_options
+from exhume.sections import SectionKind
+
+if TYPE_CHECKING:
+    from exhume.engines.inspect import Inspection
 
 
 @click.command("list", cls=FormatCommand, verb="list")
@@ -24,14 +28,16 @@ from exhume.cli.runtime import Run, common_options
 @click.option("--sections", is_flag=True, help="List the sections of the file instead: what every byte is for.")
 @recursive_option
 @common_options
-def command(run: Run, target: str, recursive: bool, **options: Any) -> Outcome | None:
-    """List members, blocks, channels or tables of the archive TARGET."""
+def command(run: Run, target: str, recursive: bool, **options: Any) -> Outcome:
+    """List members, blocks, channels or tables of the archive TARGET.
+
+    The sections of a damaged archive are listed as far as they can be told, the rest as unread; exit code 3.
+    """
     shown = {name: options.pop(name) for name in ("long", "glob", "sections")}
     shown |= {"values": options, "given": given_options(click.get_current_context())}
     if recursive:
         return each_archive(run, Many(), "list", list_one, [target], heading=True, **shown)
-    list_one(run, target, **shown)
-    return None
+    return list_one(run, target, **shown)
 
 
 def list_one(
@@ -43,14 +49,14 @@ def list_one(
     sections: bool,
     values: dict[str, Any],
     given: frozenset[str],
-) -> None:
+) -> Outcome:
     """Lists one archive."""
     described = recognised_format(run, target)
     mine, opening = split_options(click.Context(command), "list", described, values, given)
+    if sections:
+        with run.inspect(target, **opening) as inspected:
+            return _list_sections(run, target, inspected)
     with run.open(target, **opening) as archive:
-        if sections:
-            _list_sections(run, target, archive)
-            return
         lister = getattr(format_cli(described), "entries", None)
         found: Iterator[Entry] = lister(run, archive, mine) if lister else archive.entries()
         if glob is not None:
@@ -63,6 +69,7 @@ def list_one(
                 run.say(printable(entry.label))
         else:
             _list_long(run, found)
+    return Outcome.DONE
 
 
 def _list_long(run: Run, found: Iterator[Entry]) -> None:
@@ -86,14 +93,16 @@ def _list_long(run: Run, found: Iterator[Entry]) -> None:
         run.say(line)
 
 
-def _list_sections(run: Run, target: str, archive: Any) -> None:
+def _list_sections(run: Run, target: str, archive: Inspection) -> Outcome:
     found = archive.sections()
+    outcome = run.tell_problems(archive)
     if run.machine:
         run.items("sections", {"target": target, "format": archive.format}, "sections", (s.to_dict() for s in found))
-        return
-    rows = (
-        [s.span.source, s.span.start, s.span.size, s.kind, s.codec, ("  " if s.parent else "") + s.name, s.note]
-        for s in found
-    )
-    for line in table(rows, ["file", "offset", "size", "kind", "codec", "section", "note"]):
-        run.say(line)
+    else:
+        rows = (
+            [s.span.source, s.span.start, s.span.size, s.kind, s.codec, ("  " if s.parent else "") + s.name, s.note]
+            for s in found
+        )
+        for line in table(rows, ["file", "offset", "size", "kind", "codec", "section", "note"]):
+            run.say(line)
+    return Outcome.LOSS if any(s.kind is SectionKind.UNREAD for s in found) else outcome

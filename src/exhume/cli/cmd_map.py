@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import click
 
+from exhume.cli.outcome import Outcome
 from exhume.cli.runtime import Run, common_options
+from exhume.sections import SectionKind
 
 
 @click.command("map")
@@ -14,15 +16,21 @@ from exhume.cli.runtime import Run, common_options
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
 @click.option("--no-verify", is_flag=True, help="Look for no damage; the picture says so.")
 @common_options
-def command(run: Run, target: str, svg: str | None, png: str | None, overwrite: bool, no_verify: bool) -> None:
-    """Draw TARGET: each file as a strip of its sections, with sizes, compression ratio and damage."""
+def command(run: Run, target: str, svg: str | None, png: str | None, overwrite: bool, no_verify: bool) -> Outcome:
+    """Draw TARGET: each file as a strip of its sections, with sizes, compression ratio and damage.
+
+    What cannot be read of a damaged archive is drawn as unread; exit code 3.
+    """
     from exhume.output.atomic import AtomicFile
     from exhume.view.map import draw_map, to_png, to_svg
 
     if svg is None and png is None:
         raise click.UsageError("give --svg FILE or --png FILE (or both)")
-    with run.open(target) as archive:
+    with run.inspect(target) as archive:
         drawing = draw_map(archive, None if no_verify else archive.verify())
+        outcome = run.tell_problems(archive)
+        if any(section.kind is SectionKind.UNREAD for section in archive.sections()):
+            outcome = Outcome.LOSS
     pictures = {svg: to_svg(drawing).encode("utf-8")} if svg is not None else {}
     if png is not None:
         pictures[png] = to_png(drawing)
@@ -30,3 +38,4 @@ def command(run: Run, target: str, svg: str | None, png: str | None, overwrite: 
         with AtomicFile(path, overwrite=overwrite) as file:
             file.file.write(data)
         run.note(f"written to {path}")
+    return outcome

@@ -18,6 +18,8 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 if TYPE_CHECKING:
     from click import UsageError
 
+    from exhume.cli.outcome import Outcome
+    from exhume.engines.inspect import Inspection
     from exhume.source import Source, Tree
 
 PROGRESS_AFTER = 1.0
@@ -120,6 +122,22 @@ class Run:
         opener = get_format(self.format_of(target)).hook("open")
         archive: Archive = opener(self.take_source(target), limits=self.limits, **options)
         return archive
+
+    def inspect(self, target: str, **options: Any) -> Inspection:
+        """Opens a target to see what it is made of, as far as that can be told."""
+        from exhume.engines.inspect import Inspection
+        from exhume.registry import get_format
+
+        described = get_format(self.format_of(target))
+        return Inspection(self.take_source(target), described, limits=self.limits, **options)
+
+    def tell_problems(self, archive: Inspection) -> Outcome:
+        """Says on standard error why an archive is not known completely; the exit code that goes with that."""
+        from exhume.cli.outcome import Outcome
+
+        for problem in archive.problems:
+            self.note(f"{problem.severity}: {problem}")
+        return Outcome.LOSS if archive.problems else Outcome.DONE
 
     def document(self, verb: str, body: Mapping[str, Any]) -> None:
         """Prints the one JSON document of a verb."""

@@ -49,6 +49,8 @@ class Explained:
         if self.payload is not None:
             yield self.payload
 
+    complete: bool = True  # whether everything could be read, decoded and parsed
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form documented for `exhume explain --json`."""
         out: dict[str, Any] = {"section": self.section.to_dict()}
@@ -129,7 +131,10 @@ def explain(
     findings: Iterable[Finding] | None = None,
     **options: Any,
 ) -> Iterator[Explained]:
-    """Explains an archive section by section; see `explain_archive`.  `options` go to `exhume.open`."""
+    """Explains an archive section by section, as far as it can be known; see `explain_archive`.
+
+    `options` go to `exhume.open`.
+    """
     openers = [described.hook("open") for described in formats().values()] if options else []
     check_keywords("explain()", options, explain, open_archive, *openers)
     return _explain_target(target, selection or Selection(), findings, options)
@@ -138,7 +143,7 @@ def explain(
 def _explain_target(
     target: Target, selection: Selection, findings: Iterable[Finding] | None, options: Mapping[str, Any]
 ) -> Iterator[Explained]:
-    with open_archive(target, **options) as archive:
+    with open_archive(target, damaged=True, **options) as archive:
         found = list(archive.verify()) if findings is None else findings
         yield from explain_archive(archive, selection, found)
 
@@ -178,6 +183,7 @@ def _explain(
             summed.skipped += 1
             continue
         explained = explain_section(found, section, whole=selection.narrow)
+        explained.complete = explained.complete and section.kind is not SectionKind.UNREAD and _parsed(explained)
         for tree in explained.trees():
             _check(section, tree, [], unchecked)
         _place(explained, findings)
@@ -199,12 +205,18 @@ def explain_section(found: SectionMap, section: Section, *, whole: bool = False)
             payload = section.load()
         except ExhumeError as error:
             out.note = f"the payload cannot be decoded: {error}"
+            out.complete = False
             return out
         if len(payload) <= limit:
             where = section.span.in_payload(0, len(payload))
             explainer = Explainer(where, whole=whole)
             out.payload = explainer.explain(section.payload_schema, payload, *section.payload_args)
     return out
+
+
+def _parsed(item: Explained) -> bool:
+    """Whether parsing went to the end of each structure: before findings are placed, nothing else leaves a note."""
+    return not any(node.note for tree in item.trees() for _, node in tree.walk())
 
 
 def _check(section: Section, node: Field, around: list[Field], unchecked: str) -> None:

@@ -68,11 +68,13 @@ def open_archive(
     storage_options: dict[str, Any] | None = None,
     offset: int = 0,
     length: int | None = None,
+    damaged: bool = False,
     **options: Any,
 ) -> Archive:
     """Opens an archive for reading; see `exhume.open`.
 
-    Raises `TypeError` for options that the format does not have.
+    `damaged`: as far as it can be known (`exhume.engines.inspect`), where it would be refused otherwise.  Raises
+    `TypeError` for options that the format does not have.
     """
     known = get_format(format) if format else None
     tail_first = known is not None and known.tail_first and not offset and length is None
@@ -81,7 +83,13 @@ def open_archive(
         described = known or get_format(recognise(opened))
         opener = described.hook("open")
         check_keywords(f"open() of {described.id} archives", options, opener, open_archive)
-        archive: Archive = opener(opened, limits=limits, **options)
+        archive: Archive
+        if damaged:
+            from exhume.engines.inspect import Inspection
+
+            archive = Inspection(opened, described, limits=limits, **options)
+        else:
+            archive = opener(opened, limits=limits, **options)
     except BaseException:
         if opened is not target:
             opened.close()

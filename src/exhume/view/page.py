@@ -18,7 +18,7 @@ from exhume.archive import Archive
 from exhume.codecs import compress
 from exhume.engines.explain import Explained, Selection, explain_archive
 from exhume.errors import Span, shorten
-from exhume.findings import CheckOutcome, Finding, Severity
+from exhume.findings import CheckOutcome, Finding
 from exhume.jsonout import jsonable
 from exhume.schema import Field
 
@@ -38,6 +38,8 @@ class PageWriter:
         self._chunks = 0
         self._spaces: list[dict[str, Any]] = []
         self._by_name: dict[str, int] = {}
+        self.complete = True
+        """Whether everything on the page could be read, decoded and parsed."""
 
     def write(self, archive: Archive, findings: list[Finding] | None) -> None:
         """Writes the whole page for an archive; without findings (None) no checksum is computed either."""
@@ -79,6 +81,7 @@ class PageWriter:
 
     def _section(self, item: Explained) -> dict[str, Any]:
         section = item.section
+        self.complete = self.complete and item.complete
         out: dict[str, Any] = {
             "name": section.name,
             "kind": str(section.kind),
@@ -170,11 +173,11 @@ _PAGE_HEAD = """<!DOCTYPE html>
 """
 
 
-def write_page(archive: Archive, findings: Iterable[Finding] | None, file: IO[str]) -> dict[str, int]:
-    """Writes the explain page of an archive to a text file; returns counts of findings by severity.
+def write_page(archive: Archive, findings: Iterable[Finding] | None, file: IO[str]) -> bool:
+    """Writes the explain page of an archive to a text file; whether all of it could be read, decoded and parsed.
 
     `findings` None: nothing was verified, and the page says so.
     """
-    kept = list(findings) if findings is not None else None
-    PageWriter(file).write(archive, kept)
-    return {str(severity): sum(f.severity is severity for f in kept or ()) for severity in Severity}
+    writer = PageWriter(file)
+    writer.write(archive, list(findings) if findings is not None else None)
+    return writer.complete

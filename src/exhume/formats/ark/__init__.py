@@ -23,5 +23,6 @@ FORMAT = Format(
         "No log written by Ark itself is public: layouts that rest on assumptions are listed in docs/formats/ark.md.",
         "awlog (single-file web logs) is another format and not read.",
     ),
+    inspect="sections:inspect",
     parts="parts",
 )

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 PARTIAL_SUFFIX: Final = ".partial"
 """What a writer calls a manifest until the log is closed."""
 
+SPLIT_STARTS: Final = (b"\xd1\x01\0", b"\xd5\x01\0")
+"""How a split begins: an object without groups or with them, format version 1."""
+
 
 def open_archive(
     source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS, log: str | None = None, **options: Any
@@ -144,7 +147,7 @@ def neighbours(source: Source) -> Tree | None:
 def is_split(source: Source) -> bool:
     """Whether a file is a split: its header parses and its index starts inside the file."""
     head = source.read_up_to(0, HEADER_WINDOW)
-    if head[:3] not in (b"\xd1\x01\0", b"\xd5\x01\0"):
+    if head[:3] not in SPLIT_STARTS:
         return False
     try:
         header = parse_split_header(head, source.span(0, len(head)))

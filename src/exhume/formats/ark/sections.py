@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -10,9 +11,11 @@ import numpy as np
 from exhume.errors import ExhumeError, SourceError
 from exhume.formats.ark.layout import ENTRY_SIZE, TRAILER_FOOTER, TRAILER_FOOTER_SIZE, TRAILER_MAGIC_BYTES
 from exhume.formats.ark.messages import Decompressor, column_codec
+from exhume.formats.ark.opening import SPLIT_STARTS
 from exhume.formats.ark.splits import Array, Split
+from exhume.limits import Limits
 from exhume.sections import Section, SectionKind, SectionMap
-from exhume.source import Source
+from exhume.source import Source, Tree
 
 if TYPE_CHECKING:
     from exhume.formats.ark.reader import ArkReader, SplitReference
@@ -25,9 +28,22 @@ def section_map(reader: ArkReader) -> SectionMap:
     """The map of the manifest and of every split that is there; the caller closes its sources of splits."""
     files: list[tuple[Source, list[Section]]] = []
     if reader.manifest_source is not None:
-        files.append((reader.manifest_source, manifest_sections(reader, reader.manifest_source)))
+        file = reader.loaded.file
+        used = len(file.content) if file is not None else None
+        label = f"manifest {reader.manifest.identifier}"
+        files.append((reader.manifest_source, manifest_sections(label, reader.manifest_source, used)))
     if reader.single_split is not None:
-        files.append((reader.single_split, split_sections(reader, reader.references[0], reader.single_split)))
+        files.append(
+            (
+                reader.single_split,
+                split_sections(
+                    reader.references[0].identifier,
+                    reader.single_split,
+                    split_codec(reader.references[0]),
+                    reader.limits,
+                ),
+            )
+        )
         return SectionMap(files)
     seen: set[str] = set()
     for reference in reader.references:
@@ -36,15 +52,33 @@ def section_map(reader: ArkReader) -> SectionMap:
             continue
         seen.add(name)
         source = reader.root.source(name)
-        files.append((source, split_sections(reader, reference, source)))
+        files.append((source, split_sections(reference.identifier, source, split_codec(reference), reader.limits)))
     return SectionMap(files)
 
 
-def manifest_sections(reader: ArkReader, source: Source) -> list[Section]:
-    """Content, trailer and footer of the manifest."""
+def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
+    """The files of a log whose manifest cannot be read: manifests and splits, each by itself; of a lone file the same.
+
+    Without a manifest the codec of a split's messages is not known: they stay as they are.
+    """
+    files: list[tuple[Source, list[Section]]] = []
+    for name in sorted(source.names()) if isinstance(source, Tree) else [""]:
+        file = source.source(name) if isinstance(source, Tree) else source
+        path = PurePosixPath(name)
+        if path.parent.name == "splits" or (not name and file.read_up_to(0, 3) in SPLIT_STARTS):
+            files.append((file, split_sections(path.name or "file", file, None, limits)))
+        elif path.parent.name == "manifests" or not name:
+            files.append((file, manifest_sections(f"manifest {path.name}".rstrip(), file, None)))
+        else:
+            note = "not part of a log"
+            files.append((file, [Section(name, file.span(0, file.size), SectionKind.DATA, note=note)]))
+    return SectionMap(files)
+
+
+def manifest_sections(label: str, source: Source, used: int | None) -> list[Section]:
+    """Content, trailer and footer of the manifest; `used` bytes of one without a footer hold its object."""
     size = source.size
     schema = "ark_manifest"
-    label = f"manifest {reader.manifest.identifier}"
     if source.read_up_to(max(0, size - 16), 16) == TRAILER_MAGIC_BYTES and size >= TRAILER_FOOTER_SIZE:
         footer_at = size - TRAILER_FOOTER_SIZE
         trailer_size, content_size, _, _ = TRAILER_FOOTER.unpack(source.read_at(footer_at, TRAILER_FOOTER_SIZE))
@@ -57,8 +91,7 @@ def manifest_sections(reader: ArkReader, source: Source) -> list[Section]:
             schema = "ark_serializable_file::file_footer"
             out.append(Section(f"{label} footer", footer, schema=schema, schema_args=(footer_at,)))
             return out
-    file = reader.loaded.file
-    used = len(file.content) if file is not None else size
+    used = size if used is None else used
     out = [Section(label, source.span(0, used), schema=schema)]
     if used < size:
         note = "bytes after the manifest object"
@@ -66,16 +99,17 @@ def manifest_sections(reader: ArkReader, source: Source) -> list[Section]:
     return out
 
 
-def split_sections(reader: ArkReader, reference: SplitReference, source: Source) -> list[Section]:
-    """Header, padding, index, spare index slots and messages of one split."""
-    label = f"split {reference.identifier}"
+def split_sections(identifier: str, source: Source, codec: str | None, limits: Limits) -> list[Section]:
+    """Header, padding, index, spare index slots and messages of one split; `codec` None: not known."""
+    label = f"split {identifier}"
     try:
         split = Split(source)
         split.check_index()
     except SourceError:
         raise
     except ExhumeError as error:
-        return [Section(label, source.span(0, source.size), SectionKind.UNREAD, note=error.message)]
+        whole = source.span(0, source.size)
+        return [Section(label, whole, SectionKind.UNREAD, schema="ark_split::header", note=str(error))]
     header = split.header
     index_end = header.index_end
     capacity = max(header.item_count, header.maximum_count)
@@ -97,17 +131,22 @@ def split_sections(reader: ArkReader, reference: SplitReference, source: Source)
         spare = source.span(index_end, spare_end)
         note = "slots of the index that are not in use"
         out.append(Section(f"{label} spare index", spare, SectionKind.PADDING, note=note))
-    codec = _codec(reference)
     for number, (start, end) in enumerate(runs):
         name = f"{label} messages" if len(runs) == 1 else f"{label} messages {number}"
         out.append(Section(name, source.span(start, end), SectionKind.DATA))
         if header.item_count <= MESSAGE_SECTIONS:
             inside = np.flatnonzero(usable & (offset >= start) & (offset + size <= end) & (size > 0))
-            out += _messages(reader, split, label, name, offset, size, inside, codec)
+            out += _messages(limits, split, label, name, offset, size, inside, codec)
+    for position in np.flatnonzero(~usable & (offset < source.size)).tolist()[:1]:
+        start = max(int(offset[position]), *(end for _, end in runs), index_end)
+        note = f"message {position} is cut short, {int((~usable).sum())} messages are not all there"
+        if start < source.size:
+            out.append(Section(f"{label} unread", source.span(start, source.size), SectionKind.UNREAD, note=note))
     return out
 
 
-def _codec(reference: SplitReference) -> str | None:
+def split_codec(reference: SplitReference) -> str | None:
+    """The codec of a split's messages; None for one that is not known."""
     try:
         return column_codec(reference.column.compression)
     except ExhumeError:
@@ -115,7 +154,7 @@ def _codec(reference: SplitReference) -> str | None:
 
 
 def _messages(
-    reader: ArkReader,
+    limits: Limits,
     split: Split,
     label: str,
     parent: str,
@@ -128,25 +167,26 @@ def _messages(
     for position in which.tolist():
         start, stored = int(offset[position]), int(size[position])
         packed = codec not in (None, "none")
+        plain = "ark_rbuf" if codec is not None else None
         out.append(
             Section(
                 f"{label} message {position}",
                 split.source.span(start, start + stored),
                 SectionKind.DATA,
                 codec=codec if packed else None,
-                schema="ark_stored_message" if packed else "ark_rbuf",
+                schema="ark_stored_message" if packed else plain,
                 payload_schema="ark_rbuf" if packed else None,
-                load=_loader(reader, split, start, stored, codec) if packed and codec is not None else None,
+                load=_loader(limits, split, start, stored, codec) if packed and codec is not None else None,
                 parent=parent,
             )
         )
     return out
 
 
-def _loader(reader: ArkReader, split: Split, start: int, stored: int, codec: str) -> Callable[[], bytes]:
+def _loader(limits: Limits, split: Split, start: int, stored: int, codec: str) -> Callable[[], bytes]:
     def load() -> bytes:
         data = split.source.read_at(start, stored)
-        return Decompressor(codec, reader.limits).decode(data, lambda: split.source.span(start, start + stored))
+        return Decompressor(codec, limits).decode(data, lambda: split.source.span(start, start + stored))
 
     return load
 

@@ -334,10 +334,11 @@ def _check_statistics(
 
 
 def _check_coverage(reader: ArkReader, reference: SplitReference, source: Source) -> Iterator[Finding]:
-    from exhume.formats.ark.sections import split_sections
+    from exhume.formats.ark.sections import split_codec, split_sections
     from exhume.sections import SectionMap
 
-    found = SectionMap([(source, [s for s in split_sections(reader, reference, source) if s.parent is None])])
+    sections = split_sections(reference.identifier, source, split_codec(reference), reader.limits)
+    found = SectionMap([(source, [s for s in sections if s.parent is None])])
     for gap in found.gaps():
         yield UNEXPLAINED.finding(f"{gap.span.size} bytes", span=gap.span)
 

@@ -18,5 +18,6 @@ FORMAT = Format(
     locate="locate:locate",
     cli="cli",
     tail_first=True,
+    inspect="sections:inspect",
     parts="parts",
 )

@@ -10,7 +10,7 @@ import io
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO
 
 from exhume.archive import Entry, Info, MemberArchive, MemberFile, Progress, no_progress
 from exhume.errors import EntryNotFoundError, ExhumeError, UnrecognizedFormatError, shorten
@@ -82,7 +82,7 @@ def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS, any_
 class CafArchive(MemberArchive):
     """One open chunk.  Entries whose range is not inside the data section are listed, but reading them is an error."""
 
-    format: ClassVar[str] = "caf"
+    format = "caf"
     source: Source
 
     def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS, any_version: bool = False) -> None:

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from exhume.formats.caf.layout import FOOTER_SIZE
+from exhume.errors import ExhumeError
+from exhume.formats.caf import checks
+from exhume.formats.caf.index import parse_partial
+from exhume.formats.caf.layout import FOOTER_SIZE, parse_footer
+from exhume.formats.caf.table import Index
+from exhume.limits import Limits
 from exhume.sections import Section, SectionKind, SectionMap
+from exhume.source import Source, Tree
 
 if TYPE_CHECKING:
     from exhume.formats.caf.reader import CafArchive
@@ -14,20 +20,66 @@ if TYPE_CHECKING:
 
 def build_sections(archive: CafArchive) -> SectionMap:
     """The map of one chunk; files whose range is not inside the data section are left out."""
-    return SectionMap([(archive.source, _sections(archive))])
-
-
-def _sections(archive: CafArchive) -> Iterator[Section]:
     source, index = archive.source, archive.index
+    footer = source.size - FOOTER_SIZE
+    sections = [*_files(source, index), _index(source, archive.data_size, footer, index), _footer(source, footer)]
+    return SectionMap([(source, sections)])
+
+
+def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
+    """The sections of what is no chunk, or one with bytes behind it; files as far as an index can be read."""
+    assert isinstance(source, Source)
+    end = _end(source, limits)
+    chunk = source.window(0, end) if end < source.size else source
+    out = list(_remains(chunk, limits))
+    if end < source.size:
+        out.append(Section("behind", source.span(end, source.size), SectionKind.UNREAD, note="bytes behind the footer"))
+    return SectionMap([(source, out)])
+
+
+def _end(source: Source, limits: Limits) -> int:
+    """Where the chunk ends: before what was appended to it, if it was."""
+    from exhume.formats.caf.reader import open_archive
+
+    try:
+        _ = open_archive(source, limits=limits).index
+    except ExhumeError as error:
+        if error.code == checks.TRAILING_BYTES.code and error.span is not None:
+            return error.span.start - source.origin
+    return source.size
+
+
+def _remains(source: Source, limits: Limits) -> Iterator[Section]:
+    size = source.size
+    footer = max(0, size - FOOTER_SIZE)
+    if size < FOOTER_SIZE:
+        yield Section("unread", source.span(0, size), SectionKind.UNREAD, note="too small for a footer")
+        return
+    start = footer - parse_footer(source.read_at(footer, FOOTER_SIZE), source.span(footer, size))
+    if 0 <= start < footer and footer - start <= limits.structure_size:
+        index = parse_partial(source.read_at(start, footer - start), source.span(start, footer), limits)
+        index.check_ranges(start, size)
+        yield from _files(source, index)
+        yield _index(source, start, footer, index)
+    else:
+        note = "the last four bytes lead to no index"
+        yield Section("unread", source.span(0, footer), SectionKind.UNREAD, note=note)
+    yield _footer(source, footer)
+
+
+def _files(source: Source, index: Index) -> Iterator[Section]:
     for ordinal, name in index.items():
         if ordinal not in index.flaws:
             span = source.span(index.starts[ordinal], index.ends[ordinal])
             yield Section(f"file {name}", span, SectionKind.DATA)
-    ofs_index, footer = archive.data_size, source.size - FOOTER_SIZE
-    yield Section(
-        "index",
-        source.span(ofs_index, footer),
-        payload_size=archive.index_size,
-        note=f"JSON, {len(index)} entries",
-    )
-    yield Section("footer", source.span(footer, source.size), schema="caf::chunk_footer", schema_args=(footer,))
+
+
+def _index(source: Source, start: int, end: int, index: Index) -> Section:
+    span, note = source.span(start, end), f"JSON, {len(index)} entries"
+    if index.broken is not None:
+        return Section("index", span, SectionKind.UNREAD, note=f"{note}, then: {index.broken.message}")
+    return Section("index", span, payload_size=end - start, note=note)
+
+
+def _footer(source: Source, start: int) -> Section:
+    return Section("footer", source.span(start, source.size), schema="caf::chunk_footer", schema_args=(start,))

@@ -20,5 +20,6 @@ FORMAT = Format(
     salvage="salvage:salvage",
     verbs=("create", "cat", "list", "info", "verify", "payload", "explain", "carve", "recode", "salvage"),
     limitations=("the directory form (one file per section) is not read",),
+    inspect="sections:inspect",
     parts="parts",
 )

@@ -10,7 +10,9 @@ from exhume.codecs.zstd import zstd_checksum
 from exhume.errors import ExhumeError
 from exhume.findings import Check
 from exhume.formats.clp_s.layout import HEADER_SIZE, FileEntry
+from exhume.limits import Limits
 from exhume.sections import Section, SectionKind, SectionMap
+from exhume.source import Source, Tree
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.reader import ClpSArchive
@@ -32,6 +34,17 @@ TABLE_SECTIONS = ("/0", "/tables")
 def build(archive: ClpSArchive) -> SectionMap:
     """The map of an archive; where a damaged part hides what lies in it, its bytes stay one unread section or a gap."""
     return SectionMap([(archive.source, list(_sections(archive)))])
+
+
+def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
+    """The header of an archive that does not open because of it, and the rest."""
+    assert isinstance(source, Source)
+    stop = min(HEADER_SIZE, source.size)
+    sections = [Section("header", source.span(0, stop), schema="clp_s::header")]
+    if stop < source.size:
+        note = "the header does not say what these bytes are"
+        sections.append(Section("unread", source.span(stop, source.size), SectionKind.UNREAD, note=note))
+    return SectionMap([(source, sections)])
 
 
 def _sections(archive: ClpSArchive) -> Iterator[Section]:
@@ -65,8 +78,7 @@ def _sections(archive: ClpSArchive) -> Iterator[Section]:
 
 
 def _section(archive: ClpSArchive, name: str, entry: FileEntry) -> Section:
-    stop = min(entry.end, archive.source.size)
-    span = archive.source.span(entry.start, stop)
+    span = archive.source.span(entry.start, entry.end)
     if name in TABLE_SECTIONS:
         return Section(name, span, SectionKind.DATA, codec="zstd", schema="zstd_frame",
                        load=_streams_loader(archive), check=partial(_frame_check, archive))  # fmt: skip

@@ -36,5 +36,6 @@ FORMAT = Format(
         "metadata inside a shard (inline or at its end) was never defined upstream and is not read",
         "no modes, owners, times or links: the format has no place for them",
     ),
+    inspect="sections:inspect",
     parts="parts",
 )

@@ -14,8 +14,9 @@ from exhume.formats.data_bundle.shard import Shard, read_header
 from exhume.formats.leveldb.sections import map_sections
 from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.wire import Handle
+from exhume.limits import Limits
 from exhume.sections import Section, SectionKind, SectionMap
-from exhume.source import Source
+from exhume.source import Source, Tree
 
 if TYPE_CHECKING:
     from exhume.formats.data_bundle.reader import DataBundleArchive
@@ -41,18 +42,29 @@ def map_bundle(archive: DataBundleArchive) -> SectionMap:
     return SectionMap(files)
 
 
+def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
+    """The same of a bundle whose index cannot be read as one: what each of its files shows by itself."""
+    from exhume.formats.data_bundle.reader import open_archive
+
+    return map_bundle(open_archive(source, limits=limits, check=False))
+
+
 def _shard_sections(archive: DataBundleArchive, number: int, source: Source) -> list[Section]:
     whole = source.span(0, source.size)
+    name = source.name
     try:
         header = read_header(source, archive.limits)
-        shard = archive.view.shard(number)
     except ExhumeError as error:
-        return [Section(source.name, whole, SectionKind.UNREAD, note=error.message)]
+        return [Section(name, whole, SectionKind.UNREAD, schema="data_bundle_shard", note=str(error))]
     start = header.data_offset
-    name = source.name
     out = [
         Section(f"{name}/header", source.span(0, start), SectionKind.STRUCTURE, schema="data_bundle_shard"),
     ]
+    try:
+        shard = archive.view.shard(number)
+    except ExhumeError as error:
+        rest = source.span(min(start, source.size), source.size)
+        return [*out, Section(f"{name}/unread", rest, SectionKind.UNREAD, note=str(error))]
     if shard.is_flat:
         out.append(Section(f"{name}/data", source.span(start, source.size), SectionKind.DATA, codec="none"))
         return [section for section in out if section.span.size]
@@ -64,17 +76,18 @@ def _shard_sections(archive: DataBundleArchive, number: int, source: Source) -> 
         try:
             data, end = shard.decode(index)
             size: int | None = len(data)
-        except ExhumeError:
-            size, end = None, bound
+            note = ""
+        except ExhumeError as error:
+            size, end, note = None, bound, str(error)
         out.append(
             Section(
                 f"{name}/record@{shard.starts[index]}",
                 source.span(place, end),
-                SectionKind.DATA,
+                SectionKind.DATA if size is not None else SectionKind.UNREAD,
                 codec,
                 payload_size=size,
                 load=_loader(shard, index),
-                note="" if size is not None else "does not decompress",
+                note=note,
             )
         )
         out.append(Section(f"{name}/padding@{shard.starts[index]}", source.span(end, bound), SectionKind.PADDING))

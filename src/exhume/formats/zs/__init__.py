@@ -21,5 +21,6 @@ FORMAT = Format(
     locate="locate:locate",
     recode="recode:recode",
     verbs=("identify", "info", "list", "cat", "search", "create", "verify", "payload", "recode", "salvage", "carve"),
+    inspect="sections:inspect",
     parts="parts",
 )

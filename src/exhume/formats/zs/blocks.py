@@ -54,12 +54,12 @@ FRAME_WINDOW = 4096
 """Bytes read per block by walks that only want to know where the blocks are."""
 
 
-def header_crc(source: Source) -> tuple[str, str]:
-    """The checksum of the header as stored and as computed, both as text; the header must not be cut short."""
+def header_check(source: Source) -> Check:
+    """The checksum of a header that is not cut short, computed and compared."""
     start = PREAMBLE.size
     end = start + int(PREAMBLE.unpack(source.read_at(0, start))[1])
     stored = int.from_bytes(source.read_at(end, CRC_SIZE), "little")
-    return f"0x{stored:016x}", f"0x{crc64_xz(source.read_at(start, end - start)):016x}"
+    return Check.compare(f"0x{stored:016x}", f"0x{crc64_xz(source.read_at(start, end - start)):016x}")
 
 
 class BlockFile:

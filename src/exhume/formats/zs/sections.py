@@ -10,11 +10,14 @@ from exhume.checksums import sha256
 from exhume.errors import ExhumeError, SourceError
 from exhume.findings import Check
 from exhume.formats.zs import checks
-from exhume.formats.zs.blocks import BlockFile, header_crc
-from exhume.formats.zs.layout import FIXED_HEADER, PREAMBLE, IndexEntry
+from exhume.formats.zs.blocks import BlockFile, header_check
+from exhume.formats.zs.layout import CRC_SIZE, FIXED_HEADER, INCOMPLETE_MAGIC, MAGIC, PREAMBLE, Header, IndexEntry
+from exhume.formats.zs.reader import Head, kind_of, read_head
 from exhume.formats.zs.search import Index, IndexNode
+from exhume.limits import Limits
 from exhume.parallel import map_ordered
 from exhume.sections import Section, SectionKind, SectionMap
+from exhume.source import Source, Tree
 
 if TYPE_CHECKING:
     from exhume.formats.zs.reader import ZsReader
@@ -42,6 +45,35 @@ def outline(archive: ZsReader) -> SectionMap:
         raise
     except ExhumeError:
         return section_map(archive)
+
+
+def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
+    """The sections of a file whose header is wrong, as far as the header can be told from the rest."""
+    assert isinstance(source, Source)
+    return SectionMap([(source, _remains(source, limits))])
+
+
+def _remains(source: Source, limits: Limits) -> Iterator[Section]:
+    head = read_head(source, limits)
+    start, size = head.blocks_offset, source.size
+    if head.magic not in (MAGIC, INCOMPLETE_MAGIC) or start is None:  # each part by itself: the first stops the parser
+        end = size if start is None else start - CRC_SIZE
+        yield Section("preamble", source.span(0, min(PREAMBLE.size, size)), schema="zs")
+        if end > PREAMBLE.size:
+            yield Section("header", source.span(PREAMBLE.size, end), schema="zs::header", note=_reason(head))
+        if start is not None:
+            yield Section("header-checksum", source.span(end, start), SectionKind.CHECKSUM, note="CRC-64/XZ")
+    elif head.header is None:
+        yield Section("header", source.span(0, start), schema="zs", check=lambda _: header_check(source))
+    else:
+        yield from _head(BlockFile(source, head.header, limits))
+    if start is not None:
+        file = BlockFile(source, head.header or Header(0, 0, 0, b"", b"", b""), limits)
+        yield from _blocks(file, start, head.header.codec if head.header is not None else None)
+
+
+def _reason(head: Head) -> str:
+    return "; ".join(error.message for error in head.problems)
 
 
 def _indexed(archive: ZsReader) -> list[tuple[int, int, int]]:
@@ -78,16 +110,19 @@ def _node(index: Index, level: int, entry: IndexEntry) -> IndexNode:
 
 
 def _sections(file: BlockFile, blocks: Iterable[tuple[int, int, int]] | None = None) -> Iterator[Section]:
+    yield from _head(file)
+    yield from _blocks(file, file.header.blocks_offset, file.header.codec, blocks)
+
+
+def _head(file: BlockFile) -> Iterator[Section]:
     source, header = file.source, file.header
-    start = header.blocks_offset
-    yield Section("header", source.span(0, start), schema="zs", check=partial(_header_check, file))
+    yield Section("header", source.span(0, header.blocks_offset), schema="zs", check=partial(_header_check, file))
     at = PREAMBLE.size + FIXED_HEADER.size
     meta_end = at + len(header.metadata)
     yield Section("metadata", source.span(at, meta_end), SectionKind.DATA, note="JSON", parent="header")
     if header.extensions:
         span = source.span(meta_end, meta_end + len(header.extensions))
         yield Section("header-extensions", span, SectionKind.DATA, note="reserved, to be ignored", parent="header")
-    yield from _blocks(file, start, header.codec, blocks)
 
 
 def _blocks(
@@ -107,8 +142,6 @@ def _blocks(
 
 
 def _block(file: BlockFile, codec: str | None, counts: dict[str, int], offset: int, size: int, level: int) -> Section:
-    from exhume.formats.zs.reader import kind_of
-
     kind = kind_of(level)
     ordinal = counts.get(kind, 0)
     counts[kind] = ordinal + 1
@@ -129,8 +162,7 @@ def _block(file: BlockFile, codec: str | None, counts: dict[str, int], offset: i
 def _header_check(file: BlockFile, chain: Sequence[Field]) -> Check:
     """The CRC-64 of the header itself, or the SHA-256 of all payloads."""
     if chain[-1].name != "sha256_data":
-        stored, computed = header_crc(file.source)
-        return Check.compare(stored, computed)
+        return header_check(file.source)
     digest = sha256()
     for block in file.walk(file.header.blocks_offset):
         if block.is_data:

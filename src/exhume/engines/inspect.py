@@ -1,0 +1,149 @@
+"""Inspection: an archive as far as it can be known, whatever is broken in it.
+
+Reading is strict: an archive whose header lies is not opened.  Whoever wants to see what is wrong (`explain`, `map`,
+`list --sections`, `info`) gets an `Inspection` instead: the archive itself where it opens, and otherwise the sections
+that the format's `inspect` hook finds in what is left, with the reasons in `problems`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
+
+from exhume.archive import Archive, Entry, Info, Progress, no_progress
+from exhume.errors import ExhumeError, MissingDependencyError, UnsupportedOperationError
+from exhume.findings import Finding
+from exhume.lightclass import dataclass
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.registry import Format
+from exhume.schema import Field
+from exhume.sections import Section, SectionKind, SectionMap
+from exhume.source import Source, Tree
+
+T = TypeVar("T")
+
+HEADERS = 4
+"""Sections whose values `info` shows of an archive that does not open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known(Info):
+    """What `info` can tell: the archive's own facts or those of its header, and why there are no others."""
+
+    facts: dict[str, Any]
+    findings: tuple[Finding, ...]
+    left_out_: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        if not self.findings:
+            return dict(self.facts)
+        return {**self.facts, "findings": [finding.to_dict() for finding in self.findings]}
+
+    @property
+    def left_out(self) -> str:
+        return self.left_out_
+
+
+class Inspection(Archive):
+    """An archive that may not open.  `problems` are the reasons, as findings; more may come with what is asked for."""
+
+    def __init__(
+        self, source: Source | Tree, described: Format, *, limits: Limits = DEFAULT_LIMITS, **options: Any
+    ) -> None:
+        """Raises what is not about the content: `SourceError`, a missing dependency, a directory for a file."""
+        super().__init__(source, limits=limits)
+        self.format = described.id
+        self.problems: list[Finding] = []
+        self._described = described
+        self._sections: SectionMap | None = None
+        self._archive: Archive | None = self._attempt(
+            lambda: described.hook("open")(source, limits=limits, **options),
+            final=isinstance(source, Tree) and described.container == "file",
+        )
+
+    def _attempt(self, work: Callable[[], T], *, final: bool = False) -> T | None:
+        """What `work` gives; None when the content is too broken for it, which is noted.  `final`: it must not fail."""
+        try:
+            return work()
+        except (MissingDependencyError, UnsupportedOperationError):
+            raise
+        except ExhumeError as error:
+            if final or error.code.startswith("EX-6"):
+                raise
+            finding = Finding.from_error(error)
+            if finding not in self.problems:
+                self.problems.append(finding)
+            return None
+
+    def sections(self) -> SectionMap:
+        """The archive's sections; those that the format finds in what is left of it; or each file as it is."""
+        if self._sections is None:
+            archive, described = self._archive, self._described
+            found = self._attempt(archive.sections) if archive is not None else None
+            if found is None and described.has("inspect"):
+                found = self._attempt(lambda: described.hook("inspect")(self.source, limits=self.limits))
+            self._sections = found if found is not None else _unread(self.source)
+        return self._sections
+
+    def outline(self) -> SectionMap:
+        return self.sections()
+
+    def info(self) -> Known:
+        found = self._attempt(self._archive.info) if self._archive is not None else None
+        if found is not None:
+            return Known(found.to_dict(), tuple(self.problems), found.left_out)
+        sections = self.sections()
+        facts = {"size": sum(source.size for source in sections.sources.values()), "fields": dict(_parsed(sections))}
+        return Known(facts, tuple(self.problems))
+
+    def stats(self) -> dict[str, Any]:
+        return (self._attempt(self._archive.stats) if self._archive is not None else None) or {}
+
+    def entries(self) -> Iterator[Entry]:
+        return iter(()) if self._archive is None else self._archive.entries()
+
+    def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
+        from exhume.engines.verify import Verification
+
+        verification = Verification(
+            self.source, format=self.format, limits=self.limits, quick=quick, jobs=jobs, progress=progress
+        )
+        return iter(verification)
+
+    def close(self) -> None:
+        if self._archive is not None:
+            self._archive.close()
+        super().close()
+
+
+def _unread(source: Source | Tree) -> SectionMap:
+    """Every file as one section that nobody understands."""
+    files = [source.source(name) for name in sorted(source.names())] if isinstance(source, Tree) else [source]
+    return SectionMap(
+        [
+            (file, [Section("unread", file.span(0, file.size), SectionKind.UNREAD)] if file.size else [])
+            for file in files
+        ]
+    )
+
+
+def _parsed(sections: SectionMap) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The values in the first headers and footers that a schema describes, by section, as far as they can be parsed."""
+    from exhume.engines.explain import explain_section
+
+    shown = [s for s in sections.tiles() if s.kind is SectionKind.STRUCTURE and s.schema and not s.payload_schema]
+    for section in shown[:HEADERS]:
+        tree = explain_section(sections, section).stored
+        if tree is not None and (values := dict(_values(tree))):
+            yield section.name, values
+
+
+def _values(node: Field) -> Iterator[tuple[str, Any]]:
+    """Paths and values of the stored fields below one that have no fields of their own; arrays are left out."""
+    for child in node.children:
+        if child.type.endswith("[]"):
+            continue
+        if child.children and child.value is None:
+            yield from _values(child)
+        elif child.span is not None and child.span.size and child.value is not None:
+            yield child.path.partition(".")[2], child.value
