@@ -173,6 +173,7 @@ def _explain(
 ) -> Iterator[Explained]:
     shown: Counter[str] = Counter()
     left_out: dict[str, Explained] = {}
+    begun: set[str] = set()
     for section in found:
         if not selection.wants(section):
             continue
@@ -186,7 +187,8 @@ def _explain(
         explained.complete = explained.complete and section.kind is not SectionKind.UNREAD and _parsed(explained)
         for tree in explained.trees():
             _check(section, tree, [], unchecked)
-        _place(explained, findings)
+        _place(explained, findings, first=section.span.source not in begun)
+        begun.add(section.span.source)
         yield explained
     yield from left_out.values()
 
@@ -244,9 +246,13 @@ def _checked(section: Section, chain: Sequence[Field], unchecked: str) -> Check:
         return Check.skipped(str(error))
 
 
-def _place(item: Explained, findings: Iterable[Finding]) -> None:
-    """Notes each finding at the innermost field that holds all of its bytes, or else with the section it touches."""
-    near = [(f, f.span) for f in findings if f.span is not None and _touches(f.span, item.section.span)]
+def _place(item: Explained, findings: Iterable[Finding], *, first: bool) -> None:
+    """Notes each finding at the innermost field that holds all of its bytes, or else with the section it touches.
+
+    What is about a file as a whole stands with the `first` of its sections that is explained.
+    """
+    where = item.section.span
+    near = [(f, f.span) for f in findings if f.span is not None and _touches(f.span, where, first=first)]
     near.sort(key=lambda one: _range(one[1]))
     starts = [_range(span)[0] for _, span in near]
     holders: dict[int, Field] = {}
@@ -270,10 +276,12 @@ def _range(span: Span) -> tuple[int, int]:
     return span.payload if span.payload is not None else (span.start, span.end)
 
 
-def _touches(a: Span, section: Span) -> bool:
+def _touches(a: Span, section: Span, *, first: bool) -> bool:
     """Whether a span, or the place where an empty one is, lies in a section at least in part."""
     if a.source != section.source:
         return False
+    if a.start == a.end == 0:  # about the file as a whole, wherever it starts
+        return first
     return (a.start < section.end and a.end > section.start) or section.start <= a.start == a.end <= section.end
 
 

@@ -109,7 +109,7 @@ def split_sections(identifier: str, source: Source, codec: str | None, limits: L
         raise
     except ExhumeError as error:
         whole = source.span(0, source.size)
-        return [Section(label, whole, SectionKind.UNREAD, schema="ark_split::header", note=str(error))]
+        return [Section(label, whole, SectionKind.UNREAD, schema="ark_split::file_header", note=str(error))]
     header = split.header
     index_end = header.index_end
     capacity = max(header.item_count, header.maximum_count)

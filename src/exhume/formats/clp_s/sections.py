@@ -40,7 +40,7 @@ def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
     """The header of an archive that does not open because of it, and the rest."""
     assert isinstance(source, Source)
     stop = min(HEADER_SIZE, source.size)
-    sections = [Section("header", source.span(0, stop), schema="clp_s::header")]
+    sections = [Section("header", source.span(0, stop), schema="clp_s::file_header")]
     if stop < source.size:
         note = "the header does not say what these bytes are"
         sections.append(Section("unread", source.span(stop, source.size), SectionKind.UNREAD, note=note))

@@ -60,7 +60,7 @@ def _remains(source: Source, limits: Limits) -> Iterator[Section]:
         end = size if start is None else start - CRC_SIZE
         yield Section("preamble", source.span(0, min(PREAMBLE.size, size)), schema="zs")
         if end > PREAMBLE.size:
-            yield Section("header", source.span(PREAMBLE.size, end), schema="zs::header", note=_reason(head))
+            yield Section("header", source.span(PREAMBLE.size, end), schema="zs::file_header", note=_reason(head))
         if start is not None:
             yield Section("header-checksum", source.span(end, start), SectionKind.CHECKSUM, note="CRC-64/XZ")
     elif head.header is None:
