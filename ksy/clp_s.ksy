@@ -13,6 +13,7 @@ meta:
     - clp_s_metadata
     - clp_s_schema_ids
     - clp_s_schema_tree
+    - clp_s_table
     - clp_s_table_metadata
     - zstd_frame
   encoding: UTF-8
@@ -23,19 +24,20 @@ doc: |
 
   Where the sections lie is told by MessagePack inside the compressed
   metadata. An archive whose payloads are stored (zstd raw blocks) therefore
-  shows everything in place; of any other archive this schema shows the frames
-  and the `clp_s_*` schemas of the payloads take the decompressed bytes.
+  shows everything in place, every table by its columns; of any other archive
+  this schema shows the frames, and the `clp_s_*` schemas of the payloads take
+  the decompressed bytes. A stored dictionary or structure of more than one
+  block (128 KiB) shows its blocks only.
 doc-ref: https://docs.yscope.com/clp/main/dev-docs/design-clp-s-single-file-archive.html
 seq:
   - id: header
     type: file_header
 instances:
-  ofs_metadata:
-    value: 64
   ofs_files:
     value: 64 + header.len_metadata
+    doc: Where the sections start.
   metadata:
-    pos: ofs_metadata
+    pos: 64
     size: header.len_metadata
     type: zstd_frame
   metadata_payload:
@@ -48,23 +50,44 @@ instances:
   files:
     pos: ofs_files
     size: header.len_archive - ofs_files
+    valid:
+      expr: _.length == header.len_archive - ofs_files
     if: not metadata.is_stored
-    doc: The sections, back to back.
-  file_sections:
-    pos: ofs_files
-    type: file_section(_index)
-    repeat: expr
-    repeat-expr: num_file_sections
-    if: metadata.is_stored
-  num_file_sections:
-    value: file_entries.size
-    if: metadata.is_stored
+    doc: The sections, back to back; where each lies only the metadata tell.
   file_entries:
     value: metadata_payload.packets[1].body.content.as<clp_s_msgpack>.map_items[0].value.array_items
     if: metadata.is_stored
     doc: |
       Names and offsets of the sections. The packet that holds them is the
       second in every archive known.
+  sections:
+    pos: ofs_files
+    type: section(_index)
+    repeat: expr
+    repeat-expr: file_entries.size
+    if: metadata.is_stored
+    doc: The sections; the names are always the same, and so is their order.
+  schema_tree:
+    value: sections[0].body.as<schema_tree_section>.payload
+    if: metadata.is_stored and sections[0].name == "/schema_tree"
+    doc: The keys of all records, which name the columns of the tables.
+  schema_map:
+    value: sections[1].body.as<schema_map_section>.payload
+    if: metadata.is_stored and sections[1].name == "/schema_ids"
+    doc: Which keys the records of each schema have.
+  table_metadata:
+    value: sections[2].body.as<table_metadata_section>.payload
+    if: metadata.is_stored and sections[2].name == "/table_metadata"
+    doc: Where the tables lie.
+  tables:
+    pos: 0
+    type: table(_index)
+    repeat: expr
+    repeat-expr: table_metadata.num_tables
+    if: metadata.is_stored and table_metadata.num_tables > 0
+    doc: |
+      Every table with its columns, each by its key, when its stream is stored
+      uncompressed.
 types:
   file_header:
     doc: The first 64 bytes.
@@ -106,30 +129,29 @@ types:
         type: u1
       - id: major
         type: u1
-  file_section:
+  section:
     doc: One section of the files part, found by its entry in the metadata.
+    -webide-representation: '{name}'
     params:
       - id: idx
         type: u4
     instances:
-      entry:
-        value: _root.file_entries[idx]
       name:
         value: >-
-          entry.map_items[0].key.str_value == "n" ? entry.map_items[0].value.str_value :
-          entry.map_items[1].value.str_value
+          _root.file_entries[idx].map_items[0].key.str_value == "n" ?
+          _root.file_entries[idx].map_items[0].value.str_value :
+          _root.file_entries[idx].map_items[1].value.str_value
+        -webide-parse-mode: eager
       ofs_section:
         value: >-
-          entry.map_items[0].key.str_value == "n" ? entry.map_items[1].value.uint_value :
-          entry.map_items[0].value.uint_value
-      next_entry:
-        value: _root.file_entries[idx + 1]
-        if: idx + 1 < _root.file_entries.size
+          _root.file_entries[idx].map_items[0].key.str_value == "n" ?
+          _root.file_entries[idx].map_items[1].value.uint_value :
+          _root.file_entries[idx].map_items[0].value.uint_value
+        doc: Counted from the start of the sections.
       ofs_next:
         value: >-
-          idx + 1 == _root.file_entries.size ? _root.header.len_archive - _root.ofs_files :
-          next_entry.map_items[0].key.str_value == "n" ? next_entry.map_items[1].value.uint_value :
-          next_entry.map_items[0].value.uint_value
+          idx + 1 < _root.file_entries.size ?
+          _root.sections[idx + 1].ofs_section.as<u8> : _root.header.len_archive - _root.ofs_files
       body:
         io: _root._io
         pos: _root.ofs_files + ofs_section
@@ -138,13 +160,13 @@ types:
           switch-on: name
           cases:
             '"/schema_tree"': schema_tree_section
-            '"/schema_ids"': schema_ids_section
+            '"/schema_ids"': schema_map_section
             '"/table_metadata"': table_metadata_section
             '"/var.dict"': clp_s_dictionary
             '"/log.dict"': clp_s_dictionary
             '"/array.dict"': clp_s_dictionary
-            '"/0"': zstd_frame
-            '"/tables"': zstd_frame
+            '"/0"': tables_section
+            '"/tables"': tables_section
         doc: Raw bytes when the section has a name that no version writes.
   schema_tree_section:
     doc: The schema tree; its content too when it is stored uncompressed.
@@ -159,7 +181,7 @@ types:
         size-eos: true
         type: clp_s_schema_tree
         if: compressed.is_stored
-  schema_ids_section:
+  schema_map_section:
     doc: The schema map; its content too when it is stored uncompressed.
     seq:
       - id: compressed
@@ -185,6 +207,253 @@ types:
         size-eos: true
         type: clp_s_table_metadata
         if: compressed.is_stored
+  tables_section:
+    doc: The packed streams one after the other; the table metadata say where.
+    instances:
+      streams:
+        pos: 0
+        type: stream(_index)
+        repeat: expr
+        repeat-expr: _root.table_metadata.num_streams
+  stream:
+    doc: One packed stream, compressed by itself, with one table or several.
+    -webide-representation: 'stream {idx:dec}'
+    params:
+      - id: idx
+        type: u4
+    instances:
+      ofs_stream:
+        value: _root.table_metadata.streams[idx].ofs_stream
+      ofs_next:
+        value: >-
+          idx + 1 < _root.table_metadata.num_streams ?
+          _root.table_metadata.streams[idx + 1].ofs_stream : _io.size
+      compressed:
+        pos: ofs_stream
+        size: ofs_next - ofs_stream
+        type: zstd_frame
+      is_raw:
+        value: >-
+          compressed.frames.size == 1 and compressed.frames[0].body.blocks[0].is_raw and
+          compressed.frames[0].body.blocks.last.is_raw and
+          (compressed.frames[0].body.blocks.size - 1) * len_block
+          + compressed.frames[0].body.blocks.last.header.len_block
+          == _root.table_metadata.streams[idx].len_uncompressed
+        doc: Its bytes lie open, so that its tables can be read in place.
+      len_block:
+        value: compressed.frames[0].body.blocks[0].header.len_block
+        doc: Bytes in each of its blocks but the last.
+  table:
+    doc: All records of one schema, column by column.
+    -webide-representation: 'schema {schema_id:dec}, {num_messages:dec} records'
+    params:
+      - id: idx
+        type: u4
+    instances:
+      schema_id:
+        value: _root.table_metadata.tables[idx].schema_id
+        -webide-parse-mode: eager
+      num_messages:
+        value: _root.table_metadata.tables[idx].num_messages
+        -webide-parse-mode: eager
+      ofs_table:
+        value: _root.table_metadata.tables[idx].ofs_table
+      stream:
+        value: _root.sections[6].body.as<tables_section>.streams[_root.table_metadata.tables[idx].stream_id]
+      search:
+        pos: 0
+        type: schema_search(_index, schema_id)
+        repeat: until
+        repeat-until: _.is_over
+        doc: The schemas of the map one by one, up to the one of this table.
+      num_columns:
+        value: _root.schema_map.schemas[search.size - 1].num_entries
+      columns:
+        pos: 0
+        type: column(_index)
+        repeat: expr
+        repeat-expr: num_columns
+        if: stream.is_raw and num_messages > 0
+        doc: One for each entry of the schema, in its order.
+  schema_search:
+    doc: Whether a place of the schema map has the wanted schema, or is its last.
+    params:
+      - id: idx
+        type: u4
+      - id: schema_id
+        type: s4
+    instances:
+      is_over:
+        value: >-
+          _root.schema_map.schemas[idx].schema_id == schema_id or
+          idx + 1 >= _root.schema_map.num_schemas
+  column:
+    doc: |
+      The values of one key. Objects, nulls and the marks of structured arrays
+      have none.
+    -webide-representation: '{key}'
+    params:
+      - id: idx
+        type: u4
+    instances:
+      ofs_column:
+        value: 'idx > 0 ? _parent.columns[idx - 1].ofs_after.as<u8> : _parent.ofs_table'
+        doc: Counted in the bytes of the stream without what frames its blocks.
+      node_id:
+        value: _root.schema_map.schemas[_parent.search.size - 1].entries[idx].value
+      is_leaf:
+        value: >-
+          idx < _root.schema_map.schemas[_parent.search.size - 1].num_ordered or
+          not _root.schema_map.schemas[_parent.search.size - 1].entries[idx].is_marker
+      key:
+        value: 'is_leaf ? _root.schema_tree.nodes[node_id].path : ""'
+        -webide-parse-mode: eager
+      type_number:
+        value: 'is_leaf ? _root.schema_tree.nodes[node_id].type.to_i : 9'
+        doc: What `node_type` of the schema tree says; 9, a structured array, for a mark.
+      is_text:
+        value: type_number == 2 or type_number == 6
+      len_row:
+        value: >-
+          type_number == 4 ? 1 : type_number == 12 ? 10 : type_number == 8 or type_number == 14 ? 16 :
+          type_number <= 3 or type_number == 6 or type_number == 11 or type_number == 13 ? 8 : 0
+        doc: Bytes that each record has in the column; those of text have variables besides.
+      num_variables:
+        pos: 0
+        type: word(ofs_column + 8 * _parent.num_messages, false)
+        if: is_text
+      ofs_after:
+        value: >-
+          (ofs_column + len_row * _parent.num_messages +
+          (is_text ? 8 + 8 * num_variables.integer : 0)).as<u8>
+        doc: Where the next column starts.
+      num_block:
+        value: (ofs_column / _parent.stream.len_block).as<u4>
+      is_inside:
+        value: >-
+          ofs_after > ofs_column and
+          ofs_after <= _root.table_metadata.streams[_parent.stream.idx].len_uncompressed
+        doc: There are values, and they do not pass the end of the stream.
+      is_split:
+        value: is_inside and (ofs_after - 1) / _parent.stream.len_block > num_block
+        doc: Headers of blocks lie inside the column.
+      content:
+        io: _parent.stream.compressed.frames[0].body.blocks[num_block].content._io
+        pos: ofs_column % _parent.stream.len_block
+        size: ofs_after - ofs_column
+        type:
+          switch-on: type_number
+          cases:
+            0: clp_s_table::integer_column(_parent.num_messages)
+            1: clp_s_table::float_column(_parent.num_messages)
+            2: clp_s_table::clp_column(_parent.num_messages)
+            3: clp_s_table::id_column(_parent.num_messages)
+            4: clp_s_table::boolean_column(_parent.num_messages)
+            6: clp_s_table::clp_column(_parent.num_messages)
+            8: clp_s_table::date_column(_parent.num_messages)
+            11: clp_s_table::integer_column(_parent.num_messages)
+            12: clp_s_table::formatted_float_column(_parent.num_messages)
+            13: clp_s_table::id_column(_parent.num_messages)
+            14: clp_s_table::timestamp_column(_parent.num_messages)
+        if: is_inside and not is_split
+        doc: All values, where no block ends among them; never raw bytes.
+      num_words:
+        value: >-
+          not is_split or type_number == 4 ? 0 :
+          type_number == 12 ? _parent.num_messages : (ofs_after - ofs_column) / 8
+      words:
+        pos: 0
+        type: word(ofs_column + 8 * _index, type_number == 1 or type_number == 12)
+        repeat: expr
+        repeat-expr: num_words
+        if: num_words > 0
+        doc: The values of a column that several blocks share, in the order of `clp_s_table`.
+      pieces:
+        pos: 0
+        type: piece(ofs_column + 8 * num_words, ofs_after, num_block + _index)
+        repeat: expr
+        repeat-expr: (ofs_after - 1) / _parent.stream.len_block - num_block + 1
+        if: is_split and (type_number == 4 or type_number == 12)
+        doc: Truth values, or two bytes each of how numbers were written, block by block.
+  word:
+    doc: |
+      Eight bytes of a stream, which a block's end may part; counted as `ofs_word`
+      in the bytes of the stream without what frames its blocks.
+    -webide-representation: '{integer:dec}{number}'
+    params:
+      - id: ofs_word
+        type: u8
+      - id: is_float
+        type: bool
+    instances:
+      len_block:
+        value: _parent._parent.stream.len_block
+      num_block:
+        value: (ofs_word / len_block).as<u4>
+      len_head:
+        value: 'len_block - ofs_word % len_block < 8 ? len_block - ofs_word % len_block : 8'
+        doc: How many of the bytes the first block has.
+      whole:
+        io: _parent._parent.stream.compressed.frames[0].body.blocks[num_block].content._io
+        pos: ofs_word % len_block
+        type: s8
+        if: not is_float and len_head == 8
+      number:
+        io: _parent._parent.stream.compressed.frames[0].body.blocks[num_block].content._io
+        pos: ofs_word % len_block
+        type: f8
+        if: is_float and len_head == 8
+        -webide-parse-mode: eager
+      head:
+        io: _parent._parent.stream.compressed.frames[0].body.blocks[num_block].content._io
+        pos: ofs_word % len_block
+        size: len_head
+        if: len_head < 8
+      tail:
+        io: _parent._parent.stream.compressed.frames[0].body.blocks[num_block + 1].content._io
+        pos: 0
+        size: 8 - len_head
+        if: len_head < 8
+      low:
+        value: >-
+          head[0] + 0x100 * (len_head > 1 ? head[1] : tail[1 - len_head])
+          + 0x10000 * (len_head > 2 ? head[2] : tail[2 - len_head])
+          + 0x1000000 * (len_head > 3 ? head[3] : tail[3 - len_head])
+        if: len_head < 8
+      high:
+        value: >-
+          (len_head > 4 ? head[4] : tail[4 - len_head])
+          + 0x100 * (len_head > 5 ? head[5] : tail[5 - len_head])
+          + 0x10000 * (len_head > 6 ? head[6] : tail[6 - len_head])
+          + 0x1000000 * tail[7 - len_head]
+        if: len_head < 8
+      integer:
+        value: >-
+          len_head == 8 ? whole :
+          ((high < 0x80000000 ? high : high - 0x100000000) * 0x100000000 + low).as<s8>
+        if: not is_float
+        -webide-parse-mode: eager
+  piece:
+    doc: The part of a column that one block holds.
+    params:
+      - id: ofs_start
+        type: u8
+      - id: ofs_end
+        type: u8
+      - id: num_block
+        type: u4
+    instances:
+      len_block:
+        value: _parent._parent.stream.len_block
+      ofs_first:
+        value: 'ofs_start > num_block * len_block ? ofs_start - num_block * len_block : 0'
+      ofs_last:
+        value: 'ofs_end < (num_block + 1) * len_block ? ofs_end - num_block * len_block : len_block'
+      data:
+        io: _parent._parent.stream.compressed.frames[0].body.blocks[num_block].content._io
+        pos: ofs_first
+        size: ofs_last - ofs_first
+        if: ofs_last > ofs_first
 enums:
   compression:
     0: zstd

@@ -17,6 +17,7 @@ doc: |
 seq:
   - id: num_entries
     type: u8
+    doc: How many entries there are; each takes eight bytes or more once decompressed.
   - id: compressed
     size-eos: true
     type: zstd_frame
@@ -26,5 +27,5 @@ instances:
     pos: 0
     size-eos: true
     type: clp_s_dictionary_entries
-    if: compressed.frames.size == 1 and compressed.frames[0].is_stored
+    if: compressed.is_stored
     doc: The entries, in place, when they are stored uncompressed.

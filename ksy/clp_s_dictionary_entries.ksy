@@ -21,6 +21,7 @@ types:
   entry:
     -columns: true
     doc: One dictionary value.
+    -webide-representation: '{text}'
     seq:
       - id: len_value
         type: u8
@@ -28,4 +29,8 @@ types:
           max: _io.size - _io.pos
       - id: value
         size: len_value
-        doc: UTF-8 text, unescaped.
+        doc: Unescaped text in UTF-8.
+    instances:
+      text:
+        value: value.to_s("UTF-8")
+        -webide-parse-mode: eager

@@ -6,9 +6,10 @@ meta:
     - archive
     - log
   license: CC0-1.0
-  ks-version: '0.10'
+  ks-version: '0.11'
   imports:
     - clp_s_msgpack
+    - utf8_text
   encoding: UTF-8
   endian: le
 doc: |
@@ -26,6 +27,7 @@ seq:
 types:
   packet:
     doc: One typed, sized packet.
+    -webide-representation: '{type}, {len_body:dec} bytes'
     seq:
       - id: type
         type: u1
@@ -81,6 +83,7 @@ types:
         repeat-expr: num_patterns
   timestamp_range:
     doc: Inclusive bounds of one timestamp key.
+    -webide-representation: '{key}: {begin_epoch:dec}{begin_double} to {end_epoch:dec}{end_double}'
     seq:
       - id: len_key
         type: u8
@@ -88,7 +91,8 @@ types:
           max: _io.size - _io.pos
       - id: key
         size: len_key
-        doc: KQL path of the key, escaped as in a query. UTF-8.
+        type: utf8_text
+        doc: KQL path of the key, escaped as in a query.
       - id: num_column_ids
         type: u8
         valid:
@@ -118,6 +122,7 @@ types:
     doc: |
       One pattern. Up to 0.4.1 percent signs start the specifiers, from 0.5.0
       on backslashes do and string patterns carry their quotes.
+    -webide-representation: '{pattern_id:dec}: {pattern}'
     seq:
       - id: pattern_id
         type: u8
@@ -127,7 +132,7 @@ types:
           max: _io.size - _io.pos
       - id: pattern
         size: len_pattern
-        doc: UTF-8 text.
+        type: utf8_text
 enums:
   packet_type:
     0: archive_info

@@ -8,7 +8,7 @@ meta:
   tags:
     - serialization
   license: CC0-1.0
-  ks-version: '0.10'
+  ks-version: '0.11'
   encoding: UTF-8
   endian: be
 doc: |
@@ -17,6 +17,7 @@ doc: |
   offsets that a clp-s archive stores this way. Big-endian, unlike the rest
   of the archive.
 doc-ref: https://github.com/msgpack/msgpack/blob/master/spec.md
+-webide-representation: '{uint_value:dec}{int_value:dec}{bool_value}{payload_float4}{payload_float8}{str_value}{bin_value:hex}{array_items}{map_items} ({kind})'
 seq:
   - id: tag
     type: u1
@@ -53,80 +54,111 @@ seq:
     if: tag == 0xcb
   - id: len_payload1
     type: u1
-    if: tag == 0xd9 or tag == 0xc4 or tag == 0xc7
+    valid:
+      max: _io.size - _io.pos
+    if: tag == 0xc4 or tag == 0xc7 or tag == 0xd9
+    doc: Bytes of a text, of binary data or of an extension.
   - id: len_payload2
     type: u2
-    if: tag == 0xda or tag == 0xc5 or tag == 0xc8 or tag == 0xdc or tag == 0xde
+    valid:
+      max: _io.size - _io.pos
+    if: tag == 0xc5 or tag == 0xc8 or tag == 0xda or tag == 0xdc or tag == 0xde
+    doc: The same, or how many items follow.
   - id: len_payload4
     type: u4
-    if: tag == 0xdb or tag == 0xc6 or tag == 0xc9 or tag == 0xdd or tag == 0xdf
+    valid:
+      max: _io.size - _io.pos
+    if: tag == 0xc6 or tag == 0xc9 or tag == 0xdb or tag == 0xdd or tag == 0xdf
+    doc: The same, or how many items follow.
   - id: extension_type
     type: s1
-    if: is_extension
+    if: kind == kinds::extension
   - id: str_value
-    size: len_text
+    size: 'tag < 0xc0 ? tag % 0x20 : len_payload'
     type: str
-    if: is_str
+    if: kind == kinds::text
   - id: bin_value
-    size: len_bytes
-    if: is_bin or is_extension
+    size: 'tag == 0xd4 ? 1 : tag == 0xd5 ? 2 : tag == 0xd6 ? 4 : tag == 0xd7 ? 8 : tag == 0xd8 ? 16 : len_payload'
+    if: kind == kinds::binary or kind == kinds::extension
   - id: array_items
     type: clp_s_msgpack
     repeat: expr
     repeat-expr: num_items
-    if: is_array
+    if: kind == kinds::array
   - id: map_items
     type: map_entry
     repeat: expr
     repeat-expr: num_items
-    if: is_map
+    if: kind == kinds::map
 instances:
-  is_positive_fixint:
-    value: tag < 0x80
-  is_negative_fixint:
-    value: tag >= 0xe0
-  is_nil:
-    value: tag == 0xc0
-  is_bool:
-    value: tag == 0xc2 or tag == 0xc3
-  is_uint:
-    value: tag < 0x80 or (tag >= 0xcc and tag <= 0xcf)
-  is_str:
-    value: (tag >= 0xa0 and tag < 0xc0) or (tag >= 0xd9 and tag <= 0xdb)
-  is_bin:
-    value: tag >= 0xc4 and tag <= 0xc6
-  is_fixed_extension:
-    value: tag >= 0xd4 and tag <= 0xd8
-  is_extension:
-    value: (tag >= 0xc7 and tag <= 0xc9) or is_fixed_extension
-  is_array:
-    value: (tag >= 0x90 and tag < 0xa0) or tag == 0xdc or tag == 0xdd
-  is_map:
-    value: (tag >= 0x80 and tag < 0x90) or tag == 0xde or tag == 0xdf
-  len_any:
+  kind:
     value: >-
-      (tag == 0xd9 or tag == 0xc4 or tag == 0xc7) ? len_payload1 :
-      (tag == 0xda or tag == 0xc5 or tag == 0xc8 or tag == 0xdc or tag == 0xde) ? len_payload2 : len_payload4
+      tag < 0x80 ? kinds::unsigned_integer :
+      tag < 0x90 ? kinds::map :
+      tag < 0xa0 ? kinds::array :
+      tag < 0xc0 ? kinds::text :
+      tag == 0xc0 ? kinds::nil_value :
+      tag == 0xc1 ? kinds::reserved :
+      tag < 0xc4 ? kinds::boolean :
+      tag < 0xc7 ? kinds::binary :
+      tag < 0xca ? kinds::extension :
+      tag < 0xcc ? kinds::real :
+      tag < 0xd0 ? kinds::unsigned_integer :
+      tag < 0xd4 ? kinds::signed_integer :
+      tag < 0xd9 ? kinds::extension :
+      tag < 0xdc ? kinds::text :
+      tag < 0xde ? kinds::array :
+      tag < 0xe0 ? kinds::map : kinds::signed_integer
+    -webide-parse-mode: eager
+  len_payload:
+    value: >-
+      tag == 0xc4 or tag == 0xc7 or tag == 0xd9 ? len_payload1.as<u4> :
+      tag == 0xc5 or tag == 0xc8 or tag == 0xda or tag == 0xdc or tag == 0xde ? len_payload2.as<u4> :
+      len_payload4
     if: (tag >= 0xc4 and tag <= 0xc9) or (tag >= 0xd9 and tag <= 0xdf)
     doc: Length or count that stands after the tag.
-  len_text:
-    value: 'tag < 0xc0 ? tag & 0x1f : len_any'
-  len_bytes:
-    value: 'is_fixed_extension ? (1 << (tag - 0xd4)) : len_any'
   num_items:
-    value: 'tag < 0xa0 ? tag & 0x0f : len_any'
+    value: 'tag < 0xa0 ? (tag % 0x10).as<u4> : len_payload'
+    if: kind == kinds::array or kind == kinds::map
   uint_value:
     value: >-
-      tag < 0x80 ? tag :
-      tag == 0xcc ? payload_uint1 :
-      tag == 0xcd ? payload_uint2 :
-      tag == 0xce ? payload_uint4 : payload_uint8
-    if: is_uint
+      tag < 0x80 ? tag.as<u8> :
+      tag == 0xcc ? payload_uint1.as<u8> :
+      tag == 0xcd ? payload_uint2.as<u8> :
+      tag == 0xce ? payload_uint4.as<u8> : payload_uint8
+    if: kind == kinds::unsigned_integer
+    -webide-parse-mode: eager
+  int_value:
+    value: >-
+      tag >= 0xe0 ? (tag - 0x100).as<s8> :
+      tag == 0xd0 ? payload_int1.as<s8> :
+      tag == 0xd1 ? payload_int2.as<s8> :
+      tag == 0xd2 ? payload_int4.as<s8> : payload_int8
+    if: kind == kinds::signed_integer
+    -webide-parse-mode: eager
+  bool_value:
+    value: tag == 0xc3
+    if: kind == kinds::boolean
+    -webide-parse-mode: eager
 types:
   map_entry:
     doc: One key and its value.
+    -webide-representation: '{key.str_value}: {value}'
     seq:
       - id: key
         type: clp_s_msgpack
       - id: value
         type: clp_s_msgpack
+enums:
+  kinds:
+    0: nil_value
+    1: boolean
+    2: unsigned_integer
+    3: signed_integer
+    4: real
+    5: text
+    6: binary
+    7: extension
+    8: array
+    9: map
+    10: reserved

@@ -24,6 +24,7 @@ seq:
 types:
   schema:
     doc: One schema.
+    -webide-representation: 'schema {schema_id:dec}: {num_entries:dec} entries'
     seq:
       - id: schema_id
         type: s4

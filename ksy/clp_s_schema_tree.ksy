@@ -26,6 +26,7 @@ types:
   node:
     -columns: true
     doc: One key below its parent, with the type of its values.
+    -webide-representation: '{path}: {type}'
     seq:
       - id: parent_id
         type: s4
@@ -36,10 +37,20 @@ types:
           max: _io.size - _io.pos
       - id: key
         size: len_key
-        doc: Unescaped key of the JSON object. UTF-8.
+        doc: Unescaped key of the JSON object in UTF-8.
       - id: type
         type: u1
         enum: node_type
+    instances:
+      name:
+        value: key.to_s("UTF-8")
+      path:
+        value: >-
+          parent_id < 0 ? name :
+          _parent.nodes[parent_id].parent_id < 0 ? _parent.nodes[parent_id].path.as<str> + name :
+          _parent.nodes[parent_id].path.as<str> + "." + name
+        doc: The keys from the root down to this one, joined by dots.
+        -webide-parse-mode: eager
 enums:
   node_type:
     0: integer

@@ -26,17 +26,17 @@ seq:
     type:
       switch-on: node_types[_index]
       cases:
-        0: integer_column
-        1: float_column
-        2: clp_column
-        3: id_column
-        4: boolean_column
-        6: clp_column
-        8: date_column
-        11: integer_column
-        12: formatted_float_column
-        13: id_column
-        14: timestamp_column
+        0: integer_column(num_messages)
+        1: float_column(num_messages)
+        2: clp_column(num_messages)
+        3: id_column(num_messages)
+        4: boolean_column(num_messages)
+        6: clp_column(num_messages)
+        8: date_column(num_messages)
+        11: integer_column(num_messages)
+        12: formatted_float_column(num_messages)
+        13: id_column(num_messages)
+        14: timestamp_column(num_messages)
         _: unknown_column
     repeat: expr
     repeat-expr: num_columns
@@ -48,31 +48,41 @@ types:
     doc: |
       Integers, or for node type 11 the first integer and then the difference
       to the row before, modulo 2^64.
+    params:
+      - id: num_values
+        type: u8
     seq:
       - id: values
         type: s8
         repeat: expr
-        repeat-expr: _parent.num_messages
+        repeat-expr: num_values
   float_column:
     doc: Binary64 numbers.
+    params:
+      - id: num_values
+        type: u8
     seq:
       - id: values
         type: f8
         repeat: expr
-        repeat-expr: _parent.num_messages
+        repeat-expr: num_values
   formatted_float_column:
     doc: Binary64 numbers, then the format of each.
+    params:
+      - id: num_values
+        type: u8
     seq:
       - id: values
         type: f8
         repeat: expr
-        repeat-expr: _parent.num_messages
+        repeat-expr: num_values
       - id: formats
         type: float_format
         repeat: expr
-        repeat-expr: _parent.num_messages
+        repeat-expr: num_values
   float_format:
     doc: How a number was written.
+    -webide-representation: '{notation}, {num_significant_digits:dec} digits'
     seq:
       - id: word
         type: u2
@@ -80,6 +90,7 @@ types:
       notation:
         value: word / 0x4000
         enum: float_notation
+        -webide-parse-mode: eager
       exponent_sign:
         value: word / 0x1000 % 4
         enum: exponent_sign
@@ -87,27 +98,37 @@ types:
         value: word / 0x400 % 4 + 1
       num_significant_digits:
         value: word / 0x20 % 0x20 + 1
+        -webide-parse-mode: eager
   boolean_column:
     doc: One byte each; anything but 0 is true.
+    params:
+      - id: num_values
+        type: u8
     seq:
       - id: values
-        size: _parent.num_messages
+        size: num_values
   id_column:
     doc: Positions in the variable dictionary.
+    params:
+      - id: num_values
+        type: u8
     seq:
       - id: values
         type: u8
         repeat: expr
-        repeat-expr: _parent.num_messages
+        repeat-expr: num_values
   clp_column:
     doc: |
       Encoded text: which log type each row has and where its variables start,
       then the variables of all rows.
+    params:
+      - id: num_values
+        type: u8
     seq:
       - id: rows
         type: clp_word
         repeat: expr
-        repeat-expr: _parent.num_messages
+        repeat-expr: num_values
       - id: num_variables
         type: u8
         valid:
@@ -118,38 +139,47 @@ types:
         repeat-expr: num_variables
   clp_word:
     doc: Log type and position of the first variable, in one word.
+    -webide-representation: 'log type {log_type_id:dec}, variables from {ofs_variable:dec}'
     seq:
       - id: word
         type: u8
     instances:
       log_type_id:
         value: word % 0x1000000
+        -webide-parse-mode: eager
       ofs_variable:
         value: word / 0x1000000
         doc: Index into the variables of the column.
+        -webide-parse-mode: eager
   date_column:
     doc: Epochs, then the pattern of each.
+    params:
+      - id: num_values
+        type: u8
     seq:
       - id: epochs
         type: s8
         repeat: expr
-        repeat-expr: _parent.num_messages
+        repeat-expr: num_values
         doc: Milliseconds; with the patterns %E and %F as they were.
       - id: pattern_ids
         type: s8
         repeat: expr
-        repeat-expr: _parent.num_messages
+        repeat-expr: num_values
   timestamp_column:
     doc: Nanoseconds as differences to the row before, then the patterns.
+    params:
+      - id: num_values
+        type: u8
     seq:
       - id: deltas
         type: s8
         repeat: expr
-        repeat-expr: _parent.num_messages
+        repeat-expr: num_values
       - id: pattern_ids
         type: u8
         repeat: expr
-        repeat-expr: _parent.num_messages
+        repeat-expr: num_values
   unknown_column:
     doc: A node type that stores nothing, as far as is known.
 enums:

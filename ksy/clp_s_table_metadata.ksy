@@ -34,6 +34,7 @@ seq:
 types:
   stream:
     doc: One packed stream.
+    -webide-representation: '{len_uncompressed:dec} bytes at {ofs_stream:dec}'
     seq:
       - id: ofs_stream
         type: u8
@@ -42,6 +43,7 @@ types:
         type: u8
   table:
     doc: One table.
+    -webide-representation: 'schema {schema_id:dec}, {num_messages:dec} records, at {ofs_table:dec} of stream {stream_id:dec}'
     seq:
       - id: stream_id
         type: u8

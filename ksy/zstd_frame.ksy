@@ -29,6 +29,7 @@ instances:
 types:
   frame:
     doc: One Zstandard frame or one skippable frame.
+    -webide-representation: '{magic}'
     seq:
       - id: magic
         type: u4
@@ -90,7 +91,7 @@ types:
       - id: blocks
         type: block
         repeat: until
-        repeat-until: _.is_last
+        repeat-until: _.header.is_last
       - id: checksum
         -checksum: XXH64, low half
         type: u4
@@ -98,7 +99,7 @@ types:
         doc: Low four bytes of the XXH64 of the payload, seed 0.
     instances:
       is_stored:
-        value: 'blocks.size == 1 and blocks[0].kind == block_kind::raw'
+        value: blocks.size == 1 and blocks[0].is_raw
         doc: The payload of this frame is exactly one raw block.
   frame_descriptor:
     meta:
@@ -136,6 +137,7 @@ types:
   block:
     doc: |
       One block: three header bytes, then its content.
+    -webide-representation: '{header.kind}, {header.len_block:dec} bytes'
     seq:
       - id: header
         type: block_header
@@ -147,10 +149,8 @@ types:
     instances:
       len_content:
         value: 'header.kind == block_kind::rle ? 1 : header.len_block'
-      is_last:
-        value: header.is_last
-      kind:
-        value: header.kind
+      is_raw:
+        value: header.kind == block_kind::raw
   block_content:
     doc: |
       What a block holds; a stream of its own, so that other schemas can open a

@@ -63,9 +63,9 @@ def runtime(language: str) -> Path:
     return Path(folder, language).resolve()
 
 
-def run(command: list[str], cwd: Path | None = None, **environment: str) -> str:
+def run(command: list[str], cwd: Path | None = None, environment: dict[str, str] | None = None) -> str:
     """What a command says, or nothing when it succeeds."""
-    env = {**os.environ, **environment}
+    env = {**os.environ, **(environment or {})}
     done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, errors="replace", check=False)
     return "" if done.returncode == 0 else (done.stdout + done.stderr).strip() or f"exit {done.returncode}"
 
@@ -131,7 +131,7 @@ def check_go(folder: Path, files: dict[str, str]) -> tuple[str, Errors]:
     place = folder / "src" / "github.com" / "kaitai-io" / "kaitai_struct_go_runtime" / "kaitai"
     shutil.copytree(runtime("go") / "kaitai", place, ignore=shutil.ignore_patterns("*_test.go"))
     path = os.pathsep.join([str(folder), os.environ.get("GOPATH", "/usr/share/gocode")])
-    said = run([tool("go"), "build", "-gcflags=-e", "parsers"], folder, GO111MODULE="off", GOPATH=path)
+    said = run([tool("go"), "build", "-gcflags=-e", "parsers"], folder, {"GO111MODULE": "off", "GOPATH": path})
     return "compiled with go and the runtime", blame(said, r"^(.+\.go):\d+:\d+: (.*)", files)
 
 
@@ -182,7 +182,7 @@ def check_javascript(folder: Path, files: dict[str, str]) -> tuple[str, Errors]:
     environment = {"NODE_PATH": str(ROOT / "node_modules")}
     found: Errors = {}
     for name, spec in sorted(files.items()):
-        if said := run([*node, "-e", script, name], **environment):
+        if said := run([*node, "-e", script, name], None, environment):
             found[spec] = said.splitlines()[0]
     return "loaded with the runtime, and every sample read by the tests", found
 

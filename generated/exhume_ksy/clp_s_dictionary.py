@@ -3,8 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import zstd_frame
 from . import clp_s_dictionary_entries
+from . import zstd_frame
 
 
 if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
@@ -42,7 +42,7 @@ class ClpSDictionary(KaitaiStruct):
         if hasattr(self, '_m_entries'):
             return self._m_entries
 
-        if  ((len(self.compressed.frames) == 1) and (self.compressed.frames[0].is_stored)) :
+        if self.compressed.is_stored:
             pass
             io = self.compressed.frames[0].body.blocks[0].content._io
             _pos = io.pos()

@@ -76,5 +76,22 @@ class ClpSSchemaTree(KaitaiStruct):
         def _fetch_instances(self):
             pass
 
+        @property
+        def name(self):
+            if hasattr(self, '_m_name'):
+                return self._m_name
+
+            self._m_name = (self.key).decode(u"UTF-8")
+            return getattr(self, '_m_name', None)
+
+        @property
+        def path(self):
+            """The keys from the root down to this one, joined by dots."""
+            if hasattr(self, '_m_path'):
+                return self._m_path
+
+            self._m_path = (self.name if self.parent_id < 0 else (self._parent.nodes[self.parent_id].path + self.name if self._parent.nodes[self.parent_id].parent_id < 0 else (self._parent.nodes[self.parent_id].path + u".") + self.name))
+            return getattr(self, '_m_path', None)
+
 
 

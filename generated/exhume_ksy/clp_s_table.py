@@ -40,37 +40,37 @@ class ClpSTable(KaitaiStruct):
             _on = self.node_types[i]
             if _on == 0:
                 pass
-                self.columns.append(ClpSTable.IntegerColumn(self._io, self, self._root))
+                self.columns.append(ClpSTable.IntegerColumn(self.num_messages, self._io, self, self._root))
             elif _on == 1:
                 pass
-                self.columns.append(ClpSTable.FloatColumn(self._io, self, self._root))
+                self.columns.append(ClpSTable.FloatColumn(self.num_messages, self._io, self, self._root))
             elif _on == 11:
                 pass
-                self.columns.append(ClpSTable.IntegerColumn(self._io, self, self._root))
+                self.columns.append(ClpSTable.IntegerColumn(self.num_messages, self._io, self, self._root))
             elif _on == 12:
                 pass
-                self.columns.append(ClpSTable.FormattedFloatColumn(self._io, self, self._root))
+                self.columns.append(ClpSTable.FormattedFloatColumn(self.num_messages, self._io, self, self._root))
             elif _on == 13:
                 pass
-                self.columns.append(ClpSTable.IdColumn(self._io, self, self._root))
+                self.columns.append(ClpSTable.IdColumn(self.num_messages, self._io, self, self._root))
             elif _on == 14:
                 pass
-                self.columns.append(ClpSTable.TimestampColumn(self._io, self, self._root))
+                self.columns.append(ClpSTable.TimestampColumn(self.num_messages, self._io, self, self._root))
             elif _on == 2:
                 pass
-                self.columns.append(ClpSTable.ClpColumn(self._io, self, self._root))
+                self.columns.append(ClpSTable.ClpColumn(self.num_messages, self._io, self, self._root))
             elif _on == 3:
                 pass
-                self.columns.append(ClpSTable.IdColumn(self._io, self, self._root))
+                self.columns.append(ClpSTable.IdColumn(self.num_messages, self._io, self, self._root))
             elif _on == 4:
                 pass
-                self.columns.append(ClpSTable.BooleanColumn(self._io, self, self._root))
+                self.columns.append(ClpSTable.BooleanColumn(self.num_messages, self._io, self, self._root))
             elif _on == 6:
                 pass
-                self.columns.append(ClpSTable.ClpColumn(self._io, self, self._root))
+                self.columns.append(ClpSTable.ClpColumn(self.num_messages, self._io, self, self._root))
             elif _on == 8:
                 pass
-                self.columns.append(ClpSTable.DateColumn(self._io, self, self._root))
+                self.columns.append(ClpSTable.DateColumn(self.num_messages, self._io, self, self._root))
             else:
                 pass
                 self.columns.append(ClpSTable.UnknownColumn(self._io, self, self._root))
@@ -122,14 +122,15 @@ class ClpSTable(KaitaiStruct):
 
     class BooleanColumn(KaitaiStruct):
         """One byte each; anything but 0 is true."""
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, num_values, _io, _parent=None, _root=None):
             super(ClpSTable.BooleanColumn, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.num_values = num_values
             self._read()
 
         def _read(self):
-            self.values = self._io.read_bytes(self._parent.num_messages)
+            self.values = self._io.read_bytes(self.num_values)
 
 
         def _fetch_instances(self):
@@ -140,15 +141,16 @@ class ClpSTable(KaitaiStruct):
         """Encoded text: which log type each row has and where its variables start,
         then the variables of all rows.
         """
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, num_values, _io, _parent=None, _root=None):
             super(ClpSTable.ClpColumn, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.num_values = num_values
             self._read()
 
         def _read(self):
             self.rows = []
-            for i in range(self._parent.num_messages):
+            for i in range(self.num_values):
                 self.rows.append(ClpSTable.ClpWord(self._io, self, self._root))
 
             self.num_variables = self._io.read_u8le()
@@ -206,19 +208,20 @@ class ClpSTable(KaitaiStruct):
 
     class DateColumn(KaitaiStruct):
         """Epochs, then the pattern of each."""
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, num_values, _io, _parent=None, _root=None):
             super(ClpSTable.DateColumn, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.num_values = num_values
             self._read()
 
         def _read(self):
             self.epochs = []
-            for i in range(self._parent.num_messages):
+            for i in range(self.num_values):
                 self.epochs.append(self._io.read_s8le())
 
             self.pattern_ids = []
-            for i in range(self._parent.num_messages):
+            for i in range(self.num_values):
                 self.pattern_ids.append(self._io.read_s8le())
 
 
@@ -235,15 +238,16 @@ class ClpSTable(KaitaiStruct):
 
     class FloatColumn(KaitaiStruct):
         """Binary64 numbers."""
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, num_values, _io, _parent=None, _root=None):
             super(ClpSTable.FloatColumn, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.num_values = num_values
             self._read()
 
         def _read(self):
             self.values = []
-            for i in range(self._parent.num_messages):
+            for i in range(self.num_values):
                 self.values.append(self._io.read_f8le())
 
 
@@ -305,19 +309,20 @@ class ClpSTable(KaitaiStruct):
 
     class FormattedFloatColumn(KaitaiStruct):
         """Binary64 numbers, then the format of each."""
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, num_values, _io, _parent=None, _root=None):
             super(ClpSTable.FormattedFloatColumn, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.num_values = num_values
             self._read()
 
         def _read(self):
             self.values = []
-            for i in range(self._parent.num_messages):
+            for i in range(self.num_values):
                 self.values.append(self._io.read_f8le())
 
             self.formats = []
-            for i in range(self._parent.num_messages):
+            for i in range(self.num_values):
                 self.formats.append(ClpSTable.FloatFormat(self._io, self, self._root))
 
 
@@ -335,15 +340,16 @@ class ClpSTable(KaitaiStruct):
 
     class IdColumn(KaitaiStruct):
         """Positions in the variable dictionary."""
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, num_values, _io, _parent=None, _root=None):
             super(ClpSTable.IdColumn, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.num_values = num_values
             self._read()
 
         def _read(self):
             self.values = []
-            for i in range(self._parent.num_messages):
+            for i in range(self.num_values):
                 self.values.append(self._io.read_u8le())
 
 
@@ -359,15 +365,16 @@ class ClpSTable(KaitaiStruct):
         """Integers, or for node type 11 the first integer and then the difference
         to the row before, modulo 2^64.
         """
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, num_values, _io, _parent=None, _root=None):
             super(ClpSTable.IntegerColumn, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.num_values = num_values
             self._read()
 
         def _read(self):
             self.values = []
-            for i in range(self._parent.num_messages):
+            for i in range(self.num_values):
                 self.values.append(self._io.read_s8le())
 
 
@@ -381,19 +388,20 @@ class ClpSTable(KaitaiStruct):
 
     class TimestampColumn(KaitaiStruct):
         """Nanoseconds as differences to the row before, then the patterns."""
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, num_values, _io, _parent=None, _root=None):
             super(ClpSTable.TimestampColumn, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.num_values = num_values
             self._read()
 
         def _read(self):
             self.deltas = []
-            for i in range(self._parent.num_messages):
+            for i in range(self.num_values):
                 self.deltas.append(self._io.read_s8le())
 
             self.pattern_ids = []
-            for i in range(self._parent.num_messages):
+            for i in range(self.num_values):
                 self.pattern_ids.append(self._io.read_u8le())
 
 

@@ -86,20 +86,12 @@ class ZstdFrame(KaitaiStruct):
             self.content._fetch_instances()
 
         @property
-        def is_last(self):
-            if hasattr(self, '_m_is_last'):
-                return self._m_is_last
+        def is_raw(self):
+            if hasattr(self, '_m_is_raw'):
+                return self._m_is_raw
 
-            self._m_is_last = self.header.is_last
-            return getattr(self, '_m_is_last', None)
-
-        @property
-        def kind(self):
-            if hasattr(self, '_m_kind'):
-                return self._m_kind
-
-            self._m_kind = self.header.kind
-            return getattr(self, '_m_kind', None)
+            self._m_is_raw = self.header.kind == ZstdFrame.BlockKind.raw
+            return getattr(self, '_m_is_raw', None)
 
         @property
         def len_content(self):
@@ -313,7 +305,7 @@ class ZstdFrame(KaitaiStruct):
             while True:
                 _ = ZstdFrame.Block(self._io, self, self._root)
                 self.blocks.append(_)
-                if _.is_last:
+                if _.header.is_last:
                     break
                 i += 1
             if self.descriptor.has_checksum:
@@ -364,7 +356,7 @@ class ZstdFrame(KaitaiStruct):
             if hasattr(self, '_m_is_stored'):
                 return self._m_is_stored
 
-            self._m_is_stored =  ((len(self.blocks) == 1) and (self.blocks[0].kind == ZstdFrame.BlockKind.raw)) 
+            self._m_is_stored =  ((len(self.blocks) == 1) and (self.blocks[0].is_raw)) 
             return getattr(self, '_m_is_stored', None)
 
 

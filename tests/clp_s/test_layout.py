@@ -123,8 +123,8 @@ def times_of_generated(data: bytes) -> Any:
         encoding = int(getattr(item.encoding, "value", item.encoding))
         kind = {1: "epoch", 2: "double"}.get(encoding, "")
         bounds = [repr(getattr(item, f"{end}_{kind}", None)) for end in ("begin", "end")]
-        ranges.append((item.key, tuple(item.column_ids), encoding, *bounds))
-    return ranges, {item.pattern_id: item.pattern for item in raw.patterns}
+        ranges.append((item.key.bytes, tuple(item.column_ids), encoding, *bounds))
+    return ranges, {item.pattern_id: item.pattern.bytes for item in raw.patterns}
 
 
 PAIRS = {

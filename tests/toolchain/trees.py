@@ -132,6 +132,8 @@ def differences(python: Any, javascript: Any, where: str = "") -> list[str]:
     if isinstance(python, int) and not isinstance(python, bool) and (abs(python) > 2**53 or python < -(2**31)):
         alike = [float(python)] if python >= 0 else [float(python), float(python + 2**32)]
         same = isinstance(javascript, (int, float)) and float(javascript) in alike
+    elif isinstance(python, float) and isinstance(javascript, (int, float)) and not isinstance(javascript, bool):
+        same = python == javascript  # JavaScript has no other numbers, and JSON writes 1.0 as 1
     elif isinstance(python, str) and isinstance(javascript, str):
         same = javascript in (python, _as_windows_1252(python))
     else:

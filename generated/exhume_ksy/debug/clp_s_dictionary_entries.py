@@ -70,5 +70,13 @@ class ClpSDictionaryEntries(KaitaiStruct):
         def _fetch_instances(self):
             pass
 
+        @property
+        def text(self):
+            if hasattr(self, '_m_text'):
+                return self._m_text
+
+            self._m_text = (self.value).decode(u"UTF-8")
+            return getattr(self, '_m_text', None)
+
 
 

@@ -3,6 +3,7 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import utf8_text
 from . import clp_s_msgpack
 from enum import IntEnum
 import collections
@@ -260,12 +261,16 @@ class ClpSMetadata(KaitaiStruct):
             if not self.len_pattern <= self._io.size() - self._io.pos():
                 raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_pattern, self._io, u"/types/timestamp_pattern/seq/1")
             self._debug['pattern']['start'] = self._io.pos()
-            self.pattern = self._io.read_bytes(self.len_pattern)
+            self._raw_pattern = self._io.read_bytes(self.len_pattern)
+            _io__raw_pattern = KaitaiStream(BytesIO(self._raw_pattern))
+            self.pattern = utf8_text.Utf8Text(_io__raw_pattern)
+            self.pattern._read()
             self._debug['pattern']['end'] = self._io.pos()
 
 
         def _fetch_instances(self):
             pass
+            self.pattern._fetch_instances()
 
 
     class TimestampRange(KaitaiStruct):
@@ -284,7 +289,10 @@ class ClpSMetadata(KaitaiStruct):
             if not self.len_key <= self._io.size() - self._io.pos():
                 raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_key, self._io, u"/types/timestamp_range/seq/0")
             self._debug['key']['start'] = self._io.pos()
-            self.key = self._io.read_bytes(self.len_key)
+            self._raw_key = self._io.read_bytes(self.len_key)
+            _io__raw_key = KaitaiStream(BytesIO(self._raw_key))
+            self.key = utf8_text.Utf8Text(_io__raw_key)
+            self.key._read()
             self._debug['key']['end'] = self._io.pos()
             self._debug['num_column_ids']['start'] = self._io.pos()
             self.num_column_ids = self._io.read_u8le()
@@ -331,6 +339,7 @@ class ClpSMetadata(KaitaiStruct):
 
         def _fetch_instances(self):
             pass
+            self.key._fetch_instances()
             for i in range(len(self.column_ids)):
                 pass
 

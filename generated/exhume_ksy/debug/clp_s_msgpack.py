@@ -3,6 +3,7 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from enum import IntEnum
 import collections
 
 
@@ -18,6 +19,19 @@ class ClpSMsgpack(KaitaiStruct):
     .. seealso::
        Source - https://github.com/msgpack/msgpack/blob/master/spec.md
     """
+
+    class Kinds(IntEnum):
+        nil_value = 0
+        boolean = 1
+        unsigned_integer = 2
+        signed_integer = 3
+        real = 4
+        text = 5
+        binary = 6
+        extension = 7
+        array = 8
+        map = 9
+        reserved = 10
     SEQ_FIELDS = ["tag", "payload_uint1", "payload_uint2", "payload_uint4", "payload_uint8", "payload_int1", "payload_int2", "payload_int4", "payload_int8", "payload_float4", "payload_float8", "len_payload1", "len_payload2", "len_payload4", "extension_type", "str_value", "bin_value", "array_items", "map_items"]
     def __init__(self, _io, _parent=None, _root=None):
         super(ClpSMsgpack, self).__init__(_io)
@@ -89,43 +103,49 @@ class ClpSMsgpack(KaitaiStruct):
             self.payload_float8 = self._io.read_f8be()
             self._debug['payload_float8']['end'] = self._io.pos()
 
-        if  ((self.tag == 217) or (self.tag == 196) or (self.tag == 199)) :
+        if  ((self.tag == 196) or (self.tag == 199) or (self.tag == 217)) :
             pass
             self._debug['len_payload1']['start'] = self._io.pos()
             self.len_payload1 = self._io.read_u1()
             self._debug['len_payload1']['end'] = self._io.pos()
+            if not self.len_payload1 <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_payload1, self._io, u"/seq/11")
 
-        if  ((self.tag == 218) or (self.tag == 197) or (self.tag == 200) or (self.tag == 220) or (self.tag == 222)) :
+        if  ((self.tag == 197) or (self.tag == 200) or (self.tag == 218) or (self.tag == 220) or (self.tag == 222)) :
             pass
             self._debug['len_payload2']['start'] = self._io.pos()
             self.len_payload2 = self._io.read_u2be()
             self._debug['len_payload2']['end'] = self._io.pos()
+            if not self.len_payload2 <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_payload2, self._io, u"/seq/12")
 
-        if  ((self.tag == 219) or (self.tag == 198) or (self.tag == 201) or (self.tag == 221) or (self.tag == 223)) :
+        if  ((self.tag == 198) or (self.tag == 201) or (self.tag == 219) or (self.tag == 221) or (self.tag == 223)) :
             pass
             self._debug['len_payload4']['start'] = self._io.pos()
             self.len_payload4 = self._io.read_u4be()
             self._debug['len_payload4']['end'] = self._io.pos()
+            if not self.len_payload4 <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_payload4, self._io, u"/seq/13")
 
-        if self.is_extension:
+        if self.kind == ClpSMsgpack.Kinds.extension:
             pass
             self._debug['extension_type']['start'] = self._io.pos()
             self.extension_type = self._io.read_s1()
             self._debug['extension_type']['end'] = self._io.pos()
 
-        if self.is_str:
+        if self.kind == ClpSMsgpack.Kinds.text:
             pass
             self._debug['str_value']['start'] = self._io.pos()
-            self.str_value = (self._io.read_bytes(self.len_text)).decode(u"UTF-8")
+            self.str_value = (self._io.read_bytes((self.tag % 32 if self.tag < 192 else self.len_payload))).decode(u"UTF-8")
             self._debug['str_value']['end'] = self._io.pos()
 
-        if  ((self.is_bin) or (self.is_extension)) :
+        if  ((self.kind == ClpSMsgpack.Kinds.binary) or (self.kind == ClpSMsgpack.Kinds.extension)) :
             pass
             self._debug['bin_value']['start'] = self._io.pos()
-            self.bin_value = self._io.read_bytes(self.len_bytes)
+            self.bin_value = self._io.read_bytes((1 if self.tag == 212 else (2 if self.tag == 213 else (4 if self.tag == 214 else (8 if self.tag == 215 else (16 if self.tag == 216 else self.len_payload))))))
             self._debug['bin_value']['end'] = self._io.pos()
 
-        if self.is_array:
+        if self.kind == ClpSMsgpack.Kinds.array:
             pass
             self._debug['array_items']['start'] = self._io.pos()
             self._debug['array_items']['arr'] = []
@@ -141,7 +161,7 @@ class ClpSMsgpack(KaitaiStruct):
 
             self._debug['array_items']['end'] = self._io.pos()
 
-        if self.is_map:
+        if self.kind == ClpSMsgpack.Kinds.map:
             pass
             self._debug['map_items']['start'] = self._io.pos()
             self._debug['map_items']['arr'] = []
@@ -191,32 +211,32 @@ class ClpSMsgpack(KaitaiStruct):
         if self.tag == 203:
             pass
 
-        if  ((self.tag == 217) or (self.tag == 196) or (self.tag == 199)) :
+        if  ((self.tag == 196) or (self.tag == 199) or (self.tag == 217)) :
             pass
 
-        if  ((self.tag == 218) or (self.tag == 197) or (self.tag == 200) or (self.tag == 220) or (self.tag == 222)) :
+        if  ((self.tag == 197) or (self.tag == 200) or (self.tag == 218) or (self.tag == 220) or (self.tag == 222)) :
             pass
 
-        if  ((self.tag == 219) or (self.tag == 198) or (self.tag == 201) or (self.tag == 221) or (self.tag == 223)) :
+        if  ((self.tag == 198) or (self.tag == 201) or (self.tag == 219) or (self.tag == 221) or (self.tag == 223)) :
             pass
 
-        if self.is_extension:
+        if self.kind == ClpSMsgpack.Kinds.extension:
             pass
 
-        if self.is_str:
+        if self.kind == ClpSMsgpack.Kinds.text:
             pass
 
-        if  ((self.is_bin) or (self.is_extension)) :
+        if  ((self.kind == ClpSMsgpack.Kinds.binary) or (self.kind == ClpSMsgpack.Kinds.extension)) :
             pass
 
-        if self.is_array:
+        if self.kind == ClpSMsgpack.Kinds.array:
             pass
             for i in range(len(self.array_items)):
                 pass
                 self.array_items[i]._fetch_instances()
 
 
-        if self.is_map:
+        if self.kind == ClpSMsgpack.Kinds.map:
             pass
             for i in range(len(self.map_items)):
                 pass
@@ -251,127 +271,56 @@ class ClpSMsgpack(KaitaiStruct):
 
 
     @property
-    def is_array(self):
-        if hasattr(self, '_m_is_array'):
-            return self._m_is_array
+    def bool_value(self):
+        if hasattr(self, '_m_bool_value'):
+            return self._m_bool_value
 
-        self._m_is_array =  (( ((self.tag >= 144) and (self.tag < 160)) ) or (self.tag == 220) or (self.tag == 221)) 
-        return getattr(self, '_m_is_array', None)
+        if self.kind == ClpSMsgpack.Kinds.boolean:
+            pass
+            self._m_bool_value = self.tag == 195
 
-    @property
-    def is_bin(self):
-        if hasattr(self, '_m_is_bin'):
-            return self._m_is_bin
-
-        self._m_is_bin =  ((self.tag >= 196) and (self.tag <= 198)) 
-        return getattr(self, '_m_is_bin', None)
+        return getattr(self, '_m_bool_value', None)
 
     @property
-    def is_bool(self):
-        if hasattr(self, '_m_is_bool'):
-            return self._m_is_bool
+    def int_value(self):
+        if hasattr(self, '_m_int_value'):
+            return self._m_int_value
 
-        self._m_is_bool =  ((self.tag == 194) or (self.tag == 195)) 
-        return getattr(self, '_m_is_bool', None)
+        if self.kind == ClpSMsgpack.Kinds.signed_integer:
+            pass
+            self._m_int_value = ((self.tag - 256) if self.tag >= 224 else (self.payload_int1 if self.tag == 208 else (self.payload_int2 if self.tag == 209 else (self.payload_int4 if self.tag == 210 else self.payload_int8))))
 
-    @property
-    def is_extension(self):
-        if hasattr(self, '_m_is_extension'):
-            return self._m_is_extension
-
-        self._m_is_extension =  (( ((self.tag >= 199) and (self.tag <= 201)) ) or (self.is_fixed_extension)) 
-        return getattr(self, '_m_is_extension', None)
+        return getattr(self, '_m_int_value', None)
 
     @property
-    def is_fixed_extension(self):
-        if hasattr(self, '_m_is_fixed_extension'):
-            return self._m_is_fixed_extension
+    def kind(self):
+        if hasattr(self, '_m_kind'):
+            return self._m_kind
 
-        self._m_is_fixed_extension =  ((self.tag >= 212) and (self.tag <= 216)) 
-        return getattr(self, '_m_is_fixed_extension', None)
-
-    @property
-    def is_map(self):
-        if hasattr(self, '_m_is_map'):
-            return self._m_is_map
-
-        self._m_is_map =  (( ((self.tag >= 128) and (self.tag < 144)) ) or (self.tag == 222) or (self.tag == 223)) 
-        return getattr(self, '_m_is_map', None)
+        self._m_kind = (ClpSMsgpack.Kinds.unsigned_integer if self.tag < 128 else (ClpSMsgpack.Kinds.map if self.tag < 144 else (ClpSMsgpack.Kinds.array if self.tag < 160 else (ClpSMsgpack.Kinds.text if self.tag < 192 else (ClpSMsgpack.Kinds.nil_value if self.tag == 192 else (ClpSMsgpack.Kinds.reserved if self.tag == 193 else (ClpSMsgpack.Kinds.boolean if self.tag < 196 else (ClpSMsgpack.Kinds.binary if self.tag < 199 else (ClpSMsgpack.Kinds.extension if self.tag < 202 else (ClpSMsgpack.Kinds.real if self.tag < 204 else (ClpSMsgpack.Kinds.unsigned_integer if self.tag < 208 else (ClpSMsgpack.Kinds.signed_integer if self.tag < 212 else (ClpSMsgpack.Kinds.extension if self.tag < 217 else (ClpSMsgpack.Kinds.text if self.tag < 220 else (ClpSMsgpack.Kinds.array if self.tag < 222 else (ClpSMsgpack.Kinds.map if self.tag < 224 else ClpSMsgpack.Kinds.signed_integer))))))))))))))))
+        return getattr(self, '_m_kind', None)
 
     @property
-    def is_negative_fixint(self):
-        if hasattr(self, '_m_is_negative_fixint'):
-            return self._m_is_negative_fixint
-
-        self._m_is_negative_fixint = self.tag >= 224
-        return getattr(self, '_m_is_negative_fixint', None)
-
-    @property
-    def is_nil(self):
-        if hasattr(self, '_m_is_nil'):
-            return self._m_is_nil
-
-        self._m_is_nil = self.tag == 192
-        return getattr(self, '_m_is_nil', None)
-
-    @property
-    def is_positive_fixint(self):
-        if hasattr(self, '_m_is_positive_fixint'):
-            return self._m_is_positive_fixint
-
-        self._m_is_positive_fixint = self.tag < 128
-        return getattr(self, '_m_is_positive_fixint', None)
-
-    @property
-    def is_str(self):
-        if hasattr(self, '_m_is_str'):
-            return self._m_is_str
-
-        self._m_is_str =  (( ((self.tag >= 160) and (self.tag < 192)) ) or ( ((self.tag >= 217) and (self.tag <= 219)) )) 
-        return getattr(self, '_m_is_str', None)
-
-    @property
-    def is_uint(self):
-        if hasattr(self, '_m_is_uint'):
-            return self._m_is_uint
-
-        self._m_is_uint =  ((self.tag < 128) or ( ((self.tag >= 204) and (self.tag <= 207)) )) 
-        return getattr(self, '_m_is_uint', None)
-
-    @property
-    def len_any(self):
+    def len_payload(self):
         """Length or count that stands after the tag."""
-        if hasattr(self, '_m_len_any'):
-            return self._m_len_any
+        if hasattr(self, '_m_len_payload'):
+            return self._m_len_payload
 
         if  (( ((self.tag >= 196) and (self.tag <= 201)) ) or ( ((self.tag >= 217) and (self.tag <= 223)) )) :
             pass
-            self._m_len_any = (self.len_payload1 if  ((self.tag == 217) or (self.tag == 196) or (self.tag == 199))  else (self.len_payload2 if  ((self.tag == 218) or (self.tag == 197) or (self.tag == 200) or (self.tag == 220) or (self.tag == 222))  else self.len_payload4))
+            self._m_len_payload = (self.len_payload1 if  ((self.tag == 196) or (self.tag == 199) or (self.tag == 217))  else (self.len_payload2 if  ((self.tag == 197) or (self.tag == 200) or (self.tag == 218) or (self.tag == 220) or (self.tag == 222))  else self.len_payload4))
 
-        return getattr(self, '_m_len_any', None)
-
-    @property
-    def len_bytes(self):
-        if hasattr(self, '_m_len_bytes'):
-            return self._m_len_bytes
-
-        self._m_len_bytes = (1 << self.tag - 212 if self.is_fixed_extension else self.len_any)
-        return getattr(self, '_m_len_bytes', None)
-
-    @property
-    def len_text(self):
-        if hasattr(self, '_m_len_text'):
-            return self._m_len_text
-
-        self._m_len_text = (self.tag & 31 if self.tag < 192 else self.len_any)
-        return getattr(self, '_m_len_text', None)
+        return getattr(self, '_m_len_payload', None)
 
     @property
     def num_items(self):
         if hasattr(self, '_m_num_items'):
             return self._m_num_items
 
-        self._m_num_items = (self.tag & 15 if self.tag < 160 else self.len_any)
+        if  ((self.kind == ClpSMsgpack.Kinds.array) or (self.kind == ClpSMsgpack.Kinds.map)) :
+            pass
+            self._m_num_items = ((self.tag % 16) if self.tag < 160 else self.len_payload)
+
         return getattr(self, '_m_num_items', None)
 
     @property
@@ -379,7 +328,7 @@ class ClpSMsgpack(KaitaiStruct):
         if hasattr(self, '_m_uint_value'):
             return self._m_uint_value
 
-        if self.is_uint:
+        if self.kind == ClpSMsgpack.Kinds.unsigned_integer:
             pass
             self._m_uint_value = (self.tag if self.tag < 128 else (self.payload_uint1 if self.tag == 204 else (self.payload_uint2 if self.tag == 205 else (self.payload_uint4 if self.tag == 206 else self.payload_uint8))))
 

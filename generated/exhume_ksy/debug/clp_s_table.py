@@ -45,77 +45,77 @@ class ClpSTable(KaitaiStruct):
             _on = self.node_types[i]
             if _on == 0:
                 pass
-                _t_columns = ClpSTable.IntegerColumn(self._io, self, self._root)
+                _t_columns = ClpSTable.IntegerColumn(self.num_messages, self._io, self, self._root)
                 try:
                     _t_columns._read()
                 finally:
                     self.columns.append(_t_columns)
             elif _on == 1:
                 pass
-                _t_columns = ClpSTable.FloatColumn(self._io, self, self._root)
+                _t_columns = ClpSTable.FloatColumn(self.num_messages, self._io, self, self._root)
                 try:
                     _t_columns._read()
                 finally:
                     self.columns.append(_t_columns)
             elif _on == 11:
                 pass
-                _t_columns = ClpSTable.IntegerColumn(self._io, self, self._root)
+                _t_columns = ClpSTable.IntegerColumn(self.num_messages, self._io, self, self._root)
                 try:
                     _t_columns._read()
                 finally:
                     self.columns.append(_t_columns)
             elif _on == 12:
                 pass
-                _t_columns = ClpSTable.FormattedFloatColumn(self._io, self, self._root)
+                _t_columns = ClpSTable.FormattedFloatColumn(self.num_messages, self._io, self, self._root)
                 try:
                     _t_columns._read()
                 finally:
                     self.columns.append(_t_columns)
             elif _on == 13:
                 pass
-                _t_columns = ClpSTable.IdColumn(self._io, self, self._root)
+                _t_columns = ClpSTable.IdColumn(self.num_messages, self._io, self, self._root)
                 try:
                     _t_columns._read()
                 finally:
                     self.columns.append(_t_columns)
             elif _on == 14:
                 pass
-                _t_columns = ClpSTable.TimestampColumn(self._io, self, self._root)
+                _t_columns = ClpSTable.TimestampColumn(self.num_messages, self._io, self, self._root)
                 try:
                     _t_columns._read()
                 finally:
                     self.columns.append(_t_columns)
             elif _on == 2:
                 pass
-                _t_columns = ClpSTable.ClpColumn(self._io, self, self._root)
+                _t_columns = ClpSTable.ClpColumn(self.num_messages, self._io, self, self._root)
                 try:
                     _t_columns._read()
                 finally:
                     self.columns.append(_t_columns)
             elif _on == 3:
                 pass
-                _t_columns = ClpSTable.IdColumn(self._io, self, self._root)
+                _t_columns = ClpSTable.IdColumn(self.num_messages, self._io, self, self._root)
                 try:
                     _t_columns._read()
                 finally:
                     self.columns.append(_t_columns)
             elif _on == 4:
                 pass
-                _t_columns = ClpSTable.BooleanColumn(self._io, self, self._root)
+                _t_columns = ClpSTable.BooleanColumn(self.num_messages, self._io, self, self._root)
                 try:
                     _t_columns._read()
                 finally:
                     self.columns.append(_t_columns)
             elif _on == 6:
                 pass
-                _t_columns = ClpSTable.ClpColumn(self._io, self, self._root)
+                _t_columns = ClpSTable.ClpColumn(self.num_messages, self._io, self, self._root)
                 try:
                     _t_columns._read()
                 finally:
                     self.columns.append(_t_columns)
             elif _on == 8:
                 pass
-                _t_columns = ClpSTable.DateColumn(self._io, self, self._root)
+                _t_columns = ClpSTable.DateColumn(self.num_messages, self._io, self, self._root)
                 try:
                     _t_columns._read()
                 finally:
@@ -178,15 +178,16 @@ class ClpSTable(KaitaiStruct):
     class BooleanColumn(KaitaiStruct):
         """One byte each; anything but 0 is true."""
         SEQ_FIELDS = ["values"]
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, num_values, _io, _parent=None, _root=None):
             super(ClpSTable.BooleanColumn, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.num_values = num_values
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
             self._debug['values']['start'] = self._io.pos()
-            self.values = self._io.read_bytes(self._parent.num_messages)
+            self.values = self._io.read_bytes(self.num_values)
             self._debug['values']['end'] = self._io.pos()
 
 
@@ -199,17 +200,18 @@ class ClpSTable(KaitaiStruct):
         then the variables of all rows.
         """
         SEQ_FIELDS = ["rows", "num_variables", "variables"]
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, num_values, _io, _parent=None, _root=None):
             super(ClpSTable.ClpColumn, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.num_values = num_values
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
             self._debug['rows']['start'] = self._io.pos()
             self._debug['rows']['arr'] = []
             self.rows = []
-            for i in range(self._parent.num_messages):
+            for i in range(self.num_values):
                 self._debug['rows']['arr'].append({'start': self._io.pos()})
                 _t_rows = ClpSTable.ClpWord(self._io, self, self._root)
                 try:
@@ -285,17 +287,18 @@ class ClpSTable(KaitaiStruct):
     class DateColumn(KaitaiStruct):
         """Epochs, then the pattern of each."""
         SEQ_FIELDS = ["epochs", "pattern_ids"]
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, num_values, _io, _parent=None, _root=None):
             super(ClpSTable.DateColumn, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.num_values = num_values
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
             self._debug['epochs']['start'] = self._io.pos()
             self._debug['epochs']['arr'] = []
             self.epochs = []
-            for i in range(self._parent.num_messages):
+            for i in range(self.num_values):
                 self._debug['epochs']['arr'].append({'start': self._io.pos()})
                 self.epochs.append(self._io.read_s8le())
                 self._debug['epochs']['arr'][i]['end'] = self._io.pos()
@@ -304,7 +307,7 @@ class ClpSTable(KaitaiStruct):
             self._debug['pattern_ids']['start'] = self._io.pos()
             self._debug['pattern_ids']['arr'] = []
             self.pattern_ids = []
-            for i in range(self._parent.num_messages):
+            for i in range(self.num_values):
                 self._debug['pattern_ids']['arr'].append({'start': self._io.pos()})
                 self.pattern_ids.append(self._io.read_s8le())
                 self._debug['pattern_ids']['arr'][i]['end'] = self._io.pos()
@@ -325,17 +328,18 @@ class ClpSTable(KaitaiStruct):
     class FloatColumn(KaitaiStruct):
         """Binary64 numbers."""
         SEQ_FIELDS = ["values"]
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, num_values, _io, _parent=None, _root=None):
             super(ClpSTable.FloatColumn, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.num_values = num_values
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
             self._debug['values']['start'] = self._io.pos()
             self._debug['values']['arr'] = []
             self.values = []
-            for i in range(self._parent.num_messages):
+            for i in range(self.num_values):
                 self._debug['values']['arr'].append({'start': self._io.pos()})
                 self.values.append(self._io.read_f8le())
                 self._debug['values']['arr'][i]['end'] = self._io.pos()
@@ -404,17 +408,18 @@ class ClpSTable(KaitaiStruct):
     class FormattedFloatColumn(KaitaiStruct):
         """Binary64 numbers, then the format of each."""
         SEQ_FIELDS = ["values", "formats"]
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, num_values, _io, _parent=None, _root=None):
             super(ClpSTable.FormattedFloatColumn, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.num_values = num_values
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
             self._debug['values']['start'] = self._io.pos()
             self._debug['values']['arr'] = []
             self.values = []
-            for i in range(self._parent.num_messages):
+            for i in range(self.num_values):
                 self._debug['values']['arr'].append({'start': self._io.pos()})
                 self.values.append(self._io.read_f8le())
                 self._debug['values']['arr'][i]['end'] = self._io.pos()
@@ -423,7 +428,7 @@ class ClpSTable(KaitaiStruct):
             self._debug['formats']['start'] = self._io.pos()
             self._debug['formats']['arr'] = []
             self.formats = []
-            for i in range(self._parent.num_messages):
+            for i in range(self.num_values):
                 self._debug['formats']['arr'].append({'start': self._io.pos()})
                 _t_formats = ClpSTable.FloatFormat(self._io, self, self._root)
                 try:
@@ -449,17 +454,18 @@ class ClpSTable(KaitaiStruct):
     class IdColumn(KaitaiStruct):
         """Positions in the variable dictionary."""
         SEQ_FIELDS = ["values"]
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, num_values, _io, _parent=None, _root=None):
             super(ClpSTable.IdColumn, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.num_values = num_values
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
             self._debug['values']['start'] = self._io.pos()
             self._debug['values']['arr'] = []
             self.values = []
-            for i in range(self._parent.num_messages):
+            for i in range(self.num_values):
                 self._debug['values']['arr'].append({'start': self._io.pos()})
                 self.values.append(self._io.read_u8le())
                 self._debug['values']['arr'][i]['end'] = self._io.pos()
@@ -479,17 +485,18 @@ class ClpSTable(KaitaiStruct):
         to the row before, modulo 2^64.
         """
         SEQ_FIELDS = ["values"]
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, num_values, _io, _parent=None, _root=None):
             super(ClpSTable.IntegerColumn, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.num_values = num_values
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
             self._debug['values']['start'] = self._io.pos()
             self._debug['values']['arr'] = []
             self.values = []
-            for i in range(self._parent.num_messages):
+            for i in range(self.num_values):
                 self._debug['values']['arr'].append({'start': self._io.pos()})
                 self.values.append(self._io.read_s8le())
                 self._debug['values']['arr'][i]['end'] = self._io.pos()
@@ -507,17 +514,18 @@ class ClpSTable(KaitaiStruct):
     class TimestampColumn(KaitaiStruct):
         """Nanoseconds as differences to the row before, then the patterns."""
         SEQ_FIELDS = ["deltas", "pattern_ids"]
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, num_values, _io, _parent=None, _root=None):
             super(ClpSTable.TimestampColumn, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.num_values = num_values
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
             self._debug['deltas']['start'] = self._io.pos()
             self._debug['deltas']['arr'] = []
             self.deltas = []
-            for i in range(self._parent.num_messages):
+            for i in range(self.num_values):
                 self._debug['deltas']['arr'].append({'start': self._io.pos()})
                 self.deltas.append(self._io.read_s8le())
                 self._debug['deltas']['arr'][i]['end'] = self._io.pos()
@@ -526,7 +534,7 @@ class ClpSTable(KaitaiStruct):
             self._debug['pattern_ids']['start'] = self._io.pos()
             self._debug['pattern_ids']['arr'] = []
             self.pattern_ids = []
-            for i in range(self._parent.num_messages):
+            for i in range(self.num_values):
                 self._debug['pattern_ids']['arr'].append({'start': self._io.pos()})
                 self.pattern_ids.append(self._io.read_u8le())
                 self._debug['pattern_ids']['arr'][i]['end'] = self._io.pos()

@@ -104,20 +104,12 @@ class ZstdFrame(KaitaiStruct):
             self.content._fetch_instances()
 
         @property
-        def is_last(self):
-            if hasattr(self, '_m_is_last'):
-                return self._m_is_last
+        def is_raw(self):
+            if hasattr(self, '_m_is_raw'):
+                return self._m_is_raw
 
-            self._m_is_last = self.header.is_last
-            return getattr(self, '_m_is_last', None)
-
-        @property
-        def kind(self):
-            if hasattr(self, '_m_kind'):
-                return self._m_kind
-
-            self._m_kind = self.header.kind
-            return getattr(self, '_m_kind', None)
+            self._m_is_raw = self.header.kind == ZstdFrame.BlockKind.raw
+            return getattr(self, '_m_is_raw', None)
 
         @property
         def len_content(self):
@@ -402,7 +394,7 @@ class ZstdFrame(KaitaiStruct):
                     _ = _t_blocks
                     self.blocks.append(_)
                 self._debug['blocks']['arr'][len(self.blocks) - 1]['end'] = self._io.pos()
-                if _.is_last:
+                if _.header.is_last:
                     break
                 i += 1
             self._debug['blocks']['end'] = self._io.pos()
@@ -456,7 +448,7 @@ class ZstdFrame(KaitaiStruct):
             if hasattr(self, '_m_is_stored'):
                 return self._m_is_stored
 
-            self._m_is_stored =  ((len(self.blocks) == 1) and (self.blocks[0].kind == ZstdFrame.BlockKind.raw)) 
+            self._m_is_stored =  ((len(self.blocks) == 1) and (self.blocks[0].is_raw)) 
             return getattr(self, '_m_is_stored', None)
 
 

@@ -16,7 +16,6 @@ class ClpS:
     """`clp_s`"""
 
     size: Final = 64
-    ofs_metadata: Final = 64
 
     class at:
         """Where fields start and end, in bytes from the start."""

@@ -3,7 +3,23 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Final
+
+
+class Kinds(IntEnum):
+    """`clp_s_msgpack::kinds`"""
+    NIL_VALUE = 0
+    BOOLEAN = 1
+    UNSIGNED_INTEGER = 2
+    SIGNED_INTEGER = 3
+    REAL = 4
+    TEXT = 5
+    BINARY = 6
+    EXTENSION = 7
+    ARRAY = 8
+    MAP = 9
+    RESERVED = 10
 
 
 class ClpSMsgpack:

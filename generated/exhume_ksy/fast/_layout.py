@@ -46,7 +46,7 @@ def short(path: Any, at: int, end: int, size: int) -> LayoutError:
     return LayoutError(path, start, f"{size} bytes", f"{max(0, end - start)} bytes", short=True)
 
 
-SOURCE = "afa7f9a4d6ca9242"
+SOURCE = "5cab19a2227ab393"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

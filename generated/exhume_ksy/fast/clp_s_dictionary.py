@@ -19,6 +19,7 @@ class ClpSDictionary:
     """
     __slots__ = ('num_entries', 'compressed', '_entries', '_io')
     num_entries: int
+    """How many entries there are; each takes eight bytes or more once decompressed."""
     compressed: ZstdFrame
 
     @property
@@ -29,7 +30,7 @@ class ClpSDictionary:
         except AttributeError:
             pass
         view, base, end = self._io
-        if not (len(self.compressed.frames) == 1 and self.compressed.frames[0].is_stored):
+        if not (self.compressed.is_stored):
             self._entries = None
             return None
         view, base, end = self.compressed.frames[0].body.blocks[0].content._io

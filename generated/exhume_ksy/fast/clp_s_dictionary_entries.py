@@ -40,10 +40,19 @@ def read_clp_s_dictionary_entries(view: View, at: int, end: int) -> tuple[ClpSDi
 
 class Entry:
     """One dictionary value."""
-    __slots__ = ('len_value', 'value')
+    __slots__ = ('len_value', 'value', '_text')
     len_value: int
     value: View
-    """UTF-8 text, unescaped."""
+    """Unescaped text in UTF-8."""
+
+    @property
+    def text(self) -> str:
+        try:
+            return self._text
+        except AttributeError:
+            pass
+        self._text = str(self.value, 'UTF-8')
+        return self._text
 
 
 def read_entry(view: View, at: int, end: int) -> tuple[Entry, int]:

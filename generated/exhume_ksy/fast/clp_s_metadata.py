@@ -10,6 +10,7 @@ from array import array
 
 from ._layout import LayoutError, View, short
 from .clp_s_msgpack import read_clp_s_msgpack
+from .utf8_text import read_utf8_text
 
 _STRUCT0 = struct.Struct("<BI")
 _STRUCT1 = struct.Struct("<Q")
@@ -192,8 +193,8 @@ class TimestampRange:
     """Inclusive bounds of one timestamp key."""
     __slots__ = ('len_key', 'key', 'num_column_ids', 'column_ids', 'encoding', 'begin_epoch', 'end_epoch', 'begin_double', 'end_double')
     len_key: int
-    key: View
-    """KQL path of the key, escaped as in a query. UTF-8."""
+    key: Utf8Text
+    """KQL path of the key, escaped as in a query."""
     num_column_ids: int
     column_ids: array[int]
     """Schema tree nodes that hold values of the key."""
@@ -216,8 +217,13 @@ def read_timestamp_range(view: View, at: int, end: int) -> tuple[TimestampRange,
     if len_key > end - at:
         raise LayoutError("len_key", start, f"at most {end - at}", len_key)
     value.len_key = len_key
-    key = view[at : at + len_key]
-    at += len_key
+    stop = at + len_key
+    try:
+        key, _ = read_utf8_text(view, at, stop)
+    except LayoutError as error:
+        error.within("key")
+        raise
+    at = stop
     value.key = key
     start = at
     if end - at < 8:
@@ -283,8 +289,7 @@ class TimestampPattern:
     __slots__ = ('pattern_id', 'len_pattern', 'pattern')
     pattern_id: int
     len_pattern: int
-    pattern: View
-    """UTF-8 text."""
+    pattern: Utf8Text
 
 
 def read_timestamp_pattern(view: View, at: int, end: int) -> tuple[TimestampPattern, int]:
@@ -298,7 +303,12 @@ def read_timestamp_pattern(view: View, at: int, end: int) -> tuple[TimestampPatt
     value.len_pattern = len_pattern
     if len_pattern > end - at:
         raise LayoutError("len_pattern", at - 8, f"at most {end - at}", len_pattern)
-    pattern = view[at : at + len_pattern]
-    at += len_pattern
+    stop = at + len_pattern
+    try:
+        pattern, _ = read_utf8_text(view, at, stop)
+    except LayoutError as error:
+        error.within("pattern")
+        raise
+    at = stop
     value.pattern = pattern
     return value, at

@@ -24,7 +24,7 @@ class ClpSMsgpack:
     that a container schema can follow the offsets that a clp-s archive stores this way. Big-endian, unlike the rest
     of the archive.
     """
-    __slots__ = ('tag', 'payload_uint1', 'payload_uint2', 'payload_uint4', 'payload_uint8', 'payload_int1', 'payload_int2', 'payload_int4', 'payload_int8', 'payload_float4', 'payload_float8', 'len_payload1', 'len_payload2', 'len_payload4', 'extension_type', 'str_value', 'bin_value', 'array_items', 'map_items', '_is_positive_fixint', '_is_negative_fixint', '_is_nil', '_is_bool', '_is_uint', '_is_str', '_is_bin', '_is_fixed_extension', '_is_extension', '_is_array', '_is_map', '_len_any', '_len_text', '_len_bytes', '_num_items', '_uint_value')
+    __slots__ = ('tag', 'payload_uint1', 'payload_uint2', 'payload_uint4', 'payload_uint8', 'payload_int1', 'payload_int2', 'payload_int4', 'payload_int8', 'payload_float4', 'payload_float8', 'len_payload1', 'len_payload2', 'len_payload4', 'extension_type', 'str_value', 'bin_value', 'array_items', 'map_items', '_kind', '_len_payload', '_num_items', '_uint_value', '_int_value', '_bool_value')
     tag: int
     """Kind of the value, and for short values the value or the length."""
     payload_uint1: int | None
@@ -38,8 +38,11 @@ class ClpSMsgpack:
     payload_float4: float | None
     payload_float8: float | None
     len_payload1: int | None
+    """Bytes of a text, of binary data or of an extension."""
     len_payload2: int | None
+    """The same, or how many items follow."""
     len_payload4: int | None
+    """The same, or how many items follow."""
     extension_type: int | None
     str_value: str | None
     bin_value: View | None
@@ -47,142 +50,37 @@ class ClpSMsgpack:
     map_items: list[MapEntry] | None
 
     @property
-    def is_positive_fixint(self) -> bool:
+    def kind(self) -> int:
         try:
-            return self._is_positive_fixint
+            return self._kind
         except AttributeError:
             pass
-        self._is_positive_fixint = self.tag < 0x80
-        return self._is_positive_fixint
+        self._kind = 2 if self.tag < 0x80 else 9 if self.tag < 0x90 else 8 if self.tag < 0xa0 else 5 if self.tag < 0xc0 else 0 if self.tag == 0xc0 else 10 if self.tag == 0xc1 else 1 if self.tag < 0xc4 else 6 if self.tag < 0xc7 else 7 if self.tag < 0xca else 4 if self.tag < 0xcc else 2 if self.tag < 0xd0 else 3 if self.tag < 0xd4 else 7 if self.tag < 0xd9 else 5 if self.tag < 0xdc else 8 if self.tag < 0xde else 9 if self.tag < 0xe0 else 3
+        return self._kind
 
     @property
-    def is_negative_fixint(self) -> bool:
-        try:
-            return self._is_negative_fixint
-        except AttributeError:
-            pass
-        self._is_negative_fixint = self.tag >= 0xe0
-        return self._is_negative_fixint
-
-    @property
-    def is_nil(self) -> bool:
-        try:
-            return self._is_nil
-        except AttributeError:
-            pass
-        self._is_nil = self.tag == 0xc0
-        return self._is_nil
-
-    @property
-    def is_bool(self) -> bool:
-        try:
-            return self._is_bool
-        except AttributeError:
-            pass
-        self._is_bool = self.tag in (0xc2, 0xc3)
-        return self._is_bool
-
-    @property
-    def is_uint(self) -> bool:
-        try:
-            return self._is_uint
-        except AttributeError:
-            pass
-        self._is_uint = self.tag < 0x80 or self.tag >= 0xcc and self.tag <= 0xcf
-        return self._is_uint
-
-    @property
-    def is_str(self) -> bool:
-        try:
-            return self._is_str
-        except AttributeError:
-            pass
-        self._is_str = self.tag >= 0xa0 and self.tag < 0xc0 or self.tag >= 0xd9 and self.tag <= 0xdb
-        return self._is_str
-
-    @property
-    def is_bin(self) -> bool:
-        try:
-            return self._is_bin
-        except AttributeError:
-            pass
-        self._is_bin = self.tag >= 0xc4 and self.tag <= 0xc6
-        return self._is_bin
-
-    @property
-    def is_fixed_extension(self) -> bool:
-        try:
-            return self._is_fixed_extension
-        except AttributeError:
-            pass
-        self._is_fixed_extension = self.tag >= 0xd4 and self.tag <= 0xd8
-        return self._is_fixed_extension
-
-    @property
-    def is_extension(self) -> bool:
-        try:
-            return self._is_extension
-        except AttributeError:
-            pass
-        self._is_extension = self.tag >= 0xc7 and self.tag <= 0xc9 or self.is_fixed_extension
-        return self._is_extension
-
-    @property
-    def is_array(self) -> bool:
-        try:
-            return self._is_array
-        except AttributeError:
-            pass
-        self._is_array = self.tag >= 0x90 and self.tag < 0xa0 or self.tag == 0xdc or self.tag == 0xdd
-        return self._is_array
-
-    @property
-    def is_map(self) -> bool:
-        try:
-            return self._is_map
-        except AttributeError:
-            pass
-        self._is_map = self.tag >= 0x80 and self.tag < 0x90 or self.tag == 0xde or self.tag == 0xdf
-        return self._is_map
-
-    @property
-    def len_any(self) -> int | None:
+    def len_payload(self) -> int | None:
         """Length or count that stands after the tag."""
         try:
-            return self._len_any
+            return self._len_payload
         except AttributeError:
             pass
         if not (self.tag >= 0xc4 and self.tag <= 0xc9 or self.tag >= 0xd9 and self.tag <= 0xdf):
-            self._len_any = None
+            self._len_payload = None
             return None
-        self._len_any = self.len_payload1 if self.tag in (0xd9, 0xc4, 0xc7) else self.len_payload2 if self.tag in (0xda, 0xc5, 0xc8, 0xdc, 0xde) else self.len_payload4
-        return self._len_any
+        self._len_payload = self.len_payload1 if self.tag in (0xc4, 0xc7, 0xd9) else self.len_payload2 if self.tag in (0xc5, 0xc8, 0xda, 0xdc, 0xde) else self.len_payload4
+        return self._len_payload
 
     @property
-    def len_text(self) -> int:
-        try:
-            return self._len_text
-        except AttributeError:
-            pass
-        self._len_text = self.tag & 31 if self.tag < 0xc0 else self.len_any
-        return self._len_text
-
-    @property
-    def len_bytes(self) -> int:
-        try:
-            return self._len_bytes
-        except AttributeError:
-            pass
-        self._len_bytes = 1 << self.tag - 0xd4 if self.is_fixed_extension else self.len_any
-        return self._len_bytes
-
-    @property
-    def num_items(self) -> int:
+    def num_items(self) -> int | None:
         try:
             return self._num_items
         except AttributeError:
             pass
-        self._num_items = self.tag & 15 if self.tag < 0xa0 else self.len_any
+        if not (self.kind in (8, 9)):
+            self._num_items = None
+            return None
+        self._num_items = self.tag % 16 if self.tag < 0xa0 else self.len_payload
         return self._num_items
 
     @property
@@ -191,11 +89,35 @@ class ClpSMsgpack:
             return self._uint_value
         except AttributeError:
             pass
-        if not (self.is_uint):
+        if not (self.kind == 2):
             self._uint_value = None
             return None
         self._uint_value = self.tag if self.tag < 0x80 else self.payload_uint1 if self.tag == 0xcc else self.payload_uint2 if self.tag == 0xcd else self.payload_uint4 if self.tag == 0xce else self.payload_uint8
         return self._uint_value
+
+    @property
+    def int_value(self) -> int | None:
+        try:
+            return self._int_value
+        except AttributeError:
+            pass
+        if not (self.kind == 3):
+            self._int_value = None
+            return None
+        self._int_value = self.tag - 0x100 if self.tag >= 0xe0 else self.payload_int1 if self.tag == 0xd0 else self.payload_int2 if self.tag == 0xd1 else self.payload_int4 if self.tag == 0xd2 else self.payload_int8
+        return self._int_value
+
+    @property
+    def bool_value(self) -> bool | None:
+        try:
+            return self._bool_value
+        except AttributeError:
+            pass
+        if not (self.kind == 1):
+            self._bool_value = None
+            return None
+        self._bool_value = self.tag == 0xc3
+        return self._bool_value
 
 
 def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]:
@@ -286,31 +208,40 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
     else:
         payload_float8 = None
     value.payload_float8 = payload_float8
-    if tag in (0xd9, 0xc4, 0xc7):
+    if tag in (0xc4, 0xc7, 0xd9):
+        start = at
         if at >= end:
             raise short("len_payload1", at, end, 1)
         len_payload1 = view[at]
         at += 1
+        if len_payload1 > end - at:
+            raise LayoutError("len_payload1", start, f"at most {end - at}", len_payload1)
     else:
         len_payload1 = None
     value.len_payload1 = len_payload1
-    if tag in (0xda, 0xc5, 0xc8, 0xdc, 0xde):
+    if tag in (0xc5, 0xc8, 0xda, 0xdc, 0xde):
+        start = at
         if end - at < 2:
             raise short("len_payload2", at, end, 2)
         (len_payload2,) = _STRUCT0.unpack_from(view, at)
         at += 2
+        if len_payload2 > end - at:
+            raise LayoutError("len_payload2", start, f"at most {end - at}", len_payload2)
     else:
         len_payload2 = None
     value.len_payload2 = len_payload2
-    if tag in (0xdb, 0xc6, 0xc9, 0xdd, 0xdf):
+    if tag in (0xc6, 0xc9, 0xdb, 0xdd, 0xdf):
+        start = at
         if end - at < 4:
             raise short("len_payload4", at, end, 4)
         (len_payload4,) = _STRUCT1.unpack_from(view, at)
         at += 4
+        if len_payload4 > end - at:
+            raise LayoutError("len_payload4", start, f"at most {end - at}", len_payload4)
     else:
         len_payload4 = None
     value.len_payload4 = len_payload4
-    if tag >= 0xc7 and tag <= 0xc9 or tag >= 0xd4 and tag <= 0xd8:
+    if (2 if tag < 0x80 else 9 if tag < 0x90 else 8 if tag < 0xa0 else 5 if tag < 0xc0 else 0 if tag == 0xc0 else 10 if tag == 0xc1 else 1 if tag < 0xc4 else 6 if tag < 0xc7 else 7 if tag < 0xca else 4 if tag < 0xcc else 2 if tag < 0xd0 else 3 if tag < 0xd4 else 7 if tag < 0xd9 else 5 if tag < 0xdc else 8 if tag < 0xde else 9 if tag < 0xe0 else 3) == 7:
         if at >= end:
             raise short("extension_type", at, end, 1)
         (extension_type,) = _STRUCT3.unpack_from(view, at)
@@ -318,8 +249,8 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
     else:
         extension_type = None
     value.extension_type = extension_type
-    if tag >= 0xa0 and tag < 0xc0 or tag >= 0xd9 and tag <= 0xdb:
-        size = tag & 31 if tag < 0xc0 else (len_payload1 if tag in (0xd9, 0xc4, 0xc7) else len_payload2 if tag in (0xda, 0xc5, 0xc8, 0xdc, 0xde) else len_payload4) if tag >= 0xc4 and tag <= 0xc9 or tag >= 0xd9 and tag <= 0xdf else None
+    if (2 if tag < 0x80 else 9 if tag < 0x90 else 8 if tag < 0xa0 else 5 if tag < 0xc0 else 0 if tag == 0xc0 else 10 if tag == 0xc1 else 1 if tag < 0xc4 else 6 if tag < 0xc7 else 7 if tag < 0xca else 4 if tag < 0xcc else 2 if tag < 0xd0 else 3 if tag < 0xd4 else 7 if tag < 0xd9 else 5 if tag < 0xdc else 8 if tag < 0xde else 9 if tag < 0xe0 else 3) == 5:
+        size = tag % 32 if tag < 0xc0 else (len_payload1 if tag in (0xc4, 0xc7, 0xd9) else len_payload2 if tag in (0xc5, 0xc8, 0xda, 0xdc, 0xde) else len_payload4) if tag >= 0xc4 and tag <= 0xc9 or tag >= 0xd9 and tag <= 0xdf else None
         if not 0 <= size <= end - at:
             raise short("str_value", at, end, size)
         str_value = view[at : at + size]
@@ -331,8 +262,8 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
     else:
         str_value = None
     value.str_value = str_value
-    if tag >= 0xc4 and tag <= 0xc6 or tag >= 0xc7 and tag <= 0xc9 or tag >= 0xd4 and tag <= 0xd8:
-        size = 1 << tag - 0xd4 if tag >= 0xd4 and tag <= 0xd8 else (len_payload1 if tag in (0xd9, 0xc4, 0xc7) else len_payload2 if tag in (0xda, 0xc5, 0xc8, 0xdc, 0xde) else len_payload4) if tag >= 0xc4 and tag <= 0xc9 or tag >= 0xd9 and tag <= 0xdf else None
+    if (2 if tag < 0x80 else 9 if tag < 0x90 else 8 if tag < 0xa0 else 5 if tag < 0xc0 else 0 if tag == 0xc0 else 10 if tag == 0xc1 else 1 if tag < 0xc4 else 6 if tag < 0xc7 else 7 if tag < 0xca else 4 if tag < 0xcc else 2 if tag < 0xd0 else 3 if tag < 0xd4 else 7 if tag < 0xd9 else 5 if tag < 0xdc else 8 if tag < 0xde else 9 if tag < 0xe0 else 3) in (6, 7):
+        size = 1 if tag == 0xd4 else 2 if tag == 0xd5 else 4 if tag == 0xd6 else 8 if tag == 0xd7 else 16 if tag == 0xd8 else (len_payload1 if tag in (0xc4, 0xc7, 0xd9) else len_payload2 if tag in (0xc5, 0xc8, 0xda, 0xdc, 0xde) else len_payload4) if tag >= 0xc4 and tag <= 0xc9 or tag >= 0xd9 and tag <= 0xdf else None
         if not 0 <= size <= end - at:
             raise short("bin_value", at, end, size)
         bin_value = view[at : at + size]
@@ -340,10 +271,10 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
     else:
         bin_value = None
     value.bin_value = bin_value
-    if tag >= 0x90 and tag < 0xa0 or tag == 0xdc or tag == 0xdd:
+    if (2 if tag < 0x80 else 9 if tag < 0x90 else 8 if tag < 0xa0 else 5 if tag < 0xc0 else 0 if tag == 0xc0 else 10 if tag == 0xc1 else 1 if tag < 0xc4 else 6 if tag < 0xc7 else 7 if tag < 0xca else 4 if tag < 0xcc else 2 if tag < 0xd0 else 3 if tag < 0xd4 else 7 if tag < 0xd9 else 5 if tag < 0xdc else 8 if tag < 0xde else 9 if tag < 0xe0 else 3) == 8:
         array_items = []
         try:
-            for _ in range(tag & 15 if tag < 0xa0 else (len_payload1 if tag in (0xd9, 0xc4, 0xc7) else len_payload2 if tag in (0xda, 0xc5, 0xc8, 0xdc, 0xde) else len_payload4) if tag >= 0xc4 and tag <= 0xc9 or tag >= 0xd9 and tag <= 0xdf else None):
+            for _ in range((tag % 16 if tag < 0xa0 else (len_payload1 if tag in (0xc4, 0xc7, 0xd9) else len_payload2 if tag in (0xc5, 0xc8, 0xda, 0xdc, 0xde) else len_payload4) if tag >= 0xc4 and tag <= 0xc9 or tag >= 0xd9 and tag <= 0xdf else None) if (2 if tag < 0x80 else 9 if tag < 0x90 else 8 if tag < 0xa0 else 5 if tag < 0xc0 else 0 if tag == 0xc0 else 10 if tag == 0xc1 else 1 if tag < 0xc4 else 6 if tag < 0xc7 else 7 if tag < 0xca else 4 if tag < 0xcc else 2 if tag < 0xd0 else 3 if tag < 0xd4 else 7 if tag < 0xd9 else 5 if tag < 0xdc else 8 if tag < 0xde else 9 if tag < 0xe0 else 3) in (8, 9) else None):
                 one, at = read_clp_s_msgpack(view, at, end)
                 array_items.append(one)
         except LayoutError as error:
@@ -352,10 +283,10 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
     else:
         array_items = None
     value.array_items = array_items
-    if tag >= 0x80 and tag < 0x90 or tag == 0xde or tag == 0xdf:
+    if (2 if tag < 0x80 else 9 if tag < 0x90 else 8 if tag < 0xa0 else 5 if tag < 0xc0 else 0 if tag == 0xc0 else 10 if tag == 0xc1 else 1 if tag < 0xc4 else 6 if tag < 0xc7 else 7 if tag < 0xca else 4 if tag < 0xcc else 2 if tag < 0xd0 else 3 if tag < 0xd4 else 7 if tag < 0xd9 else 5 if tag < 0xdc else 8 if tag < 0xde else 9 if tag < 0xe0 else 3) == 9:
         map_items = []
         try:
-            for _ in range(tag & 15 if tag < 0xa0 else (len_payload1 if tag in (0xd9, 0xc4, 0xc7) else len_payload2 if tag in (0xda, 0xc5, 0xc8, 0xdc, 0xde) else len_payload4) if tag >= 0xc4 and tag <= 0xc9 or tag >= 0xd9 and tag <= 0xdf else None):
+            for _ in range((tag % 16 if tag < 0xa0 else (len_payload1 if tag in (0xc4, 0xc7, 0xd9) else len_payload2 if tag in (0xc5, 0xc8, 0xda, 0xdc, 0xde) else len_payload4) if tag >= 0xc4 and tag <= 0xc9 or tag >= 0xd9 and tag <= 0xdf else None) if (2 if tag < 0x80 else 9 if tag < 0x90 else 8 if tag < 0xa0 else 5 if tag < 0xc0 else 0 if tag == 0xc0 else 10 if tag == 0xc1 else 1 if tag < 0xc4 else 6 if tag < 0xc7 else 7 if tag < 0xca else 4 if tag < 0xcc else 2 if tag < 0xd0 else 3 if tag < 0xd4 else 7 if tag < 0xd9 else 5 if tag < 0xdc else 8 if tag < 0xde else 9 if tag < 0xe0 else 3) in (8, 9) else None):
                 one, at = read_map_entry(view, at, end)
                 map_items.append(one)
         except LayoutError as error:

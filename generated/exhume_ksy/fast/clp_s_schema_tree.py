@@ -35,12 +35,13 @@ def read_clp_s_schema_tree(view: View, at: int, end: int) -> tuple[ClpSSchemaTre
     if num_nodes > (end - at) // 13:
         raise LayoutError("num_nodes", start, f"at most {(end - at) // 13}", num_nodes)
     value.num_nodes = num_nodes
-    nodes = []
+    nodes = value.nodes = []
     try:
         for _ in range(num_nodes):
-            one, at = read_node(view, at, end)
+            one, at = read_node(view, at, end, value)
             nodes.append(one)
     except LayoutError as error:
+        del value.nodes
         error.within(f"nodes[{len(nodes)}]")
         raise
     value.nodes = nodes
@@ -49,18 +50,38 @@ def read_clp_s_schema_tree(view: View, at: int, end: int) -> tuple[ClpSSchemaTre
 
 class Node:
     """One key below its parent, with the type of its values."""
-    __slots__ = ('parent_id', 'len_key', 'key', 'type')
+    __slots__ = ('parent_id', 'len_key', 'key', 'type', '_name', '_path', '_parent')
     parent_id: int
     """Position of the parent, or -1 for the root of a namespace."""
     len_key: int
     key: View
-    """Unescaped key of the JSON object. UTF-8."""
+    """Unescaped key of the JSON object in UTF-8."""
     type: int
 
+    @property
+    def name(self) -> str:
+        try:
+            return self._name
+        except AttributeError:
+            pass
+        self._name = str(self.key, 'UTF-8')
+        return self._name
 
-def read_node(view: View, at: int, end: int) -> tuple[Node, int]:
+    @property
+    def path(self) -> str:
+        """The keys from the root down to this one, joined by dots."""
+        try:
+            return self._path
+        except AttributeError:
+            pass
+        self._path = self.name if self.parent_id < 0 else self._parent.nodes[self.parent_id].path + self.name if self._parent.nodes[self.parent_id].parent_id < 0 else self._parent.nodes[self.parent_id].path + '.' + self.name
+        return self._path
+
+
+def read_node(view: View, at: int, end: int, parent: ClpSSchemaTree | None = None) -> tuple[Node, int]:
     """`clp_s_schema_tree::node` at `at`, and where it ends. Raises `LayoutError`."""
     value = Node()
+    value._parent = parent
     if end - at < 12:
         raise short((("parent_id", 4), ("len_key", 12),), at, end, 12)
     parent_id, len_key = _STRUCT1.unpack_from(view, at)

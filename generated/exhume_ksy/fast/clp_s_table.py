@@ -40,37 +40,36 @@ def read_clp_s_table(view: View, at: int, end: int, num_messages: int, node_type
     value = ClpSTable()
     value.num_messages = num_messages
     value.node_types = node_types
-    columns = value.columns = []
+    columns = []
     try:
         for _ in range(len(node_types)):
             on = node_types[len(columns)]
             if on == 0:
-                one, at = read_integer_column(view, at, end, value)
+                one, at = read_integer_column(view, at, end, num_messages)
             elif on == 1:
-                one, at = read_float_column(view, at, end, value)
+                one, at = read_float_column(view, at, end, num_messages)
             elif on == 2:
-                one, at = read_clp_column(view, at, end, value)
+                one, at = read_clp_column(view, at, end, num_messages)
             elif on == 3:
-                one, at = read_id_column(view, at, end, value)
+                one, at = read_id_column(view, at, end, num_messages)
             elif on == 4:
-                one, at = read_boolean_column(view, at, end, value)
+                one, at = read_boolean_column(view, at, end, num_messages)
             elif on == 6:
-                one, at = read_clp_column(view, at, end, value)
+                one, at = read_clp_column(view, at, end, num_messages)
             elif on == 8:
-                one, at = read_date_column(view, at, end, value)
+                one, at = read_date_column(view, at, end, num_messages)
             elif on == 11:
-                one, at = read_integer_column(view, at, end, value)
+                one, at = read_integer_column(view, at, end, num_messages)
             elif on == 12:
-                one, at = read_formatted_float_column(view, at, end, value)
+                one, at = read_formatted_float_column(view, at, end, num_messages)
             elif on == 13:
-                one, at = read_id_column(view, at, end, value)
+                one, at = read_id_column(view, at, end, num_messages)
             elif on == 14:
-                one, at = read_timestamp_column(view, at, end, value)
+                one, at = read_timestamp_column(view, at, end, num_messages)
             else:
                 one, at = read_unknown_column(view, at, end)
             columns.append(one)
     except LayoutError as error:
-        del value.columns
         error.within(f"columns[{len(columns)}]")
         raise
     value.columns = columns
@@ -79,14 +78,16 @@ def read_clp_s_table(view: View, at: int, end: int, num_messages: int, node_type
 
 class IntegerColumn:
     """Integers, or for node type 11 the first integer and then the difference to the row before, modulo 2^64."""
-    __slots__ = ('values',)
+    __slots__ = ('num_values', 'values')
+    num_values: int
     values: array[int]
 
 
-def read_integer_column(view: View, at: int, end: int, parent: ClpSTable | None = None) -> tuple[IntegerColumn, int]:
+def read_integer_column(view: View, at: int, end: int, num_values: int) -> tuple[IntegerColumn, int]:
     """`clp_s_table::integer_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = IntegerColumn()
-    many = max(0, parent.num_messages)
+    value.num_values = num_values
+    many = max(0, num_values)
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"values[{many}]", at + many * 8, end, 8)
@@ -100,14 +101,16 @@ def read_integer_column(view: View, at: int, end: int, parent: ClpSTable | None 
 
 class FloatColumn:
     """Binary64 numbers."""
-    __slots__ = ('values',)
+    __slots__ = ('num_values', 'values')
+    num_values: int
     values: array[float]
 
 
-def read_float_column(view: View, at: int, end: int, parent: ClpSTable | None = None) -> tuple[FloatColumn, int]:
+def read_float_column(view: View, at: int, end: int, num_values: int) -> tuple[FloatColumn, int]:
     """`clp_s_table::float_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = FloatColumn()
-    many = max(0, parent.num_messages)
+    value.num_values = num_values
+    many = max(0, num_values)
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"values[{many}]", at + many * 8, end, 8)
@@ -121,15 +124,17 @@ def read_float_column(view: View, at: int, end: int, parent: ClpSTable | None = 
 
 class FormattedFloatColumn:
     """Binary64 numbers, then the format of each."""
-    __slots__ = ('values', 'formats')
+    __slots__ = ('num_values', 'values', 'formats')
+    num_values: int
     values: array[float]
     formats: list[FloatFormat]
 
 
-def read_formatted_float_column(view: View, at: int, end: int, parent: ClpSTable | None = None) -> tuple[FormattedFloatColumn, int]:
+def read_formatted_float_column(view: View, at: int, end: int, num_values: int) -> tuple[FormattedFloatColumn, int]:
     """`clp_s_table::formatted_float_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = FormattedFloatColumn()
-    many = max(0, parent.num_messages)
+    value.num_values = num_values
+    many = max(0, num_values)
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"values[{many}]", at + many * 8, end, 8)
@@ -140,7 +145,7 @@ def read_formatted_float_column(view: View, at: int, end: int, parent: ClpSTable
     value.values = values
     formats = []
     try:
-        for _ in range(parent.num_messages):
+        for _ in range(num_values):
             one, at = read_float_format(view, at, end)
             formats.append(one)
     except LayoutError as error:
@@ -205,32 +210,35 @@ def read_float_format(view: View, at: int, end: int) -> tuple[FloatFormat, int]:
 
 class BooleanColumn:
     """One byte each; anything but 0 is true."""
-    __slots__ = ('values',)
+    __slots__ = ('num_values', 'values')
+    num_values: int
     values: View
 
 
-def read_boolean_column(view: View, at: int, end: int, parent: ClpSTable | None = None) -> tuple[BooleanColumn, int]:
+def read_boolean_column(view: View, at: int, end: int, num_values: int) -> tuple[BooleanColumn, int]:
     """`clp_s_table::boolean_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = BooleanColumn()
-    size = parent.num_messages
-    if not 0 <= size <= end - at:
-        raise short("values", at, end, size)
-    values = view[at : at + size]
-    at += size
+    value.num_values = num_values
+    if not 0 <= num_values <= end - at:
+        raise short("values", at, end, num_values)
+    values = view[at : at + num_values]
+    at += num_values
     value.values = values
     return value, at
 
 
 class IdColumn:
     """Positions in the variable dictionary."""
-    __slots__ = ('values',)
+    __slots__ = ('num_values', 'values')
+    num_values: int
     values: array[int]
 
 
-def read_id_column(view: View, at: int, end: int, parent: ClpSTable | None = None) -> tuple[IdColumn, int]:
+def read_id_column(view: View, at: int, end: int, num_values: int) -> tuple[IdColumn, int]:
     """`clp_s_table::id_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = IdColumn()
-    many = max(0, parent.num_messages)
+    value.num_values = num_values
+    many = max(0, num_values)
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"values[{many}]", at + many * 8, end, 8)
@@ -244,18 +252,20 @@ def read_id_column(view: View, at: int, end: int, parent: ClpSTable | None = Non
 
 class ClpColumn:
     """Encoded text: which log type each row has and where its variables start, then the variables of all rows."""
-    __slots__ = ('rows', 'num_variables', 'variables')
+    __slots__ = ('num_values', 'rows', 'num_variables', 'variables')
+    num_values: int
     rows: list[ClpWord]
     num_variables: int
     variables: array[int]
 
 
-def read_clp_column(view: View, at: int, end: int, parent: ClpSTable | None = None) -> tuple[ClpColumn, int]:
+def read_clp_column(view: View, at: int, end: int, num_values: int) -> tuple[ClpColumn, int]:
     """`clp_s_table::clp_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = ClpColumn()
+    value.num_values = num_values
     rows = []
     try:
-        for _ in range(parent.num_messages):
+        for _ in range(num_values):
             one, at = read_clp_word(view, at, end)
             rows.append(one)
     except LayoutError as error:
@@ -320,16 +330,18 @@ def read_clp_word(view: View, at: int, end: int) -> tuple[ClpWord, int]:
 
 class DateColumn:
     """Epochs, then the pattern of each."""
-    __slots__ = ('epochs', 'pattern_ids')
+    __slots__ = ('num_values', 'epochs', 'pattern_ids')
+    num_values: int
     epochs: array[int]
     """Milliseconds; with the patterns %E and %F as they were."""
     pattern_ids: array[int]
 
 
-def read_date_column(view: View, at: int, end: int, parent: ClpSTable | None = None) -> tuple[DateColumn, int]:
+def read_date_column(view: View, at: int, end: int, num_values: int) -> tuple[DateColumn, int]:
     """`clp_s_table::date_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = DateColumn()
-    many = max(0, parent.num_messages)
+    value.num_values = num_values
+    many = max(0, num_values)
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"epochs[{many}]", at + many * 8, end, 8)
@@ -338,7 +350,7 @@ def read_date_column(view: View, at: int, end: int, parent: ClpSTable | None = N
         epochs.byteswap()
     at += many * 8
     value.epochs = epochs
-    many = max(0, parent.num_messages)
+    many = max(0, num_values)
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"pattern_ids[{many}]", at + many * 8, end, 8)
@@ -352,15 +364,17 @@ def read_date_column(view: View, at: int, end: int, parent: ClpSTable | None = N
 
 class TimestampColumn:
     """Nanoseconds as differences to the row before, then the patterns."""
-    __slots__ = ('deltas', 'pattern_ids')
+    __slots__ = ('num_values', 'deltas', 'pattern_ids')
+    num_values: int
     deltas: array[int]
     pattern_ids: array[int]
 
 
-def read_timestamp_column(view: View, at: int, end: int, parent: ClpSTable | None = None) -> tuple[TimestampColumn, int]:
+def read_timestamp_column(view: View, at: int, end: int, num_values: int) -> tuple[TimestampColumn, int]:
     """`clp_s_table::timestamp_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = TimestampColumn()
-    many = max(0, parent.num_messages)
+    value.num_values = num_values
+    many = max(0, num_values)
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"deltas[{many}]", at + many * 8, end, 8)
@@ -369,7 +383,7 @@ def read_timestamp_column(view: View, at: int, end: int, parent: ClpSTable | Non
         deltas.byteswap()
     at += many * 8
     value.deltas = deltas
-    many = max(0, parent.num_messages)
+    many = max(0, num_values)
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"pattern_ids[{many}]", at + many * 8, end, 8)

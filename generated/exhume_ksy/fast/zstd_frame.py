@@ -146,7 +146,7 @@ class ZstandardBody:
             return self._is_stored
         except AttributeError:
             pass
-        self._is_stored = len(self.blocks) == 1 and self.blocks[0].kind == 0
+        self._is_stored = len(self.blocks) == 1 and self.blocks[0].is_raw
         return self._is_stored
 
 
@@ -229,7 +229,7 @@ def read_zstandard_body(view: View, at: int, end: int) -> tuple[ZstandardBody, i
         while True:
             one, at = read_block(view, at, end)
             blocks.append(one)
-            if one.is_last:
+            if one.header.is_last:
                 break
     except LayoutError as error:
         error.within(f"blocks[{len(blocks)}]")
@@ -315,7 +315,7 @@ def read_window_descriptor(view: View, at: int, end: int) -> tuple[WindowDescrip
 
 class Block:
     """One block: three header bytes, then its content."""
-    __slots__ = ('header', 'content', '_len_content', '_is_last', '_kind')
+    __slots__ = ('header', 'content', '_len_content', '_is_raw')
     header: BlockHeader
     content: BlockContent
     """Raw bytes, the one byte to repeat, or a compressed block."""
@@ -330,22 +330,13 @@ class Block:
         return self._len_content
 
     @property
-    def is_last(self) -> bool:
+    def is_raw(self) -> bool:
         try:
-            return self._is_last
+            return self._is_raw
         except AttributeError:
             pass
-        self._is_last = self.header.is_last
-        return self._is_last
-
-    @property
-    def kind(self) -> int:
-        try:
-            return self._kind
-        except AttributeError:
-            pass
-        self._kind = self.header.kind
-        return self._kind
+        self._is_raw = self.header.kind == 0
+        return self._is_raw
 
 
 def read_block(view: View, at: int, end: int) -> tuple[Block, int]:

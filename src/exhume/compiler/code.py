@@ -186,6 +186,8 @@ class Code(abc.ABC):
         given = [self._code(one) for one in arguments]
         if name == "substring" and len(given) == 2:
             return f"{self._code(of, ATOM)}[{given[0]}:{given[1]}]"
+        if name == "to_s" and len(given) == 1:
+            return f"str({self._code(of)}, {given[0]})"
         if name == "to_i" and len(given) <= 1:
             return f"int({', '.join([self._code(of), *given])})"
         raise RefusedError(f"`{name}()` is not covered")

@@ -142,7 +142,8 @@ def scan_text(module: Module, type: Type) -> str:
     """The class of columns and the function that fills it."""
     scan = Scan(None, module, type)
     needs = scan.module.needs[type]
-    if needs.parent or needs.root or type.params or (needs.stream and not needs.keeps_stream):
+    asked = [(needs.stream, needs.keeps_stream), (needs.parent, needs.keeps_parent), (needs.root, needs.keeps_root)]
+    if type.params or any(given and not kept for given, kept in asked):
         raise RefusedError("a structure that looks around itself has no columns", type.where)
     for one in type.instances.values():
         if one.value is not None and is_position(one.value):

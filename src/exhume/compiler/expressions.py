@@ -1,7 +1,7 @@
 """The expression language of Kaitai Struct: text to a tree, and the tree with constants folded.
 
 See the user guide of Kaitai Struct, "Expression language".  Only what no reader can do without is left out: format
-strings, and methods of strings other than `length`, `substring`, `reverse` and `to_i`.
+strings, and methods of strings other than `length`, `substring`, `reverse` and `to_i`; of bytes there is `to_s`.
 """
 
 from __future__ import annotations

@@ -317,8 +317,8 @@ def _generated_timestamp_dictionary(data: bytes, where: Span) -> TimestampDictio
         encoding = _plain(item.encoding)
         begin = item.begin_epoch if encoding == 1 else item.begin_double if encoding == 2 else None
         end = item.end_epoch if encoding == 1 else item.end_double if encoding == 2 else None
-        ranges.append(TimestampRange(item.key, tuple(item.column_ids), encoding, begin, end))
-    patterns = {item.pattern_id: item.pattern for item in raw.patterns}
+        ranges.append(TimestampRange(item.key.bytes, tuple(item.column_ids), encoding, begin, end))
+    patterns = {item.pattern_id: item.pattern.bytes for item in raw.patterns}
     return TimestampDictionary(tuple(ranges), patterns, where)
 
 

@@ -1,0 +1,6 @@
+"""What ksy/utf8_text.ksy fixes.  Written by `make generated`; never edited by hand."""
+# ruff: noqa
+
+from __future__ import annotations
+
+from typing import Final

@@ -1,0 +1,34 @@
+"""Compiled from ksy/utf8_text.ksy by `make generated`; never edited by hand."""
+# mypy: ignore-errors
+# ruff: noqa
+
+from __future__ import annotations
+
+
+from ._layout import LayoutError, View, short
+
+
+class Utf8Text:
+    """Text whose size something else has told. It is decoded when it is asked for, so that bytes which are no UTF-8
+    keep nothing else from being read.
+    """
+    __slots__ = ('bytes', '_text')
+    bytes: View
+
+    @property
+    def text(self) -> str:
+        try:
+            return self._text
+        except AttributeError:
+            pass
+        self._text = str(self.bytes, 'UTF-8')
+        return self._text
+
+
+def read_utf8_text(view: View, at: int, end: int) -> tuple[Utf8Text, int]:
+    """`utf8_text` at `at`, and where it ends. Raises `LayoutError`."""
+    value = Utf8Text()
+    bytes = view[at:end]
+    at = max(at, end)
+    value.bytes = bytes
+    return value, at

@@ -1,0 +1,39 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class Utf8Text(KaitaiStruct):
+    """Text whose size something else has told. It is decoded when it is asked for, so
+    that bytes which are no UTF-8 keep nothing else from being read.
+    
+    .. seealso::
+       Source - https://www.rfc-editor.org/rfc/rfc3629
+    """
+    def __init__(self, _io, _parent=None, _root=None):
+        super(Utf8Text, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._read()
+
+    def _read(self):
+        self.bytes = self._io.read_bytes_full()
+
+
+    def _fetch_instances(self):
+        pass
+
+    @property
+    def text(self):
+        if hasattr(self, '_m_text'):
+            return self._m_text
+
+        self._m_text = (self.bytes).decode(u"UTF-8")
+        return getattr(self, '_m_text', None)
+
+
