@@ -16,8 +16,8 @@ ANYPY   = $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := generated
-.PHONY: help setup kernel node demo test generated check-generated ksy-lint ksy-mutation web-ide lint types docs check-docs \
-        check samples golden digests mutation coverage bench build clean
+.PHONY: help setup kernel node demo test generated check-generated ksy-lint ksy-lint-seeds \
+        ksy-mutation web-ide lint types docs check-docs check samples golden digests mutation coverage bench build clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -80,6 +80,9 @@ check-generated:  ## fail when generated/ does not match ksy/
 
 ksy-lint: node  ## check ksy/ against the Kaitai style guide and the traps of the toolchain
 	@$(BIN)/python -m tools.ksy_lint
+
+ksy-lint-seeds: node  ## plant mistakes in a specification and write what the lint says into docs/spec-driven.md
+	@$(BIN)/python -m tools.ksy_lint_seeds --write
 
 ksy-mutation: node  ## plant faults in ksy/ and see whether the facts about it notice (ARGS='--schema zs' for one)
 	@$(BIN)/python -m tools.ksy_mutation $(or $(ARGS),--write)

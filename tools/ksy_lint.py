@@ -57,15 +57,37 @@ ENCODING = re.compile(r"ASCII|UTF-8|UTF-16[LB]E|UTF-32[LB]E|ISO-8859-([1-9]|1[0-
 NAME = re.compile(r"[a-z][a-z0-9_]*")
 PATH = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*")
 MAX_SAFE = 2**53
+# Keys of our own and of the Web IDE, by where they stand; ksy/README.md says what they mean.
+OWN_TYPE = {"-webide-representation", "-scalar", "-columns", "-lint-ok"}
+OWN_ATTRIBUTE = {"-orig-id", "-checksum", "-webide-representation", "-webide-parse-mode", "-lint-ok"}
+OWN_VALUE = {"-orig-id", "-checksum"}
+COUNTS = ("len_", "num_", "ofs_")
+# What does not name a field or a type in one of the languages that the compiler writes: words that C++, Java, C#, Go,
+# Lua, PHP, Perl, Ruby and JavaScript keep for themselves and the compiler does not spell otherwise.
+WORDS = (
+    "abstract alignas alignof and assert auto bool boolean break byte case catch char class const continue "
+    "default delete do double echo else elseif empty end ensure enum eval except exit explicit export extends "
+    "extern false final finally float for foreach friend function goto if implements import in include inline "
+    "instanceof int interface is isset list local long mutable namespace native new next nil not null operator or "
+    "override package parent print private protected public raise redo register repeat require rescue retry "
+    "return self short signed sizeof static strictfp string struct super switch synchronized template then this "
+    "throw throws trait transient true try typedef typename undef union unless unset unsigned until use using var "
+    "virtual void volatile wait when while yield "
+)
+RESERVED = frozenset(WORDS.split())
+# Methods of the classes that generated ones are derived from, in Python, Ruby, Java and C#.
+INHERITED = {"close", "from_bytes", "from_file", "from_io", "hash_code", "get_class", "notify", "notify_all", "clone"}
+INHERITED |= {"finalize", "to_string", "object_id", "instance_variables"}
+# Where a specification's values are words for people, not code.
+NO_CODE = re.compile(r"/(doc|doc-ref|meta|id|-orig-id)(/|$)")
 Problem = tuple[str, str]
 
 
-def read_specs(files: list[Path], node: tuple[str, ...]) -> dict[str, dict[str, Any]]:
-    """Returns {id: {"spec": ...} or {"error": ...}} of the specification files."""
+def read_specs(files: list[Path], node: tuple[str, ...]) -> dict[Path, dict[str, Any]]:
+    """Returns {"spec": ...} or {"error": ...} of each specification file."""
     script = str(nodejs.ROOT / "tools" / "ksc.mjs")
     done = subprocess.run([*node, script, "dump", *map(str, files)], capture_output=True, text=True, check=True)
-    loaded: dict[str, dict[str, Any]] = json.loads(done.stdout)
-    return {Path(name).stem: value for name, value in loaded.items()}
+    return {Path(name): value for name, value in json.loads(done.stdout).items()}
 
 
 def compiler_problems(files: list[Path], node: tuple[str, ...]) -> list[str]:
@@ -133,11 +155,13 @@ def _in_block(lines: list[str], number: int) -> bool:
     return False
 
 
-def check_order(where: str, keys: list[str], order: list[str]) -> Iterator[Problem]:
-    """Yields a problem for unknown keys and for the first pair in the wrong order; `-webide-...` may stand anywhere."""
+def check_order(where: str, keys: list[str], order: list[str], own: set[str]) -> Iterator[Problem]:
+    """Yields a problem for unknown keys and for the first pair in the wrong order; keys of our own stand anywhere."""
     last = -1
     for key in keys:
         if key.startswith("-") and key not in order:
+            if key not in own:
+                yield where, f"key {key} is none of ours: {', '.join(sorted(own))}"
             continue
         if key not in order:
             yield where, f"key {key} is not allowed here"
@@ -149,12 +173,16 @@ def check_order(where: str, keys: list[str], order: list[str]) -> Iterator[Probl
         last = rank
 
 
-def check_name(where: str, name: object) -> Iterator[Problem]:
-    """Yields what is wrong with an identifier."""
+def check_name(where: str, name: object, kind: str) -> Iterator[Problem]:
+    """Yields what is wrong with the identifier of a field, a type, an enumeration or a member of one."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
         yield where, f"{name!r} is not lower_snake_case"
     elif keyword.iskeyword(name) or name == "self":
         yield where, f"{name} is a Python keyword"
+    elif kind != "member" and name in RESERVED:
+        yield where, f"{name} is a reserved word in a language that the compiler writes"
+    elif kind == "field" and name in INHERITED:
+        yield where, f"{name} hides a method that the generated classes inherit"
 
 
 def check_doc(where: str, value: object) -> Iterator[Problem]:
@@ -192,7 +220,7 @@ def check_plain_name(where: str, attribute: dict[str, Any], key: str, prefixes: 
 
 def check_attribute(where: str, attribute: dict[str, Any]) -> Iterator[Problem]:
     """Yields what is wrong with a field, an instance or a parameter."""
-    yield from check_order(where, list(attribute), ATTRIBUTE)
+    yield from check_order(where, list(attribute), ATTRIBUTE, OWN_ATTRIBUTE)
     yield from check_plain_name(where, attribute, "size", ("len_", "num_", "ofs_"))
     yield from check_plain_name(where, attribute, "repeat-expr", ("num_",))
     yield from check_plain_name(where, attribute, "pos", ("ofs_", "len_"))
@@ -208,28 +236,164 @@ def check_attribute(where: str, attribute: dict[str, Any]) -> Iterator[Problem]:
             yield from check_doc(f"{where}/{key}", attribute[key])
 
 
+def check_bound(where: str, name: str, attribute: dict[str, Any]) -> Iterator[Problem]:
+    """Yields a problem when a length, a count or an offset that comes from the data is not bounded.
+
+    One byte bounds itself; `-lint-ok` on the field says why another needs no bound.
+    """
+    kind = attribute.get("type")
+    if not name.startswith(COUNTS) or "value" in attribute or not isinstance(kind, str):
+        return
+    if kind in ("u1", "s1") or re.fullmatch(r"b\d+(le|be)?", kind):
+        return
+    valid = attribute.get("valid")
+    bounds = valid is not None and (
+        not isinstance(valid, dict) or not {"max", "eq", "any-of", "expr"}.isdisjoint(valid)
+    )
+    if bounds == ("-lint-ok" in attribute):
+        yield where, "a bound and a reason for none" if bounds else f"{name} has no valid: max (or -lint-ok: a reason)"
+
+
+def check_eager(where: str, attribute: dict[str, Any]) -> Iterator[Problem]:
+    """Yields a problem when a file's own sequence reads all the rest at once; `-lint-ok` says why it may."""
+    eager = attribute.get("repeat") == "eos" or attribute.get("size-eos")
+    if eager and "-lint-ok" not in attribute:
+        yield where, "seq reads all that is left: make it an instance (or say -lint-ok: a reason)"
+
+
+def check_representation(where: str, spec: dict[str, Any], types: dict[str, Any]) -> Iterator[Problem]:
+    """Yields a problem when what the Web IDE shows for a type names a field that is not there."""
+    for path in re.findall(r"\{([\w.]+)", str(spec.get("-webide-representation", ""))):
+        inner: dict[str, Any] | None = spec
+        for step in path.split("."):
+            if inner is None:
+                break
+            found = fields_of(inner).get(step)
+            if found is None:
+                yield where, f"-webide-representation names {path}, and there is no {step}"
+                break
+            kind = found.get("type")
+            plain = isinstance(kind, str) and re.fullmatch(r"[usfb]\d+(le|be)?|str|strz", kind)
+            inner = {} if plain else types.get(kind.split("(")[0]) if isinstance(kind, str) else None
+
+
+def fields_of(spec: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Returns the fields, parameters and instances of a type by name."""
+    stored = [*spec.get("params", []), *spec.get("seq", [])]
+    return {**{each["id"]: each for each in stored if "id" in each}, **spec.get("instances", {})}
+
+
+def all_types(loaded: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Returns every type by the names that specifications call it by: `zs_data_block`, `ark_rbuf::guid`, `entry`."""
+    found: dict[str, dict[str, Any]] = {}
+
+    def add(spec: dict[str, Any], path: str) -> None:
+        for name, inner in spec.get("types", {}).items():
+            found[f"{path}::{name}"] = inner
+            add(inner, f"{path}::{name}")
+
+    for name, item in loaded.items():
+        if "spec" in item:
+            found[name] = item["spec"]
+            add(item["spec"], name)
+    return found
+
+
+def check_use(name: str, loaded: dict[str, dict[str, Any]], sections: set[str]) -> Iterator[Problem]:
+    """Yields the imports and the types of a specification that nothing uses.
+
+    Args:
+        name: the specification.
+        loaded: all of them.
+        sections: the types that the program itself opens, as `ark_split::entry_list`.
+    """
+    spec = loaded[name]["spec"]
+    text = code_of(spec)
+    for other in spec.get("meta", {}).get("imports", []):
+        if not re.search(rf"\b{other}\b", text):
+            yield "/meta/imports", f"{other} is imported and not used"
+    importers = [
+        code_of(item["spec"])
+        for item in loaded.values()
+        if name in item.get("spec", {}).get("meta", {}).get("imports", [])
+    ]
+
+    def types(spec: dict[str, Any], path: str, where: str) -> Iterator[Problem]:
+        for inner, content in spec.get("types", {}).items():
+            full = f"{path}::{inner}"
+            used = re.search(rf"\b{inner}\b", text) or full in sections
+            if not used and not any(re.search(rf"\b{full}\b", each) for each in importers):
+                yield f"{where}/types/{inner}", "nothing uses this type"
+            yield from types(content, full, f"{where}/types/{inner}")
+
+    yield from types(spec, name, "")
+
+
+def code_of(spec: dict[str, Any]) -> str:
+    """Returns what a specification uses: the values of its keys, without documentation, imports and names."""
+    plain = (value for where, value in walk_values("", spec) if not NO_CODE.search(where))
+    return "\n".join(str(value) for value in plain)
+
+
+def check_version(spec: dict[str, Any]) -> Iterator[Problem]:
+    """Yields a problem when `ks-version` is older than what the specification uses."""
+    declared = str(spec.get("meta", {}).get("ks-version", "0.11"))
+    if not re.fullmatch(r"0\.\d+", declared) or int(declared[2:]) >= 11:
+        return
+    for where, attribute in attributes(spec):
+        valid = attribute.get("valid")
+        used = {
+            "in-enum": isinstance(valid, dict) and "in-enum" in valid,
+            "valid of what repeats": valid is not None and "repeat" in attribute,
+            "a terminator of several bytes": isinstance(attribute.get("terminator"), list),
+            "an f-string": re.search(r'\bf"', str(attribute.get("value", ""))) is not None,
+        }
+        for feature, uses in used.items():
+            if uses:
+                yield "/meta/ks-version", f"{declared} does not know {feature} ({where}): 0.11"
+
+
+def attributes(spec: dict[str, Any], where: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yields (where, attribute) for every field and instance of a specification."""
+    for attribute in spec.get("seq", []):
+        yield f"{where}/seq/{attribute.get('id')}", attribute
+    for name, attribute in spec.get("instances", {}).items():
+        yield f"{where}/instances/{name}", attribute
+    for name, inner in spec.get("types", {}).items():
+        yield from attributes(inner, f"{where}/types/{name}")
+
+
 def check_enum(where: str, enum: dict[str, Any]) -> Iterator[Problem]:
     """Yields what is wrong with an enumeration."""
     for key, value in enum.items():
         if not re.fullmatch(r"-?\d+", key) or abs(int(key)) > MAX_SAFE:
             yield f"{where}/{key}", "an enum key is an integer of at most 2^53: compare bytes instead"
-        yield from check_name(f"{where}/{key}", value.get("id") if isinstance(value, dict) else value)
+        yield from check_name(f"{where}/{key}", value.get("id") if isinstance(value, dict) else value, "member")
         if isinstance(value, dict):
+            for inner_key in value:
+                if inner_key.startswith("-") and inner_key not in OWN_VALUE:
+                    yield f"{where}/{key}", f"key {inner_key} is none of ours: {', '.join(sorted(OWN_VALUE))}"
             for inner in ("doc", "doc-ref"):
                 if inner in value:
                     yield from check_doc(f"{where}/{key}/{inner}", value[inner])
 
 
-def check_type(where: str, spec: dict[str, Any], *, nested: bool = True) -> Iterator[Problem]:
-    """Yields what is wrong with a type and everything in it."""
-    yield from check_order(where or "/", list(spec), SECTIONS)
+def check_type(
+    where: str, spec: dict[str, Any], types: dict[str, dict[str, Any]], *, nested: bool = True
+) -> Iterator[Problem]:
+    """Yields what is wrong with a type and everything in it; `types` are those it can name."""
+    types = {**types, **spec.get("types", {})}
+    yield from check_representation(where or "/", spec, types)
+    yield from check_order(where or "/", list(spec), SECTIONS, OWN_TYPE)
     meta = spec.get("meta", {})
     if nested:
-        yield from check_order(f"{where}/meta", list(meta), META_NESTED)
+        yield from check_order(f"{where}/meta", list(meta), META_NESTED, set())
     if "encoding" in meta and not ENCODING.fullmatch(str(meta["encoding"])):
         yield f"{where}/meta", f"encoding {meta['encoding']} is not spelled canonically"
     if "doc" not in spec:
         yield where or "/", "a type needs a doc"
+    if not nested and "://" not in str(spec.get("doc-ref", "")):
+        yield "/doc-ref", "the specification that this is taken from, with its address, is missing"
     for key in ("doc", "doc-ref"):
         if key in spec:
             yield from check_doc(f"{where}/{key}", spec[key])
@@ -237,22 +401,27 @@ def check_type(where: str, spec: dict[str, Any], *, nested: bool = True) -> Iter
         for index, attribute in enumerate(spec.get(section, [])):
             inner = f"{where}/{section}/{attribute.get('id', index)}"
             if "id" in attribute:
-                yield from check_name(inner, attribute["id"])
+                yield from check_name(inner, attribute["id"], "field")
+                if section == "seq":
+                    yield from check_bound(inner, attribute["id"], attribute)
+            if section == "seq" and not nested:
+                yield from check_eager(inner, attribute)
             yield from check_attribute(inner, attribute)
     for name, attribute in spec.get("instances", {}).items():
-        yield from check_name(f"{where}/instances", name)
+        yield from check_name(f"{where}/instances", name, "field")
         yield from check_attribute(f"{where}/instances/{name}", attribute)
+        yield from check_bound(f"{where}/instances/{name}", name, attribute)
     for name, inner_spec in spec.get("types", {}).items():
-        yield from check_name(f"{where}/types", name)
-        yield from check_type(f"{where}/types/{name}", inner_spec)
+        yield from check_name(f"{where}/types", name, "type")
+        yield from check_type(f"{where}/types/{name}", inner_spec, types)
     for name, enum in spec.get("enums", {}).items():
-        yield from check_name(f"{where}/enums", name)
+        yield from check_name(f"{where}/enums", name, "enumeration")
         yield from check_enum(f"{where}/enums/{name}", enum)
 
 
 def check_meta(name: str, meta: dict[str, Any], known: set[str], forbidden: set[str]) -> Iterator[Problem]:
     """Yields what is wrong with the top-level `meta`."""
-    yield from check_order("/meta", list(meta), META)
+    yield from check_order("/meta", list(meta), META, set())
     for key in META_NEEDED:
         if key not in meta:
             yield "/meta", f"{key} is missing"
@@ -303,9 +472,17 @@ def arguments(sample: Path, name: str) -> list[Any] | None:
     return None
 
 
+def opened_types(root: Path) -> set[str]:
+    """Returns the types that the program opens by name, as `ark_split::entry_list`."""
+    texts = (file.read_text(encoding="utf-8") for file in (root / "src").rglob("*.py"))
+    return {found for text in texts for found in re.findall(r'"(\w+::\w+)"', text)}
+
+
 def check_specs(root: Path, loaded: dict[str, dict[str, Any]], forbidden: set[str]) -> Iterator[str]:
     """Yields one line per problem in the loaded specifications."""
     imported = {other for item in loaded.values() for other in item.get("spec", {}).get("meta", {}).get("imports", [])}
+    types = all_types(loaded)
+    sections = opened_types(root)
     for name, item in sorted(loaded.items()):
         problems = list(check_text((root / "ksy" / f"{name}.ksy").read_bytes().decode("utf-8")))
         if "error" in item:
@@ -313,8 +490,10 @@ def check_specs(root: Path, loaded: dict[str, dict[str, Any]], forbidden: set[st
         else:
             spec = item["spec"]
             problems.extend(check_meta(name, spec.get("meta", {}), set(loaded), forbidden))
-            problems.extend(check_type("", spec, nested=False))
+            problems.extend(check_type("", spec, types, nested=False))
             problems.extend(check_samples(root, name, spec))
+            problems.extend(check_use(name, loaded, sections))
+            problems.extend(check_version(spec))
             clash = sorted(set(spec.get("types", {})) & set(loaded))
             problems.extend(("/types", f"{other} is also a specification's name") for other in clash)
             for where, value in walk_values("", spec):
@@ -331,8 +510,16 @@ def check_specs(root: Path, loaded: dict[str, dict[str, Any]], forbidden: set[st
             yield f"ksy/{name}.ksy: {where}: {what}"
 
 
+def without_pending(root: Path, found: list[str]) -> list[str]:
+    """Returns the problems but those that `ksy/lint-pending.txt` lists, and the lines there that are none any more."""
+    file = root / "ksy" / "lint-pending.txt"
+    listed = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    gone = [f"ksy/lint-pending.txt: {line}: is mended, or was never wrong" for line in listed if line not in found]
+    return [*(line for line in found if line not in listed), *gone]
+
+
 def lint(root: Path) -> list[str]:
-    """Returns every problem with the specifications under `root`, one line each.
+    """Returns every problem with the specifications under `root`, one line each, but those that are known (pending).
 
     Raises:
         nodejs.NodeError: Node.js cannot be had.
@@ -346,8 +533,9 @@ def lint(root: Path) -> list[str]:
     ]
     if not files:
         return found
-    loaded = read_specs(files, node)
+    loaded = {file.stem: item for file, item in read_specs(files, node).items()}
     found.extend(check_specs(root, loaded, forbidden_modules(root)))
+    found = without_pending(root, found)
     return found or [f"compiler: {text}" for text in compiler_problems(files, node)]
 
 
