@@ -109,14 +109,20 @@ def _caf() -> Named:
     yield from ((name, _bytes(data)) for name, (_, data) in BROKEN.items())
     yield from ((name, _bytes(data)) for name, data in VARIANTS.items())
 
-    def sparse(folder: Path) -> Path:
-        with folder.open("wb") as file:
-            file.write(DATA)
-            file.seek(33 << 30)
-            file.write(chunk(WHOLE, b""))
-        return folder
+    def sparse(size: int) -> Build:
+        def build(folder: Path) -> Path:
+            with folder.open("wb") as file:
+                file.write(DATA)
+                file.seek(size - len(WHOLE) - 4)
+                file.write(chunk(WHOLE, b""))
+            return folder
 
-    yield "above-the-hard-limit", sparse
+        return build
+
+    yield "at-the-hard-limit", sparse(32 << 30)
+    yield "above-the-hard-limit", sparse((32 << 30) + 1)
+    yield "index-above-a-limit", Broken(_bytes(chunk(WHOLE)), Limits(index_size=len(WHOLE) - 1))
+    yield "directory", _empty_directory
 
 
 def _ark() -> Named:
@@ -155,6 +161,7 @@ def _clp_s() -> Named:
     from tests.clp_s.test_verify import ARCHIVES, endless_schema
 
     yield from ((code, lambda folder, make=make: make()) for code, make in ARCHIVES.items())
+    yield "directory", _empty_directory
     bomb = tiny(raw={"/schema_tree": bytes(1 << 20)}).build()
     yield "CLPS-501", Broken(_bytes(bomb), Limits(structure_size=1 << 16))
     yield "CLPS-502", lambda folder: endless_schema()

@@ -46,8 +46,6 @@ EQUIVALENT = ROOT / "tools" / "equivalent_mutants.txt"
 
 SLOWEST = 1.0
 """CPU seconds of a test above which it is not used here."""
-BUDGET = 4.0
-"""CPU seconds of tests that are run at most against one mutant (as they take without it)."""
 WALL = 300.0
 """Seconds after which a child that sleeps is given up."""
 GOAL = 0.95
@@ -265,8 +263,8 @@ class Verdict:
 class Experiment:
     """The pytest plugin that runs instead of the tests of one format."""
 
-    def __init__(self, folder: str, names: list[str], jobs: int, again: bool) -> None:
-        self.folder, self.names, self.jobs, self.again = folder, names, jobs, again
+    def __init__(self, folder: str, names: list[str], jobs: int, again: bool, budget: float) -> None:
+        self.folder, self.names, self.jobs, self.again, self.budget = folder, names, jobs, again, budget
         self.tests: list[Test] = []
         self.found: dict[str, dict[str, Verdict]] = {}
         self.killers = b""
@@ -374,7 +372,7 @@ class Experiment:
             ordered = sorted(tests, key=lambda number: number not in recent)
             for place, number in enumerate(ordered):
                 test = self.tests[number]
-                signal.setitimer(signal.ITIMER_PROF, 2 + 10 * test.seconds)
+                signal.setitimer(signal.ITIMER_PROF, 1 + 5 * test.seconds)
                 following = self.tests[ordered[place + 1]].item if place + 1 < len(ordered) else None
                 if not passes(test.item, following):
                     with killers.open("ab") as file:
@@ -408,7 +406,7 @@ class Experiment:
         spent, out = 0.0, []
         for number in chosen:
             spent += self.tests[number].seconds
-            if spent > BUDGET:
+            if spent > self.budget:
                 break
             out.append(number)
         return out
@@ -447,16 +445,24 @@ def _lines_of_import(module: types.ModuleType, source: str) -> set[int]:
 
 def paths_for(folder: str) -> list[str]:
     """The test files that can say something about a format."""
-    core = ("test_golden", "test_salvage_matrix", "test_explain", "test_carve", "test_recode")
+    core = (
+        "test_golden",
+        "test_verify",
+        "test_window_contract",
+        "test_salvage_matrix",
+        "test_explain",
+        "test_carve",
+        "test_recode",
+    )
     found = [ROOT / "tests" / "core" / f"{name}.py" for name in core]
     return [str(path) for path in found if path.exists()] + [str(ROOT / "tests" / folder)]
 
 
-def examine_format(folder: str, names: list[str], jobs: int, again: bool, output: Path) -> int:
+def examine_format(folder: str, names: list[str], jobs: int, again: bool, budget: float, output: Path) -> int:
     """The work of the process of one format."""
     import pytest
 
-    experiment = Experiment(folder, names, jobs, again)
+    experiment = Experiment(folder, names, jobs, again, budget)
     null = os.open(os.devnull, os.O_RDWR)
     keep = os.dup(1)
     os.dup2(null, 1)
@@ -484,14 +490,14 @@ def retry(name: str, mutant: str, tests: list[str]) -> int:
     return 0 if pytest.main([*PYTEST, base, *tests]) == 0 else 1
 
 
-def examine(names: list[str], jobs: int, again: bool) -> dict[str, dict[str, Verdict]]:
+def examine(names: list[str], jobs: int, again: bool, budget: float) -> dict[str, dict[str, Verdict]]:
     """What becomes of every mutant of these modules."""
     prepare()
     found: dict[str, dict[str, Verdict]] = {}
     for folder in sorted({name.split("/")[0] for name in names}):
         mine = [name for name in names if name.split("/")[0] == folder]
         output = Path(scratch()) / "found"
-        status = run_long(functools.partial(examine_format, folder, mine, jobs, again, output))
+        status = run_long(functools.partial(examine_format, folder, mine, jobs, again, budget, output))
         if status != 0:
             raise SystemExit(f"mutation: the run for {folder} ended with status {status}")
         found |= pickle.loads(output.read_bytes())
@@ -555,6 +561,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--again", action="store_true", help="only what survived the last run, where the source is the same"
     )
+    parser.add_argument(
+        "--budget", type=float, default=4.0, help="CPU seconds of tests against one mutant (default: 4)"
+    )
     parser.add_argument("--no-table", action="store_true", help="leave docs/trust.md alone")
     options = parser.parse_args(argv)
     asked = [one.removesuffix(".py") for one in options.modules]
@@ -563,7 +572,7 @@ def main(argv: list[str] | None = None) -> int:
     if unknown:
         parser.error(f"no such module: {unknown[0]} (one of {', '.join(NAMES)})")
     try:
-        found = examine(names, options.jobs, options.again)
+        found = examine(names, options.jobs, options.again, options.budget)
     finally:
         shutil.rmtree(scratch(), ignore_errors=True)
     tell(found, table=not options.no_table)

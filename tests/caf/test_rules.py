@@ -9,9 +9,12 @@ import pytest
 import exhume
 from exhume.errors import ExhumeError
 from exhume.findings import Severity
+from exhume.formats.caf import layout, verify
 from exhume.formats.caf.checks import RULES
+from exhume.formats.caf.reader import CafArchive
+from exhume.limits import Limits
 
-from .make_samples import BROKEN
+from .make_samples import BROKEN, DATA, TREE, VARIANTS, chunk, index_of
 
 
 @pytest.mark.parametrize("name", BROKEN)
@@ -60,4 +63,53 @@ def test_chunk_above_the_hard_limit(tmp_path: Path) -> None:
 def test_unknown_version_on_request() -> None:
     _, data = BROKEN["version-3"]
     with exhume.open(data, format="caf", any_version=True) as archive:
+        assert "CAF-105" in {finding.code for finding in archive.verify()}
         assert archive.read_member("a.txt") == data[:20]  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("name", "gaps"),
+    [
+        ("same-range", []),
+        ("contained", []),
+        ("empty-inside", []),
+        ("gap-first", [(0, 4)]),
+        ("gap-of-one", [(20, 21)]),
+        ("long-gap", [(20, 30), (60, 64)]),
+        ("nothing-inside", [(0, 64)]),
+    ],
+)
+def test_bytes_that_no_file_covers(name: str, gaps: list[tuple[int, int]]) -> None:
+    with exhume.open(VARIANTS[name], format="caf") as archive:
+        assert isinstance(archive, CafArchive)
+        assert verify.unreferenced(archive.index, len(DATA)) == gaps
+        assert archive.info().to_dict()["unreferenced"] == sum(end - start for start, end in gaps)
+
+
+def test_progress_is_told_in_steps(samples: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify, "STEP", 3)
+    told: list[tuple[int, int, str]] = []
+    list(exhume.verify(samples / "caf" / "sorted.caf", progress=lambda *at: told.append(at)))
+    assert told == [(done, len(TREE), "entries") for done in (0, 3, 6, 8)]
+
+
+@pytest.mark.parametrize(("name", "codes"), [("version-3", ["EX-501"]), ("trailing-newline", ["CAF-107", "EX-501"])])
+def test_limits_hold_where_it_is_opened_again(name: str, codes: list[str]) -> None:
+    found = exhume.verify(BROKEN[name][1], format="caf", limits=Limits(index_size=10))
+    assert [finding.code for finding in found] == codes
+
+
+def test_answers_are_yes_or_no() -> None:
+    assert [verify.has_lone_surrogate(name) for name in ("a", "é", "\ud83d")] == [False, False, True]
+    assert verify.ends_are_inclusive([(0, 31, 0), (32, 63, 1)], 64) is True
+    assert verify.ends_are_inclusive([(0, 63, 0)], 64) is False
+
+
+def test_the_limits_of_the_specification() -> None:
+    """The footer has 32 bits; `{"format_version":"1.0","files":{}}` has 35 bytes; 30 GiB recommended, 32 allowed."""
+    assert layout.MAX_INDEX == 2**32 - 1
+    assert len(b'{"format_version":"1.0","files":{}}') == layout.MIN_INDEX
+    assert (layout.DEFAULT_CHUNK, layout.HARD_LIMIT) == (32_212_254_720, 34_359_738_368)
+    shortest = chunk(index_of(), b"")
+    assert len(shortest) == layout.MIN_INDEX + layout.FOOTER_SIZE
+    assert list(exhume.verify(shortest, format="caf")) == []

@@ -6,7 +6,6 @@ from exhume.errors import (
     LimitExceededError,
     TruncatedError,
     UnrecognizedFormatError,
-    UnsafePathError,
     UnsupportedFeatureError,
 )
 from exhume.findings import RuleTable, Severity
@@ -154,7 +153,6 @@ UNSAFE_NAME = _rule(
     "a name cannot be extracted safely",
     spec=INDEX,
     severity=Severity.WARNING,
-    error=UnsafePathError,
     hint="`..`, absolute, empty, over-long or NUL: readable by name, refused by `extract`.",
 )
 NAME_CLASH = _rule(
