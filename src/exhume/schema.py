@@ -7,11 +7,13 @@ they came from makes them absolute, through substreams and `io:` instances alike
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import functools
 import importlib
 import importlib.resources
 import json
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -61,6 +63,8 @@ class FieldDoc:
     enum: str = ""
     checksum: str = ""
     unit: str = ""
+    representation: str = ""
+    parsed_as: str = ""
 
 
 @dataclass(slots=True)
@@ -150,6 +154,9 @@ def describe_type(cls: Any) -> dict[str, FieldDoc]:
         return {}
     enums = _enum_docs(id, cls.__qualname__)
     described = {"": FieldDoc(doc=_text(content.get("doc")), doc_ref=_text(content.get("doc-ref")))}
+    scalar = content.get("-scalar")
+    line = f"{{{scalar}}}" if scalar else _text(content.get("-webide-representation"))
+    described[""] = dataclasses.replace(described[""], representation=line)
     attributes = [(item.get("id", ""), item) for item in content.get("seq", [])]
     attributes += list(content.get("instances", {}).items())
     for name, item in attributes:
@@ -160,6 +167,7 @@ def describe_type(cls: Any) -> dict[str, FieldDoc]:
             enum=item.get("enum", ""),
             checksum=_text(item.get("-checksum")),
             unit=_text(item.get("-unit")),
+            parsed_as=_text(item.get("-parsed-as")),
         )
     for enum_name, values in enums.items():
         for key, value in values.items():
@@ -312,16 +320,31 @@ class Explainer:
             made.doc_ref = made.doc_ref or kind.doc_ref
             made.type = made.type if "switch" not in made.type else type(value).__qualname__
             self._children(value, made)
-            made.value = _summary(value, made)
+            made.value = _summary(value, made, kind.representation)
             for child in made.children:
                 if child.span is None and child.checksum:  # a name says what the whole structure holds
                     made.checksum, child.checksum = child.checksum, ""
+            if _is_one_line(made, kind.representation):
+                made.children = []
         elif isinstance(value, enum.Enum):
             made.value = f"{value.value} ({value.name})"
             said = docs.get(f"enum {doc.enum.split('::')[-1]} {value.value}", FieldDoc())
             made.meaning, made.checksum = said.doc, said.checksum
         else:
             made.value = value
+            if doc.parsed_as and isinstance(value, str):
+                self._parse_as(made, doc.parsed_as, value.encode("latin-1", "replace"))
+
+    def _parse_as(self, made: Field, schema: str, data: bytes) -> None:
+        """The parts of bytes that the specification put together; they lie nowhere, so they have no spans."""
+        parsed = debug_class(schema)(_TrackedStream(BytesIO(data)))
+        try:
+            parsed._read()  # noqa: SLF001
+        except FAILURES as error:
+            made.note = f"{STOPPED}: {shorten(error, 160)}"
+        self._streams.append(parsed._io)  # noqa: SLF001
+        self._children(parsed, made)
+        made.value = _summary(parsed, made, describe_type(parsed.__class__)[""].representation) or made.value
 
     def _relative(self, span: Span) -> int:
         if span.payload is not None and self._where.payload is not None:
@@ -349,10 +372,49 @@ def _instances(cls: Any) -> tuple[str, ...]:
     return tuple(name for name, value in vars(cls).items() if isinstance(value, property))
 
 
-def _summary(value: Any, made: Field) -> Any:
-    """The one value that stands for a small structure: its `value` instance (variable-length integers and the like),
-    else its `name` (fields told apart by a number).
+PLACEHOLDER = re.compile(r"\{([\w.]+)(?::(\w+)[^}]*)?\}")
+
+
+def _is_one_line(made: Field, representation: str) -> bool:
+    """Whether a structure is nothing but the one value that it stands for, which lies nowhere itself."""
+    whole = PLACEHOLDER.fullmatch(representation)
+    return whole is not None and any(child.name == whole[1] and child.span is None for child in made.children)
+
+
+def _represented(made: Field, path: str, form: str | None) -> Any:
+    """What a representation's placeholder stands for, None when it is not there."""
+    at: Field | None = made
+    for name in path.split("."):
+        at = next((child for child in at.children if child.name == name), None) if at is not None else None
+    if at is None:
+        return None
+    value = at.value
+    if isinstance(value, (bytes, bytearray)):
+        return value.hex() if form == "hex" else shorten(bytes(value), 80)
+    if isinstance(value, int) and not isinstance(value, bool) and form != "dec":
+        width = 2 * at.span.size if at.span is not None and at.span.payload is None else 0
+        return f"0x{value:0{width}x}" if value >= 0 else str(value)
+    if isinstance(value, str) and at.children and at.children[0].name == "[0]":
+        return ", ".join(str(child.value) for child in at.children)
+    if isinstance(value, str) and (named := re.fullmatch(r"\d+ \((\w+)\)", value)):
+        return named[1]
+    return value
+
+
+def _empty(value: Any) -> Any:
+    return "" if value is None else value
+
+
+def _summary(value: Any, made: Field, representation: str) -> Any:
+    """The one value that stands for a structure: what the specification says of it in one line, else its `value`
+    instance, else its `name` (fields told apart by a number).
     """
+    if whole := PLACEHOLDER.fullmatch(representation):
+        found = next((child.value for child in made.children if child.name == whole[1]), None)
+        return found if isinstance(found, (int, str)) else _represented(made, whole[1], whole[2])
+    if representation:
+        told = PLACEHOLDER.sub(lambda one: str(_empty(_represented(made, one[1], one[2]))), representation)
+        return told if PLACEHOLDER.sub("", representation).strip() != told.strip() else None
     instances = _instances(value.__class__)
     wanted = "value" if "value" in instances else "name" if "name" in instances else None
     return next((child.value for child in made.children if child.name == wanted), None)
