@@ -82,6 +82,8 @@ class Format:
     aliases: tuple[str, ...] = ()  # further names for `format=` and `--as`: fsspec protocols, common spellings
     signatures: tuple[Signature, ...] = ()
     codecs: tuple[str, ...] = ()
+    checksums: tuple[str, ...] = ()  # what `verify` computes and compares, all of it before it says "ok"
+    payload_checksums: tuple[str, ...] = ()  # the same, but for `quick`, which leaves these out
     open: str = "reader:open_archive"
     probe: str = "probe:probe"
     verify: str | None = None

@@ -252,6 +252,55 @@ def test_a_source_that_fails_is_no_verdict(sound: dict[str, Path], monkeypatch: 
             list(explained)
 
 
+@pytest.mark.parametrize(
+    ("name", "quick", "words", "checked", "unchecked"),
+    [
+        ("zs/words-none.zs", [], "zs: ok\n", 3, 0),
+        ("zs/words-none.zs", ["--quick"], "zs: ok (without the SHA-256 of the data: --quick)\n", 2, 1),
+        ("data_bundle/zlib", ["--quick"], "databundle: ok (without the CRC-32C of each file: --quick)\n", 2, 1),
+        ("leveldb/small", ["--quick"], "leveldb: ok (1 note)\n", 2, 0),
+        ("caf/sorted.caf", [], "caf: ok (the format has no checksums)\n", 0, 0),
+        ("clp_s/demo.clps", [], "clp-s: ok (the format has no checksums)\n", 0, 0),
+        ("ark/log", ["--quick"], "ark: ok (1 note, the format has no checksums)\n", 0, 0),
+    ],
+)
+def test_ok_says_what_was_compared(
+    name: str, quick: list[str], words: str, checked: int, unchecked: int, samples: Path, exhume_cli: Cli
+) -> None:
+    ran = exhume_cli("verify", *quick, samples / name)
+    assert (ran.code, ran.text.rpartition("/")[2].partition(": ")[2]) == (0, words)
+    body = json.loads(exhume_cli("verify", "--json", *quick, samples / name).out)
+    assert (len(body["checked"]), len(body["unchecked"])) == (checked, unchecked)
+
+
+@pytest.mark.parametrize(
+    ("name", "quick", "code"),
+    [
+        ("data-sha256", [], 4),
+        ("data-sha256", ["--quick"], 0),
+        ("block-crc", ["--quick"], 4),
+        ("header-crc", ["--quick"], 4),
+    ],
+)
+def test_what_is_said_to_be_compared_is(name: str, quick: list[str], code: int, samples: Path, exhume_cli: Cli) -> None:
+    assert exhume_cli("verify", *quick, samples / "zs" / "broken" / f"{name}.zs").code == code
+
+
+def test_every_checksum_that_is_said_to_be_compared_is(sound: dict[str, Path], tmp_path: Path, exhume_cli: Cli) -> None:
+    """One wrong byte under each kind of checksum, and verify does not say ok."""
+    files = files_of(sound["databundle"])
+    table = next(name for name in files if name.endswith(".sst"))
+    manifest = next(name for name in files if "MANIFEST" in name)
+    for name, at, quick in ((table, 30, ["--quick"]), (manifest, 12, ["--quick"]), ("shard-00000000", -1, [])):
+        damaged = dict(files)
+        flip(damaged, name, at)
+        target = write(damaged, tmp_path / name.replace("/", "-"))
+        ran = exhume_cli("verify", "--json", *quick, "--as", "databundle", target)
+        codes = {finding["code"] for finding in json.loads(ran.out)["findings"]}
+        assert ran.code == 4, name
+        assert any(code[-3] == "2" for code in codes), (name, codes)
+
+
 def fields(body: Any) -> Iterator[dict[str, Any]]:
     if isinstance(body, dict):
         if "path" in body:

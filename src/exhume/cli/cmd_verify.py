@@ -69,9 +69,16 @@ def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 
                 _say(run, finding)
     ok = counts[Severity.ERROR] == 0
     if run.json:
-        run.document("verify", {"target": target, "format": verification.format, "ok": ok, "findings": kept})
+        checksums = {"checked": list(verification.checked), "unchecked": list(verification.unchecked)}
+        body = {"target": target, "format": verification.format, "ok": ok, **checksums, "findings": kept}
+        run.document("verify", body)
     elif not run.ndjson:
-        summary = ", ".join(f"{n} {severity}{'s' if n != 1 else ''}" for severity, n in counts.items() if n)
+        told = [f"{n} {severity}{'s' if n != 1 else ''}" for severity, n in counts.items() if n]
+        if ok and verification.unchecked:
+            told.append(f"without the {', '.join(verification.unchecked)}: --quick")
+        elif ok and not verification.checked:
+            told.append("the format has no checksums")
+        summary = ", ".join(told)
         verdict = "ok" if ok else "damaged" if verification.format else "not recognised"
         lead = f"{printable(target)}: {verification.format}" if verification.format else printable(target)
         run.say(f"{lead}: {verdict}{f' ({summary})' if summary else ''}")

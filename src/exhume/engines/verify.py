@@ -43,6 +43,21 @@ class Verification:
         """Whether no finding was an error (after iteration)."""
         return self.errors == 0
 
+    @property
+    def checked(self) -> tuple[str, ...]:
+        """The checksums that were compared: all of them when `ok`, else those that could be got at."""
+        if self.format is None:
+            return ()
+        described = get_format(self.format)
+        return described.checksums + (() if self._options["quick"] else described.payload_checksums)
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """The checksums that `quick` left out."""
+        if self.format is None or not self._options["quick"]:
+            return ()
+        return get_format(self.format).payload_checksums
+
     def __iter__(self) -> Iterator[Finding]:
         """Findings as they are made.  Raises `SourceError` when reading itself fails."""
         source = open_target(self.target, **self._storage)

@@ -36,6 +36,8 @@ FORMAT = Format(
         "metadata inside a shard (inline or at its end) was never defined upstream and is not read",
         "no modes, owners, times or links: the format has no place for them",
     ),
+    checksums=("CRC-32C of each fragment of a log or manifest", "checksum of each block of the index"),
+    payload_checksums=("CRC-32C of each file",),
     inspect="sections:inspect",
     parts="parts",
 )

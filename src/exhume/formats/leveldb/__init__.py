@@ -28,5 +28,6 @@ FORMAT = Format(
         "RocksDB blob files and tables with a compression dictionary are not decoded",
         "keys of databases with their own comparator are ordered bytewise",
     ),
+    checksums=("CRC-32C of each fragment of a log or manifest", "checksum of each block, in tables that have them"),
     parts="parts",
 )
