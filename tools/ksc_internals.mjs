@@ -8,6 +8,7 @@
 import fs from "node:fs";
 import path from "node:path";
 import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
 import { compileFile, messageOf } from "./ksc.mjs";
 
 const require = createRequire(import.meta.url);
@@ -54,7 +55,7 @@ async function main(argv) {
   }
 }
 
-if (process.argv[1] && fs.realpathSync(process.argv[1]) === fs.realpathSync(new URL(import.meta.url).pathname)) {
+if (process.argv[1] && fs.realpathSync(process.argv[1]) === fs.realpathSync(fileURLToPath(import.meta.url))) {
   main(process.argv.slice(2)).catch((error) => {
     console.error(messageOf(error));
     process.exitCode = 1;

@@ -57,6 +57,19 @@ def test_committed_code_is_what_the_compiler_makes_of_ksy(tmp_path: Path) -> Non
     assert different == []
 
 
+def test_the_compiler_runs_in_any_folder(tmp_path: Path) -> None:
+    node = node_or_skip()
+    folder = tmp_path / "a folder (1) für 100%"
+    shutil.copytree(ROOT / "tools", folder / "tools", ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "node_modules").symlink_to(ROOT / "node_modules")
+    (folder / "leaf.ksy").write_text(LEAF)
+    for script, command in (("ksc.mjs", ["dump"]), ("ksc_internals.mjs", ["warnings"])):
+        words = [*node, str(folder / "tools" / script), *command, str(folder / "leaf.ksy")]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout, script
+
+
 def test_lock_is_in_its_normal_form() -> None:
     lock = {**generate.input_lines(ROOT), **generate.output_lines(ROOT)}
     assert (ROOT / "generated" / "ksc.lock").read_text() == generate.render_lock(lock)
