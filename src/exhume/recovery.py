@@ -126,6 +126,14 @@ class Verdict(enum.StrEnum):
     DAMAGED = "damaged"  # from beginning to end, with errors in between
 
 
+class Proof(enum.StrEnum):
+    """What the verdict on a carved archive rests on: what would have shown that other bytes are in its contents."""
+
+    CHECKSUMS = "checksums"  # those of its contents were computed
+    STRUCTURE = "structure"  # its contents were decoded, or each of their parts begins or ends as it must
+    NOTHING = "nothing"  # its contents are bytes of which nothing tells what they should be
+
+
 @dataclass(frozen=True, slots=True)
 class Carved:
     """An archive found inside raw bytes: which bytes of the outermost file it is, and how much of it is there."""
@@ -135,6 +143,7 @@ class Carved:
     verdict: Verdict
     confidence: float
     findings: tuple[Finding, ...] = ()
+    proved_by: Proof = Proof.NOTHING
     nested_in: int | None = None
 
     @property
@@ -165,6 +174,7 @@ class Carved:
             "offset": self.offset,
             "length": self.length,
             "verdict": str(self.verdict),
+            "proved_by": str(self.proved_by),
             "confidence": round(self.confidence, 3),
             "intact": self.intact,
             "nested_in": self.nested_in,

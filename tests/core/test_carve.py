@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 import exhume
-from exhume.recovery import Carved, Verdict, Verified
+from exhume.recovery import Carved, Proof, Verdict, Verified
 from exhume.registry import formats
+from exhume.testing import corrupt
 from tests.archives import OWN, own_archives
 
 Cli = Callable[..., Any]
@@ -272,3 +273,49 @@ def test_a_flipped_bit_is_damage_not_a_fragment(tmp_path: Path) -> None:
 
 def test_every_format_can_be_carved() -> None:
     assert [id for id, described in formats().items() if not described.has("locate")] == []
+
+
+def the_archive(raw: bytes, format: str) -> Carved:
+    (found,) = exhume.carve(bytes(5000) + raw + bytes(5000), only=[format])
+    return found
+
+
+def test_what_a_verdict_rests_on(tmp_path: Path) -> None:
+    """Of every format: the checksums of its contents, their structure, or nothing."""
+    caf = the_archive((OWN / "caf" / "sorted.caf").read_bytes(), "caf")
+    assert (caf.verdict, caf.proved_by) == (Verdict.WHOLE, Proof.NOTHING)
+    empty = the_archive((OWN / "caf" / "empty.caf").read_bytes(), "caf")
+    assert (empty.verdict, empty.proved_by) == (Verdict.WHOLE, Proof.STRUCTURE)  # there are no contents
+    zs = (OWN / "zs" / "words-deflate.zs").read_bytes()
+    whole, damaged = (the_archive(raw, "zs") for raw in (zs, corrupt.flip(zs, len(zs) - 20)))
+    (cut,) = exhume.carve(bytes(5000) + zs[:-30])
+    assert [one.verdict for one in (whole, damaged, cut)] == [Verdict.WHOLE, Verdict.DAMAGED, Verdict.PARTIAL]
+    assert {one.proved_by for one in (whole, damaged, cut)} == {Proof.CHECKSUMS}
+    headless = the_archive(corrupt.flip(zs, 60), "zs")
+    assert (headless.verdict, headless.proved_by) == (Verdict.PARTIAL, Proof.STRUCTURE)
+    clps = the_archive((OWN / "clp_s" / "demo.clps").read_bytes(), "clp-s")
+    assert (clps.verdict, clps.proved_by) == (Verdict.WHOLE, Proof.STRUCTURE)
+    table = next((OWN / "leveldb" / "snappy").glob("*.ldb")).read_bytes()
+    found = the_archive(table, "leveldb")
+    assert (found.verdict, found.proved_by) == (Verdict.WHOLE, Proof.CHECKSUMS)
+    shards = {name: (OWN / "data_bundle" / name / "shard-00000000").read_bytes() for name in ("zlib", "flat")}
+    proofs = {name: the_archive(raw, "databundle") for name, raw in shards.items()}
+    assert {name: (one.verdict, one.proved_by) for name, one in proofs.items()} == {
+        "zlib": (Verdict.PARTIAL, Proof.STRUCTURE),
+        "flat": (Verdict.PARTIAL, Proof.NOTHING),
+    }
+    manifest = next((OWN / "ark" / "log" / "manifests").iterdir()).read_bytes()
+    (log,) = (one for one in exhume.carve(bytes(5000) + manifest, only=["ark"]) if one.length == len(manifest))
+    assert (log.verdict, log.proved_by) == (Verdict.WHOLE, Proof.STRUCTURE)
+
+
+def test_a_foreign_cluster_in_a_chunk_is_not_noticed_and_that_is_said(tmp_path: Path, exhume_cli: Cli) -> None:
+    with exhume.create(tmp_path / "caf", "caf") as writer:
+        members: Any = writer
+        members.add_bytes("a", b"a" * 3 * CLUSTER)
+    raw = (tmp_path / "caf").read_bytes()
+    (tmp_path / "image").write_bytes(raw[:CLUSTER] + b"?" * CLUSTER + raw[2 * CLUSTER :])
+    (found,) = json.loads(exhume_cli("carve", "--json", tmp_path / "image").out)["archives"]
+    assert (found["verdict"], found["proved_by"], found["findings"]) == ("whole", "nothing", [])
+    ran = exhume_cli("carve", "-q", tmp_path / "image")
+    assert ran.text.splitlines()[1].split()[2:5] == ["caf", "whole", "nothing"]

@@ -46,9 +46,13 @@ def command(
 ) -> Outcome:
     """Find archives of all formats inside each IMAGE: a disk image, a memory dump, another archive.
 
-    Reports offset, length, format, verdict (whole, partial, damaged) and confidence; writes only with -o, where each of
-    several images gets a directory called like it.  With --jobs or --cluster an image is searched in spans, with the
-    same result.  Exit code 4 when nothing is found, 1 when an image or a part of it could not be read.
+    Reports offset, length, format, verdict (whole, partial, damaged), what the verdict rests on, and confidence; writes
+    only with -o, where each of several images gets a directory called like it.  With --jobs or --cluster an image is
+    searched in spans, with the same result.  Exit code 4 when nothing is found, 1 when an image or a part of it could
+    not be read.
+
+    A verdict is proved by checksums of the contents; by their structure, where they were decoded or each part of them
+    begins or ends as it must; or by nothing, where the contents are bytes of which nothing tells what they should be.
     """
     from exhume.distributed.carving import SPAN, Search, carve_each
 
@@ -136,13 +140,16 @@ def _say(run: Run, image: str, found: list[Carved], folder: Path | None) -> None
             c.length,
             c.format,
             c.verdict,
+            c.proved_by,
             c.intact,
             f"{c.confidence:.0%}",
             "-" if c.nested_in is None else f"#{c.nested_in}",
         ]
         for c in found
     )
-    for line in table(rows, ["offset", "length", "format", "verdict", "intact", "confidence", "nested in"]):
+    for line in table(
+        rows, ["offset", "length", "format", "verdict", "proved by", "intact", "confidence", "nested in"]
+    ):
         run.say(line)
     for carved in found:
         for finding in carved.findings if run.verbose else ():

@@ -11,8 +11,9 @@ from typing import Final
 import numpy as np
 
 from exhume.errors import ExhumeError
-from exhume.findings import Finding
+from exhume.findings import Finding, Severity
 from exhume.formats.ark.assumptions import MANIFEST_TYPE
+from exhume.formats.ark.framing import ends_foreign, prove_messages
 from exhume.formats.ark.layout import (
     ENTRY_SIZE,
     HEADER_WINDOW,
@@ -24,19 +25,23 @@ from exhume.formats.ark.layout import (
 )
 from exhume.formats.ark.manifest import load_manifest
 from exhume.formats.ark.splits import Split
+from exhume.formats.ark.verify import check_entries
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Carved, Verdict
+from exhume.recovery import Carved, Proof, Verdict
 from exhume.source import Source
 
 MAX_CAPACITY: Final = 1 << 24
 """Index slots that a header may claim before it is taken for an accident."""
+
+MOST_FINDINGS: Final = 10
+"""Of a split's index; of its messages as many are told."""
 
 
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
     """The manifest whose trailer magic, or the split whose header, is at `hit`; None when it is neither."""
     if source.read_up_to(hit, len(TRAILER_MAGIC_BYTES)) == TRAILER_MAGIC_BYTES:
         return _locate_manifest(source, hit, limits)
-    return _locate_split(source, hit)
+    return _locate_split(source, hit, limits)
 
 
 def _locate_manifest(source: Source, hit: int, limits: Limits) -> Carved | None:
@@ -56,13 +61,14 @@ def _locate_manifest(source: Source, hit: int, limits: Limits) -> Carved | None:
     try:
         loaded = load_manifest(data, source.span(start, end))
     except ExhumeError as error:
-        return Carved("ark", source.span(start, end), Verdict.DAMAGED, 0.6, (Finding.from_error(error),))
+        found = (Finding.from_error(error),)
+        return Carved("ark", source.span(start, end), Verdict.DAMAGED, 0.6, found, Proof.STRUCTURE)
     bad = tuple(finding for finding in loaded.findings if finding.severity == "error")
     verdict = Verdict.DAMAGED if bad else Verdict.WHOLE
-    return Carved("ark", source.span(start, end), verdict, 0.8 if bad else 0.99, bad)
+    return Carved("ark", source.span(start, end), verdict, 0.8 if bad else 0.99, bad, Proof.STRUCTURE)
 
 
-def _locate_split(source: Source, hit: int) -> Carved | None:
+def _locate_split(source: Source, hit: int, limits: Limits) -> Carved | None:
     head = source.read_up_to(hit, HEADER_WINDOW)
     try:
         header = parse_split_header(head, source.span(hit, hit + len(head)))
@@ -87,11 +93,18 @@ def _locate_split(source: Source, hit: int) -> Carved | None:
     )
     if not header.item_count:
         length = max(length, min(room, header.index_offset + header.maximum_count * ENTRY_SIZE))
+    inside = np.flatnonzero(usable & (end <= room))
+    findings = [f for f in check_entries(split, entries) if f.severity is Severity.ERROR][:MOST_FINDINGS]
+    bad, more, proof = prove_messages(split, entries[inside], limits)
+    findings += more
     if length > room or present < header.item_count:
-        return Carved("ark", source.span(hit, source.size), Verdict.PARTIAL, 0.6)
-    damaged = not bool(usable.all())
-    verdict = Verdict.DAMAGED if damaged else Verdict.WHOLE if header.item_count else Verdict.PARTIAL
-    return Carved("ark", source.span(hit, hit + length), verdict, 0.6 if damaged else 0.9)
+        return Carved("ark", source.span(hit, source.size), Verdict.PARTIAL, 0.6, tuple(findings), proof)
+    if not header.item_count or ends_foreign(entries[inside], bad):
+        verdict = Verdict.PARTIAL
+    else:
+        verdict = Verdict.DAMAGED if findings else Verdict.WHOLE
+    confidence = 0.6 if findings else 0.9
+    return Carved("ark", source.span(hit, hit + length), verdict, confidence, tuple(findings), proof)
 
 
 def _plausible(header: SplitHeader) -> bool:

@@ -226,7 +226,7 @@ def _check_open_split(reader: ArkReader, reference: SplitReference, split: Split
         yield Finding.from_error(error)
         return
     entries = split.read_index(0, header.item_count)
-    usable = yield from _check_entries(reference, split, entries)
+    usable = yield from check_entries(split, entries)
     yield from _check_statistics(reader, reference, split, facts)
     more = unindexed_entries(reader, reference, split)
     if len(more):
@@ -252,7 +252,7 @@ def _check_mappings(reference: SplitReference, split: Split) -> Iterator[Finding
             yield MAPPING_UNDECLARED.finding(span=span, field_path=path, actual=mapping.identifier)
 
 
-def _check_entries(reference: SplitReference, split: Split, entries: Array) -> Any:
+def check_entries(split: Split, entries: Array) -> Any:
     """Yields findings of the index; returns the mask of usable entries."""
     time = entries["time"]
     offset, size = entries["offset"].astype(np.int64), entries["size"].astype(np.int64)

@@ -10,7 +10,7 @@ from exhume.formats.caf.layout import FOOTER_SIZE
 from exhume.formats.caf.reader import CafArchive
 from exhume.formats.caf.table import Index
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Carved, Verdict
+from exhume.recovery import Carved, Proof, Verdict
 from exhume.source import Source
 
 LOOK_BACK = 64
@@ -54,7 +54,8 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carv
     findings = tuple(CafArchive(source.window(start, stop), limits=limits, any_version=True).verify())
     bad = any(finding.severity is Severity.ERROR for finding in findings)
     verdict = Verdict.DAMAGED if bad else Verdict.WHOLE
-    return Carved("caf", source.span(start, stop), verdict, 0.8 if bad else 0.99, findings)
+    proof = Proof.NOTHING if data_size else Proof.STRUCTURE  # nothing is said of the data but where they lie
+    return Carved("caf", source.span(start, stop), verdict, 0.8 if bad else 0.99, findings, proof)
 
 
 def _findings(index: Index) -> tuple[Finding, ...]:

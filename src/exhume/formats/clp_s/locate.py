@@ -8,7 +8,7 @@ from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import HEADER_SIZE, KNOWN_VERSIONS
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Carved, Verdict
+from exhume.recovery import Carved, Proof, Verdict
 from exhume.source import Source
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
@@ -42,7 +42,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carv
         verdict = Verdict.DAMAGED
     else:
         verdict, confidence = Verdict.WHOLE, 1.0
-    return Carved("clp-s", source.span(hit, hit + length), verdict, confidence, tuple(findings))
+    return Carved("clp-s", source.span(hit, hit + length), verdict, confidence, tuple(findings), Proof.STRUCTURE)
 
 
 def _loses_its_end(archive: ClpSArchive, findings: list[Finding]) -> bool:

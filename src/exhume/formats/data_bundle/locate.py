@@ -7,7 +7,7 @@ from exhume.errors import ExhumeError
 from exhume.formats.data_bundle.messages import Compression, align, compression_name
 from exhume.formats.data_bundle.shard import read_header
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Carved, Verdict
+from exhume.recovery import Carved, Proof, Verdict
 from exhume.source import Source
 
 _MOST = 64 << 20
@@ -48,4 +48,6 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carv
                 break
             end = align(end + decoded.consumed, alignment)
             records += 1
-    return Carved("databundle", window.span(0, min(end, window.size)), Verdict.PARTIAL, 0.9 if records else 0.6)
+    proof = Proof.STRUCTURE if records else Proof.NOTHING
+    confidence = 0.9 if records else 0.6
+    return Carved("databundle", window.span(0, min(end, window.size)), Verdict.PARTIAL, confidence, proved_by=proof)

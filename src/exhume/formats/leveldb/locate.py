@@ -6,7 +6,7 @@ from exhume.findings import Finding, Severity
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.table import Table
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Carved, Verdict
+from exhume.recovery import Carved, Proof, Verdict
 from exhume.source import Source
 
 _LARGEST = 1 << 40
@@ -37,15 +37,14 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carv
     table = Table(source.window(start, end), limits=limits)
     table.check_footer(report)
     index = table.index(report)
+    proof = Proof.CHECKSUMS
     for _, handle in index:
-        table.read_block(handle, report)
-    bad = [finding for finding in found if finding.severity is Severity.ERROR]
+        block = table.read_block(handle, report)
+        if block is not None and block.verdict == "none":  # the table has none: its blocks were only decoded
+            proof = Proof.STRUCTURE
+    bad = tuple(finding for finding in found if finding.severity is Severity.ERROR)
+    span = source.span(start, end)
     if bad and not index:
-        return Carved("leveldb", source.span(start, end), Verdict.DAMAGED, 0.3, tuple(bad[:10]))
-    return Carved(
-        "leveldb",
-        source.span(start, end),
-        Verdict.DAMAGED if bad else Verdict.WHOLE,
-        0.7 if bad else 0.99,
-        tuple(bad[:10]),
-    )
+        return Carved("leveldb", span, Verdict.DAMAGED, 0.3, bad[:10])
+    verdict = Verdict.DAMAGED if bad else Verdict.WHOLE
+    return Carved("leveldb", span, verdict, 0.7 if bad else 0.99, bad[:10], proof)

@@ -10,7 +10,7 @@ from exhume.formats.zs.layout import DECODERS, MAGIC, Header
 from exhume.formats.zs.reader import Head, read_head
 from exhume.formats.zs.verify import verify_source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.recovery import Carved, Verdict
+from exhume.recovery import Carved, Proof, Verdict
 from exhume.source import Source
 
 _BROKEN_FRAMING = frozenset({checks.BLOCK_CUT.code, checks.BLOCK_LENGTH.code, checks.BLOCK_EMPTY.code})
@@ -34,7 +34,9 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carv
     if end <= head.blocks_offset and head.metadata is None:
         return None
     span = source.span(hit, hit + end)
-    return Carved("zs", span, Verdict.PARTIAL, 0.7 if end > head.blocks_offset else 0.4, _told(head))
+    # The blocks' own checksums fit; without the header's, what they are encoded with is taken on trust.
+    proof = Proof.CHECKSUMS if sound else Proof.STRUCTURE
+    return Carved("zs", span, Verdict.PARTIAL, 0.7 if end > head.blocks_offset else 0.4, _told(head), proof)
 
 
 def _told(head: Head) -> tuple[Finding, ...]:
@@ -49,12 +51,12 @@ def _whole(source: Source, hit: int, header: Header, limits: Limits) -> Carved:
     cut = span.size < header.file_size
     findings = tuple(verify_source(source.window(hit, stop), limits=limits))
     if cut:
-        return Carved("zs", span, Verdict.PARTIAL, 0.9, findings)
+        return Carved("zs", span, Verdict.PARTIAL, 0.9, findings, Proof.CHECKSUMS)
     bad = any(finding.severity is Severity.ERROR for finding in findings)
     # Blocks that end too early or make no sense: a fragment of another file begins somewhere before.
     lost = any(finding.code in _BROKEN_FRAMING for finding in findings)
     verdict = Verdict.PARTIAL if lost else Verdict.DAMAGED if bad else Verdict.WHOLE
-    return Carved("zs", span, verdict, 0.95 if bad else 1.0, findings)
+    return Carved("zs", span, verdict, 0.95 if bad else 1.0, findings, Proof.CHECKSUMS)
 
 
 def _follow(rest: Source, header: Header, limits: Limits) -> int:

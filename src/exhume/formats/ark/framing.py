@@ -1,0 +1,111 @@
+"""What the messages of a split prove by themselves, without the manifest that names their codec and their schemas.
+
+Compressed messages end with a footer and unpack to the size that it states.  Others start with the header byte of an
+object, unless their schema is `final`; where an object's first messages do, all of them must.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from exhume.codecs.zstd import ZSTD_MAGIC
+from exhume.errors import ExhumeError, Span
+from exhume.findings import Finding
+from exhume.formats.ark.checks import NO_DECODE, OBJECT_HEADER
+from exhume.formats.ark.layout import MESSAGE_FOOTER, MESSAGE_FOOTER_MAGIC, MESSAGE_FOOTER_SIZE
+from exhume.formats.ark.messages import LZ4_FRAME_MAGIC, Decompressor
+from exhume.formats.ark.splits import Array, Split
+from exhume.limits import Limits
+from exhume.recovery import Proof
+
+BATCH: Final = 4096
+BATCH_SIZE: Final = 32 << 20
+TELLING: Final = 3
+"""Messages of an object that have to start with a header byte before all of them must: one may do so by accident."""
+
+HEADERS: Final = (0xD1, 0xD5)
+_FOREIGN, _FRAMED, _UNPACKED = 0, 1, 2
+
+
+def _nowhere() -> Span:
+    return Span("", 0, 0)
+
+
+def prove_messages(split: Split, entries: Array, limits: Limits) -> tuple[Array, list[Finding], Proof]:
+    """`(bad, findings, proof)`: which entries lead to no message, what is wrong with the first of them, what was asked.
+
+    Every message is read, a bounded number of bytes at a time.
+    """
+    unpack = Decompressor("lz4", limits)  # it goes by the footer of each message
+    states = np.fromiter(_states(split, entries, unpack), np.uint8, len(entries))
+    packed = bool((states == _UNPACKED).any())
+    bad, proof = (states != _UNPACKED, Proof.STRUCTURE) if packed else _unframed(entries, states)
+    findings = [_finding(split, entries[at], unpack, packed=packed) for at in _in_file(entries, bad)[:10]]
+    return bad, findings, proof
+
+
+def _unframed(entries: Array, states: Array) -> tuple[Array, Proof]:
+    """Messages without the header byte that others of their object have; nothing is proved unless all have one."""
+    bad = np.zeros(len(entries), np.bool_)
+    proof = Proof.STRUCTURE
+    for short in np.unique(entries["object"]).tolist():
+        mine = np.flatnonzero(entries["object"] == short)
+        first = mine[np.argsort(entries["offset"][mine], kind="stable")][:TELLING]
+        if bool((states[first] == _FRAMED).all()):
+            bad[mine] = states[mine] != _FRAMED
+        else:
+            proof = Proof.NOTHING
+    return bad, proof
+
+
+def _states(split: Split, entries: Array, unpack: Decompressor) -> Iterator[int]:
+    """What each message is, in the order of the entries; a bounded number of bytes is held."""
+    for start in range(0, len(entries), BATCH):
+        part = entries[start : start + BATCH]
+        while len(part):
+            sizes = part["size"].astype(np.int64)
+            count = max(1, int(np.searchsorted(np.cumsum(sizes), BATCH_SIZE, side="right")))
+            for data in split.read_messages(part["offset"][:count].astype(np.int64), sizes[:count]):
+                yield _UNPACKED if _unpacks(data, unpack) else _FRAMED if data[0] in HEADERS else _FOREIGN
+            part = part[count:]
+
+
+def _unpacks(data: bytes, unpack: Decompressor) -> bool:
+    """Whether bytes are a compressed message: with a footer that fits, or as a bare frame."""
+    footed = data[-1] == MESSAGE_FOOTER_MAGIC and len(data) >= MESSAGE_FOOTER_SIZE
+    if not footed and not data.startswith((ZSTD_MAGIC, LZ4_FRAME_MAGIC)):
+        return False
+    try:
+        message = unpack.decode(data, _nowhere)
+    except ExhumeError:
+        return False
+    return not footed or len(message) == MESSAGE_FOOTER.unpack_from(data, len(data) - MESSAGE_FOOTER_SIZE)[0]
+
+
+def _in_file(entries: Array, chosen: Array) -> list[int]:
+    """Positions of the chosen entries in the order of their messages in the file."""
+    positions = np.flatnonzero(chosen)
+    found: list[int] = positions[np.argsort(entries["offset"][positions], kind="stable")].tolist()
+    return found
+
+
+def _finding(split: Split, entry: Array, unpack: Decompressor, *, packed: bool) -> Finding:
+    """What is wrong with the bytes of a message that is none."""
+    start, size = int(entry["offset"]), int(entry["size"])
+    span = split.source.span(start, start + size)
+    data = split.source.read_at(start, size)
+    if packed:
+        try:
+            unpack.decode(data, lambda: span)
+        except ExhumeError as error:
+            return Finding.from_error(error)
+        return NO_DECODE.finding(span=span)
+    return OBJECT_HEADER.finding(span=span.sub(0, 1), expected="0xd1 or 0xd5", actual=f"0x{data[0]:02x}")
+
+
+def ends_foreign(entries: Array, bad: Array) -> bool:
+    """Whether the last message in the file is not what it should be: the split goes on elsewhere, or is cut."""
+    return bool(len(bad)) and bool(bad[int(np.argmax(entries["offset"]))])

@@ -1,0 +1,99 @@
+"""Splits inside raw bytes: what their messages prove is asked before one is called whole."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from exhume.formats.ark.rbuf import parse_idl
+from exhume.formats.ark.writer import ArkWriter
+from exhume.recovery import Carved, Proof, Verdict
+
+CLUSTER = 4096
+IDL = "namespace test; schema Sample { uint64 number; byte_buffer data; } [[final]] schema Bare { uint64 number; }"
+FOREIGN = {
+    "zeros": bytes(1 << 17),
+    "noise": random.Random(3).randbytes(1 << 17),
+    "text": b"GET /index.html 200 took 3.14 ms; the quick brown fox\n" * 2500,
+}
+
+
+def split_of(path: Path, codec: str, *, final: bool = False, messages: int = 300) -> bytes:
+    registry = parse_idl(IDL)
+    kind = "test::Bare" if final else "test::Sample"
+    rng = random.Random(1)
+    with ArkWriter(path, name="x", split_items=350) as log:
+        channel = log.channel("/c", kind, registry, column=log.column("column", codec))
+        for number in range(messages):
+            value: dict[str, Any] = {"number": number} | ({} if final else {"data": rng.randbytes(90)})
+            channel.write(1000 + number, registry.encoder(kind).encode(value))
+    (split,) = (path / "splits").iterdir()
+    return split.read_bytes()
+
+
+def carved(data: bytes) -> Carved:
+    """The one split in an image that starts, and goes on, with other bytes."""
+    (found,) = exhume.carve(bytes(CLUSTER) + data + bytes(CLUSTER), only=["ark"])
+    assert found.offset == CLUSTER
+    return found
+
+
+@pytest.fixture(scope="module", params=["none", "lz4", "zstd", "bz2", "lzma"])
+def split(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return split_of(tmp_path_factory.mktemp("log") / "log", request.param)
+
+
+def test_a_whole_split(split: bytes) -> None:
+    found = carved(split)
+    assert (found.verdict, found.proved_by, found.findings) == (Verdict.WHOLE, Proof.STRUCTURE, ())
+    assert found.length == len(split)
+
+
+@pytest.mark.parametrize("foreign", list(FOREIGN))
+def test_messages_that_belong_to_something_else(split: bytes, foreign: str) -> None:
+    """Header and index stand; what is behind them is cut, and other clusters follow."""
+    for share in (3, 5, 7, 9):
+        cut = len(split) * share // 10 // CLUSTER * CLUSTER
+        found = carved(split[:cut] + FOREIGN[foreign][: len(split) - cut])
+        if found.verdict is Verdict.WHOLE:  # no message is left that tells how they begin or end
+            assert found.proved_by is Proof.NOTHING
+            assert cut < len(split) // 2
+            continue
+        assert found.verdict is Verdict.PARTIAL, (share, found)
+        assert found.findings
+        assert abs(found.intact - cut) < 200
+        assert all(finding.span and finding.span.start >= CLUSTER for finding in found.findings)
+
+
+def test_foreign_bytes_in_the_middle_are_damage(split: bytes) -> None:
+    middle = len(split) * 3 // 4
+    found = carved(split[:middle] + b"?" * 700 + split[middle + 700 :])
+    assert found.verdict is Verdict.DAMAGED
+    assert {finding.code for finding in found.findings} <= {"ARK-302", "ARK-401", "ARK-402", "ARK-404"}
+    assert abs(found.intact - middle) < 200
+
+
+def test_an_index_that_overlaps_is_damage(split: bytes) -> None:
+    at = int.from_bytes(split[19:23], "little")
+    data = bytearray(split)
+    data[at + 18 * 4 + 8 : at + 18 * 4 + 12] = data[at + 8 : at + 12]  # the fifth entry's offset is that of the first
+    found = carved(bytes(data))
+    assert found.verdict is Verdict.DAMAGED
+    assert "ARK-329" in {finding.code for finding in found.findings}
+
+
+def test_messages_without_any_mark_prove_nothing(tmp_path: Path) -> None:
+    """Objects of final schemas have no header byte: their bytes are values, whatever they are."""
+    data = split_of(tmp_path / "log", "none", final=True)
+    for image in (data, data[:-400] + b"?" * 400):
+        found = carved(image)
+        assert (found.verdict, found.proved_by, found.findings) == (Verdict.WHOLE, Proof.NOTHING, ())
+
+
+def test_a_split_that_is_cut_by_the_end_of_the_image(split: bytes) -> None:
+    (found,) = exhume.carve(split[: len(split) * 9 // 10], only=["ark"])
+    assert found.verdict is Verdict.PARTIAL
