@@ -188,7 +188,7 @@ def test_the_verb(image: tuple[Path, list[Planted]], exhume_cli: Cli, tmp_path: 
     assert written.suffix == ".zs"
     assert exhume_cli("verify", written).code == 0
     assert exhume_cli("carve", image[0], "--to", "1000").code == 4
-    assert exhume_cli("carve", image[0], "--only", "zip").code == 1
+    assert exhume_cli("carve", image[0], "--only", "zip").code == 2
     assert exhume_cli("carve", tmp_path).code == 2
 
 

@@ -397,7 +397,7 @@ def test_every_verb(id: str, tmp_path: Path, exhume_cli: Any, monkeypatch: pytes
     monkeypatch.setattr("exhume.formats.ark.salvage.new_guid", lambda: "00000000-0000-4000-8000-000000000001")
     data = ON_THE_COMMAND_LINE[id].files[""]
     monkeypatch.chdir(tmp_path)
-    with exhume.open(data, format=id) as archive:
+    with exhume.open(BytesSource(data, "archive"), format=id) as archive:
         section = next((s.name for s in archive.sections() if s.load is not None), archive.sections()[0].name)
     ran: dict[str, list[Any]] = {"file": [], "image": []}
     for place, origin in (("file", 0), ("image", ORIGIN)):
