@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from exhume.errors import ExhumeError, SourceError, Span, StructureError, describe, shorten
 from exhume.lightclass import dataclass
@@ -223,3 +223,24 @@ class RuleTable:
 
     def __len__(self) -> int:
         return len(self._rules)
+
+
+REMEMBERED = 1 << 16
+"""Findings that are kept to recognise a repetition: bounded, because a hostile archive may have any number of them."""
+
+
+def each_once(findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings without repetitions.
+
+    Checks that need the same structure all meet what is wrong with it, and each reports it; it is one fault.  Findings
+    repeat each other when code, span and message are the same, unless they name different fields.
+    """
+    seen: dict[tuple[str, Span | None, str], set[str | None]] = {}
+    for finding in findings:
+        fields = seen.setdefault((finding.code, finding.span, finding.message), set())
+        if fields and finding.field_path in fields | {None}:
+            continue
+        fields.add(finding.field_path)
+        yield finding
+        if len(seen) > REMEMBERED:
+            del seen[next(iter(seen))]

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from exhume.findings import RuleTable
+from exhume.errors import Span
+from exhume.findings import Finding, RuleTable, Severity, each_once
 from exhume.registry import get_format
 from tests.broken import FORMATS, broken, describe, golden
 from tests.conftest import ROOT
@@ -40,3 +41,27 @@ def test_the_page_of_findings_is_fresh(format: str) -> None:
     described = get_format(format)
     page = ROOT / "docs" / "findings" / f"{folder_of(described)}.md"
     assert findings_page(described) == page.read_text(encoding="utf-8"), "run: make docs"
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_one_fault_is_one_finding(format: str) -> None:
+    """However many checks meet it; the same words twice stand for two fields, and both are named."""
+    for name, case in golden(format).items():
+        told: dict[str, list[str | None]] = {}
+        for finding in case["findings"]:
+            told.setdefault(str([finding[key] for key in ("code", "span", "message")]), []).append(
+                finding["field_path"]
+            )
+        repeated = {words: paths for words, paths in told.items() if len(paths) > 1}
+        assert all(None not in paths and len(set(paths)) == len(paths) for paths in repeated.values()), (name, repeated)
+
+
+def test_repetitions_are_recognised_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    def finding(at: int, path: str | None = None) -> Finding:
+        return Finding("EX-1", Severity.ERROR, "wrong", Span("a", at, at + 1), path)
+
+    given = [finding(1, "x"), finding(2), finding(1), finding(2), finding(1, "y"), finding(1, "x"), finding(2, "z")]
+    told = [finding(1, "x"), finding(2), finding(1, "y"), finding(2, "z")]
+    assert list(each_once(given)) == told
+    monkeypatch.setattr("exhume.findings.REMEMBERED", 2)
+    assert list(each_once([*map(finding, range(4)), finding(0), finding(3)])) == [*map(finding, range(4)), finding(0)]

@@ -52,7 +52,21 @@ def test_cat_and_search(database: Path, exhume_cli: Cli) -> None:
     assert missing.code == 1
     assert "EX-402" in missing.err
     assert exhume_cli("search", database, "el").text == "elder\tblack\n"
-    assert len(exhume_cli("search", database, "", "--all-versions").text.splitlines()) == 11
+    lines = exhume_cli("search", database, "", "--all-versions").text.splitlines()
+    assert len(lines) == 11
+    assert [line.replace("\t", " ") for line in lines if line.startswith(("apple", "banana"))] == [
+        "apple golden",
+        "apple red [written at 6, replaced at 9]",
+        "apple green [written at 1, replaced at 6]",
+        "banana  [deletion written at 5]",
+        "banana yellow [written at 2, deleted at 5]",
+        "apple green [written at 1, unreferenced]",
+        "banana yellow [written at 2, unreferenced]",
+    ]
+    told = json.loads(exhume_cli("search", database, "apple", "--all-versions", "--json").out)["matches"]
+    assert [(one["sequence"], one["status"], one["superseded_by"]) for one in told] == [
+        (9, "live", None), (6, "replaced", 9), (1, "replaced", 6), (1, "unreferenced", None),
+    ]  # fmt: skip
     found = json.loads(exhume_cli("search", "--values", "--json", database, "lac").out)
     assert [m["key"]["text"] for m in found["matches"]] == ["elder"]
     assert exhume_cli("search", "--exit-status", database, "nothing").code == 4

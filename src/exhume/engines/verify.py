@@ -9,7 +9,7 @@ from exhume.archive import Progress, no_progress
 from exhume.choices import check_keywords
 from exhume.engines.identify import recognise
 from exhume.errors import ExhumeError
-from exhume.findings import Finding, Severity
+from exhume.findings import Finding, Severity, each_once
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import get_format
 from exhume.source import Target, open_target
@@ -76,7 +76,7 @@ class Verification:
                 self.format = recognise(source)
             described = get_format(self.format)
             if described.has("verify"):
-                yield from described.hook("verify")(source, limits=self._limits, **self._options)
+                yield from each_once(described.hook("verify")(source, limits=self._limits, **self._options))
             else:
                 archive = described.hook("open")(source, limits=self._limits)
                 try:

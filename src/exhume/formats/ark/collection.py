@@ -10,7 +10,7 @@ from typing import Any
 
 from exhume.archive import Archive, Entry, Info, Progress, no_progress
 from exhume.errors import ExhumeError, Span
-from exhume.findings import Finding
+from exhume.findings import Finding, each_once
 from exhume.formats.ark.checks import SEVERAL_LOGS
 from exhume.formats.ark.opening import open_in_tree
 from exhume.formats.ark.reader import ArkReader
@@ -120,6 +120,9 @@ class ArkDirectory(Archive):
         return SectionMap(files.values())
 
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
+        return each_once(self._findings(quick, jobs, progress))
+
+    def _findings(self, quick: bool, jobs: int, progress: Progress) -> Iterator[Finding]:
         from exhume.formats.ark.verify import unreferenced_splits, verify_log
 
         used: set[str] = set()

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from exhume.archive import Entry, Progress, RecordArchive, no_progress
 from exhume.choices import check_keywords, hint
 from exhume.errors import EntryNotFoundError, ExhumeError, SourceError, Span, UnsupportedOperationError
-from exhume.findings import Finding
+from exhume.findings import Finding, each_once
 from exhume.formats.ark.assumptions import MAXIMUM_SPLIT_REFERENCES
 from exhume.formats.ark.checks import MISSING_SPLIT, SPLIT_REFERENCES, SPLIT_REPEATED
 from exhume.formats.ark.filters import Acceptance
@@ -426,7 +426,7 @@ class ArkReader(RecordArchive):
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
         from exhume.formats.ark.verify import verify_log
 
-        return verify_log(self, quick=quick, jobs=jobs, progress=progress)
+        return each_once(verify_log(self, quick=quick, jobs=jobs, progress=progress))
 
     def to_arrow(self, **options: Any) -> Any:
         """One channel as a table with nested fields (`topic=`, `start_ns=`, `stop_ns=`, `columns=`, …).

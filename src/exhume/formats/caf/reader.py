@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 from exhume.archive import Entry, Info, MemberArchive, MemberFile, Progress, no_progress
 from exhume.errors import EntryNotFoundError, ExhumeError, UnrecognizedFormatError, shorten
-from exhume.findings import Finding
+from exhume.findings import Finding, each_once
 from exhume.formats.caf import checks
 from exhume.formats.caf.index import parse_index
 from exhume.formats.caf.layout import FOOTER_SIZE, MIN_INDEX, parse_footer
@@ -353,7 +353,7 @@ class CafArchive(MemberArchive):
         """Every broken rule.  There are no checksums, so `quick` and `jobs` change nothing: no data are read."""
         from exhume.formats.caf.verify import verify
 
-        return verify(self, progress)
+        return each_once(verify(self, progress))
 
 
 def check_version(index: Index, where: Any, any_version: bool) -> None:

@@ -121,9 +121,10 @@ class ClpSArchive(RecordArchive):
 
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
         """Every broken rule; `quick` leaves the dictionaries' content and the tables' rows alone."""
+        from exhume.findings import each_once
         from exhume.formats.clp_s import verify
 
-        return verify.verify(self, quick, jobs, progress)
+        return each_once(verify.verify(self, quick, jobs, progress))
 
     # -- metadata section ---------------------------------------------------------------------------------------
 

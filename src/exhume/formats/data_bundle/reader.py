@@ -14,7 +14,7 @@ from typing import Any
 from exhume.archive import Entry, Info, MemberArchive, Progress, no_progress
 from exhume.arrow import plain_text
 from exhume.errors import EntryNotFoundError, ExhumeError, FormatError, Span, shorten
-from exhume.findings import Finding
+from exhume.findings import Finding, each_once
 from exhume.formats.data_bundle import checks
 from exhume.formats.data_bundle.bundle import View, is_at_hand, prefetch_opening, shard_number
 from exhume.formats.data_bundle.history import FileVersion, History
@@ -323,7 +323,7 @@ class DataBundleArchive(MemberArchive):
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
         from exhume.formats.data_bundle.verify import verify_bundle
 
-        return verify_bundle(self, quick=quick, jobs=jobs, progress=progress)
+        return each_once(verify_bundle(self, quick=quick, jobs=jobs, progress=progress))
 
     def close(self) -> None:
         self.view.close()

@@ -250,7 +250,7 @@ class _Walk:
             for found in history.files():
                 dead = found.version.status is not Status.LIVE
                 if dead and found.proof == "good" and found.row is not None and found.row.meta.size:
-                    detail = f"{found.path} ({found.version.status} at sequence {found.version.sequence})"
+                    detail = f"{found.path} ({found.version.history})"
                     yield checks.OLD_ROW.finding(detail, span=found.version.span)
         finally:
             history.close()

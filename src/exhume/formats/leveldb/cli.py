@@ -136,6 +136,6 @@ def search(run: Run, archives: list[LevelDbArchive], query: str, options: dict[s
         run.items("search", {"format": "leveldb", "query": query}, "matches", (body for _, body in hits()))
     else:
         for version, _ in hits():
-            mark = "" if version.status == "live" else f"\t[{version.status} at {version.sequence}]"
+            mark = "" if version.status == "live" else f"\t[{version.history}]"
             run.say(f"{key_text(version.key)}\t{printable(key_text(version.value))}{mark}")
     return Outcome.DONE if count else Outcome.NO

@@ -104,6 +104,11 @@ class Place(NamedTuple):
         return Span(self.file, self.offset, self.end)
 
 
+def _number(sequence: int) -> int | str:
+    """A sequence number in JSON."""
+    return sequence if sequence <= 1 << 53 else str(sequence)
+
+
 class Version(NamedTuple):
     """One version of a key, wherever it was found.
 
@@ -133,14 +138,23 @@ class Version(NamedTuple):
         """The block or record, with the entry's start in its payload."""
         return self.place.span.in_payload(self.entry_offset, self.entry_offset)
 
+    @property
+    def history(self) -> str:
+        """When a version that is not live was written, and when what followed it, as sequence numbers."""
+        deletion = self.status is Status.TOMBSTONE
+        after = "" if deletion else f", {self.status}"
+        if self.superseded_by is not None:
+            after = f", {Status.REPLACED if deletion else self.status} at {self.superseded_by}"
+        return f"{'deletion written' if deletion else 'written'} at {self.sequence}{after}"
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON columns, keys and values left to the caller."""
         place = self.place
         out: dict[str, Any] = {
-            "sequence": self.sequence if self.sequence <= 1 << 53 else str(self.sequence),
+            "sequence": _number(self.sequence),
             "type": type_name(self.value_type),
             "status": str(self.status),
-            "superseded_by": self.superseded_by,
+            "superseded_by": None if self.superseded_by is None else _number(self.superseded_by),
             "file": place.file,
             "level": place.level,
             "block_offset": place.offset,

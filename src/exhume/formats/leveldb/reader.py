@@ -9,7 +9,7 @@ from typing import Any
 
 from exhume.archive import Entry, Info, Progress, RecordArchive, no_progress
 from exhume.choices import check_keywords
-from exhume.findings import Finding
+from exhume.findings import Finding, each_once
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.files import DbFile
@@ -135,7 +135,7 @@ class LevelDbArchive(RecordArchive):
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
         from exhume.formats.leveldb.verify import verify_database
 
-        return verify_database(self.database, quick=quick, jobs=jobs, progress=progress)
+        return each_once(verify_database(self.database, quick=quick, jobs=jobs, progress=progress))
 
     def to_arrow(self, **options: Any) -> Any:
         """Rows, live ones unless asked for others, as a table; see `exhume.formats.leveldb.arrow.to_arrow`."""

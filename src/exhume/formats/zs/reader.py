@@ -10,7 +10,7 @@ from exhume.archive import Entry, Info, Progress, RecordArchive, no_progress
 from exhume.checksums import crc64_xz
 from exhume.choices import check_keywords
 from exhume.errors import ExhumeError, SourceError, Span
-from exhume.findings import Finding
+from exhume.findings import Finding, each_once
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import FIRST_READ_AHEAD, BlockCache, BlockFile
 from exhume.formats.zs.framing import framing, split_in_parts
@@ -273,7 +273,7 @@ class ZsReader(RecordArchive):
         """Every broken rule; see `exhume.formats.zs.verify`."""
         from exhume.formats.zs.verify import verify_source
 
-        return verify_source(self.source, limits=self.limits, quick=quick, jobs=jobs, progress=progress)
+        return each_once(verify_source(self.source, limits=self.limits, quick=quick, jobs=jobs, progress=progress))
 
     # Records
 
