@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 
-from exhume.lighttyping import Any
+from exhume.lighttyping import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from typing import TypeVar
+
+    F = TypeVar("F")
 
 LOOKED_AT = 10_000
 """Names that a wrong one is compared with: a hint is not worth reading a large index for."""
@@ -27,11 +32,12 @@ def hint(wrong: str, known: Iterable[str]) -> str:
     return "" if found is None else f" (did you mean {found!r}?)"
 
 
-def passes_on(*others: Callable[..., Any]) -> Callable[[Any], Any]:
+def passes_on(*others: Callable[..., Any]) -> Callable[[F], F]:
     """Says of a function with `**options` whose keyword arguments these are."""
 
-    def mark(function: Any) -> Any:
-        function.passes_on = others
+    def mark(function: F) -> F:
+        marked: Any = function
+        marked.passes_on = others
         return function
 
     return mark

@@ -63,8 +63,8 @@ class Section:
         }
         for key in ("codec", "schema", "payload_schema", "payload_size", "parent"):
             value = getattr(self, key)
-            if value is not None:
-                out[key] = value
+            if value is not None:  # `schema` alone is the name of the document's own form
+                out["stored_schema" if key == "schema" else key] = value
         if self.note:
             out["note"] = self.note
         return out

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import shutil
 from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import pytest
 
 import exhume
 from tests.archives import label, own_archives
+from tests.cli.test_every_verb import CALLS, SAMPLES
 
 Cli = Callable[..., Any]
 PAGE = (Path(__file__).parents[2] / "docs" / "json.md").read_text(encoding="utf-8")
@@ -26,6 +30,7 @@ FREE = {
         "types",
         "checksums",
     ),
+    *("libraries", "reasons", "changed_values"),
     *("recovered", "lost", "written", "row_versions", "old_files", "expected", "actual", "value", "edits"),
 }
 """Keys below which the names are data: counts by kind, the archive's own words."""
@@ -44,22 +49,26 @@ def told(form: str) -> set[str]:
     return set(re.findall(r"`([a-z0-9_]+)`", EVERYWHERE + "".join(texts))) | {"schema"}
 
 
-def keys(value: Any) -> Iterator[str]:
+def keys(value: Any, free: AbstractSet[str] = FREE) -> Iterator[str]:
     if isinstance(value, dict):
         for key, item in value.items():
             yield key
-            if key not in FREE:
-                yield from keys(item)
+            if key not in free:
+                yield from keys(item, free)
     elif isinstance(value, list):
         for item in value:
-            yield from keys(item)
+            yield from keys(item, free)
+
+
+def untold(body: dict[str, Any], free: AbstractSet[str] = FREE) -> set[str]:
+    """The keys of a document that the page does not name."""
+    form = body["schema"].removesuffix("/1")
+    logs = body.get("statistics", {}).get("logs", {}) if isinstance(body.get("statistics"), dict) else {}
+    return set(keys(body, free)) - set(logs) - told(form)
 
 
 def check(out: bytes) -> None:
-    body = json.loads(out)
-    form = body["schema"].removesuffix("/1")
-    logs = body.get("statistics", {}).get("logs", {}) if isinstance(body.get("statistics"), dict) else {}
-    assert set(keys(body)) - set(logs) - told(form) == set()
+    assert untold(json.loads(out)) == set()
 
 
 @pytest.mark.parametrize("path", [pytest.param(path, id=label(path)) for path in own_archives()])
@@ -104,6 +113,87 @@ def test_every_key_of_other_verbs_is_told(tmp_path: Path, exhume_cli: Cli, sampl
         ran = exhume_cli(*args, "--json")
         assert ran.code in (0, 3, 4), ran.err
         check(ran.out)
+
+
+DATA = {"value", "record", "metadata", "plans"}
+"""Keys below which what stands is the archive's own words, or a plan of the format."""
+
+
+@pytest.mark.parametrize("verb", sorted(CALLS))
+@pytest.mark.parametrize("format", sorted(SAMPLES))
+def test_every_verb_gives_documents(
+    format: str, verb: str, exhume_cli: Cli, samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is printed with --json or --ndjson, on either stream, is a document whose keys the page names.
+
+    Or it is a usage error, which is for people.
+    """
+    source = samples / SAMPLES[format]
+    (tmp_path / "folder").mkdir()
+    (shutil.copytree if source.is_dir() else shutil.copy)(source, tmp_path / source.name)
+    monkeypatch.chdir(tmp_path)
+    for number, call in enumerate(CALLS[verb]):
+        for form in ("--json", "--ndjson"):
+            names = {"T": str(tmp_path / source.name), "OUT": f"out-{number}{form}", "FOLDER": "folder"}
+            args = [verb, *(names.get(word, word) for word in call.split()), form]
+            ran = exhume_cli(*args)
+            assert ran.code in (0, 1, 2, 3, 4), args
+            if ran.code == 2:
+                assert ran.out == b"", args
+                continue
+            lines = ran.out.splitlines()
+            documents = (
+                [json.loads(ran.out)] if form == "--json" and _is_json(ran.out) else list(map(json.loads, lines))
+            )
+            assert documents or ran.code == 1 or form == "--ndjson", args
+            documents += [json.loads(line) for line in ran.err.splitlines() if line.startswith("{")]
+            for document in documents:
+                assert document["schema"].endswith("/1"), args
+                assert untold(document, FREE | DATA) == set(), args
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        json.loads(data)
+    except ValueError:
+        return False
+    return True
+
+
+def test_what_has_no_document_says_so(exhume_cli: Cli, samples: Path, tmp_path: Path) -> None:
+    caf = samples / SAMPLES["caf"]
+    exhume_cli("catalog", "build", tmp_path / "c.db", caf)
+    for args, told_ in (
+        (("export", caf, "--to", "csv"), "--json reports on a file: give -o FILE"),
+        (("extract", caf, "--tar", "-"), "--json reports on a file or directory"),
+        (("catalog", "find", tmp_path / "c.db", "*", "--cat"), "--cat and --json exclude each other"),
+        (("cat", samples / SAMPLES["ark"], "--raw"), "--raw and --json exclude each other"),
+    ):
+        ran = exhume_cli(*args, "--json")
+        assert (ran.code, ran.out) == (2, b"")
+        assert told_ in ran.err
+
+
+def test_the_documents_of_cat_and_payload_hold_the_bytes(exhume_cli: Cli, samples: Path) -> None:
+    def exact(value: dict[str, str]) -> bytes:
+        return base64.b64decode(value["base64"]) if "base64" in value else value["text"].encode()
+
+    for name in ("caf/sorted.caf", "data_bundle/zlib"):
+        members = json.loads(exhume_cli("cat", samples / name, "--json").out)["members"]
+        assert b"".join(exact(one["content"]) for one in members) == exhume_cli("cat", samples / name).out
+    part = json.loads(exhume_cli("cat", samples / name, members[1]["name"], "--from", "1", "--to", "3", "--json").out)
+    assert exact(part["members"][0]["content"]) == exact(members[1]["content"])[1:3]
+    zs = samples / "zs/words-none.zs"
+    payload = json.loads(exhume_cli("payload", zs, "header", "--json").out)
+    assert exact(payload["content"]) == exhume_cli("payload", zs, "header").out
+    assert payload["size"] == len(exact(payload["content"]))
+    clp = samples / "clp_s/demo.clps"
+    records = [one["record"] for one in json.loads(exhume_cli("cat", clp, "--json").out)["records"]]
+    assert records == [json.loads(line) for line in exhume_cli("cat", clp).out.splitlines()]
+    ark = samples / "ark/log"
+    assert json.loads(exhume_cli("cat", ark, "--json").out)["records"] == [
+        json.loads(line) for line in exhume_cli("cat", ark).out.splitlines()
+    ]
 
 
 def test_errors(tmp_path: Path, exhume_cli: Cli) -> None:

@@ -55,7 +55,7 @@ def test_cat_of_a_damaged_archive_prints_what_is_before(exhume_cli: Cli, tmp_pat
 
 def test_list_info_payload(exhume_cli: Cli, demo: Path) -> None:
     entries = json.loads(exhume_cli("list", "--json", demo).out)["entries"]
-    assert [(e["kind"], e["ordinal"], e["records"], e["schema"]) for e in entries] == [
+    assert [(e["kind"], e["ordinal"], e["records"], e["schema_id"]) for e in entries] == [
         ("table", 0, 2, 0),
         ("table", 1, 1, 7),
     ]

@@ -113,7 +113,6 @@ def test_nested_escaped_timestamp_key(tmp_path: Path) -> None:
         {"properties": {"x": float("nan")}},
         {"properties": {"x": 1 << 70}},
         {"properties": {"x": 1}, "log_order": False},
-        {"surprise": True},
     ],
 )
 def test_options_that_make_no_sense(tmp_path: Path, options: dict[str, Any]) -> None:

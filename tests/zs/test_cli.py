@@ -71,7 +71,7 @@ def test_info_list_identify_payload(exhume_cli: Cli, sample: Path) -> None:
     assert (candidate["format"], candidate["confidence"]) == ("zs", 1.0)
     payload = exhume_cli("payload", sample, "data-0").out
     assert payload[1 : 1 + payload[0]] == WORDS[0]
-    assert json.loads(exhume_cli("list", sample, "--sections", "--json").out)["sections"][0]["schema"] == "zs"
+    assert json.loads(exhume_cli("list", sample, "--sections", "--json").out)["sections"][0]["stored_schema"] == "zs"
 
 
 @pytest.mark.parametrize("name", BROKEN)

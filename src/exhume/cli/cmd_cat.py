@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -41,14 +42,30 @@ def command(
             return outcome
         if not isinstance(archive, MemberArchive):
             raise click.UsageError(f"{described.id} archives hold nothing that can be printed", ctx)
-        for name in archive.match(names) if names else archive.names():
-            if archive.stat(name).kind != "directory":
-                cat_member(run, archive, name, start or 0, stop)
+        cat_members(run, archive, names, start or 0, stop)
     return None
 
 
 def _range(start: int | None, stop: int | None, content: str) -> dict[str, int | None]:
     return {"start": start or 0, "stop": stop} if content == "members" else {}
+
+
+def cat_members(run: Run, archive: MemberArchive, names: tuple[str, ...], start: int, stop: int | None) -> None:
+    """Prints members, all or those named, or parts of them; with --json as one document."""
+    chosen = archive.match(names) if names else archive.names()
+    files = (name for name in chosen if archive.stat(name).kind != "directory")
+    if run.machine:
+        found = ((name, archive.read_member(name, start, stop)) for name in files)
+        print_members(run, archive, found, start)
+        return
+    for name in files:
+        cat_member(run, archive, name, start, stop)
+
+
+def print_members(run: Run, archive: MemberArchive, found: Iterable[tuple[str, bytes]], start: int) -> None:
+    """The document of members and their bytes, which begin at `start` of each."""
+    items = ({"name": name, "start": start, "size": len(data), "content": data} for name, data in found)
+    run.items("members", {"target": archive.name, "format": archive.format}, "members", items)
 
 
 def cat_member(run: Run, archive: MemberArchive, name: str, start: int, stop: int | None) -> None:

@@ -73,6 +73,8 @@ def find(run: Run, database: str, patterns: tuple[str, ...], cat: bool, exit_sta
     """Say in which chunk, and where in it, paths lie; quote globs (`*` also matches `/`)."""
     from exhume.formats.caf.catalog import open_catalog, read_location
 
+    if cat and run.machine:
+        raise click.UsageError("--cat and --json exclude each other")
     with open_catalog(database, limits=run.limits, storage_options=run.storage_options) as catalog:
         found = [place for pattern in patterns for place in catalog.find(pattern)]
     if cat:

@@ -70,7 +70,11 @@ def command(
     with run.inspect(target) as archive:
         findings = None if no_verify else list(archive.verify())
         if html is not None:
-            outcome = _page(run, archive, findings, html, overwrite)
+            outcome = _page(archive, findings, html, overwrite)
+            if run.machine:
+                run.document("page", {"target": target, "format": archive.format, "output": html})
+            else:
+                run.note(f"written to {html}")
             return run.tell_problems(archive) or outcome
         explained = explain_archive(archive, selection, findings or (), unchecked="--no-verify" if no_verify else "")
         outcome = run.tell_problems(archive)
@@ -105,7 +109,7 @@ class _Seen:
             yield item
 
 
-def _page(run: Run, archive: Any, findings: list[Any] | None, path: str, overwrite: bool) -> Outcome:
+def _page(archive: Any, findings: list[Any] | None, path: str, overwrite: bool) -> Outcome:
     import io
 
     from exhume.output.atomic import AtomicFile
@@ -116,7 +120,6 @@ def _page(run: Run, archive: Any, findings: list[Any] | None, path: str, overwri
         complete = write_page(archive, findings, text)
         text.flush()
         text.detach()
-    run.note(f"written to {path}")
     return Outcome.DONE if complete else Outcome.LOSS
 
 

@@ -125,6 +125,8 @@ def _export(
     values: dict[str, Any],
     given: frozenset[str],
 ) -> Outcome:
+    if run.machine and output == "-":
+        raise click.UsageError("--json reports on a file: give -o FILE (what is exported goes to standard output else)")
     described = recognised_format(run, target)
     mine, opening = split_options(click.Context(command), "export", described, values, given)
     function, is_table = exporter(described, to)
@@ -135,7 +137,7 @@ def _export(
     with run.open(target, **opening) as archive, run.progress(f"export to {to}") as progress:
         report = function(archive, output, overwrite=overwrite, progress=progress, **mine)
     lead = f"{printable(target)}: " if run.several else ""
-    if run.machine and output != "-":
+    if run.machine:
         run.document("export", {"target": target, "to": to, "output": output, **report.to_dict()})
     else:
         run.note(lead + (", ".join(f"{n} {kind}" for kind, n in report.written.items()) or "nothing written"))

@@ -46,6 +46,8 @@ def command(
 
     if (output is None) == (tar is None):
         raise click.UsageError("give either -o DIR or --tar FILE", ctx)
+    if run.machine and tar == "-":
+        raise click.UsageError("--json reports on a file or directory: standard output has the tar archive", ctx)
     described = recognised_format(run, target)
     _, opening = split_options(ctx, "extract", described, values)
     with run.open(target, **opening) as archive:
@@ -64,7 +66,7 @@ def command(
                 assert tar is not None
                 with AtomicFile(tar, overwrite=overwrite) as file, TarSink(file.file) as sink:
                     report = extract(archive, sink, chosen, progress=progress)
-    if run.machine and tar != "-":
+    if run.machine:
         run.document("extract", {"target": target, "output": output or tar, **report.to_dict()})
     else:
         for name, error in report.refused:

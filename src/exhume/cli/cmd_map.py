@@ -27,6 +27,7 @@ def command(run: Run, target: str, svg: str | None, png: str | None, overwrite: 
     if svg is None and png is None:
         raise click.UsageError("give --svg FILE or --png FILE (or both)")
     with run.inspect(target) as archive:
+        format = archive.format
         drawing = draw_map(archive, None if no_verify else archive.verify())
         outcome = run.tell_problems(archive)
         if any(section.kind is SectionKind.UNREAD for section in archive.sections()):
@@ -37,5 +38,8 @@ def command(run: Run, target: str, svg: str | None, png: str | None, overwrite: 
     for path, data in pictures.items():
         with AtomicFile(path, overwrite=overwrite) as file:
             file.file.write(data)
-        run.note(f"written to {path}")
+        if not run.machine:
+            run.note(f"written to {path}")
+    if run.machine:
+        run.document("map", {"target": target, "format": format, "written": list(pictures)})
     return outcome

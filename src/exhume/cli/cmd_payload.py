@@ -22,8 +22,11 @@ def command(run: Run, target: str, section: str, output: str | None, overwrite: 
 
     with run.open(target) as archive:
         data = archive.read_section(section)
-    if output is None:
+        body = {"target": target, "format": archive.format, "section": section, "size": len(data)}
+    if output is not None:
+        with AtomicFile(output, overwrite=overwrite) as file:
+            file.file.write(data)
+    if run.machine:
+        run.document("payload", body | ({"content": data} if output is None else {"output": output}))
+    elif output is None:
         run.out.write(data)
-        return
-    with AtomicFile(output, overwrite=overwrite) as file:
-        file.file.write(data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,7 +103,12 @@ def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any])
         on_error="skip" if options.get("skip_damaged") else "raise",
         findings=findings,
     )
-    if raw:
+    if run.machine:
+        if raw:
+            raise click.UsageError("--raw and --json exclude each other")
+        head = {"target": archive.name, "format": archive.format}
+        run.items("records", head, "records", map(message_json, found))
+    elif raw:
         for message in found:
             run.out.write(message.data)
     else:
@@ -152,13 +158,28 @@ def search(run: Run, archives: list[Any], query: str, options: dict[str, Any]) -
         say_findings(run, archive)
         wanted = message_query((query,), options)
         say_unmatched(run, archive, wanted["topics"])
+        messages = archive.messages(**wanted, decode=not options.get("count"))
         count = 0
-        for message in archive.messages(**wanted, decode=not options.get("count")):
-            count += 1
-            if not options.get("count"):
-                run.out.text(dumps(message_json(message)) + "\n")
+
+        def counted(messages: Any = messages, name: str = archive.name) -> Iterator[dict[str, Any]]:
+            nonlocal count
+            for message in messages:
+                count += 1
+                yield {"target": name, **message_json(message)}
+
+        head = {"format": "ark", "query": query}
         if options.get("count"):
-            run.say(str(count))
+            count = sum(1 for _ in messages)
+            if run.machine:
+                run.document("search", {"target": archive.name, **head, "count": count})
+            else:
+                run.say(str(count))
+        elif run.machine:
+            run.items("search", head, "matches", counted())
+        else:
+            for item in counted():
+                del item["target"]
+                run.out.text(dumps(item) + "\n")
         found += count
     return Outcome.DONE if found else Outcome.NO
 

@@ -139,7 +139,7 @@ def table_entry(archive: ClpSArchive, table: Table) -> Entry:
     """The listing of one table: place, size, schema, rows and column paths."""
     details: dict[str, Any] = {
         "records": table.num_messages,
-        "schema": table.schema_id,
+        "schema_id": table.schema_id,
         "stream": table.entry.stream_id,
         "stream_offset": table.entry.start,
     }

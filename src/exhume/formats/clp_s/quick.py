@@ -62,6 +62,13 @@ def cat(run: Any, archive: Any, names: tuple[str, ...], options: dict[str, Any])
             from exhume.formats.clp_s.dataset import Dataset
 
             shown = Dataset(archives)
+        if run.machine:
+            from json import loads
+
+            lines = (line for chunk in shown.json_chunks(**chosen) for line in chunk.split(b"\n") if line)
+            head = {"target": archive.name, "format": archive.format}
+            run.items("records", head, "records", ({"record": loads(line)} for line in lines))
+            return
         for chunk in shown.json_chunks(**chosen):
             run.out.write(chunk)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from exhume.choices import hint
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import SIZE, Choice
 from exhume.cli.runtime import Run, common_options
@@ -16,6 +17,7 @@ from exhume.errors import EntryNotFoundError, Span, shorten
 
 if TYPE_CHECKING:
     from exhume.archive import Entry
+    from exhume.formats.data_bundle.index import FileRow
     from exhume.formats.data_bundle.messages import UserData
     from exhume.formats.data_bundle.reader import DataBundleArchive
 
@@ -107,24 +109,22 @@ def _versions(archive: DataBundleArchive) -> Iterator[Entry]:
 
 def cat(run: Run, archive: DataBundleArchive, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:
     """`exhume cat`: members, or members as they were at a sequence number."""
-    from exhume.cli.cmd_cat import cat_member
-    from exhume.errors import EntryNotFoundError, Span
+    from exhume.cli.cmd_cat import cat_members, print_members
 
     start, stop, sequence = options.get("start") or 0, options.get("stop"), options.get("sequence")
     if sequence is None:
-        for name in archive.match(names) if names else archive.names():
-            if archive.stat(name).kind != "directory":
-                cat_member(run, archive, name, start, stop)
+        cat_members(run, archive, names, start, stop)
         return None
     history = archive.history()
     try:
         rows = history.at(sequence)
+        if run.machine:
+            chosen = [_row(archive, rows, name, sequence) for name in names or sorted(rows)]
+            files = (row for row in chosen if not row.meta.is_directory)
+            print_members(run, archive, ((row.path, history.view.read(row, start, stop)) for row in files), start)
+            return None
         for name in names or sorted(rows):
-            row = rows.get(name)
-            if row is None:
-                raise EntryNotFoundError(
-                    f"no such member at sequence {sequence}", span=Span(archive.name, 0, 0), actual=name
-                )
+            row = _row(archive, rows, name, sequence)
             if row.meta.is_directory:
                 continue
             if start == 0 and stop is None:
@@ -135,6 +135,17 @@ def cat(run: Run, archive: DataBundleArchive, names: tuple[str, ...], options: d
     finally:
         history.close()
     return None
+
+
+def _row(archive: DataBundleArchive, rows: Mapping[str, FileRow], name: str, sequence: int) -> FileRow:
+    row = rows.get(name)
+    if row is None:
+        raise EntryNotFoundError(
+            f"no such member at sequence {sequence}{hint(name, rows)}",
+            span=Span(archive.name, 0, 0),
+            actual=shorten(name),
+        )
+    return row
 
 
 @click.command("databundle")

@@ -82,15 +82,28 @@ def _tell(run: Run) -> Any:
 
 def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:
     """`exhume cat`: the raw values of keys, or every row as a JSON line."""
-    from exhume.errors import EntryNotFoundError, Span
     from exhume.jsonout import dumps
 
     sequence = options.get("sequence")
-    database = archive.database
+    if run.machine:
+        rows = _named(archive, names, sequence) if names else _rows(archive, sequence)
+        items = ({"key": key, "value": value} for key, value in rows)
+        run.items("records", {"target": archive.name, "format": archive.format}, "records", items)
+        return None
     if not names:
         for key, value in _rows(archive, sequence):
             run.out.text(dumps({"key": key, "value": value}) + "\n")
         return None
+    for _, value in _named(archive, names, sequence):
+        run.out.write(value)
+    return None
+
+
+def _named(archive: LevelDbArchive, names: tuple[str, ...], sequence: int | None) -> Iterator[tuple[bytes, bytes]]:
+    """The rows of these keys.  Raises `EntryNotFoundError`."""
+    from exhume.errors import EntryNotFoundError, Span
+
+    database = archive.database
     for name in names:
         key = BYTES.convert(name, None, None)
         found = (
@@ -98,8 +111,7 @@ def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: dict
         )
         if found is None:
             raise EntryNotFoundError("no such key", span=Span(archive.name, 0, 0), actual=name)
-        run.out.write(found)
-    return None
+        yield key, found
 
 
 def _rows(archive: LevelDbArchive, sequence: int | None) -> Iterator[tuple[bytes, bytes]]:
