@@ -81,12 +81,12 @@ Named = Iterator[tuple[str, Build | Broken]]
 
 def _zs() -> Named:
     from tests.zs.build import File, entries, records
-    from tests.zs.make_samples import BROKEN, deep_index, deflate, empty_between, hidden_disorder, no_data
+    from tests.zs import make_samples
+    from tests.zs.make_samples import BROKEN, deep_index, deflate
 
     yield from ((name, _bytes(data)) for name, (_, data) in BROKEN.items())
-    yield "hidden-disorder", _bytes(hidden_disorder())
-    yield "empty-between", _bytes(empty_between())
-    yield "no-data", _bytes(no_data())
+    for name in ("hidden_disorder", "empty_between", "no_data", "beyond_unread_index", "dangling_before_the_end"):
+        yield name.replace("_", "-"), _bytes(getattr(make_samples, name)())
     yield from ((f"index-of-level-{level}", _bytes(deep_index(level))) for level in (2, 63, 64))
     file = File(codec=b"deflate")
     index = entries((b"", *file.block(0, records(bytes(70_000)), stored=deflate(records(bytes(70_000))))))

@@ -220,6 +220,23 @@ def deep_index(level: int) -> bytes:
     return file.finish(below)
 
 
+def beyond_unread_index() -> bytes:
+    """The root's key is wrong, and below it one of two index blocks cannot be read."""
+    file = File()
+    one, two = file.index(1, (b"a", file.data(b"a"))), file.data(b"b")
+    unread = file.block(1, entries((b"b", *two)), crc=3)
+    return file.finish(file.index(3, (b"z", file.index(2, (b"a", one), (b"b", unread)))))
+
+
+def dangling_before_the_end() -> bytes:
+    """An index refers into the middle of a later block; after that block the file makes no sense."""
+    file = File()
+    root = file.block(1, entries((b"", file.start + 20, 12)))
+    file.data(b"a" * 30)
+    file.raw(bytes(20))
+    return file.finish(root)
+
+
 def hidden_disorder() -> bytes:
     """Data blocks out of order in the file, under two index blocks that are each in order."""
     file = File()

@@ -245,6 +245,12 @@ def test_pending_references_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     assert "ZS-502" in codes(file.finish(root))
 
 
+def test_carving_looks_at_the_records() -> None:
+    [found] = exhume.carve(bytes(100) + BROKEN["record-order"][1])
+    assert (found.offset, found.verdict) == (100, "damaged")
+    assert [finding.code for finding in found.findings] == ["ZS-320"]
+
+
 def test_directory_is_not_zs(tmp_path: Path) -> None:
     assert codes(tmp_path) == {"ZS-101"}
     with pytest.raises(ExhumeError) as caught:

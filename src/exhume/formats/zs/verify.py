@@ -35,7 +35,7 @@ class Examined:
     entries: list[IndexEntry] | None = None
 
 
-def examine(file: BlockFile, block: RawBlock, *, quick: bool = False) -> Examined:
+def examine(file: BlockFile, block: RawBlock, *, quick: bool) -> Examined:
     """Checks one block by itself: checksum, decompression, syntax, order."""
     found = Examined(block.offset, block.size, block.level)
     try:
