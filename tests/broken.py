@@ -80,8 +80,8 @@ Named = Iterator[tuple[str, Build | Broken]]
 
 
 def _zs() -> Named:
-    from tests.zs.build import File, entries, records
     from tests.zs import make_samples
+    from tests.zs.build import File, entries, records
     from tests.zs.make_samples import BROKEN, deep_index, deflate
 
     yield from ((name, _bytes(data)) for name, (_, data) in BROKEN.items())
@@ -188,8 +188,9 @@ def _leveldb() -> Named:
 
 
 def _databundle() -> Named:
+    from exhume.testing.corrupt import flip
     from tests.data_bundle.make_samples import add_history, write_bundle
-    from tests.data_bundle.test_damage import LIES, Bundle
+    from tests.data_bundle.test_damage import LIES, VARIANTS, Bundle
 
     def build(lie: Callable[[Bundle], None]) -> Build:
         def make(folder: Path) -> Path:
@@ -204,7 +205,20 @@ def _databundle() -> Named:
         add_history(folder)
         return folder
 
+    def index_damaged(file: str, offset: int) -> Build:
+        def make(folder: Path) -> Path:
+            bundle = Bundle(folder).build()
+            path = bundle / "index" / file
+            path.write_bytes(flip(path.read_bytes(), offset))
+            return bundle
+
+        return make
+
     yield from ((name, build(lie)) for name, lie in _numbered(LIES))
+    yield from ((name, build(lie)) for name, lie in VARIANTS.items())
+    yield "table of the index damaged", index_damaged("000004.sst", 20)
+    yield "manifest of the index damaged", index_damaged("MANIFEST-000002", 20)
+    yield "record above a limit", Broken(build(lambda bundle: None), Limits(payload_size=10))
     yield "deleted and replaced", aged
 
 

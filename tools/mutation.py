@@ -71,11 +71,9 @@ def kept_of(name: str) -> Path:
 
 
 def keep(name: str, verdicts: dict[str, Verdict]) -> None:
-    """Keeps the fates of a module's mutants with its source, for `--again`."""
+    """Keeps the fates of a module's mutants, for `--again` and for whoever wants to kill the survivors."""
     fates = {fate: [mutant for mutant, verdict in verdicts.items() if verdict.fate is fate] for fate in Fate}
-    document: dict[str, Any] = {str(fate): names for fate, names in fates.items()}
-    document["source"] = path_of(name).read_text(encoding="utf-8")
-    kept_of(name).write_text(json.dumps(document, indent=1, ensure_ascii=False), encoding="utf-8")
+    kept_of(name).write_text(json.dumps(fates, indent=1, ensure_ascii=False), encoding="utf-8")
 
 
 def equivalents() -> dict[str, dict[str, str]]:
@@ -345,7 +343,7 @@ class Experiment:
         source = path_of(name).read_text(encoding="utf-8")
         early = _lines_of_import(module, source)
         known = equivalents().get(name, {})
-        killed = self._killed(name, source)
+        killed = self._killed(name)
         mutants = []
         for mutant in find_mutants(source):
             if mutant.name in known:
@@ -387,13 +385,10 @@ class Experiment:
             self.found[name][mutant.name] = Verdict(fate, again, [self.tests[number].item.nodeid for number in tests])
         keep(name, self.found[name])
 
-    def _killed(self, name: str, source: str) -> set[str]:
-        """With `--again`: what was killed when the source was the same."""
+    def _killed(self, name: str) -> set[str]:
+        """With `--again`: what was killed before, by name."""
         kept = kept_of(name)
-        if not self.again or not kept.exists():
-            return set()
-        found = json.loads(kept.read_text(encoding="utf-8"))
-        return set(found["killed"]) if found["source"] == source else set()
+        return set(json.loads(kept.read_text(encoding="utf-8"))["killed"]) if self.again and kept.exists() else set()
 
     def _tests_for(self, name: str, mutant: Mutant, early: set[int]) -> list[int]:
         lines = set(range(mutant.first, mutant.last + 1))
@@ -558,9 +553,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("modules", nargs="*", metavar="MODULE", help="zs/verify, or zs for all of a format")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument(
-        "--again", action="store_true", help="only what survived the last run, where the source is the same"
-    )
+    parser.add_argument("--again", action="store_true", help="only what survived the last run (what was killed counts)")
     parser.add_argument(
         "--budget", type=float, default=4.0, help="CPU seconds of tests against one mutant (default: 4)"
     )

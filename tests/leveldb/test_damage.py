@@ -20,7 +20,6 @@ from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.formats.leveldb.model import Status, Verdict
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.table import Table
-from exhume.formats.leveldb.verify import verify_database
 from exhume.formats.leveldb.wire import Handle, InternalKey, build_bytes, build_varint
 from exhume.source import BytesSource, LocalTree, MemoryTree
 from exhume.testing.corrupt import flip, overwrite
@@ -33,10 +32,7 @@ KEY = InternalKey(b"k", 1, 1).build()
 
 
 def findings(files: Files) -> list[Finding]:
-    try:
-        return list(verify_database(Database(MemoryTree(files))))
-    except ExhumeError as error:
-        return [Finding.from_error(error)]
+    return list(exhume.verify(MemoryTree(files), format="leveldb"))
 
 
 def put(name: str, data: bytes) -> Change:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from exhume.archive import Progress, no_progress
+from exhume.archive import Progress
 from exhume.errors import ExhumeError
 from exhume.findings import Finding, Severity
 from exhume.formats.ark.assumptions import MAXIMUM_SPLIT_REFERENCES, MINIMUM_SPLIT_SIZE
@@ -55,9 +55,9 @@ MAX_PER_RULE: Final = 100
 def verify_log(
     reader: ArkReader,
     *,
-    quick: bool = False,
-    jobs: int = 1,
-    progress: Progress = no_progress,
+    quick: bool,
+    jobs: int,
+    progress: Progress,
     check_unreferenced: bool = True,
 ) -> Iterator[Finding]:
     """Findings of the manifest, then of each split in reading order; `quick` leaves the messages out."""
@@ -191,7 +191,7 @@ def _check_column(reader: ArkReader, column: Any, where: str) -> Iterator[Findin
             yield Finding.from_error(error)
 
 
-def check_split(reader: ArkReader, reference: SplitReference, *, quick: bool = False) -> Iterator[Finding]:
+def check_split(reader: ArkReader, reference: SplitReference, *, quick: bool) -> Iterator[Finding]:
     """Findings of one split file."""
     try:
         split = reader.open_split(reference.identifier)

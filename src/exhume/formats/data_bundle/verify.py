@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from exhume.archive import Progress, no_progress
+from exhume.archive import Progress
 from exhume.errors import ExhumeError, SourceError, Span, UnsafePathError
 from exhume.findings import Finding, Severity
 from exhume.formats.data_bundle import checks, layout
@@ -39,8 +39,12 @@ if TYPE_CHECKING:
     from exhume.formats.data_bundle.reader import DataBundleArchive
 
 
+TOLD_BEFORE = ("DB-202", "DB-313", "DB-315", "DB-316")
+"""Rules that were reported with the record or row, before files are read."""
+
+
 def verify_source(
-    source: Source | Tree, *, limits: Limits, quick: bool = False, jobs: int = 1, progress: Progress = no_progress
+    source: Source | Tree, *, limits: Limits, quick: bool, jobs: int, progress: Progress
 ) -> Iterator[Finding]:
     """Opens a bundle without demanding its configuration row, and verifies it."""
     from exhume.formats.data_bundle.reader import open_archive
@@ -49,9 +53,7 @@ def verify_source(
         yield from verify_bundle(archive, quick=quick, jobs=jobs, progress=progress)
 
 
-def verify_bundle(
-    archive: DataBundleArchive, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress
-) -> Iterator[Finding]:
+def verify_bundle(archive: DataBundleArchive, *, quick: bool, jobs: int, progress: Progress) -> Iterator[Finding]:
     """Findings on index, rows, shards and files; `quick` decompresses no record and reads no file."""
     yield from verify_database(archive.database, quick=quick, jobs=jobs)
     walk = _Walk(archive)
@@ -232,12 +234,7 @@ class _Walk:
             if finding is None:
                 continue
             key = (finding.code, finding.span, finding.message)
-            if key not in seen and finding.code not in (
-                "DB-202",
-                "DB-313",
-                "DB-315",
-                "DB-316",
-            ):  # told per record or row
+            if key not in seen and finding.code not in TOLD_BEFORE:
                 seen.add(key)
                 yield finding
 
@@ -271,7 +268,7 @@ def _check_places(shard: Shard) -> Iterator[Finding]:
     for index, place in enumerate(shard.places):
         if place is None:
             length = shard.known_length(index)
-            most = max(header.record_size or DEFAULT_RECORD_SIZE, 1)
+            most = header.record_size or DEFAULT_RECORD_SIZE
             if length is not None and length > most:
                 yield checks.ZERO_RECORD.finding(
                     span=Span(source.name, 0, 0), expected=f"at most {most}", actual=length

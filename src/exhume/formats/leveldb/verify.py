@@ -24,7 +24,7 @@ _TOP = (1 << 64) - 1
 
 
 def verify_database(
-    database: Database, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress
+    database: Database, *, quick: bool, jobs: int, progress: Progress = no_progress
 ) -> Iterator[Finding]:
     """Findings on directory and manifest, then on each log, then on each table.
 
