@@ -45,6 +45,7 @@ types:
         repeat: expr
         repeat-expr: num_entries
   entry:
+    -columns: true
     doc: |
       A node of the schema tree or, among the unordered entries, a marker that
       opens a container.

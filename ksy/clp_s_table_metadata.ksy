@@ -33,6 +33,7 @@ seq:
     repeat-expr: num_tables
 types:
   stream:
+    -columns: true
     doc: One packed stream.
     -webide-representation: '{len_uncompressed:dec} bytes at {ofs_stream:dec}'
     seq:
@@ -42,6 +43,7 @@ types:
       - id: len_uncompressed
         type: u8
   table:
+    -columns: true
     doc: One table.
     -webide-representation: 'schema {schema_id:dec}, {num_messages:dec} records, at {ofs_table:dec} of stream {stream_id:dec}'
     seq:

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import Final
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Final
 
 
 class Tables(IntEnum):

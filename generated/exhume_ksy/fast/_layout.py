@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+
+TYPE_CHECKING = False  # `typing` is for type checkers; it takes longer to import than all of this
+if TYPE_CHECKING:
+    from typing import Any
 
 View = bytes | memoryview
 """What readers read from."""
@@ -46,7 +49,7 @@ def short(path: Any, at: int, end: int, size: int) -> LayoutError:
     return LayoutError(path, start, f"{size} bytes", f"{max(0, end - start)} bytes", short=True)
 
 
-SOURCE = "5cab19a2227ab393"
+SOURCE = "29b97afa6aaf061a"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

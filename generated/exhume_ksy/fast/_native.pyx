@@ -11,7 +11,7 @@ cdef extern from *:
     uint32_t swap4 "__builtin_bswap32" (uint32_t) noexcept nogil
     uint64_t swap8 "__builtin_bswap64" (uint64_t) noexcept nogil
 
-SOURCE = '5cab19a2227ab393'
+SOURCE = '29b97afa6aaf061a'
 """What this was compiled from: a module built from other specifications is not used."""
 
 
@@ -251,6 +251,50 @@ def clp_s_dictionary_entries_entry(columns, const uint8_t[::1] view, int64_t sta
     return first
 
 
+def clp_s_schema_ids_entry(columns, const uint8_t[::1] view, int64_t start, int64_t stop, int64_t count):
+    """The elements from `start` on that fit, into `columns`; returns where the rest begins."""
+    cdef const uint8_t *p
+    cdef int64_t at = start, first = start, rows = 0, room = 0
+    cdef wide size
+    cdef bint full = True
+    cdef int32_t value_ = 0
+    cdef int64_t *c_at = NULL
+    cdef int32_t *c_value = NULL
+    if view.shape[0] == 0 or stop > view.shape[0] or start < 0:
+        return start
+    p = &view[0]
+    cdef int64_t end = stop
+    with nogil:
+        while (at < end) if count < 0 else (rows < count):
+            first = at
+            if rows == room:
+                room = room * 2 if room else 64
+                if not grow(<void **> &c_at, sizeof(int64_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_value, sizeof(int32_t), room):
+                    full = False
+                    break
+            if end - at < 4:
+                break
+            memcpy(&value_, p + at, 4)
+            at += 4
+            c_at[rows] = first
+            c_value[rows] = value_
+            rows += 1
+            first = at
+    try:
+        if not full:
+            raise MemoryError
+        if rows:
+            columns.at.frombytes((<char *> c_at)[: rows * sizeof(int64_t)])
+            columns.value.frombytes((<char *> c_value)[: rows * sizeof(int32_t)])
+    finally:
+        free(c_at)
+        free(c_value)
+    return first
+
+
 def clp_s_schema_tree_node(columns, const uint8_t[::1] view, int64_t start, int64_t stop, int64_t count):
     """The elements from `start` on that fit, into `columns`; returns where the rest begins."""
     cdef const uint8_t *p
@@ -333,6 +377,142 @@ def clp_s_schema_tree_node(columns, const uint8_t[::1] view, int64_t start, int6
         free(c_key_start)
         free(c_key_end)
         free(c_type)
+    return first
+
+
+def clp_s_table_metadata_stream(columns, const uint8_t[::1] view, int64_t start, int64_t stop, int64_t count):
+    """The elements from `start` on that fit, into `columns`; returns where the rest begins."""
+    cdef const uint8_t *p
+    cdef int64_t at = start, first = start, rows = 0, room = 0
+    cdef wide size
+    cdef bint full = True
+    cdef uint64_t ofs_stream_ = 0
+    cdef uint64_t len_uncompressed_ = 0
+    cdef int64_t *c_at = NULL
+    cdef uint64_t *c_ofs_stream = NULL
+    cdef uint64_t *c_len_uncompressed = NULL
+    if view.shape[0] == 0 or stop > view.shape[0] or start < 0:
+        return start
+    p = &view[0]
+    cdef int64_t end = stop
+    with nogil:
+        while (at < end) if count < 0 else (rows < count):
+            first = at
+            if rows == room:
+                room = room * 2 if room else 64
+                if not grow(<void **> &c_at, sizeof(int64_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_ofs_stream, sizeof(uint64_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_len_uncompressed, sizeof(uint64_t), room):
+                    full = False
+                    break
+            if end - at < 8:
+                break
+            memcpy(&ofs_stream_, p + at, 8)
+            at += 8
+            if end - at < 8:
+                break
+            memcpy(&len_uncompressed_, p + at, 8)
+            at += 8
+            c_at[rows] = first
+            c_ofs_stream[rows] = ofs_stream_
+            c_len_uncompressed[rows] = len_uncompressed_
+            rows += 1
+            first = at
+    try:
+        if not full:
+            raise MemoryError
+        if rows:
+            columns.at.frombytes((<char *> c_at)[: rows * sizeof(int64_t)])
+            columns.ofs_stream.frombytes((<char *> c_ofs_stream)[: rows * sizeof(uint64_t)])
+            columns.len_uncompressed.frombytes((<char *> c_len_uncompressed)[: rows * sizeof(uint64_t)])
+    finally:
+        free(c_at)
+        free(c_ofs_stream)
+        free(c_len_uncompressed)
+    return first
+
+
+def clp_s_table_metadata_table(columns, const uint8_t[::1] view, int64_t start, int64_t stop, int64_t count):
+    """The elements from `start` on that fit, into `columns`; returns where the rest begins."""
+    cdef const uint8_t *p
+    cdef int64_t at = start, first = start, rows = 0, room = 0
+    cdef wide size
+    cdef bint full = True
+    cdef uint64_t stream_id_ = 0
+    cdef uint64_t ofs_table_ = 0
+    cdef int32_t schema_id_ = 0
+    cdef uint64_t num_messages_ = 0
+    cdef int64_t *c_at = NULL
+    cdef uint64_t *c_stream_id = NULL
+    cdef uint64_t *c_ofs_table = NULL
+    cdef int32_t *c_schema_id = NULL
+    cdef uint64_t *c_num_messages = NULL
+    if view.shape[0] == 0 or stop > view.shape[0] or start < 0:
+        return start
+    p = &view[0]
+    cdef int64_t end = stop
+    with nogil:
+        while (at < end) if count < 0 else (rows < count):
+            first = at
+            if rows == room:
+                room = room * 2 if room else 64
+                if not grow(<void **> &c_at, sizeof(int64_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_stream_id, sizeof(uint64_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_ofs_table, sizeof(uint64_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_schema_id, sizeof(int32_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_num_messages, sizeof(uint64_t), room):
+                    full = False
+                    break
+            if end - at < 8:
+                break
+            memcpy(&stream_id_, p + at, 8)
+            at += 8
+            if end - at < 8:
+                break
+            memcpy(&ofs_table_, p + at, 8)
+            at += 8
+            if end - at < 4:
+                break
+            memcpy(&schema_id_, p + at, 4)
+            at += 4
+            if end - at < 8:
+                break
+            memcpy(&num_messages_, p + at, 8)
+            at += 8
+            c_at[rows] = first
+            c_stream_id[rows] = stream_id_
+            c_ofs_table[rows] = ofs_table_
+            c_schema_id[rows] = schema_id_
+            c_num_messages[rows] = num_messages_
+            rows += 1
+            first = at
+    try:
+        if not full:
+            raise MemoryError
+        if rows:
+            columns.at.frombytes((<char *> c_at)[: rows * sizeof(int64_t)])
+            columns.stream_id.frombytes((<char *> c_stream_id)[: rows * sizeof(uint64_t)])
+            columns.ofs_table.frombytes((<char *> c_ofs_table)[: rows * sizeof(uint64_t)])
+            columns.schema_id.frombytes((<char *> c_schema_id)[: rows * sizeof(int32_t)])
+            columns.num_messages.frombytes((<char *> c_num_messages)[: rows * sizeof(uint64_t)])
+    finally:
+        free(c_at)
+        free(c_stream_id)
+        free(c_ofs_table)
+        free(c_schema_id)
+        free(c_num_messages)
     return first
 
 

@@ -23,6 +23,12 @@ class ArkRbuf:
     """
     __slots__ = ('header', '_body', '_io')
     header: ObjectHeader
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def body(self) -> View:

@@ -21,6 +21,12 @@ class ArkSerializableFile:
     To be parsed from the end. A file without the magic holds nothing but the object.
     """
     __slots__ = ('_footer', '_content', '_manifest', '_trailer', '_io')
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def footer(self) -> FileFooter:

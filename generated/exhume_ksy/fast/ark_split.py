@@ -24,6 +24,12 @@ class ArkSplit:
     """
     __slots__ = ('header', '_index', '_index_bytes', '_io')
     header: FileHeader
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def index(self) -> list[IndexEntry]:
@@ -240,6 +246,12 @@ class IndexEntry:
     """Short identifier; see the type mappings of the header."""
     flags: int
     """Reserved, 0."""
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def data(self) -> View:

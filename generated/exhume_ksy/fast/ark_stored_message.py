@@ -17,6 +17,12 @@ class ArkStoredMessage:
     entry names.
     """
     __slots__ = ('_payload', '_footer', '_io')
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def payload(self) -> View:

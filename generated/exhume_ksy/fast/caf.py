@@ -21,6 +21,12 @@ class Caf:
     that every range lies in the data section, and that no two of them overlap.
     """
     __slots__ = ('_footer', '_ofs_index', '_index', '_data', '_io')
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def footer(self) -> ChunkFooter:

@@ -32,6 +32,12 @@ class ClpS:
     """
     __slots__ = ('header', '_ofs_files', '_metadata', '_metadata_payload', '_files', '_file_entries', '_sections', '_schema_tree', '_schema_map', '_table_metadata', '_tables', '_io')
     header: FileHeader
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def ofs_files(self) -> int:
@@ -299,6 +305,12 @@ class Section:
     """One section of the files part, found by its entry in the metadata."""
     __slots__ = ('idx', '_name', '_ofs_section', '_ofs_next', '_body', '_io', '_root')
     idx: int
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def name(self) -> str:
@@ -415,6 +427,12 @@ class SchemaTreeSection:
     """The schema tree; its content too when it is stored uncompressed."""
     __slots__ = ('compressed', '_payload', '_io')
     compressed: ZstdFrame
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def payload(self) -> ClpSSchemaTree | None:
@@ -458,6 +476,12 @@ class SchemaMapSection:
     """The schema map; its content too when it is stored uncompressed."""
     __slots__ = ('compressed', '_payload', '_io')
     compressed: ZstdFrame
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def payload(self) -> ClpSSchemaIds | None:
@@ -501,6 +525,12 @@ class TableMetadataSection:
     """The table metadata; its content too when it is stored uncompressed."""
     __slots__ = ('compressed', '_payload', '_io')
     compressed: ZstdFrame
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def payload(self) -> ClpSTableMetadata | None:
@@ -543,6 +573,12 @@ def read_table_metadata_section(view: View, at: int, end: int, base: int | None 
 class TablesSection:
     """The packed streams one after the other; the table metadata say where."""
     __slots__ = ('_streams', '_io', '_root')
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def streams(self) -> list[Stream]:
@@ -578,6 +614,12 @@ class Stream:
     """One packed stream, compressed by itself, with one table or several."""
     __slots__ = ('idx', '_ofs_stream', '_ofs_next', '_compressed', '_is_raw', '_len_block', '_io', '_root')
     idx: int
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def ofs_stream(self) -> int:
@@ -657,6 +699,12 @@ class Table:
     """All records of one schema, column by column."""
     __slots__ = ('idx', '_schema_id', '_num_messages', '_ofs_table', '_stream', '_search', '_num_columns', '_columns', '_io', '_root')
     idx: int
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def schema_id(self) -> int:
@@ -790,6 +838,12 @@ class Column:
     """The values of one key. Objects, nulls and the marks of structured arrays have none."""
     __slots__ = ('idx', '_ofs_column', '_node_id', '_is_leaf', '_key', '_type_number', '_is_text', '_len_row', '_num_variables', '_ofs_after', '_num_block', '_is_inside', '_is_split', '_content', '_num_words', '_words', '_pieces', '_io', '_parent', '_root')
     idx: int
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def ofs_column(self) -> int:
@@ -1084,6 +1138,12 @@ class Word:
     __slots__ = ('ofs_word', 'is_float', '_len_block', '_num_block', '_len_head', '_whole', '_number', '_head', '_tail', '_low', '_high', '_integer', '_io', '_parent')
     ofs_word: int
     is_float: bool
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def len_block(self) -> int:
@@ -1252,6 +1312,12 @@ class Piece:
     ofs_start: int
     ofs_end: int
     num_block: int
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def len_block(self) -> int:

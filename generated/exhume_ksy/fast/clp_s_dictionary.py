@@ -21,6 +21,12 @@ class ClpSDictionary:
     num_entries: int
     """How many entries there are; each takes eight bytes or more once decompressed."""
     compressed: ZstdFrame
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def entries(self) -> ClpSDictionaryEntries | None:

@@ -20,20 +20,17 @@ class ClpSDictionaryEntries:
     special meaning from the next byte.
     """
     __slots__ = ('entries',)
-    entries: list[Entry]
+    entries: EntryColumns
 
 
 def read_clp_s_dictionary_entries(view: View, at: int, end: int) -> tuple[ClpSDictionaryEntries, int]:
     """`clp_s_dictionary_entries` at `at`, and where it ends. Raises `LayoutError`."""
     value = ClpSDictionaryEntries()
-    entries = []
-    try:
-        while at < end:
-            one, at = read_entry(view, at, end)
-            entries.append(one)
-    except LayoutError as error:
-        error.within(f"entries[{len(entries)}]")
-        raise
+    entries = scan_entry(view, at, end)
+    if entries.problem is not None:
+        entries.problem.within("entries")
+        raise entries.problem
+    at = entries.resume_at
     value.entries = entries
     return value, at
 

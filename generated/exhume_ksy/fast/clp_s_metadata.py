@@ -84,6 +84,12 @@ class PacketBody:
     """
     __slots__ = ('packet_type', '_content', '_io')
     packet_type: int
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def content(self) -> ClpSMsgpack | TimestampDictionary | View:

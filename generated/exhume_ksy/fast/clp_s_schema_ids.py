@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import sys
 import struct
+from array import array
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, native, short
 
 _STRUCT0 = struct.Struct("<Q")
 _STRUCT1 = struct.Struct("<iI")
@@ -53,7 +55,7 @@ class Schema:
     num_entries: int
     num_ordered: int
     """How many of the entries are plain leaves; the others describe structured arrays."""
-    entries: list[Entry]
+    entries: EntryColumns
 
 
 def read_schema(view: View, at: int, end: int) -> tuple[Schema, int]:
@@ -75,18 +77,11 @@ def read_schema(view: View, at: int, end: int) -> tuple[Schema, int]:
     if num_ordered > num_entries:
         raise LayoutError("num_ordered", start, f"at most {num_entries}", num_ordered)
     value.num_ordered = num_ordered
-    entries = []
-    try:
-        for _ in range(num_entries):
-            if end - at < 4:
-                raise short("", at, end, 4)
-            stop = at + 4
-            one, _ = read_entry(view, at, stop, at)
-            at = stop
-            entries.append(one)
-    except LayoutError as error:
-        error.within(f"entries[{len(entries)}]")
-        raise
+    entries = scan_entry(view, at, end, max(0, num_entries))
+    if entries.problem is not None:
+        entries.problem.within("entries")
+        raise entries.problem
+    at = entries.resume_at
     value.entries = entries
     return value, at
 
@@ -95,6 +90,12 @@ class Entry:
     """A node of the schema tree or, among the unordered entries, a marker that opens a container."""
     __slots__ = ('value', '_word', '_is_marker', '_container_type', '_num_beneath', '_io')
     value: int
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def word(self) -> int:
@@ -160,3 +161,52 @@ def read_entry(view: View, at: int, end: int, base: int | None = None) -> tuple[
     at += 4
     value.value = value_
     return value, at
+
+
+class EntryColumns:
+    """Many `clp_s_schema_ids::entry`, one column per field; see `scan_entry`."""
+    __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'value')
+
+    def __init__(self, view: View, end: int) -> None:
+        self.view = view
+        self.end = end
+        self.at = array("q")
+        """Where each element begins."""
+        self.problem: LayoutError | None = None
+        """What does not fit; None when all does."""
+        self.resume_at = end
+        """Where what follows the last element begins."""
+        self.value = array("i")
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def __getitem__(self, index: int) -> Entry:
+        """One element as an object."""
+        return read_entry(self.view, self.at[index], self.at[index] + 4, self.at[index])[0]
+
+
+def scan_entry(view: View, at: int, end: int, count: int | None = None) -> EntryColumns:
+    """The `clp_s_schema_ids::entry` from `at` to `end`, or `count` of them, as columns; does not raise, see `problem`."""
+    columns = EntryColumns(view, end)
+    if native is not None:
+        at = native.clp_s_schema_ids_entry(columns, view, at, end, -1 if count is None else count)
+    first = at
+    add_at = columns.at.append
+    add_value = columns.value.append
+    try:
+        while at < end if count is None else len(columns.at) < count:
+            first = at
+            if end - at < 4:
+                raise short("value", at, end, 4)
+            (value_,) = _STRUCT3.unpack_from(view, at)
+            at += 4
+            add_at(first)
+            add_value(value_)
+    except LayoutError as error:
+        error.within(f"[{len(columns.at)}]")
+        columns.problem = error
+        columns.resume_at = first
+    else:
+        columns.resume_at = at
+    return columns

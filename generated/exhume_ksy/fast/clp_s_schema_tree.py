@@ -21,7 +21,7 @@ class ClpSSchemaTree:
     """
     __slots__ = ('num_nodes', 'nodes')
     num_nodes: int
-    nodes: list[Node]
+    nodes: NodeColumns
 
 
 def read_clp_s_schema_tree(view: View, at: int, end: int) -> tuple[ClpSSchemaTree, int]:
@@ -35,15 +35,12 @@ def read_clp_s_schema_tree(view: View, at: int, end: int) -> tuple[ClpSSchemaTre
     if num_nodes > (end - at) // 13:
         raise LayoutError("num_nodes", start, f"at most {(end - at) // 13}", num_nodes)
     value.num_nodes = num_nodes
-    nodes = value.nodes = []
-    try:
-        for _ in range(num_nodes):
-            one, at = read_node(view, at, end, value)
-            nodes.append(one)
-    except LayoutError as error:
-        del value.nodes
-        error.within(f"nodes[{len(nodes)}]")
-        raise
+    nodes = scan_node(view, at, end, max(0, num_nodes))
+    if nodes.problem is not None:
+        nodes.problem.within("nodes")
+        raise nodes.problem
+    at = nodes.resume_at
+    nodes.parent = value
     value.nodes = nodes
     return value, at
 
@@ -103,7 +100,7 @@ def read_node(view: View, at: int, end: int, parent: ClpSSchemaTree | None = Non
 
 class NodeColumns:
     """Many `clp_s_schema_tree::node`, one column per field; see `scan_node`."""
-    __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'parent_id', 'key_start', 'key_end', 'type')
+    __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'parent', 'parent_id', 'key_start', 'key_end', 'type')
 
     def __init__(self, view: View, end: int) -> None:
         self.view = view
@@ -114,6 +111,7 @@ class NodeColumns:
         """What does not fit; None when all does."""
         self.resume_at = end
         """Where what follows the last element begins."""
+        self.parent = None
         self.parent_id = array("i")
         self.key_start = array("q")
         self.key_end = array("q")
@@ -124,7 +122,7 @@ class NodeColumns:
 
     def __getitem__(self, index: int) -> Node:
         """One element as an object."""
-        return read_node(self.view, self.at[index], self.end)[0]
+        return read_node(self.view, self.at[index], self.end, self.parent)[0]
 
     def key(self, index: int) -> View:
         """The bytes of one element."""

@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import sys
 import struct
+from array import array
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, native, short
 
 _STRUCT0 = struct.Struct("<Q")
 _STRUCT1 = struct.Struct("<QQ")
@@ -19,11 +21,11 @@ class ClpSTableMetadata:
     """
     __slots__ = ('num_streams', 'streams', 'num_separate_column_schemas', 'num_tables', 'tables')
     num_streams: int
-    streams: list[Stream]
+    streams: StreamColumns
     num_separate_column_schemas: int
     """Always 0."""
     num_tables: int
-    tables: list[Table]
+    tables: TableColumns
 
 
 def read_clp_s_table_metadata(view: View, at: int, end: int) -> tuple[ClpSTableMetadata, int]:
@@ -37,14 +39,11 @@ def read_clp_s_table_metadata(view: View, at: int, end: int) -> tuple[ClpSTableM
     if num_streams > (end - at) // 16:
         raise LayoutError("num_streams", start, f"at most {(end - at) // 16}", num_streams)
     value.num_streams = num_streams
-    streams = []
-    try:
-        for _ in range(num_streams):
-            one, at = read_stream(view, at, end)
-            streams.append(one)
-    except LayoutError as error:
-        error.within(f"streams[{len(streams)}]")
-        raise
+    streams = scan_stream(view, at, end, max(0, num_streams))
+    if streams.problem is not None:
+        streams.problem.within("streams")
+        raise streams.problem
+    at = streams.resume_at
     value.streams = streams
     if end - at < 16:
         raise short((("num_separate_column_schemas", 8), ("num_tables", 16),), at, end, 16)
@@ -54,14 +53,11 @@ def read_clp_s_table_metadata(view: View, at: int, end: int) -> tuple[ClpSTableM
     value.num_tables = num_tables
     if num_tables > (end - at) // 28:
         raise LayoutError("num_tables", at - 8, f"at most {(end - at) // 28}", num_tables)
-    tables = []
-    try:
-        for _ in range(num_tables):
-            one, at = read_table(view, at, end)
-            tables.append(one)
-    except LayoutError as error:
-        error.within(f"tables[{len(tables)}]")
-        raise
+    tables = scan_table(view, at, end, max(0, num_tables))
+    if tables.problem is not None:
+        tables.problem.within("tables")
+        raise tables.problem
+    at = tables.resume_at
     value.tables = tables
     return value, at
 
@@ -84,6 +80,60 @@ def read_stream(view: View, at: int, end: int) -> tuple[Stream, int]:
     value.ofs_stream = ofs_stream
     value.len_uncompressed = len_uncompressed
     return value, at
+
+
+class StreamColumns:
+    """Many `clp_s_table_metadata::stream`, one column per field; see `scan_stream`."""
+    __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'ofs_stream', 'len_uncompressed')
+
+    def __init__(self, view: View, end: int) -> None:
+        self.view = view
+        self.end = end
+        self.at = array("q")
+        """Where each element begins."""
+        self.problem: LayoutError | None = None
+        """What does not fit; None when all does."""
+        self.resume_at = end
+        """Where what follows the last element begins."""
+        self.ofs_stream = array("Q")
+        self.len_uncompressed = array("Q")
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def __getitem__(self, index: int) -> Stream:
+        """One element as an object."""
+        return read_stream(self.view, self.at[index], self.end)[0]
+
+
+def scan_stream(view: View, at: int, end: int, count: int | None = None) -> StreamColumns:
+    """The `clp_s_table_metadata::stream` from `at` to `end`, or `count` of them, as columns; does not raise, see
+    `problem`.
+    """
+    columns = StreamColumns(view, end)
+    if native is not None:
+        at = native.clp_s_table_metadata_stream(columns, view, at, end, -1 if count is None else count)
+    first = at
+    add_at = columns.at.append
+    add_ofs_stream = columns.ofs_stream.append
+    add_len_uncompressed = columns.len_uncompressed.append
+    try:
+        while at < end if count is None else len(columns.at) < count:
+            first = at
+            if end - at < 16:
+                raise short((("ofs_stream", 8), ("len_uncompressed", 16),), at, end, 16)
+            ofs_stream, len_uncompressed = _STRUCT1.unpack_from(view, at)
+            at += 16
+            add_at(first)
+            add_ofs_stream(ofs_stream)
+            add_len_uncompressed(len_uncompressed)
+    except LayoutError as error:
+        error.within(f"[{len(columns.at)}]")
+        columns.problem = error
+        columns.resume_at = first
+    else:
+        columns.resume_at = at
+    return columns
 
 
 class Table:
@@ -111,3 +161,63 @@ def read_table(view: View, at: int, end: int) -> tuple[Table, int]:
     value.schema_id = schema_id
     value.num_messages = num_messages
     return value, at
+
+
+class TableColumns:
+    """Many `clp_s_table_metadata::table`, one column per field; see `scan_table`."""
+    __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'stream_id', 'ofs_table', 'schema_id', 'num_messages')
+
+    def __init__(self, view: View, end: int) -> None:
+        self.view = view
+        self.end = end
+        self.at = array("q")
+        """Where each element begins."""
+        self.problem: LayoutError | None = None
+        """What does not fit; None when all does."""
+        self.resume_at = end
+        """Where what follows the last element begins."""
+        self.stream_id = array("Q")
+        self.ofs_table = array("Q")
+        self.schema_id = array("i")
+        self.num_messages = array("Q")
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def __getitem__(self, index: int) -> Table:
+        """One element as an object."""
+        return read_table(self.view, self.at[index], self.end)[0]
+
+
+def scan_table(view: View, at: int, end: int, count: int | None = None) -> TableColumns:
+    """The `clp_s_table_metadata::table` from `at` to `end`, or `count` of them, as columns; does not raise, see
+    `problem`.
+    """
+    columns = TableColumns(view, end)
+    if native is not None:
+        at = native.clp_s_table_metadata_table(columns, view, at, end, -1 if count is None else count)
+    first = at
+    add_at = columns.at.append
+    add_stream_id = columns.stream_id.append
+    add_ofs_table = columns.ofs_table.append
+    add_schema_id = columns.schema_id.append
+    add_num_messages = columns.num_messages.append
+    try:
+        while at < end if count is None else len(columns.at) < count:
+            first = at
+            if end - at < 28:
+                raise short((("stream_id", 8), ("ofs_table", 16), ("schema_id", 20), ("num_messages", 28),), at, end, 28)
+            stream_id, ofs_table, schema_id, num_messages = _STRUCT2.unpack_from(view, at)
+            at += 28
+            add_at(first)
+            add_stream_id(stream_id)
+            add_ofs_table(ofs_table)
+            add_schema_id(schema_id)
+            add_num_messages(num_messages)
+    except LayoutError as error:
+        error.within(f"[{len(columns.at)}]")
+        columns.problem = error
+        columns.resume_at = first
+    else:
+        columns.resume_at = at
+    return columns

@@ -21,6 +21,12 @@ _STRUCT1 = struct.Struct("<H")
 class DataBundleIndexBlock:
     """A data block of the index: the layout of `leveldb_block`, with the values read as the rows that they are."""
     __slots__ = ('_packed_num_restarts', '_has_hash_index', '_num_restarts', '_num_buckets', '_ofs_restarts', '_rows', '_restarts', '_buckets', '_io')
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def packed_num_restarts(self) -> int:

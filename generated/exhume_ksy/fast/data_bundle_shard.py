@@ -25,6 +25,12 @@ class DataBundleShard:
     ofs_data: int
     """Where the first record starts; data cannot start inside the header."""
     header: DataBundleShardHeader
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def padding(self) -> View:

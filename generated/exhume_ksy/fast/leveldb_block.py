@@ -24,6 +24,12 @@ class LeveldbBlock:
     blocks. An index entry's value is a block handle.
     """
     __slots__ = ('_packed_num_restarts', '_has_hash_index', '_num_restarts', '_num_buckets', '_ofs_restarts', '_entries', '_restarts', '_buckets', '_io')
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def packed_num_restarts(self) -> int:
@@ -169,20 +175,17 @@ def read_leveldb_block(view: View, at: int, end: int, base: int | None = None) -
 class EntryList:
     """Entries one after the other, up to the restarts."""
     __slots__ = ('entries',)
-    entries: list[Entry]
+    entries: EntryColumns
 
 
 def read_entry_list(view: View, at: int, end: int) -> tuple[EntryList, int]:
     """`leveldb_block::entry_list` at `at`, and where it ends. Raises `LayoutError`."""
     value = EntryList()
-    entries = []
-    try:
-        while at < end:
-            one, at = read_entry(view, at, end)
-            entries.append(one)
-    except LayoutError as error:
-        error.within(f"entries[{len(entries)}]")
-        raise
+    entries = scan_entry(view, at, end)
+    if entries.problem is not None:
+        entries.problem.within("entries")
+        raise entries.problem
+    at = entries.resume_at
     value.entries = entries
     return value, at
 
@@ -366,6 +369,12 @@ class EntryValue:
     """A stream of its own, so that other schemas can open it."""
     __slots__ = ('data', '_io')
     data: View
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
 
 def read_entry_value(view: View, at: int, end: int, base: int | None = None) -> tuple[EntryValue, int]:

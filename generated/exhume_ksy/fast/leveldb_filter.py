@@ -18,6 +18,12 @@ class LeveldbFilter:
     the policy in the metaindex.
     """
     __slots__ = ('_base_lg', '_ofs_offsets', '_num_filters', '_offsets', '_filters', '_io')
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def base_lg(self) -> int:
@@ -123,6 +129,12 @@ class Filter:
     """The bloom filter of one stretch of the table."""
     __slots__ = ('idx', '_raw', '_io', '_parent')
     idx: int
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def raw(self) -> View | None:

@@ -18,6 +18,12 @@ class LeveldbFooter:
     last 53 bytes of the file, or more; it counts from the end.
     """
     __slots__ = ('_magic', '_is_leveldb', '_is_rocksdb', '_leveldb', '_version', '_checksum_type', '_rocksdb', '_rocksdb6', '_io')
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def magic(self) -> View:

@@ -21,6 +21,12 @@ class LeveldbIndexDelta:
     the one before, and the block starts right behind it.
     """
     __slots__ = ('_num_restarts', '_ofs_restarts', '_entries', '_restarts', '_io')
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def num_restarts(self) -> int:
@@ -104,20 +110,17 @@ def read_leveldb_index_delta(view: View, at: int, end: int, base: int | None = N
 class EntryList:
     """Entries one after the other, up to the restarts."""
     __slots__ = ('entries',)
-    entries: list[Entry]
+    entries: EntryColumns
 
 
 def read_entry_list(view: View, at: int, end: int) -> tuple[EntryList, int]:
     """`leveldb_index_delta::entry_list` at `at`, and where it ends. Raises `LayoutError`."""
     value = EntryList()
-    entries = []
-    try:
-        while at < end:
-            one, at = read_entry(view, at, end)
-            entries.append(one)
-    except LayoutError as error:
-        error.within(f"entries[{len(entries)}]")
-        raise
+    entries = scan_entry(view, at, end)
+    if entries.problem is not None:
+        entries.problem.within("entries")
+        raise entries.problem
+    at = entries.resume_at
     value.entries = entries
     return value, at
 

@@ -22,6 +22,12 @@ class LeveldbLog:
     opened directly.
     """
     __slots__ = ('_blocks', '_io')
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def blocks(self) -> list[Block] | None:

@@ -20,6 +20,12 @@ class LeveldbProperties:
     before. Numbers are varints, some RocksDB ones are little-endian integers of fixed size, the rest is text.
     """
     __slots__ = ('_num_restarts', '_ofs_restarts', '_properties', '_restarts', '_io')
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def num_restarts(self) -> int:

@@ -23,6 +23,12 @@ class LeveldbTable:
     `leveldb_block.ksy` once decompressed.
     """
     __slots__ = ('_magic', '_len_footer', '_footer', '_has_handles', '_handles', '_metaindex', '_metaindex6', '_index', '_num_meta_blocks', '_meta_blocks', '_num_data_blocks', '_data_blocks', '_io')
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def magic(self) -> View:
@@ -270,6 +276,12 @@ class Block:
     len_block: int
     has_common_form: bool
     """False for an index of deltas."""
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def contents(self) -> View:
@@ -379,6 +391,12 @@ class MetaBlock:
     """A meta block by way of its entry in the metaindex; its key is the name."""
     __slots__ = ('idx', '_handle', '_contents', '_compression', '_checksum', '_io', '_parent', '_root')
     idx: int
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def handle(self) -> LeveldbBlockHandle:
@@ -469,6 +487,12 @@ class DataBlock:
     """A data block by way of its entry in the index."""
     __slots__ = ('idx', '_handle', '_block', '_io', '_parent', '_root')
     idx: int
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def handle(self) -> LeveldbBlockHandle:

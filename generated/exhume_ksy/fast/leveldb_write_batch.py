@@ -26,7 +26,7 @@ class LeveldbWriteBatch:
     """Sequence number of the first operation."""
     num_operations: int
     """Operations that take a sequence number; markers and log data of RocksDB do not count."""
-    operations: list[Operation]
+    operations: OperationColumns
 
 
 def read_leveldb_write_batch(view: View, at: int, end: int) -> tuple[LeveldbWriteBatch, int]:
@@ -38,14 +38,11 @@ def read_leveldb_write_batch(view: View, at: int, end: int) -> tuple[LeveldbWrit
     at += 12
     value.sequence = sequence
     value.num_operations = num_operations
-    operations = []
-    try:
-        while at < end:
-            one, at = read_operation(view, at, end)
-            operations.append(one)
-    except LayoutError as error:
-        error.within(f"operations[{len(operations)}]")
-        raise
+    operations = scan_operation(view, at, end)
+    if operations.problem is not None:
+        operations.problem.within("operations")
+        raise operations.problem
+    at = operations.resume_at
     value.operations = operations
     return value, at
 

@@ -33,6 +33,12 @@ class Zs:
     header: FileHeader
     crc_header: int
     """CRC-64/XZ of the header's bytes, without the length field."""
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def is_complete(self) -> bool:
@@ -249,6 +255,12 @@ class BlockBody:
     """0 for a data block, 1 to 63 for an index block."""
     payload: View
     """Compressed with the codec that the header names."""
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def data_block(self) -> ZsDataBlock | None:

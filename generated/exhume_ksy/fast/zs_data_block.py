@@ -17,9 +17,15 @@ class ZsDataBlock:
     earlier data block.
     """
     __slots__ = ('_records', '_io')
+    _io: tuple[View, int, int]
 
     @property
-    def records(self) -> list[Record]:
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
+
+    @property
+    def records(self) -> RecordColumns:
         """One after the other to the end of the payload."""
         try:
             return self._records
@@ -27,14 +33,11 @@ class ZsDataBlock:
             pass
         view, base, end = self._io
         at = base + 0
-        records = []
-        try:
-            while at < end:
-                one, at = read_record(view, at, end)
-                records.append(one)
-        except LayoutError as error:
-            error.within(f"records[{len(records)}]")
-            raise
+        records = scan_record(view, at, end)
+        if records.problem is not None:
+            records.problem.within("records")
+            raise records.problem
+        at = records.resume_at
         self._records = records
         return self._records
 

@@ -17,9 +17,15 @@ class ZsIndexBlock:
     0.
     """
     __slots__ = ('_entries', '_io')
+    _io: tuple[View, int, int]
 
     @property
-    def entries(self) -> list[Entry]:
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
+
+    @property
+    def entries(self) -> EntryColumns:
         """One after the other to the end of the payload."""
         try:
             return self._entries
@@ -27,14 +33,11 @@ class ZsIndexBlock:
             pass
         view, base, end = self._io
         at = base + 0
-        entries = []
-        try:
-            while at < end:
-                one, at = read_entry(view, at, end)
-                entries.append(one)
-        except LayoutError as error:
-            error.within(f"entries[{len(entries)}]")
-            raise
+        entries = scan_entry(view, at, end)
+        if entries.problem is not None:
+            entries.problem.within("entries")
+            raise entries.problem
+        at = entries.resume_at
         self._entries = entries
         return self._entries
 

@@ -366,6 +366,12 @@ class BlockContent:
     """What a block holds; a stream of its own, so that other schemas can open a raw block."""
     __slots__ = ('data', '_io')
     data: View
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
 
 def read_block_content(view: View, at: int, end: int, base: int | None = None) -> tuple[BlockContent, int]:

@@ -47,6 +47,10 @@ class Class(Statements):
             optional = " | None" if one.condition is not None else ""
             out.append(f"    {safe(one.id)}: {annotation(one.kind)}{optional}")
             out += written_doc(one.doc) if one.doc else []
+        if needs.keeps_stream:
+            out += ["    _io: tuple[View, int, int]", "", "    @property", "    def extent(self) -> tuple[int, int]:"]
+            out.append('        """Where its stream starts and ends in the view."""')
+            out.append("        return self._io[1], self._io[2]")
         for one in type.instances.values():
             if one not in positions:
                 out += ["", *self._property(one)]

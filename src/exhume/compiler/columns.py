@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from exhume.compiler import expressions as ex
 from exhume.compiler.code import Module
-from exhume.compiler.fixed import fixed_bytes
+from exhume.compiler.fixed import fixed_bytes, type_size
 from exhume.compiler.model import BYTES, TEXT, Bits, Field, Integer, Kind, Plain, Structure, Type
 from exhume.compiler.native import covered, function_name
-from exhume.compiler.needs import is_position
+from exhume.compiler.needs import expressions, is_position
 from exhume.compiler.reader import Reader
 from exhume.compiler.refusal import RefusedError
-from exhume.compiler.text import CODES, Lines, written_doc
+from exhume.compiler.text import CODES, Lines, columned, written_doc
 from exhume.compiler.varints import scalar_of
 
 Column = tuple[str, str, str]
@@ -142,9 +142,11 @@ def scan_text(module: Module, type: Type) -> str:
     """The class of columns and the function that fills it."""
     scan = Scan(None, module, type)
     needs = scan.module.needs[type]
-    asked = [(needs.stream, needs.keeps_stream), (needs.parent, needs.keeps_parent), (needs.root, needs.keeps_root)]
-    if type.params or any(given and not kept for given, kept in asked):
+    around = {"_parent", "_root"} & {name for one in type.seq for expr in expressions(one) for name in ex.names(expr)}
+    if around or type.params or (needs.stream and not needs.keeps_stream):
         raise RefusedError("a structure that looks around itself has no columns", type.where)
+    upward = ["parent"] if needs.parent else []
+    upward += ["root"] if needs.root and type.parent is not None else []
     for one in type.instances.values():
         if one.value is not None and is_position(one.value):
             raise RefusedError("a position has no column", one.where)
@@ -158,19 +160,24 @@ def scan_text(module: Module, type: Type) -> str:
     reader = scan.module.name_of(type, type.reader_name)
     out = [f"class {name}:"]
     out += written_doc(f"Many `{type.where}`, one column per field; see `{reader.replace('read_', 'scan_')}`.")
-    slots = ["view", "end", "at", "problem", "resume_at", *(column for column, _, _ in columns)]
+    slots = ["view", "end", "at", "problem", "resume_at", *upward, *(column for column, _, _ in columns)]
     out.append(f"    __slots__ = ({', '.join(map(repr, slots))})")
     out += ["", "    def __init__(self, view: View, end: int) -> None:"]
     out += ["        self.view = view", "        self.end = end"]
     out += ['        self.at = array("q")', '        """Where each element begins."""']
     out += ["        self.problem: LayoutError | None = None", '        """What does not fit; None when all does."""']
     out += ["        self.resume_at = end", '        """Where what follows the last element begins."""']
+    out += [f"        self.{name} = None" for name in upward]
     for column, code, _ in columns:
         out.append(f'        self.{column} = array("{code}")')
     out += ["", "    def __len__(self) -> int:", "        return len(self.at)"]
     out += ["", f"    def __getitem__(self, index: int) -> {type.class_name}:"]
     out.append('        """One element as an object."""')
-    out.append(f"        return {reader}(self.view, self.at[index], self.end)[0]")
+    sized = any(one.size is not None and columned(one) is type for parent in type.parents for one in parent.fields())
+    given = ["self.view", "self.at[index]", f"self.at[index] + {type_size(type)}" if sized else "self.end"]
+    given += ["self.at[index]"] if needs.stream else []
+    given += [f"self.{name}" for name in upward]
+    out.append(f"        return {reader}({', '.join(given)})[0]")
     for field in scan.byte_fields:
         text = ["", f"    def {field}(self, index: int) -> View:", '        """The bytes of one element."""']
         out += [*text, f"        return self.view[self.{field}_start[index] : self.{field}_end[index]]"]

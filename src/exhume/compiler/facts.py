@@ -13,48 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from exhume.compiler import expressions as ex
-from exhume.compiler.fixed import contents, fixed_bytes
+from exhume.compiler.fixed import contents, fixed_bytes, places, type_size
 from exhume.compiler.model import Bits, Enum, Field, Integer, Kind, Model, Plain, Structure, Type
 from exhume.compiler.text import literal, safe, written_doc
-
-
-def fixed_size(field: Field) -> int | None:
-    """Bytes that a field takes whatever the data are; None when that depends on them."""
-    if field.repeat or field.condition is not None or "terminator" in field.raw:
-        return None
-    if "contents" in field.raw:
-        return len(contents(field))
-    if field.size is not None or field.to_end:
-        literal_size = isinstance(field.size, ex.Literal) and isinstance(field.size.value, int)
-        return int(field.size.value) if literal_size and isinstance(field.size, ex.Literal) else None
-    kind = field.one
-    if isinstance(kind, (Integer, Plain)) and kind.size:
-        return kind.size
-    return type_size(kind.type) if isinstance(kind, Structure) else None
-
-
-def type_size(type: Type) -> int | None:
-    """Bytes that every value of a type takes; None when that depends on the data."""
-    found = list(places(type))
-    stored = [one for one in type.seq if fixed_size(one) != 0]
-    return found[-1][2] if found and len(found) == len(stored) else None
-
-
-def places(type: Type) -> Iterator[tuple[Field, int, int]]:
-    """The fields at a fixed place, with where they start and end; of bits, the bytes that they share."""
-    at = bits = 0
-    for field in type.seq:
-        if isinstance(field.one, Bits) and not field.repeat and field.condition is None:
-            start, bits = bits // 8, bits + field.one.width
-            yield field, at + start, at + (bits + 7) // 8
-            continue
-        at, bits = at + (bits + 7) // 8, 0
-        size = fixed_size(field)
-        if size is None:
-            return
-        if size:
-            yield field, at, at + size
-        at += size
 
 
 def constant(field: Field) -> str | None:
@@ -134,8 +95,8 @@ def facts_text(schema: Type) -> str:
     head = [f'"""What ksy/{schema.id}.ksy fixes.  Written by `make generated`; never edited by hand."""']
     head += ["# ruff: noqa", "", "from __future__ import annotations", ""]
     if any(type.enums for type in schema.all()):
-        head.append("from enum import IntEnum")
-    head.append("from typing import Final")
+        head += ["from enum import IntEnum", ""]
+    head += ["TYPE_CHECKING = False", "if TYPE_CHECKING:", "    from typing import Final"]
     return "\n\n\n".join(["\n".join(head), *parts]) + "\n"
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from exhume.compiler import expressions as ex
-from exhume.compiler.model import BYTES, Field, Integer, Kind, Plain
+from exhume.compiler.model import BYTES, Bits, Field, Integer, Kind, Plain, Structure, Type
 from exhume.compiler.text import CODES
 
 
@@ -51,3 +51,42 @@ def struct_format(kinds: Sequence[Kind], fields: Sequence[Field] = ()) -> str:
         if byte_order(kind):
             order = ">"
     return order + out
+
+
+def fixed_size(field: Field) -> int | None:
+    """Bytes that a field takes whatever the data are; None when that depends on them."""
+    if field.repeat or field.condition is not None or "terminator" in field.raw:
+        return None
+    if "contents" in field.raw:
+        return len(contents(field))
+    if field.size is not None or field.to_end:
+        literal_size = isinstance(field.size, ex.Literal) and isinstance(field.size.value, int)
+        return int(field.size.value) if literal_size and isinstance(field.size, ex.Literal) else None
+    kind = field.one
+    if isinstance(kind, (Integer, Plain)) and kind.size:
+        return kind.size
+    return type_size(kind.type) if isinstance(kind, Structure) else None
+
+
+def type_size(type: Type) -> int | None:
+    """Bytes that every value of a type takes; None when that depends on the data."""
+    found = list(places(type))
+    stored = [one for one in type.seq if fixed_size(one) != 0]
+    return found[-1][2] if found and len(found) == len(stored) else None
+
+
+def places(type: Type) -> Iterator[tuple[Field, int, int]]:
+    """The fields at a fixed place, with where they start and end; of bits, the bytes that they share."""
+    at = bits = 0
+    for field in type.seq:
+        if isinstance(field.one, Bits) and not field.repeat and field.condition is None:
+            start, bits = bits // 8, bits + field.one.width
+            yield field, at + start, at + (bits + 7) // 8
+            continue
+        at, bits = at + (bits + 7) // 8, 0
+        size = fixed_size(field)
+        if size is None:
+            return
+        if size:
+            yield field, at, at + size
+        at += size

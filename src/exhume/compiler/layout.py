@@ -7,7 +7,10 @@ LAYOUT = '''"""What all readers raise, and how they say which field is cut short
 from __future__ import annotations
 
 import os
-from typing import Any
+
+TYPE_CHECKING = False  # `typing` is for type checkers; it takes longer to import than all of this
+if TYPE_CHECKING:
+    from typing import Any
 
 View = bytes | memoryview
 """What readers read from."""

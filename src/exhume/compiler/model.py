@@ -329,6 +329,10 @@ class Type:
         for type in self.types.values():
             yield from type.all()
 
+    def fields(self) -> list[Field]:
+        """What is read: the fields of `seq`, and the instances."""
+        return [*self.seq, *self.instances.values()]
+
     def field(self, id: str) -> Field:
         """The field, instance or parameter of that name; raises `RefusedError`."""
         for one in (*self.seq, *self.instances.values(), *self.params):

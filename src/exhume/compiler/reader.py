@@ -55,10 +55,7 @@ class Reader(Statements):
             return "\n".join([opening, *written_doc(self._about()), *lines.lines])
         self.sequence()
         if scalar:
-            found = type.field(str(type.scalar)).value
-            if found is None:
-                raise RefusedError("`-scalar` names no value instance", type.where)
-            lines.add(f"return {self.code(found)}, at")
+            lines.add(f"return {self.code(ex.Name(str(type.scalar)))}, at")
         else:
             for one in type.instances.values():  # positions that nothing asked for while reading
                 if one.value is not None and is_position(one.value) and one.id not in self.frozen:

@@ -8,12 +8,12 @@ from collections.abc import Sequence as Many
 
 from exhume.compiler import expressions as ex
 from exhume.compiler.code import Code
-from exhume.compiler.fixed import contents, struct_format
+from exhume.compiler.fixed import contents, struct_format, type_size
 from exhume.compiler.model import BYTES, TEXT, Bits, Field, Integer, Kind, Plain, Structure, Switch
 from exhume.compiler.needs import without_rest
 from exhume.compiler.refusal import RefusedError
-from exhume.compiler.text import BINDS, CODES, TAKEN, members, negated
-from exhume.compiler.varints import one_byte, scalar_of
+from exhume.compiler.text import BINDS, CODES, TAKEN, columned, members, negated
+from exhume.compiler.varints import number_of, one_byte, scalar_of
 
 
 class Statements(Code):
@@ -43,7 +43,8 @@ class Statements(Code):
         """The array code of numbers that are read all at once."""
         if "valid" in field.raw:
             return None
-        if isinstance(kind, Integer) and kind.size and field.size is None:
+        kind = number_of(kind)
+        if isinstance(kind, Integer) and kind.size and field.size in (None, ex.Literal(kind.size)):
             code = CODES[kind.size]
             return code.lower() if kind.signed else code
         if isinstance(kind, Plain) and kind.kind == "float" and kind.size:
@@ -54,6 +55,8 @@ class Statements(Code):
         code = self._many_code(field.one, field)
         if code is not None and field.repeat in ("expr", "eos"):
             self._read_numbers(field, into, code)
+            return
+        if self._columns(field, into):
             return
         lines = self.lines
         # Elements that look at their parent may look at those before them.
@@ -100,6 +103,29 @@ class Statements(Code):
             loop()
         self.index = outer
 
+    def _columns(self, field: Field, into: str) -> bool:
+        """Statements that read structures as columns, where they have some; says whether they do."""
+        type = columned(field)
+        if type is None:
+            return False
+        count = field.expr("repeat-expr")
+        whole = field.size is None or field.size == ex.Literal(type_size(type))
+        if not whole or "valid" in field.raw or field.repeat == "until":
+            raise RefusedError("structures with columns are repeated to the end or by a count, without size or rule")
+        lines = self.lines
+        many = "" if count is None else f", max(0, {self.code(count)})"
+        scan = self.module.name_of(type, type.reader_name.replace("read_", "scan_", 1))
+        lines.add(f"{into} = {scan}(view, at, end{many})")
+        with lines.block(f"if {into}.problem is not None:"):
+            lines.add(f"{into}.problem.within({self.path(field)})", f"raise {into}.problem")
+        lines.add(f"at = {into}.resume_at")
+        needs = self.module.needs[type]
+        if needs.parent:
+            lines.add(f"{into}.parent = {self.above('_self')}")
+        if needs.root and type.parent is not None:
+            lines.add(f"{into}.root = {self.above('_root') if type.root is self.type.root else 'None'}")
+        return True
+
     def _read_valid_raw(self, field: Field, path: str, nested: bool) -> None:
         valid = "valid" in field.raw
         if valid:
@@ -110,7 +136,7 @@ class Statements(Code):
 
     def _read_numbers(self, field: Field, into: str, code: str) -> None:
         """Numbers of one width, all at once."""
-        kind = field.one
+        kind = number_of(field.one)
         assert isinstance(kind, (Integer, Plain))
         size, lines = kind.size, self.lines
         count = field.expr("repeat-expr")

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from exhume.compiler import expressions as ex
-from exhume.compiler.model import Bits, Integer, Kind, Plain, Sequence, Structure, Type
+from exhume.compiler.model import Bits, Field, Integer, Kind, Plain, Sequence, Structure, Type
+from exhume.compiler.varints import number_of
 
 TAKEN = frozenset(
     {"view", "at", "end", "base", "start", "stop", "value", "parent", "root", "one", "error", "many", "size", "on"}
@@ -51,6 +52,12 @@ def class_names(types: list[Type]) -> list[str]:
     return sorted({one.class_name for one in types})
 
 
+def columned(field: Field) -> Type | None:
+    """The type of a field that is repeated and read as columns; None for any other."""
+    kind = field.one
+    return kind.type if field.repeat and isinstance(kind, Structure) and kind.type.raw.get("-columns") else None
+
+
 def annotation(kind: Kind) -> str:
     """A kind as a type annotation."""
     if isinstance(kind, Integer):
@@ -62,8 +69,11 @@ def annotation(kind: Kind) -> str:
     if isinstance(kind, Structure):
         return "int" if kind.type.scalar else kind.type.class_name
     if isinstance(kind, Sequence):
+        kind = Sequence(number_of(kind.of))
         if isinstance(kind.of, (Integer, Plain)) and kind.of.size:
             return "View" if kind.of == Integer(size=1) else f"array[{annotation(kind.of)}]"
+        if isinstance(kind.of, Structure) and kind.of.type.raw.get("-columns"):
+            return f"{kind.of.type.class_name}Columns"
         return f"list[{annotation(kind.of)}]"
     kinds = [one for _, one in kind.cases] + ([] if kind.default is None else [kind.default])
     names = sorted({annotation(one) for one in kinds} | ({"None"} if kind.default is None else set()))

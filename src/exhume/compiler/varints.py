@@ -6,12 +6,21 @@ from dataclasses import dataclass
 
 from exhume.compiler import expressions as ex
 from exhume.compiler.model import Field, Integer, Kind, Structure, Type
-from exhume.compiler.refusal import RefusedError
 
 
 def scalar_of(kind: Kind) -> Type | None:
     """The type behind a kind that is read as one of its instances."""
     return kind.type if isinstance(kind, Structure) and kind.type.scalar is not None else None
+
+
+def number_of(kind: Kind) -> Kind:
+    """The stored number behind a kind that stands for its only field; every other kind as it is."""
+    type = scalar_of(kind)
+    if type is None or len(type.seq) != 1 or type.seq[0].id != type.scalar:
+        return kind
+    only = type.seq[0]
+    bare = only.repeat is None and only.condition is None and only.size is None and "valid" not in only.raw
+    return only.one if bare else kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +41,7 @@ def varint(type: Type) -> list[Group]:
         return []
     value = type.field(type.scalar).value
     if value is None:
-        raise RefusedError("`-scalar` names no value instance", type.where)
+        return []
     known: dict[ex.Expr, ex.Expr] = {}
     groups = []
     for number, field in enumerate(type.seq):

@@ -1,29 +1,38 @@
-"""Bytes <-> values of a clp-s archive: header, metadata packets, schema tree, schema map, table metadata.
+"""Bytes to values of a clp-s archive: the generated readers put into the format's nouns.
 
-Header, packets, timestamp dictionary, schema tree, schema map and table metadata have fast twins here, and a test holds
-them to the generated classes on arbitrary input.  The latter three because an archive may hold 10^5 nodes and schemas
-(the generated classes take 4-7 us for each); the former three because every command reads them, and importing the
-runtime and the generated modules takes 5 ms where the whole of a small search takes 40.  These three leave what does
-not fit to the generated class, which says what is wrong with it.
+What a schema cannot say stands here: that parents come before their children, which rule a misfit breaks, where a table
+ends (that is where the next one starts), and what upstream makes of nodes and schemas that occur twice.
 """
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping, Sequence
-from enum import IntEnum
 from functools import cached_property
+
+from exhume_ksy.facts.clp_s import FileHeader
+from exhume_ksy.facts.clp_s_metadata import PacketType as PacketType
+from exhume_ksy.facts.clp_s_metadata import TimestampEncoding
+from exhume_ksy.facts.clp_s_schema_tree import Node
+from exhume_ksy.facts.clp_s_schema_tree import NodeType as NodeType
+from exhume_ksy.facts.clp_s_table_metadata import Table
+from exhume_ksy.fast._layout import LayoutError
+from exhume_ksy.fast.clp_s import read_file_header
+from exhume_ksy.fast.clp_s_metadata import read_clp_s_metadata, read_timestamp_dictionary
+from exhume_ksy.fast.clp_s_schema_ids import read_clp_s_schema_ids
+from exhume_ksy.fast.clp_s_schema_tree import read_clp_s_schema_tree
+from exhume_ksy.fast.clp_s_table_metadata import read_clp_s_table_metadata
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
+from exhume.layouts import read
 from exhume.lightclass import dataclass, field
 from exhume.lighttyping import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.template import ColumnSpec
 
-MAGIC: Final = b"\xfd\x2f\xc5\x30"
-HEADER_SIZE: Final = 64
+MAGIC: Final = FileHeader.magic
+HEADER_SIZE: Final = FileHeader.size
 ROOT: Final = -1
 MAX_NODE_ID: Final = (1 << 24) - 1
 
@@ -39,27 +48,6 @@ SECTION_NAMES: Final = (
 KNOWN_VERSIONS: Final = ((0, 2, 0), (0, 3, 0), (0, 3, 1), (0, 3, 2), (0, 4, 0), (0, 4, 1), (0, 5, 0), (0, 5, 1))
 
 Version = tuple[int, int, int]
-
-
-class NodeType(IntEnum):
-    """Types of schema tree nodes; the numbers are what the archive stores."""
-
-    INTEGER = 0
-    FLOAT = 1
-    CLP_STRING = 2
-    VAR_STRING = 3
-    BOOLEAN = 4
-    OBJECT = 5
-    UNSTRUCTURED_ARRAY = 6
-    NULL_VALUE = 7
-    DATE_STRING = 8
-    STRUCTURED_ARRAY = 9
-    METADATA = 10
-    DELTA_INTEGER = 11
-    FORMATTED_FLOAT = 12
-    DICTIONARY_FLOAT = 13
-    TIMESTAMP = 14
-    UNKNOWN = 255
 
 
 def type_name(node_type: int) -> str:
@@ -87,15 +75,6 @@ COLUMN_WIDTHS: Final[Mapping[int, int]] = {
 
 COLUMN_TYPES: Final = frozenset(COLUMN_WIDTHS)
 """Node types that store a column; all others store nothing."""
-
-
-class PacketType(IntEnum):
-    """Kinds of metadata packets."""
-
-    ARCHIVE_INFO = 0
-    ARCHIVE_FILE_INFO = 1
-    TIMESTAMP_DICTIONARY = 2
-    RANGE_INDEX = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,21 +109,22 @@ class Header:
         return self.version >= (0, 5, 0)
 
 
-_HEADER = struct.Struct("<4xHBBQQ32sIH2s")
-
-
 def parse_header(data: bytes, where: Span) -> Header:
     """The header from the first 64 bytes at `where`.
 
-    Raises CLPS-301 (short), CLPS-101 (magic); other fields are for the reader to judge.  Fast twin of `clp_s`.
-    Spec: Header section.
+    Raises CLPS-301 (short), CLPS-101 (magic); other fields are for the reader to judge.  Spec: Header section.
     """
     if data[:4] != MAGIC[: len(data)] or not data:
         raise checks.BAD_MAGIC.error(span=where.sub(0, min(4, len(data))), expected=MAGIC, actual=data[:4])
-    if len(data) < HEADER_SIZE:
-        raise checks.SHORT_HEADER.error(span=where, expected=f"{HEADER_SIZE} bytes", actual=f"{len(data)} bytes")
-    patch, minor, major, original, size, reserved1, metadata, compression, reserved2 = _HEADER.unpack_from(data)
-    return Header((major, minor, patch), original, size, metadata, compression, reserved1 + reserved2)
+    try:
+        raw, _ = read_file_header(data, 0, len(data))
+    except LayoutError as error:
+        raise checks.SHORT_HEADER.error(
+            span=where, field_path=error.path, expected=f"{HEADER_SIZE} bytes", actual=f"{len(data)} bytes"
+        ) from error
+    version = (raw.version.major, raw.version.minor, raw.version.patch)
+    reserved = bytes(raw.reserved1) + raw.reserved2.to_bytes(2, "little")
+    return Header(version, raw.len_original, raw.len_archive, raw.len_metadata, raw.compression_type, reserved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,50 +147,11 @@ class Packet:
 def parse_packets(data: bytes, where: Span) -> tuple[list[Packet], int]:
     """Metadata packets from the decompressed metadata section, and the offset behind the last one.
 
-    Raises CLPS-305.  Fast twin of `clp_s_metadata`.  Spec: Metadata section.
+    Raises CLPS-305.  Spec: Metadata section.
     """
-    packets: list[Packet] = []
-    at, end = 1, len(data)
-    for _ in range(data[0] if data else 0):
-        if end - at < 5:
-            break
-        kind, size = _PACKET.unpack_from(data, at)
-        at += 5
-        if size > end - at:
-            break
-        packets.append(Packet(kind, data[at : at + size], where.sub(at, at + size)))
-        at += size
-    else:
-        if data:
-            return packets, at
-    return _generated_packets(data, where)
-
-
-_PACKET = struct.Struct("<BI")
-
-
-def _generated_packets(data: bytes, where: Span) -> tuple[list[Packet], int]:
-    """The same by the generated class, for what the twin does not take."""
-    from exhume_ksy.clp_s_metadata import ClpSMetadata
-
-    from exhume import kaitai
-
-    try:
-        raw = kaitai.parse(ClpSMetadata, data, where)
-    except ExhumeError as error:
-        raise checks.BAD_METADATA.error(error.message, span=error.span, field_path=error.field_path) from error
-    packets: list[Packet] = []
-    at = 1
-    for packet in raw.packets:
-        at += 5
-        body = packet._raw_body  # noqa: SLF001 - the generated name for the undecoded bytes of a substream
-        packets.append(Packet(int(_plain(packet.type)), body, where.sub(at, at + len(body))))
-        at += len(body)
-    return packets, at
-
-
-def _plain(value: Any) -> int:
-    return int(getattr(value, "value", value))
+    raw, at = read(read_clp_s_metadata, data, where, checks.BAD_METADATA)
+    extents = ((packet.type, *packet.body.extent) for packet in raw.packets)
+    return [Packet(kind, data[start:end], where.sub(start, end)) for kind, start, end in extents], at
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,72 +195,19 @@ class TimestampDictionary:
 def parse_timestamp_dictionary(data: bytes, where: Span) -> TimestampDictionary:
     """The timestamp dictionary from the body of its packet.
 
-    Raises CLPS-408.  Fast twin of `clp_s_metadata::timestamp_dictionary`.  Spec: TimestampDictionary packet.
+    Raises CLPS-408.  Spec: TimestampDictionary packet.
     """
-    at, end = 0, len(data)
-    ranges: list[TimestampRange] = []
-    patterns: dict[int, bytes] = {}
-
-    def word() -> int:
-        """The u64 at hand; raises `EOFError`."""
-        nonlocal at
-        if end - at < 8:
-            raise EOFError
-        at += 8
-        return int.from_bytes(data[at - 8 : at], "little")
-
-    def take(size: int) -> bytes:
-        nonlocal at
-        if size > end - at:
-            raise EOFError
-        at += size
-        return data[at - size : at]
-
-    try:
-        for _ in range(_at_most(word(), end - at)):
-            key = take(word())
-            num_ids = word()
-            ids = struct.unpack(f"<{_at_most(num_ids, (end - at) // 4)}i", take(4 * num_ids))
-            encoding = word()
-            begin: int | float | None = None
-            stop: int | float | None = None
-            if encoding in (1, 2):
-                begin, stop = struct.unpack("<qq" if encoding == 1 else "<dd", take(16))
-            ranges.append(TimestampRange(key, ids, encoding, begin, stop))
-        for _ in range(_at_most(word(), end - at)):
-            ident = word()
-            patterns[ident] = take(word())
-    except EOFError:
-        return _generated_timestamp_dictionary(data, where)
-    return TimestampDictionary(tuple(ranges), patterns, where)
-
-
-def _at_most(value: int, room: int) -> int:
-    if value > room:
-        raise EOFError
-    return value
-
-
-def _generated_timestamp_dictionary(data: bytes, where: Span) -> TimestampDictionary:
-    """The same by the generated class, for what the twin does not take."""
-    from exhume_ksy.clp_s_metadata import ClpSMetadata
-
-    from exhume import kaitai
-
-    try:
-        raw = kaitai.parse(ClpSMetadata.TimestampDictionary, data, where)
-    except ExhumeError as error:
-        raise checks.BAD_TIMESTAMP_DICTIONARY.error(
-            error.message, span=error.span, field_path=error.field_path
-        ) from error
+    raw, _ = read(read_timestamp_dictionary, data, where, checks.BAD_TIMESTAMP_DICTIONARY)
     ranges = []
     for item in raw.ranges:
-        encoding = _plain(item.encoding)
-        begin = item.begin_epoch if encoding == 1 else item.begin_double if encoding == 2 else None
-        end = item.end_epoch if encoding == 1 else item.end_double if encoding == 2 else None
-        ranges.append(TimestampRange(item.key.bytes, tuple(item.column_ids), encoding, begin, end))
-    patterns = {item.pattern_id: item.pattern.bytes for item in raw.patterns}
-    return TimestampDictionary(tuple(ranges), patterns, where)
+        begin: int | float | None = None
+        end: int | float | None = None
+        if item.encoding == TimestampEncoding.EPOCH:
+            begin, end = item.begin_epoch, item.end_epoch
+        elif item.encoding == TimestampEncoding.DOUBLE_EPOCH:
+            begin, end = item.begin_double, item.end_double
+        ranges.append(TimestampRange(bytes(item.key.bytes), tuple(item.column_ids), item.encoding, begin, end))
+    return TimestampDictionary(tuple(ranges), {one.pattern_id: bytes(one.pattern.bytes) for one in raw.patterns}, where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,72 +324,31 @@ class SchemaTree:
         return f"{head}{rest}" if head else rest
 
 
-_NODE = struct.Struct("<iQ")
-
-
 def parse_schema_tree(data: bytes, where: Span) -> tuple[SchemaTree, int]:
     """The schema tree from its decompressed section, and the offset behind the last node.
 
-    Raises CLPS-320 (malformed) and CLPS-321 (parent not before child).  Fast twin of `clp_s_schema_tree`.
+    Raises CLPS-320 (malformed) and CLPS-321 (parent not before child).
     """
-    count, at = _count(data, 0, 13, "num_nodes", where, checks.BAD_TREE)
-    parents: list[int] = []
-    keys: list[bytes] = []
-    types: list[int] = []
-    end = len(data)
-    unpack = _NODE.unpack_from
-    for index in range(count):
-        if end - at < 13:
-            raise checks.BAD_TREE.error(
-                f"ends inside node {index}", span=where.sub(at, end), field_path=f"nodes[{index}]", expected="13 bytes"
-            )
-        parent, length = unpack(data, at)
-        at += 12
-        if length >= end - at:
-            raise checks.BAD_TREE.error(
-                f"key of node {index} is too long",
-                span=where.sub(at - 8, at),
-                field_path=f"nodes[{index}].len_key",
-                expected=f"at most {end - at - 1}",
-                actual=length,
-            )
+    raw, at = read(read_clp_s_schema_tree, data, where, checks.BAD_TREE)
+    nodes = raw.nodes
+    for index, parent in enumerate(nodes.parent_id):
         if not ROOT <= parent < index:
+            start, end = Node.at.parent_id
             raise checks.BAD_PARENT.error(
                 f"node {index}",
-                span=where.sub(at - 12, at - 8),
+                span=where.sub(nodes.at[index] + start, nodes.at[index] + end),
                 field_path=f"nodes[{index}].parent_id",
                 expected=f"-1 to {index - 1}",
                 actual=parent,
             )
-        parents.append(parent)
-        keys.append(data[at : at + length])
-        at += length
-        types.append(data[at])
-        at += 1
-    tree = SchemaTree(parents, keys, types)
+    keys = [data[start:end] for start, end in zip(nodes.key_start, nodes.key_end, strict=True)]
+    tree = SchemaTree(nodes.parent_id, keys, nodes.type)
     if tree.repeated:
         # Ids moved down: parents were checked against file positions, now they must hold for ids too.
         for node, parent in enumerate(tree.parents):
             if parent >= node:
                 raise checks.BAD_PARENT.error(f"node {node}", span=where, expected=f"below {node}", actual=parent)
     return tree, at
-
-
-def _count(data: bytes, at: int, unit: int, name: str, where: Span, rule: Any) -> tuple[int, int]:
-    """A u64 count of things of at least `unit` bytes each."""
-    if len(data) - at < 8:
-        raise rule.error("ends early", span=where.sub(at, len(data)), field_path=name, expected="8 bytes")
-    count = int.from_bytes(data[at : at + 8], "little")
-    room = (len(data) - at - 8) // unit
-    if count > room:
-        raise rule.error(
-            "a count passes the end of the section",
-            span=where.sub(at, at + 8),
-            field_path=name,
-            expected=f"at most {room}",
-            actual=count,
-        )
-    return count, at + 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -533,46 +380,18 @@ def marker_parts(entry: int) -> tuple[int, int]:
     return entry >> 24 & 0xFF, entry & 0xFFFFFF
 
 
-_SCHEMA = struct.Struct("<iII")
-
-
 def parse_schema_map(data: bytes, where: Span) -> tuple[dict[int, Schema], list[int], int]:
     """Schemas by id in file order, ids that occur twice (the last one counts), and the offset behind the last one.
 
-    Raises CLPS-330.  Fast twin of `clp_s_schema_ids`.
+    Raises CLPS-330.
     """
-    count, at = _count(data, 0, 12, "num_schemas", where, checks.BAD_SCHEMA_MAP)
+    raw, at = read(read_clp_s_schema_ids, data, where, checks.BAD_SCHEMA_MAP)
     schemas: dict[int, Schema] = {}
     repeated: list[int] = []
-    end = len(data)
-    for index in range(count):
-        if end - at < 12:
-            raise checks.BAD_SCHEMA_MAP.error(
-                f"ends inside schema {index}", span=where.sub(at, end), field_path=f"schemas[{index}]"
-            )
-        schema_id, num_entries, num_ordered = _SCHEMA.unpack_from(data, at)
-        if num_entries > (end - at - 12) // 4:
-            raise checks.BAD_SCHEMA_MAP.error(
-                f"schema {schema_id} passes the end of the section",
-                span=where.sub(at + 4, at + 8),
-                field_path=f"schemas[{index}].num_entries",
-                expected=f"at most {(end - at - 12) // 4}",
-                actual=num_entries,
-            )
-        if num_ordered > num_entries:
-            raise checks.BAD_SCHEMA_MAP.error(
-                f"schema {schema_id} has more ordered entries than entries",
-                span=where.sub(at + 8, at + 12),
-                field_path=f"schemas[{index}].num_ordered",
-                expected=f"at most {num_entries}",
-                actual=num_ordered,
-            )
-        at += 12
-        entries = struct.unpack_from(f"<{num_entries}i", data, at)
-        at += 4 * num_entries
-        if schema_id in schemas:
-            repeated.append(schema_id)
-        schemas[schema_id] = Schema(schema_id, entries, num_ordered)
+    for item in raw.schemas:
+        if item.schema_id in schemas:
+            repeated.append(item.schema_id)
+        schemas[item.schema_id] = Schema(item.schema_id, tuple(item.entries.value), item.num_ordered)
     return schemas, repeated, at
 
 
@@ -612,30 +431,25 @@ def parse_table_metadata(data: bytes, where: Span) -> tuple[TableMetadata, int]:
     """The table metadata from its decompressed section, and the offset behind it.
 
     Raises CLPS-340 (malformed) and CLPS-341; a table whose stream id (CLPS-342) or offset (CLPS-344) makes no sense
-    says so in its `problem`.  Fast twin of `clp_s_table_metadata`.
+    says so in its `problem`.
     """
-    count, at = _count(data, 0, 16, "num_streams", where, checks.BAD_TABLE_METADATA)
-    streams = tuple(StreamEntry(*pair) for pair in struct.iter_unpack("<QQ", data[at : at + 16 * count]))
-    at += 16 * count
-    if len(data) - at < 8:
-        raise checks.BAD_TABLE_METADATA.error("ends early", span=where.sub(at, len(data)), expected="8 bytes")
-    separate = int.from_bytes(data[at : at + 8], "little")
-    if separate:
-        raise checks.SEPARATE_COLUMNS.error(span=where.sub(at, at + 8), expected=0, actual=separate)
-    count, at = _count(data, at + 8, 28, "num_tables", where, checks.BAD_TABLE_METADATA)
-    tables: list[TableEntry] = []
+    raw, at = read(read_clp_s_table_metadata, data, where, checks.BAD_TABLE_METADATA)
+    if raw.num_separate_column_schemas:
+        begin = raw.streams.resume_at
+        raise checks.SEPARATE_COLUMNS.error(
+            span=where.sub(begin, begin + 8), expected=0, actual=raw.num_separate_column_schemas
+        )
+    streams = tuple(map(StreamEntry, raw.streams.ofs_stream, raw.streams.len_uncompressed))
+    found, tables = raw.tables, []
     following: tuple[int, int] | None = None
-    rows = list(struct.iter_unpack("<QQiQ", data[at : at + 28 * count]))
-    for index in range(count - 1, -1, -1):
-        stream_id, start, schema_id, num_messages = rows[index]
+    for index in range(len(found) - 1, -1, -1):
+        stream_id, start = found.stream_id[index], found.ofs_table[index]
         problem: ExhumeError | None = None
         end = start
+        span = where.sub(found.at[index], found.at[index] + Table.size)
         if stream_id >= len(streams):
             problem = checks.BAD_STREAM_ID.error(
-                f"table {index}",
-                span=where.sub(at + 28 * index, at + 28 * index + 28),
-                field_path=f"tables[{index}].stream_id",
-                actual=stream_id,
+                f"table {index}", span=span, field_path=f"tables[{index}].stream_id", actual=stream_id
             )
         else:
             end = streams[stream_id].size
@@ -644,11 +458,15 @@ def parse_table_metadata(data: bytes, where: Span) -> tuple[TableMetadata, int]:
             if start > end:
                 problem = checks.BAD_TABLE_OFFSET.error(
                     f"table {index}",
-                    span=where.sub(at + 28 * index, at + 28 * index + 28),
+                    span=span,
                     field_path=f"tables[{index}].ofs_table",
                     expected=f"at most {end}",
                     actual=start,
                 )
         following = (stream_id, start)
-        tables.append(TableEntry(index, stream_id, start, max(start, end), schema_id, num_messages, problem))
-    return TableMetadata(streams, tuple(reversed(tables))), at + 28 * count
+        tables.append(
+            TableEntry(
+                index, stream_id, start, max(start, end), found.schema_id[index], found.num_messages[index], problem
+            )
+        )
+    return TableMetadata(streams, tuple(reversed(tables))), at

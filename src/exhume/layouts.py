@@ -1,0 +1,65 @@
+"""From a byte window to a value by a fast reader: what does not fit becomes our exception, with absolute offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from exhume_ksy.fast._layout import LayoutError
+
+from exhume.errors import ExhumeError, Span, StructureError, TruncatedError, shorten
+from exhume.lighttyping import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    from exhume_ksy.fast._layout import View
+
+    from exhume.findings import Rule
+
+    T = TypeVar("T")
+
+
+FAILURES = (LayoutError, IndexError, TypeError, AttributeError, OverflowError, RecursionError, UnicodeDecodeError)
+"""What generated readers raise on hostile input: mostly the first; the others come from expressions over fields that
+are not there, and from structures that nest too deeply."""
+
+
+def read(
+    reader: Callable[[View, int, int], tuple[T, int]], data: View, where: Span, rule: Rule | None = None
+) -> tuple[T, int]:
+    """The structure at the start of `data`, which lies at `where`, and the offset in `data` at which it ends.
+
+    Raises `TruncatedError` when the bytes end too early and `StructureError` for every other way not to fit, or the
+    error of `rule`; with the absolute offset and the path of the field.
+    """
+    try:
+        return reader(data, 0, len(data))
+    except FAILURES as error:
+        raise refused(error, where, rule) from error
+
+
+@contextmanager
+def reading(where: Span, rule: Rule | None = None) -> Iterator[None]:
+    """The same for whatever reads in between: the lazy fields of a value, or a reader called from here."""
+    try:
+        yield
+    except FAILURES as error:
+        raise refused(error, where, rule) from error
+
+
+def refused(error: Exception, where: Span, rule: Rule | None = None) -> ExhumeError:
+    """Our exception for bytes at `where` that do not fit: of `rule`, or by what is wrong with them."""
+    if not isinstance(error, LayoutError):
+        why = "structures nest too deeply" if isinstance(error, RecursionError) else "the layout does not fit"
+        how: dict[str, Any] = {"span": where, "actual": shorten(error)}
+        return StructureError(why, **how) if rule is None else rule.error(why, **how)
+    room = where.payload[1] - where.payload[0] if where.payload is not None else where.size
+    span = where.sub(min(max(0, error.at), room), room)
+    facts: dict[str, Any] = {"field_path": error.path, "expected": error.expected, "actual": error.actual}
+    if rule is not None:
+        return rule.error("the data ends inside a field" if error.short else "", span=span, **facts)
+    if error.short:
+        return TruncatedError("the data ends inside a structure", span=span, **facts)
+    return StructureError("a value breaks the layout", span=span, **facts)
