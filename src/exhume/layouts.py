@@ -56,7 +56,8 @@ def refused(error: Exception, where: Span, rule: Rule | None = None) -> ExhumeEr
         how: dict[str, Any] = {"span": where, "actual": shorten(error)}
         return StructureError(why, **how) if rule is None else rule.error(why, **how)
     room = where.payload[1] - where.payload[0] if where.payload is not None else where.size
-    span = where.sub(min(max(0, error.at), room), room)
+    start = min(max(0, error.at), room)
+    span = where.sub(start, max(start, min(error.stop, room)))
     facts: dict[str, Any] = {"field_path": error.path, "expected": error.expected, "actual": error.actual}
     if rule is not None:
         return rule.error("the data ends inside a field" if error.short else "", span=span, **facts)

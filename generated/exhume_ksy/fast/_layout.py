@@ -15,14 +15,15 @@ View = bytes | memoryview
 class LayoutError(ValueError):
     """Bytes that do not fit a specification.
 
-    `path` leads to the field (`entries[3].len_key`), `at` is its position in the view that was read; `expected` and
-    `actual` say why.  `short` tells that the data ended inside the field.
+    `path` leads to the field (`entries[3].len_key`), `at` and `stop` are where it starts and ends in the view that was
+    read; `expected` and `actual` say why.  `short` tells that the data ended inside the field.
     """
 
-    def __init__(self, path: str, at: int, expected: Any, actual: Any, *, short: bool = False) -> None:
-        super().__init__(path, at, expected, actual)
+    def __init__(self, path: str, at: int, stop: int, expected: Any, actual: Any, *, short: bool = False) -> None:
+        super().__init__(path, at, stop, expected, actual)
         self.path = path
         self.at = at
+        self.stop = stop
         self.expected = expected
         self.actual = actual
         self.short = short
@@ -45,11 +46,11 @@ def short(path: Any, at: int, end: int, size: int) -> LayoutError:
                 break
             start = at + stop
     if size < 0:
-        return LayoutError(path, start, "a size of at least 0", size)
-    return LayoutError(path, start, f"{size} bytes", f"{max(0, end - start)} bytes", short=True)
+        return LayoutError(path, start, end, "a size of at least 0", size)
+    return LayoutError(path, start, end, f"{size} bytes", f"{max(0, end - start)} bytes", short=True)
 
 
-SOURCE = "29b97afa6aaf061a"
+SOURCE = "e94aa907767f16a3"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

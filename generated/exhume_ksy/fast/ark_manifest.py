@@ -67,7 +67,7 @@ def read_ark_manifest(view: View, at: int, end: int) -> tuple[ArkManifest, int]:
     (num_v1_columns,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if num_v1_columns > end - at:
-        raise LayoutError("num_v1_columns", start, f"at most {end - at}", num_v1_columns)
+        raise LayoutError("num_v1_columns", start, at, f"at most {end - at}", num_v1_columns)
     value.num_v1_columns = num_v1_columns
     v1_columns = []
     try:
@@ -153,7 +153,7 @@ def read_section_list(view: View, at: int, end: int) -> tuple[SectionList, int]:
     (num_sections,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if num_sections > end - at:
-        raise LayoutError("num_sections", start, f"at most {end - at}", num_sections)
+        raise LayoutError("num_sections", start, at, f"at most {end - at}", num_sections)
     value.num_sections = num_sections
     sections = []
     try:
@@ -192,7 +192,7 @@ def read_metadata(view: View, at: int, end: int) -> tuple[Metadata, int]:
     (num_entries,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if num_entries > end - at:
-        raise LayoutError("num_entries", start, f"at most {end - at}", num_entries)
+        raise LayoutError("num_entries", start, at, f"at most {end - at}", num_entries)
     value.num_entries = num_entries
     entries = []
     try:
@@ -270,7 +270,7 @@ def read_section(view: View, at: int, end: int) -> tuple[Section, int]:
     (num_columns,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if num_columns > end - at:
-        raise LayoutError("num_columns", start, f"at most {end - at}", num_columns)
+        raise LayoutError("num_columns", start, at, f"at most {end - at}", num_columns)
     value.num_columns = num_columns
     columns = []
     try:
@@ -410,7 +410,7 @@ def read_column_declaration(view: View, at: int, end: int) -> tuple[ColumnDeclar
     (num_object_types,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if num_object_types > end - at:
-        raise LayoutError("num_object_types", start, f"at most {end - at}", num_object_types)
+        raise LayoutError("num_object_types", start, at, f"at most {end - at}", num_object_types)
     value.num_object_types = num_object_types
     object_types = []
     try:
@@ -427,7 +427,7 @@ def read_column_declaration(view: View, at: int, end: int) -> tuple[ColumnDeclar
     (num_splits,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if num_splits > end - at:
-        raise LayoutError("num_splits", start, f"at most {end - at}", num_splits)
+        raise LayoutError("num_splits", start, at, f"at most {end - at}", num_splits)
     value.num_splits = num_splits
     splits = []
     try:
@@ -601,7 +601,7 @@ def read_split_declaration(view: View, at: int, end: int) -> tuple[SplitDeclarat
     (num_statistics,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if num_statistics > end - at:
-        raise LayoutError("num_statistics", start, f"at most {end - at}", num_statistics)
+        raise LayoutError("num_statistics", start, at, f"at most {end - at}", num_statistics)
     value.num_statistics = num_statistics
     statistics = []
     try:

@@ -102,9 +102,9 @@ def read_object_header(view: View, at: int, end: int) -> tuple[ObjectHeader, int
     version = many & 0x3
     at += 1
     if magic != 13:
-        raise LayoutError("magic", at - 1, 13, magic)
+        raise LayoutError("magic", at - 1, at, 13, magic)
     if version != 1:
-        raise LayoutError("version", at - 1, 1, version)
+        raise LayoutError("version", at - 1, at, 1, version)
     value.magic = magic
     value.reserved = reserved
     value.has_groups = has_groups
@@ -143,7 +143,7 @@ def read_group_header(view: View, at: int, end: int) -> tuple[GroupHeader, int]:
     reserved1 = many & 0x3
     at += 1
     if magic != 14:
-        raise LayoutError("magic", at - 1, 14, magic)
+        raise LayoutError("magic", at - 1, at, 14, magic)
     value.magic = magic
     value.reserved = reserved
     value.has_more = has_more
@@ -155,7 +155,7 @@ def read_group_header(view: View, at: int, end: int) -> tuple[GroupHeader, int]:
     value.number = number
     value.len_body = len_body
     if len_body > end - at:
-        raise LayoutError("len_body", at - 4, f"at most {end - at}", len_body)
+        raise LayoutError("len_body", at - 4, at, f"at most {end - at}", len_body)
     return value, at
 
 
@@ -249,13 +249,13 @@ def read_text(view: View, at: int, end: int) -> tuple[Text, int]:
     (len_value,) = _STRUCT2.unpack_from(view, at)
     at += 4
     if len_value > end - at:
-        raise LayoutError("len_value", start, f"at most {end - at}", len_value)
+        raise LayoutError("len_value", start, at, f"at most {end - at}", len_value)
     value.len_value = len_value
     value_ = view[at : at + len_value]
     try:
         value_ = str(value_, "UTF-8")
     except UnicodeDecodeError as error:
-        raise LayoutError("value", at, "text in UTF-8", value_) from error
+        raise LayoutError("value", at, at + len(value_), "text in UTF-8", value_) from error
     at += len_value
     value.value = value_
     return value, at
@@ -278,7 +278,7 @@ def read_byte_buffer(view: View, at: int, end: int) -> tuple[ByteBuffer, int]:
     (len_value,) = _STRUCT2.unpack_from(view, at)
     at += 4
     if len_value > end - at:
-        raise LayoutError("len_value", start, f"at most {end - at}", len_value)
+        raise LayoutError("len_value", start, at, f"at most {end - at}", len_value)
     value.len_value = len_value
     value_ = view[at : at + len_value]
     at += len_value
@@ -330,7 +330,7 @@ def read_string_list(view: View, at: int, end: int) -> tuple[StringList, int]:
     (num_items,) = _STRUCT2.unpack_from(view, at)
     at += 4
     if num_items > (end - at) // 4:
-        raise LayoutError("num_items", start, f"at most {(end - at) // 4}", num_items)
+        raise LayoutError("num_items", start, at, f"at most {(end - at) // 4}", num_items)
     value.num_items = num_items
     items = []
     try:

@@ -37,7 +37,7 @@ class ArkSerializableFile:
         view, base, end = self._io
         at = base + end - base - 29
         if at < base:
-            raise LayoutError("footer", base, "a position in the stream", at - base)
+            raise LayoutError("footer", base, end, "a position in the stream", at - base)
         try:
             footer, at = read_file_footer(view, at, end, end - base - 29)
         except LayoutError as error:
@@ -101,7 +101,7 @@ class ArkSerializableFile:
             return None
         at = base + self.footer.len_content
         if at < base:
-            raise LayoutError("trailer", base, "a position in the stream", at - base)
+            raise LayoutError("trailer", base, end, "a position in the stream", at - base)
         size = self.footer.len_trailer
         if not 0 <= size <= max(0, end - at):
             raise short("trailer", at, end, size)
@@ -176,7 +176,7 @@ def read_file_footer(view: View, at: int, end: int, len_before: int) -> tuple[Fi
     (len_trailer,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if len_trailer > len_before:
-        raise LayoutError("len_trailer", start, f"at most {len_before}", len_trailer)
+        raise LayoutError("len_trailer", start, at, f"at most {len_before}", len_trailer)
     value.len_trailer = len_trailer
     start = at
     if end - at < 8:
@@ -184,7 +184,7 @@ def read_file_footer(view: View, at: int, end: int, len_before: int) -> tuple[Fi
     (len_content,) = _STRUCT1.unpack_from(view, at)
     at += 8
     if len_content > len_before - len_trailer:
-        raise LayoutError("len_content", start, f"at most {len_before - len_trailer}", len_content)
+        raise LayoutError("len_content", start, at, f"at most {len_before - len_trailer}", len_content)
     value.len_content = len_content
     if at >= end:
         raise short("version", at, end, 1)
@@ -195,7 +195,7 @@ def read_file_footer(view: View, at: int, end: int, len_before: int) -> tuple[Fi
         raise short("magic", at, end, 16)
     magic = view[at : at + 16]
     if magic != b'\xb6H\xf0\xe8\xfc\xe9\xebS\x1f\xeaLk)\xab\x81\xbc':
-        raise LayoutError("magic", at, b'\xb6H\xf0\xe8\xfc\xe9\xebS\x1f\xeaLk)\xab\x81\xbc', magic)
+        raise LayoutError("magic", at, at + 16, b'\xb6H\xf0\xe8\xfc\xe9\xebS\x1f\xeaLk)\xab\x81\xbc', magic)
     at += 16
     value.magic = magic
     return value, at

@@ -41,7 +41,7 @@ class ArkSplit:
         view, base, end = self._io
         at = base + self.header.ofs_index
         if at < base:
-            raise LayoutError("index", base, "a position in the stream", at - base)
+            raise LayoutError("index", base, end, "a position in the stream", at - base)
         index = []
         try:
             for _ in range(self.header.num_indexed_items):
@@ -63,7 +63,7 @@ class ArkSplit:
         view, base, end = self._io
         at = base + self.header.ofs_index
         if at < base:
-            raise LayoutError("index_bytes", base, "a position in the stream", at - base)
+            raise LayoutError("index_bytes", base, end, "a position in the stream", at - base)
         size = self.header.num_indexed_items * 18
         if not 0 <= size <= max(0, end - at):
             raise short("index_bytes", at, end, size)
@@ -136,7 +136,7 @@ def read_file_header(view: View, at: int, end: int) -> tuple[FileHeader, int]:
     value.ofs_index = ofs_index
     value.num_indexed_items = num_indexed_items
     if num_indexed_items > 0xe38e38e:
-        raise LayoutError("num_indexed_items", at - 4, f"at most {0xe38e38e}", num_indexed_items)
+        raise LayoutError("num_indexed_items", at - 4, at, f"at most {0xe38e38e}", num_indexed_items)
     if end - at < 8:
         raise short((("num_maximum_items", 4), ("num_type_mappings", 8),), at, end, 8)
     num_maximum_items, num_type_mappings = _STRUCT1.unpack_from(view, at)
@@ -144,7 +144,7 @@ def read_file_header(view: View, at: int, end: int) -> tuple[FileHeader, int]:
     value.num_maximum_items = num_maximum_items
     value.num_type_mappings = num_type_mappings
     if num_type_mappings > 0x100:
-        raise LayoutError("num_type_mappings", at - 4, f"at most {0x100}", num_type_mappings)
+        raise LayoutError("num_type_mappings", at - 4, at, f"at most {0x100}", num_type_mappings)
     type_mappings = []
     try:
         for _ in range(num_type_mappings):
@@ -264,7 +264,7 @@ class IndexEntry:
         view, base, end = self._root._io
         at = base + self.ofs_data
         if at < base:
-            raise LayoutError("data", base, "a position in the stream", at - base)
+            raise LayoutError("data", base, end, "a position in the stream", at - base)
         size = self.len_data
         if not 0 <= size <= max(0, end - at):
             raise short("data", at, end, size)

@@ -50,7 +50,7 @@ class ArkStoredMessage:
         view, base, end = self._io
         at = base + end - base - 6
         if at < base:
-            raise LayoutError("footer", base, "a position in the stream", at - base)
+            raise LayoutError("footer", base, end, "a position in the stream", at - base)
         try:
             footer, at = read_message_footer(view, at, end)
         except LayoutError as error:

@@ -37,7 +37,7 @@ class Caf:
         view, base, end = self._io
         at = base + end - base - 4
         if at < base:
-            raise LayoutError("footer", base, "a position in the stream", at - base)
+            raise LayoutError("footer", base, end, "a position in the stream", at - base)
         try:
             footer, at = read_chunk_footer(view, at, end, end - base - 4)
         except LayoutError as error:
@@ -74,7 +74,7 @@ class Caf:
         view, base, end = self._io
         at = base + self.ofs_index
         if at < base:
-            raise LayoutError("index", base, "a position in the stream", at - base)
+            raise LayoutError("index", base, end, "a position in the stream", at - base)
         size = self.footer.len_index
         if not 0 <= size <= max(0, end - at):
             raise short("index", at, end, size)
@@ -82,7 +82,7 @@ class Caf:
         try:
             index = str(index, "UTF-8")
         except UnicodeDecodeError as error:
-            raise LayoutError("index", at, "text in UTF-8", index) from error
+            raise LayoutError("index", at, at + len(index), "text in UTF-8", index) from error
         at += size
         self._index = index
         return self._index
@@ -135,6 +135,6 @@ def read_chunk_footer(view: View, at: int, end: int, max_index: int) -> tuple[Ch
     (len_index,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if len_index > max_index:
-        raise LayoutError("len_index", start, f"at most {max_index}", len_index)
+        raise LayoutError("len_index", start, at, f"at most {max_index}", len_index)
     value.len_index = len_index
     return value, at

@@ -105,7 +105,7 @@ class ClpS:
             return None
         at = base + self.ofs_files
         if at < base:
-            raise LayoutError("files", base, "a position in the stream", at - base)
+            raise LayoutError("files", base, end, "a position in the stream", at - base)
         start = at
         size = self.header.len_archive - self.ofs_files
         if not 0 <= size <= max(0, end - at):
@@ -113,7 +113,7 @@ class ClpS:
         files = view[at : at + size]
         at += size
         if not (len(files) == self.header.len_archive - self.ofs_files):
-            raise LayoutError("files", start, '_.length == header.len_archive - ofs_files', files)
+            raise LayoutError("files", start, at, '_.length == header.len_archive - ofs_files', files)
         self._files = files
         return self._files
 
@@ -143,7 +143,7 @@ class ClpS:
             return None
         at = base + self.ofs_files
         if at < base:
-            raise LayoutError("sections", base, "a position in the stream", at - base)
+            raise LayoutError("sections", base, end, "a position in the stream", at - base)
         sections = []
         try:
             for _ in range(len(self.file_entries)):
@@ -256,7 +256,7 @@ def read_file_header(view: View, at: int, end: int) -> tuple[FileHeader, int]:
         raise short("magic", at, end, 4)
     magic = view[at : at + 4]
     if magic != b'\xfd/\xc50':
-        raise LayoutError("magic", at, b'\xfd/\xc50', magic)
+        raise LayoutError("magic", at, at + 4, b'\xfd/\xc50', magic)
     at += 4
     value.magic = magic
     try:
@@ -351,7 +351,7 @@ class Section:
         view, base, end = self._root._io
         at = base + self._root.ofs_files + self.ofs_section
         if at < base:
-            raise LayoutError("body", base, "a position in the stream", at - base)
+            raise LayoutError("body", base, end, "a position in the stream", at - base)
         size = self.ofs_next - self.ofs_section
         if not 0 <= size <= max(0, end - at):
             raise short("body", at, end, size)
@@ -649,7 +649,7 @@ class Stream:
         view, base, end = self._io
         at = base + self.ofs_stream
         if at < base:
-            raise LayoutError("compressed", base, "a position in the stream", at - base)
+            raise LayoutError("compressed", base, end, "a position in the stream", at - base)
         size = self.ofs_next - self.ofs_stream
         if not 0 <= size <= max(0, end - at):
             raise short("compressed", at, end, size)
@@ -983,7 +983,7 @@ class Column:
         view, base, end = self._parent.stream.compressed.frames[0].body.blocks[self.num_block].content._io
         at = base + self.ofs_column % self._parent.stream.len_block
         if at < base:
-            raise LayoutError("content", base, "a position in the stream", at - base)
+            raise LayoutError("content", base, end, "a position in the stream", at - base)
         size = self.ofs_after - self.ofs_column
         if not 0 <= size <= max(0, end - at):
             raise short("content", at, end, size)
@@ -1186,7 +1186,7 @@ class Word:
         view, base, end = self._parent._parent.stream.compressed.frames[0].body.blocks[self.num_block].content._io
         at = base + self.ofs_word % self.len_block
         if at < base:
-            raise LayoutError("whole", base, "a position in the stream", at - base)
+            raise LayoutError("whole", base, end, "a position in the stream", at - base)
         if end - at < 8:
             raise short("whole", at, end, 8)
         (whole,) = _STRUCT2.unpack_from(view, at)
@@ -1207,7 +1207,7 @@ class Word:
         view, base, end = self._parent._parent.stream.compressed.frames[0].body.blocks[self.num_block].content._io
         at = base + self.ofs_word % self.len_block
         if at < base:
-            raise LayoutError("number", base, "a position in the stream", at - base)
+            raise LayoutError("number", base, end, "a position in the stream", at - base)
         if end - at < 8:
             raise short("number", at, end, 8)
         (number,) = _STRUCT3.unpack_from(view, at)
@@ -1228,7 +1228,7 @@ class Word:
         view, base, end = self._parent._parent.stream.compressed.frames[0].body.blocks[self.num_block].content._io
         at = base + self.ofs_word % self.len_block
         if at < base:
-            raise LayoutError("head", base, "a position in the stream", at - base)
+            raise LayoutError("head", base, end, "a position in the stream", at - base)
         size = self.len_head
         if not 0 <= size <= max(0, end - at):
             raise short("head", at, end, size)
@@ -1359,7 +1359,7 @@ class Piece:
         view, base, end = self._parent._parent.stream.compressed.frames[0].body.blocks[self.num_block].content._io
         at = base + self.ofs_first
         if at < base:
-            raise LayoutError("data", base, "a position in the stream", at - base)
+            raise LayoutError("data", base, end, "a position in the stream", at - base)
         size = self.ofs_last - self.ofs_first
         if not 0 <= size <= max(0, end - at):
             raise short("data", at, end, size)

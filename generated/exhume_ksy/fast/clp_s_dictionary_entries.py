@@ -61,7 +61,7 @@ def read_entry(view: View, at: int, end: int) -> tuple[Entry, int]:
     (len_value,) = _STRUCT0.unpack_from(view, at)
     at += 8
     if len_value > end - at:
-        raise LayoutError("len_value", start, f"at most {end - at}", len_value)
+        raise LayoutError("len_value", start, at, f"at most {end - at}", len_value)
     value.len_value = len_value
     value_ = view[at : at + len_value]
     at += len_value
@@ -117,7 +117,7 @@ def scan_entry(view: View, at: int, end: int, count: int | None = None) -> Entry
             (len_value,) = _STRUCT0.unpack_from(view, at)
             at += 8
             if len_value > end - at:
-                raise LayoutError("len_value", start, f"at most {end - at}", len_value)
+                raise LayoutError("len_value", start, at, f"at most {end - at}", len_value)
             at_value_ = at
             at = end_value_ = at + len_value
             add_at(first)

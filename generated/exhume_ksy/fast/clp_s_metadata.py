@@ -66,7 +66,7 @@ def read_packet(view: View, at: int, end: int) -> tuple[Packet, int]:
     value.type = type
     value.len_body = len_body
     if len_body > end - at:
-        raise LayoutError("len_body", at - 4, f"at most {end - at}", len_body)
+        raise LayoutError("len_body", at - 4, at, f"at most {end - at}", len_body)
     stop = at + len_body
     try:
         body, _ = read_packet_body(view, at, stop, at, type)
@@ -164,7 +164,7 @@ def read_timestamp_dictionary(view: View, at: int, end: int) -> tuple[TimestampD
     (num_ranges,) = _STRUCT1.unpack_from(view, at)
     at += 8
     if num_ranges > end - at:
-        raise LayoutError("num_ranges", start, f"at most {end - at}", num_ranges)
+        raise LayoutError("num_ranges", start, at, f"at most {end - at}", num_ranges)
     value.num_ranges = num_ranges
     ranges = []
     try:
@@ -181,7 +181,7 @@ def read_timestamp_dictionary(view: View, at: int, end: int) -> tuple[TimestampD
     (num_patterns,) = _STRUCT1.unpack_from(view, at)
     at += 8
     if num_patterns > end - at:
-        raise LayoutError("num_patterns", start, f"at most {end - at}", num_patterns)
+        raise LayoutError("num_patterns", start, at, f"at most {end - at}", num_patterns)
     value.num_patterns = num_patterns
     patterns = []
     try:
@@ -221,7 +221,7 @@ def read_timestamp_range(view: View, at: int, end: int) -> tuple[TimestampRange,
     (len_key,) = _STRUCT1.unpack_from(view, at)
     at += 8
     if len_key > end - at:
-        raise LayoutError("len_key", start, f"at most {end - at}", len_key)
+        raise LayoutError("len_key", start, at, f"at most {end - at}", len_key)
     value.len_key = len_key
     stop = at + len_key
     try:
@@ -237,7 +237,7 @@ def read_timestamp_range(view: View, at: int, end: int) -> tuple[TimestampRange,
     (num_column_ids,) = _STRUCT1.unpack_from(view, at)
     at += 8
     if num_column_ids > (end - at) // 4:
-        raise LayoutError("num_column_ids", start, f"at most {(end - at) // 4}", num_column_ids)
+        raise LayoutError("num_column_ids", start, at, f"at most {(end - at) // 4}", num_column_ids)
     value.num_column_ids = num_column_ids
     many = max(0, num_column_ids)
     if many > (end - at) // 4:
@@ -308,7 +308,7 @@ def read_timestamp_pattern(view: View, at: int, end: int) -> tuple[TimestampPatt
     value.pattern_id = pattern_id
     value.len_pattern = len_pattern
     if len_pattern > end - at:
-        raise LayoutError("len_pattern", at - 8, f"at most {end - at}", len_pattern)
+        raise LayoutError("len_pattern", at - 8, at, f"at most {end - at}", len_pattern)
     stop = at + len_pattern
     try:
         pattern, _ = read_utf8_text(view, at, stop)

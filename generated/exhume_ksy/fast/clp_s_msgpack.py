@@ -215,7 +215,7 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
         len_payload1 = view[at]
         at += 1
         if len_payload1 > end - at:
-            raise LayoutError("len_payload1", start, f"at most {end - at}", len_payload1)
+            raise LayoutError("len_payload1", start, at, f"at most {end - at}", len_payload1)
     else:
         len_payload1 = None
     value.len_payload1 = len_payload1
@@ -226,7 +226,7 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
         (len_payload2,) = _STRUCT0.unpack_from(view, at)
         at += 2
         if len_payload2 > end - at:
-            raise LayoutError("len_payload2", start, f"at most {end - at}", len_payload2)
+            raise LayoutError("len_payload2", start, at, f"at most {end - at}", len_payload2)
     else:
         len_payload2 = None
     value.len_payload2 = len_payload2
@@ -237,7 +237,7 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
         (len_payload4,) = _STRUCT1.unpack_from(view, at)
         at += 4
         if len_payload4 > end - at:
-            raise LayoutError("len_payload4", start, f"at most {end - at}", len_payload4)
+            raise LayoutError("len_payload4", start, at, f"at most {end - at}", len_payload4)
     else:
         len_payload4 = None
     value.len_payload4 = len_payload4
@@ -257,7 +257,7 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
         try:
             str_value = str(str_value, "UTF-8")
         except UnicodeDecodeError as error:
-            raise LayoutError("str_value", at, "text in UTF-8", str_value) from error
+            raise LayoutError("str_value", at, at + len(str_value), "text in UTF-8", str_value) from error
         at += size
     else:
         str_value = None

@@ -34,7 +34,7 @@ def read_clp_s_schema_ids(view: View, at: int, end: int) -> tuple[ClpSSchemaIds,
     (num_schemas,) = _STRUCT0.unpack_from(view, at)
     at += 8
     if num_schemas > (end - at) // 12:
-        raise LayoutError("num_schemas", start, f"at most {(end - at) // 12}", num_schemas)
+        raise LayoutError("num_schemas", start, at, f"at most {(end - at) // 12}", num_schemas)
     value.num_schemas = num_schemas
     schemas = []
     try:
@@ -68,14 +68,14 @@ def read_schema(view: View, at: int, end: int) -> tuple[Schema, int]:
     value.schema_id = schema_id
     value.num_entries = num_entries
     if num_entries > (end - at) // 4:
-        raise LayoutError("num_entries", at - 4, f"at most {(end - at) // 4}", num_entries)
+        raise LayoutError("num_entries", at - 4, at, f"at most {(end - at) // 4}", num_entries)
     start = at
     if end - at < 4:
         raise short("num_ordered", at, end, 4)
     (num_ordered,) = _STRUCT2.unpack_from(view, at)
     at += 4
     if num_ordered > num_entries:
-        raise LayoutError("num_ordered", start, f"at most {num_entries}", num_ordered)
+        raise LayoutError("num_ordered", start, at, f"at most {num_entries}", num_ordered)
     value.num_ordered = num_ordered
     entries = scan_entry(view, at, end, max(0, num_entries))
     if entries.problem is not None:

@@ -33,7 +33,7 @@ def read_clp_s_schema_tree(view: View, at: int, end: int) -> tuple[ClpSSchemaTre
     (num_nodes,) = _STRUCT0.unpack_from(view, at)
     at += 8
     if num_nodes > (end - at) // 13:
-        raise LayoutError("num_nodes", start, f"at most {(end - at) // 13}", num_nodes)
+        raise LayoutError("num_nodes", start, at, f"at most {(end - at) // 13}", num_nodes)
     value.num_nodes = num_nodes
     nodes = scan_node(view, at, end, max(0, num_nodes))
     if nodes.problem is not None:
@@ -86,7 +86,7 @@ def read_node(view: View, at: int, end: int, parent: ClpSSchemaTree | None = Non
     value.parent_id = parent_id
     value.len_key = len_key
     if len_key > end - at:
-        raise LayoutError("len_key", at - 8, f"at most {end - at}", len_key)
+        raise LayoutError("len_key", at - 8, at, f"at most {end - at}", len_key)
     key = view[at : at + len_key]
     at += len_key
     value.key = key
@@ -148,7 +148,7 @@ def scan_node(view: View, at: int, end: int, count: int | None = None) -> NodeCo
             parent_id, len_key = _STRUCT1.unpack_from(view, at)
             at += 12
             if len_key > end - at:
-                raise LayoutError("len_key", at - 8, f"at most {end - at}", len_key)
+                raise LayoutError("len_key", at - 8, at, f"at most {end - at}", len_key)
             at_key = at
             at = end_key = at + len_key
             if at >= end:

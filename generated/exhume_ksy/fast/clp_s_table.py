@@ -278,7 +278,7 @@ def read_clp_column(view: View, at: int, end: int, num_values: int) -> tuple[Clp
     (num_variables,) = _STRUCT1.unpack_from(view, at)
     at += 8
     if num_variables > (end - at) // 8:
-        raise LayoutError("num_variables", start, f"at most {(end - at) // 8}", num_variables)
+        raise LayoutError("num_variables", start, at, f"at most {(end - at) // 8}", num_variables)
     value.num_variables = num_variables
     many = max(0, num_variables)
     if many > (end - at) // 8:

@@ -37,7 +37,7 @@ def read_clp_s_table_metadata(view: View, at: int, end: int) -> tuple[ClpSTableM
     (num_streams,) = _STRUCT0.unpack_from(view, at)
     at += 8
     if num_streams > (end - at) // 16:
-        raise LayoutError("num_streams", start, f"at most {(end - at) // 16}", num_streams)
+        raise LayoutError("num_streams", start, at, f"at most {(end - at) // 16}", num_streams)
     value.num_streams = num_streams
     streams = scan_stream(view, at, end, max(0, num_streams))
     if streams.problem is not None:
@@ -52,7 +52,7 @@ def read_clp_s_table_metadata(view: View, at: int, end: int) -> tuple[ClpSTableM
     value.num_separate_column_schemas = num_separate_column_schemas
     value.num_tables = num_tables
     if num_tables > (end - at) // 28:
-        raise LayoutError("num_tables", at - 8, f"at most {(end - at) // 28}", num_tables)
+        raise LayoutError("num_tables", at - 8, at, f"at most {(end - at) // 28}", num_tables)
     tables = scan_table(view, at, end, max(0, num_tables))
     if tables.problem is not None:
         tables.problem.within("tables")

@@ -37,7 +37,7 @@ class DataBundleIndexBlock:
         view, base, end = self._io
         at = base + end - base - 4
         if at < base:
-            raise LayoutError("packed_num_restarts", base, "a position in the stream", at - base)
+            raise LayoutError("packed_num_restarts", base, end, "a position in the stream", at - base)
         if end - at < 4:
             raise short("packed_num_restarts", at, end, 4)
         (packed_num_restarts,) = _STRUCT0.unpack_from(view, at)
@@ -76,7 +76,7 @@ class DataBundleIndexBlock:
             return None
         at = base + end - base - 6
         if at < base:
-            raise LayoutError("num_buckets", base, "a position in the stream", at - base)
+            raise LayoutError("num_buckets", base, end, "a position in the stream", at - base)
         if end - at < 2:
             raise short("num_buckets", at, end, 2)
         (num_buckets,) = _STRUCT1.unpack_from(view, at)
@@ -125,7 +125,7 @@ class DataBundleIndexBlock:
         view, base, end = self._io
         at = base + self.ofs_restarts
         if at < base:
-            raise LayoutError("restarts", base, "a position in the stream", at - base)
+            raise LayoutError("restarts", base, end, "a position in the stream", at - base)
         many = max(0, self.num_restarts)
         if many > (end - at) // 4:
             many = max(0, end - at) // 4
@@ -150,7 +150,7 @@ class DataBundleIndexBlock:
             return None
         at = base + self.ofs_restarts + 4 * self.num_restarts
         if at < base:
-            raise LayoutError("buckets", base, "a position in the stream", at - base)
+            raise LayoutError("buckets", base, end, "a position in the stream", at - base)
         size = self.num_buckets
         if not 0 <= size <= max(0, end - at):
             raise short("buckets", at, end, size)
@@ -239,7 +239,7 @@ def read_row(view: View, at: int, end: int, parent: RowList | None, number: int)
             error.within("len_key_suffix")
             raise
     if len_key_suffix > end - at:
-        raise LayoutError("len_key_suffix", start, '_.value <= _io.size - _io.pos', len_key_suffix)
+        raise LayoutError("len_key_suffix", start, at, '_.value <= _io.size - _io.pos', len_key_suffix)
     value.len_key_suffix = len_key_suffix
     start = at
     if at < end and (len_value := view[at]) < 0x80:
@@ -251,7 +251,7 @@ def read_row(view: View, at: int, end: int, parent: RowList | None, number: int)
             error.within("len_value")
             raise
     if len_value > end - at - len_key_suffix:
-        raise LayoutError("len_value", start, '_.value <= _io.size - _io.pos - len_key_suffix.value', len_value)
+        raise LayoutError("len_value", start, at, '_.value <= _io.size - _io.pos - len_key_suffix.value', len_value)
     value.len_value = len_value
     if not 0 <= len_key_suffix <= end - at:
         raise short("key_suffix", at, end, len_key_suffix)

@@ -299,6 +299,6 @@ def read_chunk(view: View, at: int, end: int) -> tuple[Chunk, int]:
     marker = view[at]
     at += 1
     if not (marker in (0, 0xff,)):
-        raise LayoutError("marker", start, (0, 0xff,), marker)
+        raise LayoutError("marker", start, at, (0, 0xff,), marker)
     value.marker = marker
     return value, at

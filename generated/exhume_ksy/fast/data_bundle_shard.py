@@ -42,7 +42,7 @@ class DataBundleShard:
         view, base, end = self._io
         at = base + 12 + self.len_header
         if at < base:
-            raise LayoutError("padding", base, "a position in the stream", at - base)
+            raise LayoutError("padding", base, end, "a position in the stream", at - base)
         size = self.ofs_data - 12 - self.len_header
         if not 0 <= size <= max(0, end - at):
             raise short("padding", at, end, size)
@@ -61,7 +61,7 @@ class DataBundleShard:
         view, base, end = self._io
         at = base + self.ofs_data
         if at < base:
-            raise LayoutError("records", base, "a position in the stream", at - base)
+            raise LayoutError("records", base, end, "a position in the stream", at - base)
         records = view[at:end]
         at = max(at, end)
         self._records = records
@@ -78,7 +78,7 @@ def read_data_bundle_shard(view: View, at: int, end: int, base: int | None = Non
         raise short("magic", at, end, 4)
     magic = view[at : at + 4]
     if magic != b'daBS':
-        raise LayoutError("magic", at, b'daBS', magic)
+        raise LayoutError("magic", at, at + 4, b'daBS', magic)
     at += 4
     value.magic = magic
     start = at
@@ -87,7 +87,7 @@ def read_data_bundle_shard(view: View, at: int, end: int, base: int | None = Non
     (len_header,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if len_header > end - at - 4:
-        raise LayoutError("len_header", start, f"at most {end - at - 4}", len_header)
+        raise LayoutError("len_header", start, at, f"at most {end - at - 4}", len_header)
     value.len_header = len_header
     start = at
     if end - at < 4:
@@ -95,7 +95,7 @@ def read_data_bundle_shard(view: View, at: int, end: int, base: int | None = Non
     (ofs_data,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if ofs_data < 12 + len_header:
-        raise LayoutError("ofs_data", start, f"at least {12 + len_header}", ofs_data)
+        raise LayoutError("ofs_data", start, at, f"at least {12 + len_header}", ofs_data)
     value.ofs_data = ofs_data
     if not 0 <= len_header <= end - at:
         raise short("header", at, end, len_header)

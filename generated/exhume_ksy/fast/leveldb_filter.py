@@ -35,7 +35,7 @@ class LeveldbFilter:
         view, base, end = self._io
         at = base + end - base - 1
         if at < base:
-            raise LayoutError("base_lg", base, "a position in the stream", at - base)
+            raise LayoutError("base_lg", base, end, "a position in the stream", at - base)
         if at >= end:
             raise short("base_lg", at, end, 1)
         base_lg = view[at]
@@ -52,14 +52,14 @@ class LeveldbFilter:
         view, base, end = self._io
         at = base + end - base - 5
         if at < base:
-            raise LayoutError("ofs_offsets", base, "a position in the stream", at - base)
+            raise LayoutError("ofs_offsets", base, end, "a position in the stream", at - base)
         start = at
         if end - at < 4:
             raise short("ofs_offsets", at, end, 4)
         (ofs_offsets,) = _STRUCT0.unpack_from(view, at)
         at += 4
         if ofs_offsets > end - base - 5:
-            raise LayoutError("ofs_offsets", start, f"at most {end - base - 5}", ofs_offsets)
+            raise LayoutError("ofs_offsets", start, at, f"at most {end - base - 5}", ofs_offsets)
         self._ofs_offsets = ofs_offsets
         return self._ofs_offsets
 
@@ -83,7 +83,7 @@ class LeveldbFilter:
         view, base, end = self._io
         at = base + self.ofs_offsets
         if at < base:
-            raise LayoutError("offsets", base, "a position in the stream", at - base)
+            raise LayoutError("offsets", base, end, "a position in the stream", at - base)
         many = max(0, self.num_filters + 1)
         if many > (end - at) // 4:
             many = max(0, end - at) // 4
@@ -149,7 +149,7 @@ class Filter:
             return None
         at = base + self._parent.offsets[self.idx]
         if at < base:
-            raise LayoutError("raw", base, "a position in the stream", at - base)
+            raise LayoutError("raw", base, end, "a position in the stream", at - base)
         size = self._parent.offsets[self.idx + 1] - self._parent.offsets[self.idx]
         if not 0 <= size <= max(0, end - at):
             raise short("raw", at, end, size)

@@ -34,7 +34,7 @@ class LeveldbFooter:
         view, base, end = self._io
         at = base + end - base - 8
         if at < base:
-            raise LayoutError("magic", base, "a position in the stream", at - base)
+            raise LayoutError("magic", base, end, "a position in the stream", at - base)
         if max(0, end - at) < 8:
             raise short("magic", at, end, 8)
         magic = view[at : at + 8]
@@ -72,7 +72,7 @@ class LeveldbFooter:
             return None
         at = base + end - base - 48
         if at < base:
-            raise LayoutError("leveldb", base, "a position in the stream", at - base)
+            raise LayoutError("leveldb", base, end, "a position in the stream", at - base)
         if max(0, end - at) < 40:
             raise short("leveldb", at, end, 40)
         stop = at + 40
@@ -98,7 +98,7 @@ class LeveldbFooter:
             return None
         at = base + end - base - 12
         if at < base:
-            raise LayoutError("version", base, "a position in the stream", at - base)
+            raise LayoutError("version", base, end, "a position in the stream", at - base)
         if end - at < 4:
             raise short("version", at, end, 4)
         (version,) = _STRUCT0.unpack_from(view, at)
@@ -118,7 +118,7 @@ class LeveldbFooter:
             return None
         at = base + end - base - 53
         if at < base:
-            raise LayoutError("checksum_type", base, "a position in the stream", at - base)
+            raise LayoutError("checksum_type", base, end, "a position in the stream", at - base)
         if at >= end:
             raise short("checksum_type", at, end, 1)
         checksum_type = view[at]
@@ -138,7 +138,7 @@ class LeveldbFooter:
             return None
         at = base + end - base - 52
         if at < base:
-            raise LayoutError("rocksdb", base, "a position in the stream", at - base)
+            raise LayoutError("rocksdb", base, end, "a position in the stream", at - base)
         if max(0, end - at) < 40:
             raise short("rocksdb", at, end, 40)
         stop = at + 40
@@ -163,7 +163,7 @@ class LeveldbFooter:
             return None
         at = base + end - base - 52
         if at < base:
-            raise LayoutError("rocksdb6", base, "a position in the stream", at - base)
+            raise LayoutError("rocksdb6", base, end, "a position in the stream", at - base)
         if max(0, end - at) < 40:
             raise short("rocksdb6", at, end, 40)
         stop = at + 40
@@ -242,7 +242,7 @@ def read_sealed_handle(view: View, at: int, end: int) -> tuple[SealedHandle, int
         raise short("extended_magic", at, end, 4)
     extended_magic = view[at : at + 4]
     if extended_magic != b'>\x00z\x00':
-        raise LayoutError("extended_magic", at, b'>\x00z\x00', extended_magic)
+        raise LayoutError("extended_magic", at, at + 4, b'>\x00z\x00', extended_magic)
     at += 4
     value.extended_magic = extended_magic
     if end - at < 12:

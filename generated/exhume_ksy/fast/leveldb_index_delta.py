@@ -37,7 +37,7 @@ class LeveldbIndexDelta:
         view, base, end = self._io
         at = base + end - base - 4
         if at < base:
-            raise LayoutError("num_restarts", base, "a position in the stream", at - base)
+            raise LayoutError("num_restarts", base, end, "a position in the stream", at - base)
         if end - at < 4:
             raise short("num_restarts", at, end, 4)
         (num_restarts,) = _STRUCT0.unpack_from(view, at)
@@ -85,7 +85,7 @@ class LeveldbIndexDelta:
         view, base, end = self._io
         at = base + self.ofs_restarts
         if at < base:
-            raise LayoutError("restarts", base, "a position in the stream", at - base)
+            raise LayoutError("restarts", base, end, "a position in the stream", at - base)
         many = max(0, self.num_restarts)
         if many > (end - at) // 4:
             many = max(0, end - at) // 4
@@ -158,7 +158,7 @@ def read_entry(view: View, at: int, end: int) -> tuple[Entry, int]:
             error.within("len_key_suffix")
             raise
     if len_key_suffix > end - at:
-        raise LayoutError("len_key_suffix", start, '_.value <= _io.size - _io.pos', len_key_suffix)
+        raise LayoutError("len_key_suffix", start, at, '_.value <= _io.size - _io.pos', len_key_suffix)
     value.len_key_suffix = len_key_suffix
     key_suffix = view[at : at + len_key_suffix]
     at += len_key_suffix
@@ -255,7 +255,7 @@ def scan_entry(view: View, at: int, end: int, count: int | None = None) -> Entry
                     error.within("len_key_suffix")
                     raise
             if len_key_suffix > end - at:
-                raise LayoutError("len_key_suffix", start, '_.value <= _io.size - _io.pos', len_key_suffix)
+                raise LayoutError("len_key_suffix", start, at, '_.value <= _io.size - _io.pos', len_key_suffix)
             at_key_suffix = at
             at = end_key_suffix = at + len_key_suffix
             if len_shared == 0:

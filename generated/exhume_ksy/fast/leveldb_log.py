@@ -143,7 +143,7 @@ def read_fragment(view: View, at: int, end: int) -> tuple[Fragment, int]:
     value.checksum = checksum
     value.len_data = len_data
     if len_data > end - at - 1:
-        raise LayoutError("len_data", at - 2, f"at most {end - at - 1}", len_data)
+        raise LayoutError("len_data", at - 2, at, f"at most {end - at - 1}", len_data)
     if at >= end:
         raise short("fragment_type", at, end, 1)
     fragment_type = view[at]

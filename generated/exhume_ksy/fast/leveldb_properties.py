@@ -36,7 +36,7 @@ class LeveldbProperties:
         view, base, end = self._io
         at = base + end - base - 4
         if at < base:
-            raise LayoutError("num_restarts", base, "a position in the stream", at - base)
+            raise LayoutError("num_restarts", base, end, "a position in the stream", at - base)
         if end - at < 4:
             raise short("num_restarts", at, end, 4)
         (num_restarts,) = _STRUCT0.unpack_from(view, at)
@@ -84,7 +84,7 @@ class LeveldbProperties:
         view, base, end = self._io
         at = base + self.ofs_restarts
         if at < base:
-            raise LayoutError("restarts", base, "a position in the stream", at - base)
+            raise LayoutError("restarts", base, end, "a position in the stream", at - base)
         many = max(0, self.num_restarts)
         if many > (end - at) // 4:
             many = max(0, end - at) // 4
@@ -160,7 +160,7 @@ def read_property(view: View, at: int, end: int) -> tuple[Property, int]:
             error.within("len_name")
             raise
     if len_name > end - at:
-        raise LayoutError("len_name", start, '_.value <= _io.size - _io.pos', len_name)
+        raise LayoutError("len_name", start, at, '_.value <= _io.size - _io.pos', len_name)
     value.len_name = len_name
     start = at
     if at < end and (len_value := view[at]) < 0x80:
@@ -172,7 +172,7 @@ def read_property(view: View, at: int, end: int) -> tuple[Property, int]:
             error.within("len_value")
             raise
     if len_value > end - at - len_name:
-        raise LayoutError("len_value", start, '_.value <= _io.size - _io.pos - len_name.value', len_value)
+        raise LayoutError("len_value", start, at, '_.value <= _io.size - _io.pos - len_name.value', len_value)
     value.len_value = len_value
     if not 0 <= len_name <= end - at:
         raise short("name", at, end, len_name)
@@ -180,7 +180,7 @@ def read_property(view: View, at: int, end: int) -> tuple[Property, int]:
     try:
         name = str(name, "UTF-8")
     except UnicodeDecodeError as error:
-        raise LayoutError("name", at, "text in UTF-8", name) from error
+        raise LayoutError("name", at, at + len(name), "text in UTF-8", name) from error
     at += len_name
     value.name = name
     if not 0 <= len_value <= end - at:

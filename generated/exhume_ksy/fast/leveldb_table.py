@@ -39,7 +39,7 @@ class LeveldbTable:
         view, base, end = self._io
         at = base + end - base - 8
         if at < base:
-            raise LayoutError("magic", base, "a position in the stream", at - base)
+            raise LayoutError("magic", base, end, "a position in the stream", at - base)
         if max(0, end - at) < 8:
             raise short("magic", at, end, 8)
         magic = view[at : at + 8]
@@ -66,7 +66,7 @@ class LeveldbTable:
         view, base, end = self._io
         at = base + end - base - self.len_footer
         if at < base:
-            raise LayoutError("footer", base, "a position in the stream", at - base)
+            raise LayoutError("footer", base, end, "a position in the stream", at - base)
         size = self.len_footer
         if not 0 <= size <= max(0, end - at):
             raise short("footer", at, end, size)
@@ -292,7 +292,7 @@ class Block:
         view, base, end = self._io
         at = base + self.ofs_block
         if at < base:
-            raise LayoutError("contents", base, "a position in the stream", at - base)
+            raise LayoutError("contents", base, end, "a position in the stream", at - base)
         size = self.len_block
         if not 0 <= size <= max(0, end - at):
             raise short("contents", at, end, size)
@@ -310,7 +310,7 @@ class Block:
         view, base, end = self._io
         at = base + self.ofs_block + self.len_block
         if at < base:
-            raise LayoutError("compression", base, "a position in the stream", at - base)
+            raise LayoutError("compression", base, end, "a position in the stream", at - base)
         if at >= end:
             raise short("compression", at, end, 1)
         compression = view[at]
@@ -330,7 +330,7 @@ class Block:
         view, base, end = self._io
         at = base + self.ofs_block + self.len_block + 1
         if at < base:
-            raise LayoutError("checksum", base, "a position in the stream", at - base)
+            raise LayoutError("checksum", base, end, "a position in the stream", at - base)
         if end - at < 4:
             raise short("checksum", at, end, 4)
         (checksum,) = _STRUCT1.unpack_from(view, at)
@@ -360,7 +360,7 @@ class Block:
             return None
         at = base + self.ofs_block
         if at < base:
-            raise LayoutError("content", base, "a position in the stream", at - base)
+            raise LayoutError("content", base, end, "a position in the stream", at - base)
         size = self.len_block
         if not 0 <= size <= max(0, end - at):
             raise short("content", at, end, size)
@@ -425,7 +425,7 @@ class MetaBlock:
         view, base, end = self._root._io
         at = base + self.handle.ofs_block
         if at < base:
-            raise LayoutError("contents", base, "a position in the stream", at - base)
+            raise LayoutError("contents", base, end, "a position in the stream", at - base)
         size = self.handle.len_block
         if not 0 <= size <= max(0, end - at):
             raise short("contents", at, end, size)
@@ -444,7 +444,7 @@ class MetaBlock:
         view, base, end = self._root._io
         at = base + self.handle.ofs_block + self.handle.len_block
         if at < base:
-            raise LayoutError("compression", base, "a position in the stream", at - base)
+            raise LayoutError("compression", base, end, "a position in the stream", at - base)
         if at >= end:
             raise short("compression", at, end, 1)
         compression = view[at]
@@ -462,7 +462,7 @@ class MetaBlock:
         view, base, end = self._root._io
         at = base + self.handle.ofs_block + self.handle.len_block + 1
         if at < base:
-            raise LayoutError("checksum", base, "a position in the stream", at - base)
+            raise LayoutError("checksum", base, end, "a position in the stream", at - base)
         if end - at < 4:
             raise short("checksum", at, end, 4)
         (checksum,) = _STRUCT1.unpack_from(view, at)

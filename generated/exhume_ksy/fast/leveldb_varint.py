@@ -59,5 +59,5 @@ def read_leveldb_varint(view: View, at: int, end: int) -> tuple[int, int]:
         raise short("group9", at + 9, end, 1)
     group9 = view[at + 9]
     if group9 > 1:
-        raise LayoutError("group9", at + 9, "at most 1", group9)
+        raise LayoutError("group9", at + 9, at + 10, "at most 1", group9)
     return group0 % 0x80 + 0x80 * (group1 % 0x80 + 0x80 * (group2 % 0x80 + 0x80 * (group3 % 0x80 + 0x80 * (group4 % 0x80 + 0x80 * (group5 % 0x80 + 0x80 * (group6 % 0x80 + 0x80 * (group7 % 0x80 + 0x80 * (group8 % 0x80 + 0x80 * group9)))))))), at + 10

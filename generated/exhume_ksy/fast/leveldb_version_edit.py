@@ -69,7 +69,7 @@ def read_field(view: View, at: int, end: int) -> tuple[Field, int]:
             error.within("raw_tag")
             raise
     if not (raw_tag >= 0x2000 or raw_tag > 0 and raw_tag <= 10 and raw_tag != 8 or raw_tag == 0x64 or raw_tag == 0x66 or raw_tag == 0x67 or raw_tag >= 0xc8 and raw_tag <= 0xcb or raw_tag == 0x12c or raw_tag == 0x190 or raw_tag == 0x191 or raw_tag == 0x320):
-        raise LayoutError("raw_tag", start, '_.value >= 8192 or (_.value > 0 and _.value <= 10 and _.value != 8) or _.value == 100 or _.value == 102 or _.value == 103 or (_.value >= 200 and _.value <= 203) or _.value == 300 or _.value == 400 or _.value == 401 or _.value == 800', raw_tag)
+        raise LayoutError("raw_tag", start, at, '_.value >= 8192 or (_.value > 0 and _.value <= 10 and _.value != 8) or _.value == 100 or _.value == 102 or _.value == 103 or (_.value >= 200 and _.value <= 203) or _.value == 300 or _.value == 400 or _.value == 401 or _.value == 800', raw_tag)
     value.raw_tag = raw_tag
     on = 0x2000 if raw_tag >= 0x2000 else raw_tag
     if on == 1:

@@ -97,7 +97,7 @@ def read_operation(view: View, at: int, end: int) -> tuple[Operation, int]:
     operation_type = view[at]
     at += 1
     if not (operation_type in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 21, 22, 23, 24, 25,)):
-        raise LayoutError("operation_type", start, "a value of operation_types", operation_type)
+        raise LayoutError("operation_type", start, at, "a value of operation_types", operation_type)
     value.operation_type = operation_type
     if operation_type in (4, 5, 6, 8, 14, 16, 23, 25):
         if at < end and (column_family := view[at]) < 0x80:
@@ -209,7 +209,7 @@ def scan_operation(view: View, at: int, end: int, count: int | None = None) -> O
             operation_type = view[at]
             at += 1
             if not (operation_type in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 21, 22, 23, 24, 25,)):
-                raise LayoutError("operation_type", start, "a value of operation_types", operation_type)
+                raise LayoutError("operation_type", start, at, "a value of operation_types", operation_type)
             if operation_type in (4, 5, 6, 8, 14, 16, 23, 25):
                 if at < end and (column_family := view[at]) < 0x80:
                     at += 1
@@ -232,7 +232,7 @@ def scan_operation(view: View, at: int, end: int, count: int | None = None) -> O
                         error.within("key.len_data")
                         raise
                 if key_len_data > end - at:
-                    raise LayoutError("key.len_data", start, '_.value <= _io.size - _io.pos', key_len_data)
+                    raise LayoutError("key.len_data", start, at, '_.value <= _io.size - _io.pos', key_len_data)
                 at_key_data = at
                 at = end_key_data = at + key_len_data
             else:
@@ -248,7 +248,7 @@ def scan_operation(view: View, at: int, end: int, count: int | None = None) -> O
                         error.within("value.len_data")
                         raise
                 if value_len_data > end - at:
-                    raise LayoutError("value.len_data", start, '_.value <= _io.size - _io.pos', value_len_data)
+                    raise LayoutError("value.len_data", start, at, '_.value <= _io.size - _io.pos', value_len_data)
                 at_value_data = at
                 at = end_value_data = at + value_len_data
             else:
@@ -264,7 +264,7 @@ def scan_operation(view: View, at: int, end: int, count: int | None = None) -> O
                         error.within("commit_timestamp.len_data")
                         raise
                 if commit_timestamp_len_data > end - at:
-                    raise LayoutError("commit_timestamp.len_data", start, '_.value <= _io.size - _io.pos', commit_timestamp_len_data)
+                    raise LayoutError("commit_timestamp.len_data", start, at, '_.value <= _io.size - _io.pos', commit_timestamp_len_data)
                 at_commit_timestamp_data = at
                 at = end_commit_timestamp_data = at + commit_timestamp_len_data
             else:

@@ -70,7 +70,7 @@ class Zs:
         view, base, end = self._io
         at = base + self.ofs_blocks
         if at < base:
-            raise LayoutError("blocks", base, "a position in the stream", at - base)
+            raise LayoutError("blocks", base, end, "a position in the stream", at - base)
         blocks = []
         try:
             while at < end:
@@ -95,7 +95,7 @@ class Zs:
             return None
         at = base + self.header.ofs_root
         if at < base:
-            raise LayoutError("root", base, "a position in the stream", at - base)
+            raise LayoutError("root", base, end, "a position in the stream", at - base)
         size = self.header.len_root
         if not 0 <= size <= max(0, end - at):
             raise short("root", at, end, size)
@@ -122,14 +122,14 @@ def read_zs(view: View, at: int, end: int, base: int | None = None) -> tuple[Zs,
     at += 8
     value.magic = magic
     if not (magic in (b'\xabZSfiLe\x01', b'\xabZStoBe\x01',)):
-        raise LayoutError("magic", at - 8, (b'\xabZSfiLe\x01', b'\xabZStoBe\x01',), magic)
+        raise LayoutError("magic", at - 8, at, (b'\xabZSfiLe\x01', b'\xabZStoBe\x01',), magic)
     start = at
     if end - at < 8:
         raise short("len_header", at, end, 8)
     (len_header,) = _STRUCT0.unpack_from(view, at)
     at += 8
     if len_header > end - at:
-        raise LayoutError("len_header", start, f"at most {end - at}", len_header)
+        raise LayoutError("len_header", start, at, f"at most {end - at}", len_header)
     value.len_header = len_header
     stop = at + len_header
     try:
@@ -195,7 +195,7 @@ def read_file_header(view: View, at: int, end: int) -> tuple[FileHeader, int]:
     value.codec = codec
     value.len_metadata = len_metadata
     if len_metadata > end - at:
-        raise LayoutError("len_metadata", at - 8, f"at most {end - at}", len_metadata)
+        raise LayoutError("len_metadata", at - 8, at, f"at most {end - at}", len_metadata)
     metadata = view[at : at + len_metadata]
     at += len_metadata
     value.metadata = metadata
@@ -228,7 +228,7 @@ def read_block(view: View, at: int, end: int, root: Zs | None = None) -> tuple[B
             error.within("len_body")
             raise
     if len_body > end - at:
-        raise LayoutError("len_body", start, '_.value <= _io.size - _io.pos', len_body)
+        raise LayoutError("len_body", start, at, '_.value <= _io.size - _io.pos', len_body)
     value.len_body = len_body
     stop = at + len_body
     try:

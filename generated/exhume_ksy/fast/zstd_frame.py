@@ -75,7 +75,7 @@ def read_frame(view: View, at: int, end: int) -> tuple[Frame, int]:
     (magic,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if not (magic in (407710288, 407710289, 407710290, 407710291, 407710292, 407710293, 407710294, 407710295, 407710296, 407710297, 407710298, 407710299, 407710300, 407710301, 407710302, 407710303, 4247762216,)):
-        raise LayoutError("magic", start, "a value of frame_kind", magic)
+        raise LayoutError("magic", start, at, "a value of frame_kind", magic)
     value.magic = magic
     if magic != 4247762216:
         try:
@@ -114,7 +114,7 @@ def read_skippable_body(view: View, at: int, end: int) -> tuple[SkippableBody, i
     (len_data,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if len_data > end - at:
-        raise LayoutError("len_data", start, f"at most {end - at}", len_data)
+        raise LayoutError("len_data", start, at, f"at most {end - at}", len_data)
     value.len_data = len_data
     data = view[at : at + len_data]
     at += len_data
@@ -406,7 +406,7 @@ def read_block_header(view: View, at: int, end: int) -> tuple[BlockHeader, int]:
     len_block = many >> 3
     at += 3
     if not (kind in range(0, 3)):
-        raise LayoutError("kind", at - 3, "a value of block_kind", kind)
+        raise LayoutError("kind", at - 3, at, "a value of block_kind", kind)
     value.is_last = is_last
     value.kind = kind
     value.len_block = len_block

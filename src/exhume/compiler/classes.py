@@ -98,7 +98,7 @@ class Class(Statements):
         lines.add(f"at = base + {self._code(without_rest(position), BINDS['+'])}")
         if not isinstance(position, ex.Literal):
             with lines.block("if at < base:"):
-                lines.add(f'raise LayoutError("{field.id}", base, "a position in the stream", at - base)')
+                lines.add(f'raise LayoutError("{field.id}", base, end, "a position in the stream", at - base)')
         self.read_field(field, into)
 
 

@@ -10,11 +10,9 @@ One module per specification: an `IntEnum` for each enum, and for each type a cl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from exhume.compiler import expressions as ex
 from exhume.compiler.fixed import contents, fixed_bytes, places, type_size
-from exhume.compiler.model import Bits, Enum, Field, Integer, Kind, Model, Plain, Structure, Type
+from exhume.compiler.model import Enum, Field, Integer, Kind, Model, Plain, Structure, Type
 from exhume.compiler.text import literal, safe, written_doc
 
 

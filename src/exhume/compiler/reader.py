@@ -103,7 +103,7 @@ class Reader(Statements):
             lines.add(f"{group} = view[{place}]")
             self.read.add(step.field.id)
             if "valid" in step.field.raw:
-                self.check(step.field, group, path, place)
+                self.check(step.field, group, path, place, f"at + {number + 1}")
             if step.last is None:
                 lines.add(f"return {self.code(step.value)}, at + {number + 1}")
             else:

@@ -202,7 +202,7 @@ class Statements(Code):
             lines.add(f"raise short({path}, at, end, {len(wanted)})")
         lines.add(f"{into} = view[at : at + {len(wanted)}]")
         with lines.block(f"if {into} != {wanted!r}:"):
-            lines.add(f"raise LayoutError({path}, at, {wanted!r}, {into})")
+            lines.add(f"raise LayoutError({path}, at, at + {len(wanted)}, {wanted!r}, {into})")
         lines.add(f"at += {len(wanted)}")
 
     def sized_end(self, field: Field, path: str) -> str:
@@ -264,7 +264,7 @@ class Statements(Code):
         with lines.block("try:"):
             lines.add(f'{into} = str({into}, "{encoding}")')
         with lines.block("except UnicodeDecodeError as error:"):
-            lines.add(f'raise LayoutError({path}, at, "text in {encoding}", {into}) from error')
+            lines.add(f'raise LayoutError({path}, at, at + len({into}), "text in {encoding}", {into}) from error')
 
     def _read_sized(self, field: Field, kind: Structure | Switch, into: str, path: str, bare: bool) -> None:
         stop = self.sized_end(field, path)
@@ -376,14 +376,14 @@ class Statements(Code):
 
     # Checks.
 
-    def check(self, field: Field, into: str, path: str, start: str) -> None:
+    def check(self, field: Field, into: str, path: str, start: str, stop: str = "") -> None:
         """Statements that refuse a value that `valid` does not allow."""
         valid = field.raw["valid"]
         rules = valid if isinstance(valid, dict) else {"eq": valid}
         for key, said in rules.items():
-            self._rule(field, key, said, into, path, start)
+            self._rule(field, key, said, into, path, start, stop)
 
-    def _rule(self, field: Field, key: str, said: object, into: str, path: str, start: str) -> None:
+    def _rule(self, field: Field, key: str, said: object, into: str, path: str, start: str, stop: str) -> None:
         lines = self.lines
         self.item = (into, field.one)
         wanted = ""
@@ -412,7 +412,7 @@ class Statements(Code):
             raise RefusedError(f"`valid: {key}` is not covered")
         self.item = None
         with lines.block(f"if {opposite or negated(condition)}:"):
-            lines.add(f"raise LayoutError({path}, {start}, {wanted}, {into})")
+            lines.add(f"raise LayoutError({path}, {start}, {stop or 'at'}, {wanted}, {into})")
         unsigned = isinstance(field.one, Integer) and field.one.size and not field.one.signed
         if condition == f"{into} <= end - at" and (unsigned or scalar_of(field.one)) and field.condition is None:
             self.bounded = into
