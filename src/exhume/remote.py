@@ -8,12 +8,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import unquote
 
 from fsspec.asyn import sync
 from fsspec.core import url_to_fs
@@ -47,7 +49,8 @@ def open_url(
     directory, read by the server's index pages.
 
     `storage_options` go to fsspec, but for `allow_full_download` (see `RemoteSource`).  `file://` URLs become plain
-    local sources.  Raises `SourceError`, or `MissingDependencyError` when the package for this kind of URL is missing.
+    local sources; their path may be percent-encoded, as `Path.as_uri` writes it.  Raises `SourceError`, or
+    `MissingDependencyError` when the package for this kind of URL is missing.
     """
     options = dict(storage_options or {})
     allow_full_download = bool(options.pop("allow_full_download", False))
@@ -56,7 +59,7 @@ def open_url(
     if "file" in protocols or "local" in protocols:
         from exhume.source import open_target
 
-        return open_target(path)
+        return open_target(path if os.path.lexists(path) else unquote(path))
     kind = source_kind(fs)
     if size is not None and kind is not FsspecSource:
         return kind(fs, path, url, {"size": size}, allow_full_download=allow_full_download)

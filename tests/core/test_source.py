@@ -223,3 +223,16 @@ def test_no_descriptor_stays_open(path: Path, tmp_path: Path) -> None:
     exhume.open(copy).info()  # dropped, not closed
     gc.collect()
     assert descriptors(tmp_path) == 0
+
+
+@pytest.mark.parametrize("name", ["plain", "a folder (1) für 100%", "100%25"])
+def test_file_urls_are_percent_encoded_or_not(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name / "file"
+    path.parent.mkdir()
+    path.write_bytes(b"abc")
+    for url in (path.as_uri(), f"file://{path}"):
+        with open_target(url) as opened:
+            assert isinstance(opened, Source)
+            assert opened.read_at(0, 3) == b"abc"
+    with pytest.raises(SourceError):
+        open_target((tmp_path / name / "no such%20file").as_uri())

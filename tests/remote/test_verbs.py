@@ -50,6 +50,7 @@ class Both:
 def plain(text: bytes, names: list[str]) -> bytes:
     """Output without names, without what depends on their length (aligned columns), and without what runs make anew."""
     for name in sorted(names, key=len, reverse=True):
+        text = text.replace(json.dumps(name)[1:-1].encode(), b"@")
         text = text.replace(name.encode(), b"@").replace(name.rsplit("/", 1)[-1].encode() + b"-", b"@-")
     text = re.sub(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", b"GUID", text)
     return re.sub(rb" +", b" ", text)
