@@ -89,6 +89,12 @@ class Archive(abc.ABC):
         """The path or URL that was opened."""
         return self.source.name
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from exhume.notebook import archive_html
+
+        return archive_html(self)
+
     @abc.abstractmethod
     def info(self) -> Info:
         """Header, counts, codecs, versions, ranges: what is known without scanning the data."""

@@ -7,7 +7,7 @@ when it is used (extra `arrow`).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from exhume.arrow import import_pyarrow
@@ -42,7 +42,8 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
     ) -> Any:
         """A `pyarrow.dataset.Scanner` of some columns and of the rows that meet an expression.
 
-        `columns`: names, or expressions by name; other options are those of a scanner.
+        `columns`: names, or expressions by name; other options are those of a scanner.  A reader that is taken from it
+        and never advanced has to be closed: pyarrow's read-ahead waits for it, and the interpreter does not exit.
         """
         needed = self._needed(columns, filter)
         options = {
@@ -72,7 +73,11 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
         """Refused: the archive is no set of files."""
         raise UnsupportedOperationError("an archive's table is scanned as a whole: use to_table(columns=, filter=)")
 
-    filter = get_fragments = replace_schema = join = join_asof = sort_by = _refuse
+    def get_fragments(self, filter: Any = None) -> Iterator[ArchiveFragment]:
+        """One fragment, which is the whole table: an archive is no set of files.  DataFusion scans fragments."""
+        yield ArchiveFragment(self)
+
+    filter = replace_schema = join = join_asof = sort_by = _refuse
 
     @property
     def partition_expression(self) -> Any:
@@ -81,3 +86,16 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
 
     def __reduce__(self) -> NoReturn:
         self._refuse()
+
+
+class ArchiveFragment:
+    """The one fragment of an `ArchiveDataset`."""
+
+    def __init__(self, table: ArchiveDataset) -> None:
+        self._table = table
+
+    def scanner(self, schema: Any = None, **options: Any) -> Any:
+        """That of the dataset; `schema` can only be the dataset's."""
+        if schema is not None and not schema.equals(self._table.schema):
+            raise UnsupportedOperationError("an archive's table is scanned in its own schema")
+        return self._table.scanner(**options)

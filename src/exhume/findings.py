@@ -39,6 +39,12 @@ class Finding:
     def __str__(self) -> str:
         return describe(self.code, self.message, self.span, self.field_path, self.expected, self.actual)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from exhume.notebook import finding_html
+
+        return finding_html(self)
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form documented for `exhume verify --json`."""
         return {

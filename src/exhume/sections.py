@@ -123,6 +123,12 @@ class SectionMap(Sequence[Section]):
             self._add_file(source, list(sections))
         self._by_name = {section.name: section for section in self._sections}
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from exhume.notebook import sections_html
+
+        return sections_html(self)
+
     def _add_file(self, source: Source, sections: list[Section]) -> None:
         file_start, file_end = source.origin, source.origin + source.size
         nested: dict[str, list[Section]] = {}

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import datafusion
 import duckdb
 import polars
 import pyarrow
@@ -67,6 +70,24 @@ def test_polars_pushes_columns_down(archive: Any, asked: list[list[str]]) -> Non
     assert asked == [["n", "o.e f"]]
 
 
+def test_datafusion_pushes_columns_down(archive: Any, asked: list[list[str]]) -> None:
+    context = datafusion.SessionContext()
+    context.register_dataset("events", archive.to_dataset())
+    asked.clear()
+    found = context.sql("SELECT count(*) AS c, max(\"o.e f\") AS m FROM events WHERE level = 'ERROR' AND n >= 1000")
+    assert found.to_pylist() == [{"c": 200, "m": 1495.0}]
+    assert context.sql("SELECT sum(n) AS s FROM events").to_pylist() == [{"s": 3000 * 2999 // 2}]
+    assert asked[0] == ["level", "n", "o.e f"]
+    assert asked[-1] == ["n"]
+
+
+@pytest.mark.parametrize("unused", ["s", "s.to_reader().close()", "next(iter(s.to_batches()))", "s.head(1)"])
+def test_the_interpreter_exits_with_a_scan_unfinished(archive: Any, unused: str) -> None:
+    """A reader that was never advanced is the exception: pyarrow waits for it unless it is closed."""
+    code = f"import exhume; a = exhume.open({archive.name!r}); s = a.to_dataset().scanner(); {unused}"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
 def test_pyarrow(archive: Any, asked: list[list[str]]) -> None:
     events = archive.to_dataset(query="n < 100")
     field = pyarrow.dataset.field
@@ -85,7 +106,7 @@ def test_pyarrow(archive: Any, asked: list[list[str]]) -> None:
 def test_what_makes_no_sense_is_refused(archive: Any) -> None:
     events = archive.to_dataset()
     for call in (
-        events.get_fragments,
+        lambda: next(iter(events.get_fragments())).scanner(pyarrow.schema([])),
         lambda: events.filter(None),
         lambda: pickle.dumps(events),
         lambda: events.sort_by("n"),

@@ -1,0 +1,95 @@
+"""What a notebook shows of an archive, its sections and a finding: small self-contained tables.
+
+Everything comes from untrusted files, so every text is escaped, cut to a length that can be read, and control
+characters are made visible.  Nothing is read but what `info` and `sections` read anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from exhume.archive import Archive
+    from exhume.findings import Finding
+    from exhume.sections import SectionMap
+
+MOST_ROWS = 60
+MOST_TEXT = 200
+COLOURS = {"error": "#c62828", "warning": "#b26a00", "note": "#1565c0"}
+
+
+def archive_html(archive: Archive) -> str:
+    """Format, name, and what `info` says; of an archive that cannot say it, why not."""
+    from exhume.errors import ExhumeError
+
+    try:
+        facts: Mapping[str, Any] = archive.info().to_dict()
+    except ExhumeError as error:
+        facts = {"error": str(error)}
+    rows = ((key, _value(value)) for key, value in facts.items() if value not in (None, "", [], {}))
+    return _table(f"{archive.format} archive {archive.name}", None, rows)
+
+
+def sections_html(sections: SectionMap) -> str:
+    """A row per section in file order, and how much of the file is accounted for."""
+    several = len(sections.sources) > 1
+    heads = [*(["file"] if several else []), "offset", "size", "section", "kind", "codec", "note"]
+    rows = (
+        [
+            *([section.span.source] if several else []),
+            f"{section.span.start:,}",
+            f"{section.span.size:,}",
+            section.name,
+            str(section.kind),
+            section.codec or "",
+            section.note or "",
+        ]
+        for section in sections
+    )
+    return _table(f"{len(sections):,} sections, {sections.coverage().total:,} bytes", heads, rows, len(sections))
+
+
+def finding_html(finding: Finding) -> str:
+    """Code and severity in colour, the sentence, where it is, and what was expected."""
+    span = finding.span
+    where = [] if span is None else [("where", f"{span.source}: {span.start:,} to {span.end:,}")]
+    facts = [("field", finding.field_path), ("expected", finding.expected), ("found", finding.actual)]
+    rows = [*where, *((name, value) for name, value in facts if value is not None)]
+    colour = COLOURS[str(finding.severity)]
+    return _table(f"{finding.code} {finding.severity}: {finding.message}", None, rows, colour=colour)
+
+
+def _table(
+    caption: str,
+    heads: list[str] | None,
+    rows: Iterable[Iterable[Any]],
+    count: int = 0,
+    colour: str = "inherit",
+) -> str:
+    cell = '<td style="text-align:left;vertical-align:top">'
+    out = [f'<table><caption style="text-align:left;font-weight:bold;color:{colour}">{_text(caption)}</caption>']
+    if heads is not None:
+        out.append("<tr>" + "".join(f'<th style="text-align:left">{_text(head)}</th>' for head in heads) + "</tr>")
+    for number, row in enumerate(rows):
+        if number == MOST_ROWS:
+            rest = f"{count - MOST_ROWS:,} more" if count else "more"
+            out.append(f'<tr><td colspan="{len(heads or "kv")}">… {rest}</td></tr>')
+            break
+        out.append("<tr>" + "".join(f"{cell}{_text(value)}</td>" for value in row) + "</tr>")
+    return "\n".join([*out, "</table>"])
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_value(one)}" for key, one in list(value.items())[:MOST_ROWS])
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_value, value[:MOST_ROWS]))
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _text(value: Any) -> str:
+    text = str(value)
+    text = text if len(text) <= MOST_TEXT else f"{text[:MOST_TEXT]}…"
+    return escape("".join(one if one.isprintable() else one.encode("unicode_escape").decode("ascii") for one in text))
