@@ -171,7 +171,7 @@ def _leveldb() -> Named:
     from exhume.formats.leveldb.wire import build_varint
     from exhume.source import MemoryTree
     from tests.leveldb.make_samples import build_database
-    from tests.leveldb.test_damage import CASES, KEY, table_of
+    from tests.leveldb.test_damage import CASES, KEY, VARIANTS, table_of
 
     def build(change: Callable[[dict[str, bytes]], None]) -> Build:
         def make(folder: Path) -> MemoryTree:
@@ -182,6 +182,7 @@ def _leveldb() -> Named:
         return make
 
     yield from ((name, build(change)) for name, change in _numbered(CASES) if name != "LDB-502")
+    yield from ((name, build(change)) for name, change in VARIANTS.items())
     prefix = build_varint(0) + build_varint(900) + b"\0" + b"k" * 900
     bomb = prefix + (build_varint(900) + b"\0\0") * 30 + bytes(4) + b"\1\0\0\0"
     yield "LDB-502", Broken(build(table_of((bomb, KEY))), Limits(structure_size=20_000))

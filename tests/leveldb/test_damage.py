@@ -10,8 +10,9 @@ import pytest
 
 import exhume
 from exhume.checksums import crc32c, mask_crc32c
-from exhume.errors import ChecksumError, ExhumeError, UnsafePathError
+from exhume.errors import ChecksumError, ExhumeError, Span, UnsafePathError
 from exhume.findings import Finding, Severity
+from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.blocks import build_block, seal_block
 from exhume.formats.leveldb.checks import RULES
 from exhume.formats.leveldb.database import Database
@@ -62,6 +63,7 @@ def table_of(
     *blocks: tuple[bytes, bytes],
     separator: bytes | None = None,
     properties: list[tuple[bytes, bytes]] | None = None,
+    filter: bytes | None = None,
     kind: int | None = None,
     gap: bytes = b"",
     footer: bytes = b"",
@@ -83,6 +85,9 @@ def table_of(
             block = build_block(properties, 1)
             meta.append((b"rocksdb.properties", Handle(len(out), len(block)).build()))
             out += seal_block(block)
+        if filter is not None:
+            meta.append((b"filter.leveldb.BuiltinBloomFilter2", Handle(len(out), len(filter)).build()))
+            out += seal_block(filter)
         handles = []
         for content in (build_block(meta, 1), build_block(index, 1)):
             handles.append(Handle(len(out), len(content)).build())
@@ -204,6 +209,44 @@ CASES: list[tuple[str, Change]] = [
 ]  # fmt: skip
 
 
+def item(key: bytes, sequence: int = 1, kind: int = 1) -> tuple[bytes, bytes]:
+    return InternalKey(key, sequence, kind).build(), b"v"
+
+
+def key_of(key: bytes) -> bytes:
+    return item(key)[0]
+
+
+WIDE = build_block([item(b"a"), item(b"z")])
+UNSPLIT = b"\xff\xff\xff\xff\xff" + GOOD[5:]
+BLOOM = bytes([0x25, 0x10, 0x83, 0x4C, 6]) + (0).to_bytes(4, "little") + (5).to_bytes(4, "little") + b"\x0b"
+
+VARIANTS: dict[str, Change] = {
+    "older manifest damaged": lambda f: f.update({"MANIFEST-000001": flip(f["MANIFEST-000004"], 20)}),
+    "older manifest": lambda f: f.update({"MANIFEST-000001": f["MANIFEST-000004"]}),
+    "obsolete log damaged": flip_at("000003.log", 20),
+    "table of no manifest damaged": lambda f: f.update({"000099.ldb": flip(f["000005.ldb"], 20)}),
+    "obsolete log is newer": both(table_of((build_block([item(b"k", 50)]), KEY)),
+                                  put("000003.log", build_log([build_batch(100, [(PUT, b"k", b"v")])]))),
+    "a little newer than the log": table_of((build_block([item(b"k", 12)]), KEY)),
+    "two blocks that cannot be split": table_of((UNSPLIT, key_of(b"j")), (UNSPLIT, KEY)),
+    "two wrong restart points": table_of((GOOD[:-8] + b"\x03\0\0\0\x05\0\0\0\2\0\0\0", KEY)),
+    "empty block": table_of((bytes(4) + b"\1\0\0\0", key_of(b"b")), (GOOD, KEY)),
+    "the same block twice": table_of((GOOD, KEY), (GOOD, KEY)),
+    "below the block before": table_of((GOOD, KEY), (WIDE, key_of(b"z"))),
+    "above its separator": table_of((WIDE, key_of(b"m"))),
+    "below the smallest key": both(table_of((build_block([item(b"a"), item(b"k")]), KEY)),
+                                   lambda f: retable(f, small=key_of(b"ab"))),
+    "above the largest key": both(table_of((build_block([item(b"a"), item(b"k\0")]), key_of(b"k\0"))),
+                                  lambda f: retable(f)),
+    "filter": table_of((GOOD, KEY), filter=BLOOM),
+    "filter cut": table_of((GOOD, KEY), filter=BLOOM[:3]),
+    "filter out of order": table_of((GOOD, KEY), filter=BLOOM[:5] + b"\xff" * 8 + b"\x0b"),
+    "tombstones of one key": table_of((build_block([item(b"k", 3, 0), item(b"k", 2, 1)]), KEY)),
+}  # fmt: skip
+"""More damage, for what several rules together, or the words of a finding, depend on."""
+
+
 @pytest.mark.parametrize(("code", "change"), CASES, ids=[f"{code}-{n}" for n, (code, _) in enumerate(CASES)])
 @pytest.mark.slow
 def test_each_rule_is_told_and_the_reader_goes_on(code: str, change: Change) -> None:
@@ -234,6 +277,20 @@ def test_sequence_numbers_at_their_end() -> None:
     log(build_log([build_batch((1 << 56) - 1, [(PUT, b"k", b"v"), (PUT, b"l", b"w")])]))(files)
     versions = {v.key: v.sequence for v in Database(MemoryTree(files)).versions() if v.key in (b"k", b"l")}
     assert versions == {b"k": (1 << 56) - 1, b"l": 0}  # there is no following one
+
+
+def test_a_strict_reader_raises_what_verify_tells() -> None:
+    told: list[Finding] = []
+    facts: dict[str, Any] = {"span": Span("x", 1, 2), "expected": 3, "actual": 4}
+    checks.collector(told.append)(checks.LOG_CRC, "why", **facts)
+    for reader in (checks.strict, checks.fail):
+        with pytest.raises(ChecksumError) as caught:
+            reader(checks.LOG_CRC, "why", **facts)
+        assert [Finding.from_error(caught.value)] == told
+    checks.strict(checks.OBSOLETE, **facts)
+    checks.ignore(checks.LOG_CRC, **facts)
+    with pytest.raises(ExhumeError):
+        checks.fail(checks.OBSOLETE, **facts)
 
 
 def test_every_rule_has_a_case() -> None:

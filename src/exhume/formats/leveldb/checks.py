@@ -82,7 +82,6 @@ LOG_TAIL = _rule(
     "the log ends inside a record",
     spec=_LOG,
     severity=Severity.WARNING,
-    error=TruncatedError,
     hint="Usual after a crash: the write was never finished. What is there of it is not read.",
 )
 LOG_FILL = _rule(304, "log filler is not zero", spec=_LOG, severity=Severity.WARNING)
