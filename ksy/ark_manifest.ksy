@@ -247,10 +247,12 @@ types:
       - id: object_identifier
         type: ark_rbuf::guid
       - id: num_items
+        -lint-ok: Of the split file, not of this one.
         -orig-id: item_count
         type: u8
         doc: Messages.
       - id: num_bytes
+        -lint-ok: Of the split file, not of this one.
         -orig-id: byte_count
         type: u8
         doc: Stored bytes of the messages.

@@ -120,16 +120,6 @@ types:
         size: len_value
         type: str
         doc: UTF-8 text.
-  byte_buffer:
-    doc: Counted bytes.
-    seq:
-      - id: len_value
-        type: u4
-        valid:
-          max: _io.size - _io.pos
-      - id: value
-        size: len_value
-        doc: Any bytes.
   optional_time:
     doc: A time that may be absent.
     seq:

@@ -57,6 +57,7 @@ types:
           max: 238609294
         doc: Entries of the index. Stale in a file whose writer was stopped.
       - id: num_maximum_items
+        -lint-ok: Room that the writer kept; nothing is read by it.
         -orig-id: maximum_item_count
         type: u4
         doc: Entries that the index has room for.

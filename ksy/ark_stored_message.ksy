@@ -13,7 +13,7 @@ doc: |
   the codec, then a footer of 6 bytes. Messages of uncompressed columns have
   no footer. Parse with a window that holds exactly the bytes that the index
   entry names.
-doc-ref: footer handling of the LogQS client (package lqs-client)
+doc-ref: https://pypi.org/project/lqs-client/ footer of compressed messages
 instances:
   payload:
     pos: 0
@@ -27,6 +27,7 @@ types:
     doc: The last six bytes of a compressed message.
     seq:
       - id: len_message
+        -lint-ok: Of the message once it is decompressed.
         type: u4
         doc: Bytes of the message before compression.
       - id: codec

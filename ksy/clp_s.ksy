@@ -98,6 +98,7 @@ types:
       - id: version
         type: version
       - id: len_original
+        -lint-ok: Of the input, which is not here.
         -orig-id: original_uncompressed_size
         type: u8
         doc: Bytes of JSON (or of decompressed KV-IR) that went in.
@@ -319,6 +320,7 @@ types:
           type_number <= 3 or type_number == 6 or type_number == 11 or type_number == 13 ? 8 : 0
         doc: Bytes that each record has in the column; those of text have variables besides.
       num_variables:
+        -lint-ok: Counted by the column, whose end `is_inside` compares with that of the stream.
         pos: 0
         type: word(ofs_column + 8 * _parent.num_messages, false)
         if: is_text

@@ -14,11 +14,14 @@ meta:
 doc: |
   A dictionary as it lies in the file: the number of its entries in the clear,
   then the compressed entries, or nothing when there are none.
+doc-ref: https://github.com/y-scope/clp/tree/main/components/core/src/clp_s DictionaryWriter
 seq:
   - id: num_entries
+    -lint-ok: Of the entries once they are decompressed.
     type: u8
     doc: How many entries there are; each takes eight bytes or more once decompressed.
   - id: compressed
+    -lint-ok: A section holds nothing else.
     size-eos: true
     type: zstd_frame
 instances:

@@ -13,8 +13,10 @@ doc: |
 
   In a log type the bytes 0x11, 0x12 and, from 0.4.0 on, 0x13 stand for
   variables, and a backslash takes the special meaning from the next byte.
+doc-ref: https://github.com/y-scope/clp/tree/main/components/core/src/clp_s DictionaryWriter
 seq:
   - id: entries
+    -lint-ok: A payload holds nothing else.
     type: entry
     repeat: eos
 types:

@@ -16,7 +16,7 @@ doc: |
   The packets that describe a clp-s archive: where its sections lie, the range
   of its timestamps, and which input each range of records came from. Packets
   may come in any order; unknown kinds are skipped by their size.
-doc-ref: clp-s format description, Metadata section
+doc-ref: https://docs.yscope.com/clp/main/dev-docs/design-clp-s-single-file-archive.html Metadata section
 seq:
   - id: num_packets
     type: u1

@@ -12,6 +12,7 @@ doc: |
   The schemas of an archive: for each the leaf nodes of the schema tree that
   its records have, in column order, followed by the layout of their
   structured arrays.
+doc-ref: https://github.com/y-scope/clp/tree/main/components/core/src/clp_s SchemaMap
 seq:
   - id: num_schemas
     type: u8

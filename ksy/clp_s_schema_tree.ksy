@@ -13,6 +13,7 @@ doc: |
   record of the archive. A node is numbered by its position and comes after
   its parent. Read from the source code of clp-s; the format description
   leaves this section open.
+doc-ref: https://github.com/y-scope/clp/tree/main/components/core/src/clp_s SchemaTree
 seq:
   - id: num_nodes
     type: u8

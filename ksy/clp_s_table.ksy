@@ -12,6 +12,7 @@ doc: |
   The columns of one table, end to end. Nothing in the bytes tells which
   columns there are or how long they are: the caller passes the row count from
   the table metadata and the node types from the schema.
+doc-ref: https://github.com/y-scope/clp/tree/main/components/core/src/clp_s ColumnWriter
 params:
   - id: num_messages
     type: u8

@@ -11,6 +11,7 @@ meta:
 doc: |
   Where each table lies. A table holds all records of one schema; tables are
   packed into streams that are compressed one by one.
+doc-ref: https://github.com/y-scope/clp/tree/main/components/core/src/clp_s ArchiveWriter
 seq:
   - id: num_streams
     type: u8
@@ -38,9 +39,11 @@ types:
     -webide-representation: '{len_uncompressed:dec} bytes at {ofs_stream:dec}'
     seq:
       - id: ofs_stream
+        -lint-ok: In the tables section, which is not here.
         type: u8
         doc: Offset of its compressed bytes in the tables section.
       - id: len_uncompressed
+        -lint-ok: Of the stream once it is decompressed.
         type: u8
   table:
     -columns: true
@@ -50,6 +53,7 @@ types:
       - id: stream_id
         type: u8
       - id: ofs_table
+        -lint-ok: In the stream once it is decompressed.
         type: u8
         doc: |
           Offset in the decompressed stream. The table ends where the next one
@@ -57,5 +61,6 @@ types:
       - id: schema_id
         type: s4
       - id: num_messages
+        -lint-ok: Of the table, which is not here.
         type: u8
         doc: Number of records.

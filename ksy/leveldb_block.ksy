@@ -60,6 +60,7 @@ types:
     doc: A key, of which the first bytes may be those of the key before, and a value.
     seq:
       - id: len_shared
+        -lint-ok: Of the key before, whose length no specification adds up.
         type: leveldb_varint
         doc: Bytes that the key has in common with the one before.
       - id: len_key_suffix

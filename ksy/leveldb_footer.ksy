@@ -78,6 +78,7 @@ types:
           Mixed with a block's offset into its checksum, so that a block that
           ended up elsewhere is found out. 0 switches that off.
       - id: len_metaindex
+        -lint-ok: In the table, of which only the end may be here.
         type: u4
       - id: padding
         size-eos: true

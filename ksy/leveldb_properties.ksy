@@ -42,6 +42,7 @@ types:
     doc: A name and a value.
     seq:
       - id: len_shared
+        -lint-ok: Of the name before, whose length no specification adds up.
         type: leveldb_varint
         doc: Bytes that the name has in common with the one before.
       - id: len_name

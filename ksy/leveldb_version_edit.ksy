@@ -23,6 +23,7 @@ doc-ref:
   - https://github.com/facebook/rocksdb/blob/main/db/version_edit.h
 seq:
   - id: fields
+    -lint-ok: A record is small and read as a whole.
     type: field
     repeat: eos
 types:
@@ -93,6 +94,7 @@ types:
       - id: number
         type: leveldb_varint
       - id: len_file
+        -lint-ok: Of another file.
         type: leveldb_varint
       - id: smallest
         type: leveldb_bytes
@@ -119,6 +121,7 @@ types:
       - id: path_id
         type: leveldb_varint
       - id: len_file
+        -lint-ok: Of another file.
         type: leveldb_varint
       - id: smallest
         type: leveldb_bytes
@@ -156,8 +159,10 @@ types:
       - id: number
         type: leveldb_varint
       - id: num_blobs
+        -lint-ok: Of another file.
         type: leveldb_varint
       - id: len_blobs
+        -lint-ok: Of another file.
         type: leveldb_varint
       - id: checksum_method
         type: leveldb_bytes
@@ -173,8 +178,10 @@ types:
       - id: number
         type: leveldb_varint
       - id: num_blobs
+        -lint-ok: Of another file.
         type: leveldb_varint
       - id: len_blobs
+        -lint-ok: Of another file.
         type: leveldb_varint
       - id: attributes
         type: blob_attribute

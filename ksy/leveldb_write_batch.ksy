@@ -22,11 +22,13 @@ seq:
     type: u8
     doc: Sequence number of the first operation.
   - id: num_operations
+    -lint-ok: A batch is read to its end; markers are not counted.
     type: u4
     doc: |
       Operations that take a sequence number; markers and log data of RocksDB do
       not count.
   - id: operations
+    -lint-ok: A record is small and read as a whole.
     type: operation
     repeat: eos
 types:

@@ -12,6 +12,7 @@ doc-ref: https://www.rfc-editor.org/rfc/rfc3629
 -webide-representation: '{text}'
 seq:
   - id: bytes
+    -lint-ok: A text is all that its stream holds.
     size-eos: true
 instances:
   text:

@@ -77,6 +77,7 @@ types:
         type: u8
         doc: Bytes of the root index block, its length field and checksum included.
       - id: len_file
+        -lint-ok: What the file should have; it is compared with what it has.
         -orig-id: Total file length
         type: u8
         doc: Bytes of the file; the only guard against a cut at a block boundary.

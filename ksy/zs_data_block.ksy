@@ -13,7 +13,7 @@ doc: |
   file's header names: at least one, in ascending order of their bytes (equal
   ones may follow each other). No record is smaller than any record of an
   earlier data block.
-doc-ref: ZS 0.10, Data block payload
+doc-ref: https://zs.readthedocs.io/en/latest/format.html ZS 0.10, Data block payload
 instances:
   records:
     pos: 0

@@ -12,7 +12,7 @@ doc: |
   The entries of one index block, after decompression with the codec that the
   file's header names: at least one, keys in ascending order. An index block of
   level n refers to blocks of level n - 1 only; data blocks have level 0.
-doc-ref: ZS 0.10, Index block payload
+doc-ref: https://zs.readthedocs.io/en/latest/format.html ZS 0.10, Index block payload
 instances:
   entries:
     pos: 0
@@ -37,8 +37,10 @@ types:
           Not greater than the first record below the block referred to, and not
           smaller than any record before that one. Often the first record itself.
       - id: ofs_block
+        -lint-ok: In the file, which is not here.
         type: uleb128
         doc: Where the length field of the block lies, from the start of the file.
       - id: len_block
+        -lint-ok: In the file, which is not here.
         type: uleb128
         doc: Bytes of the whole block, its length field and checksum included.

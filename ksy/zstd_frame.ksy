@@ -20,6 +20,7 @@ doc: |
 doc-ref: https://www.rfc-editor.org/rfc/rfc8878
 seq:
   - id: frames
+    -lint-ok: Frames hold nothing but blocks, and blocks bytes.
     type: frame
     repeat: eos
 instances:

@@ -38,25 +38,6 @@ class ArkRbuf(KaitaiStruct):
             pass
 
 
-    class ByteBuffer(KaitaiStruct):
-        """Counted bytes."""
-        def __init__(self, _io, _parent=None, _root=None):
-            super(ArkRbuf.ByteBuffer, self).__init__(_io)
-            self._parent = _parent
-            self._root = _root
-            self._read()
-
-        def _read(self):
-            self.len_value = self._io.read_u4le()
-            if not self.len_value <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_value, self._io, u"/types/byte_buffer/seq/0")
-            self.value = self._io.read_bytes(self.len_value)
-
-
-        def _fetch_instances(self):
-            pass
-
-
     class Group(KaitaiStruct):
         """A group whose number the schema does not know; readers skip it."""
         def __init__(self, _io, _parent=None, _root=None):

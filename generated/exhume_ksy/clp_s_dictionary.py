@@ -3,8 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import clp_s_dictionary_entries
 from . import zstd_frame
+from . import clp_s_dictionary_entries
 
 
 if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
@@ -13,6 +13,9 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 class ClpSDictionary(KaitaiStruct):
     """A dictionary as it lies in the file: the number of its entries in the clear,
     then the compressed entries, or nothing when there are none.
+    
+    .. seealso::
+       DictionaryWriter - https://github.com/y-scope/clp/tree/main/components/core/src/clp_s
     """
     def __init__(self, _io, _parent=None, _root=None):
         super(ClpSDictionary, self).__init__(_io)

@@ -13,6 +13,9 @@ class ClpSDictionaryEntries(KaitaiStruct):
     
     In a log type the bytes 0x11, 0x12 and, from 0.4.0 on, 0x13 stand for
     variables, and a backslash takes the special meaning from the next byte.
+    
+    .. seealso::
+       DictionaryWriter - https://github.com/y-scope/clp/tree/main/components/core/src/clp_s
     """
     def __init__(self, _io, _parent=None, _root=None):
         super(ClpSDictionaryEntries, self).__init__(_io)

@@ -17,7 +17,7 @@ class ClpSMetadata(KaitaiStruct):
     may come in any order; unknown kinds are skipped by their size.
     
     .. seealso::
-       clp-s format description, Metadata section
+       Metadata section - https://docs.yscope.com/clp/main/dev-docs/design-clp-s-single-file-archive.html
     """
 
     class PacketType(IntEnum):

@@ -12,6 +12,9 @@ class ClpSSchemaIds(KaitaiStruct):
     """The schemas of an archive: for each the leaf nodes of the schema tree that
     its records have, in column order, followed by the layout of their
     structured arrays.
+    
+    .. seealso::
+       SchemaMap - https://github.com/y-scope/clp/tree/main/components/core/src/clp_s
     """
     def __init__(self, _io, _parent=None, _root=None):
         super(ClpSSchemaIds, self).__init__(_io)

@@ -11,6 +11,9 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 class ClpSTableMetadata(KaitaiStruct):
     """Where each table lies. A table holds all records of one schema; tables are
     packed into streams that are compressed one by one.
+    
+    .. seealso::
+       ArchiveWriter - https://github.com/y-scope/clp/tree/main/components/core/src/clp_s
     """
     def __init__(self, _io, _parent=None, _root=None):
         super(ClpSTableMetadata, self).__init__(_io)

@@ -16,7 +16,7 @@ class ZsDataBlock(KaitaiStruct):
     earlier data block.
     
     .. seealso::
-       ZS 0.10, Data block payload
+       ZS 0.10, Data block payload - https://zs.readthedocs.io/en/latest/format.html
     """
     def __init__(self, _io, _parent=None, _root=None):
         super(ZsDataBlock, self).__init__(_io)

@@ -15,7 +15,7 @@ class ZsIndexBlock(KaitaiStruct):
     level n refers to blocks of level n - 1 only; data blocks have level 0.
     
     .. seealso::
-       ZS 0.10, Index block payload
+       ZS 0.10, Index block payload - https://zs.readthedocs.io/en/latest/format.html
     """
     def __init__(self, _io, _parent=None, _root=None):
         super(ZsIndexBlock, self).__init__(_io)

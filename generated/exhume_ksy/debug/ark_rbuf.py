@@ -43,30 +43,6 @@ class ArkRbuf(KaitaiStruct):
             pass
 
 
-    class ByteBuffer(KaitaiStruct):
-        """Counted bytes."""
-        SEQ_FIELDS = ["len_value", "value"]
-        def __init__(self, _io, _parent=None, _root=None):
-            super(ArkRbuf.ByteBuffer, self).__init__(_io)
-            self._parent = _parent
-            self._root = _root
-            self._debug = collections.defaultdict(dict)
-
-        def _read(self):
-            self._debug['len_value']['start'] = self._io.pos()
-            self.len_value = self._io.read_u4le()
-            self._debug['len_value']['end'] = self._io.pos()
-            if not self.len_value <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_value, self._io, u"/types/byte_buffer/seq/0")
-            self._debug['value']['start'] = self._io.pos()
-            self.value = self._io.read_bytes(self.len_value)
-            self._debug['value']['end'] = self._io.pos()
-
-
-        def _fetch_instances(self):
-            pass
-
-
     class Group(KaitaiStruct):
         """A group whose number the schema does not know; readers skip it."""
         SEQ_FIELDS = ["header", "body"]

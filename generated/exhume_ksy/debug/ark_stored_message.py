@@ -17,7 +17,7 @@ class ArkStoredMessage(KaitaiStruct):
     entry names.
     
     .. seealso::
-       footer handling of the LogQS client (package lqs-client)
+       footer of compressed messages - https://pypi.org/project/lqs-client/
     """
 
     class Codec(IntEnum):

@@ -13,6 +13,9 @@ class ClpSSchemaIds(KaitaiStruct):
     """The schemas of an archive: for each the leaf nodes of the schema tree that
     its records have, in column order, followed by the layout of their
     structured arrays.
+    
+    .. seealso::
+       SchemaMap - https://github.com/y-scope/clp/tree/main/components/core/src/clp_s
     """
     SEQ_FIELDS = ["num_schemas", "schemas"]
     def __init__(self, _io, _parent=None, _root=None):

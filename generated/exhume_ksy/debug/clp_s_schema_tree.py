@@ -15,6 +15,9 @@ class ClpSSchemaTree(KaitaiStruct):
     record of the archive. A node is numbered by its position and comes after
     its parent. Read from the source code of clp-s; the format description
     leaves this section open.
+    
+    .. seealso::
+       SchemaTree - https://github.com/y-scope/clp/tree/main/components/core/src/clp_s
     """
 
     class NodeType(IntEnum):

@@ -14,6 +14,9 @@ class ClpSTable(KaitaiStruct):
     """The columns of one table, end to end. Nothing in the bytes tells which
     columns there are or how long they are: the caller passes the row count from
     the table metadata and the node types from the schema.
+    
+    .. seealso::
+       ColumnWriter - https://github.com/y-scope/clp/tree/main/components/core/src/clp_s
     """
 
     class ExponentSign(IntEnum):

@@ -4,8 +4,8 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
 from . import zs_data_block
-from . import uleb128
 from . import zs_index_block
+from . import uleb128
 import collections
 
 

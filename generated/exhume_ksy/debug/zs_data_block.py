@@ -17,7 +17,7 @@ class ZsDataBlock(KaitaiStruct):
     earlier data block.
     
     .. seealso::
-       ZS 0.10, Data block payload
+       ZS 0.10, Data block payload - https://zs.readthedocs.io/en/latest/format.html
     """
     SEQ_FIELDS = []
     def __init__(self, _io, _parent=None, _root=None):

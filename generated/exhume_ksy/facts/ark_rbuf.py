@@ -85,16 +85,6 @@ class Text:
         len_value: Final = (0, 4)
 
 
-class ByteBuffer:
-    """`ark_rbuf::byte_buffer`"""
-
-
-    class at:
-        """Where fields start and end, in bytes from the start."""
-
-        len_value: Final = (0, 4)
-
-
 class OptionalTime:
     """`ark_rbuf::optional_time`"""
 

@@ -261,31 +261,6 @@ def read_text(view: View, at: int, end: int) -> tuple[Text, int]:
     return value, at
 
 
-class ByteBuffer:
-    """Counted bytes."""
-    __slots__ = ('len_value', 'value')
-    len_value: int
-    value: View
-    """Any bytes."""
-
-
-def read_byte_buffer(view: View, at: int, end: int) -> tuple[ByteBuffer, int]:
-    """`ark_rbuf::byte_buffer` at `at`, and where it ends. Raises `LayoutError`."""
-    value = ByteBuffer()
-    start = at
-    if end - at < 4:
-        raise short("len_value", at, end, 4)
-    (len_value,) = _STRUCT2.unpack_from(view, at)
-    at += 4
-    if len_value > end - at:
-        raise LayoutError("len_value", start, at, f"at most {end - at}", len_value)
-    value.len_value = len_value
-    value_ = view[at : at + len_value]
-    at += len_value
-    value.value = value_
-    return value, at
-
-
 class OptionalTime:
     """A time that may be absent."""
     __slots__ = ('is_present', 'value')
