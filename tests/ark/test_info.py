@@ -75,6 +75,9 @@ def test_a_channel_that_is_not_there(root: Path, exhume_cli: Callable[..., Ran])
         assert (ran.code, ran.out, ran.err) == (0, b"", "exhume: no channel matches /c: there are /a, /b\n")
     assert exhume_cli("search", root, "/c", "--exit-status").code == 4
     assert exhume_cli("cat", root, "--topic", "/[ac]").err == ""
+    for form in ("jsonl", "csv", "mcap"):
+        ran = exhume_cli("export", root, "--to", form, "--topic", "/c", "-o", root / f"none.{form}")
+        assert "no channel matches /c: there are /a, /b" in ran.err
 
 
 @pytest.mark.parametrize("damage", ["missing", "empty"])

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.choices import hint
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import SIZE, Choice
 from exhume.cli.runtime import common_options
-from exhume.errors import shorten
 
 if TYPE_CHECKING:
     from exhume.cli.runtime import Run
@@ -130,13 +128,10 @@ def say_findings(run: Run, archive: Any) -> None:
 
 def say_unmatched(run: Run, archive: Any, topics: list[str] | None) -> None:
     """That no channel has the name, which may be a slip, goes to standard error."""
-    from exhume.formats.ark.filters import topic_matcher
+    from exhume.formats.ark.filters import unmatched
 
-    matches = topic_matcher(topics)
-    names = [channel.name for channel in archive.channels()]
-    if names and not any(map(matches, names)):
-        said = ", ".join(f"{shorten(topic)}{hint(topic, names)}" for topic in topics or [])
-        run.note(f"no channel matches {said}: there are {', '.join(sorted(names)[:8])}")
+    if said := unmatched(topics, [channel.name for channel in archive.channels()]):
+        run.note(said)
 
 
 def missing_outcome(run: Run, archive: Any) -> Outcome | None:

@@ -15,6 +15,7 @@ from exhume.arrow import NESTED, choose
 from exhume.export import ExportReport
 from exhume.export._output import refuse_options, text_output
 from exhume.findings import Finding
+from exhume.formats.ark.filters import topic_matcher, unmatched
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.rbuf.registry import Field, Registry
 from exhume.formats.ark.reader import ArkReader, Channel
@@ -50,6 +51,8 @@ class Selection:
             "stop_ns": options.get("to_ns"),
             "latched": not options.get("no_latched"),
         }
+        if said := unmatched(topics, [channel.name for channel in log.channels()]):
+            report.notes.append(said)
 
     def messages(self, *, decode: bool = True, topics: Any = None) -> Iterator[ArkMessage]:
         """The messages; what damage took away is counted in the report."""
@@ -68,8 +71,6 @@ class Selection:
 
     def channels(self) -> list[Channel]:
         """Channels that are asked for, one per GUID, in the manifest's order."""
-        from exhume.formats.ark.filters import topic_matcher
-
         wanted = topic_matcher(self.query["topics"])
         found: dict[str, Channel] = {}
         for channel in self.log.channels():

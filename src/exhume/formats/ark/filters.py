@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from exhume.choices import hint
 from exhume.errors import QueryError, Span, shorten
 from exhume.findings import Finding
 from exhume.formats.ark import assumptions
@@ -214,6 +215,15 @@ def _operations(pattern: Any) -> Iterable[Any]:
 
 
 _LOOKS_LIKE_EXPRESSION = re.compile(r"\.[*+?]|[\\()|^$]|\]\+")
+
+
+def unmatched(topics: Sequence[str] | None, names: Sequence[str]) -> str:
+    """What to say when no channel has a name that was asked for, which may be a slip; empty when one has."""
+    matches = topic_matcher(topics)
+    if not names or any(map(matches, names)):
+        return ""
+    said = ", ".join(f"{shorten(topic)}{hint(topic, names)}" for topic in topics or ())
+    return f"no channel matches {said}: there are {', '.join(sorted(names)[:8])}"
 
 
 def topic_matcher(topics: str | re.Pattern[str] | Iterable[str | re.Pattern[str]] | None) -> Callable[[str], bool]:
