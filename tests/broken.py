@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, chdir, contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -128,7 +128,7 @@ def _caf() -> Named:
 def _ark() -> Named:
     from exhume.formats.ark.writer import ArkWriter
     from tests.ark.test_rbuf import HOSTILE, REG, TOLERATED
-    from tests.ark.test_rules import COMPRESSED, DAMAGE, Log, removed_column
+    from tests.ark.test_rules import COMPRESSED, DAMAGE, VARIANTS, Log, index_of_split, removed_column
 
     def damaged(compression: str, damage: Callable[[Log], Any]) -> Build:
         def build(folder: Path) -> Path:
@@ -150,6 +150,11 @@ def _ark() -> Named:
     yield from ((name, damaged("none", damage)) for name, damage, *_ in _numbered(DAMAGE))
     yield from ((f"{name} compressed", damaged("lz4", damage)) for name, damage, _ in _numbered(COMPRESSED))
     yield "removed column", damaged("none", removed_column)
+    few = (("exhume.formats.ark.verify.MAX_PER_RULE", 3),)
+    for count in (2, 3, 4, 6):
+        flags = partial(index_of_split, flags=[1] * count)
+        yield f"flags of {count} where 3 are told", Broken(damaged("none", flags), bounds=few)
+    yield from ((name, damaged("none", damage)) for name, damage in VARIANTS.items())
     messages = [(code, name, raw) for name, raw, code, _ in HOSTILE if raw]
     messages += [(code, name, raw) for name, raw, _, code in TOLERATED if code]
     yield from ((f"{code} in a message", message(name, raw)) for code, name, raw in _numbered(messages))

@@ -197,6 +197,77 @@ DAMAGE: list[tuple[str, Callable[[Log], Any], int | None, bool]] = [
         replace(log.manifest, sections=log.manifest.sections * 20)), None, True),
 ]  # fmt: skip
 
+def index_of_split(log: Log, **columns: list[int]) -> None:
+    """Overwrites columns of the index, entry by entry."""
+    for name, values in columns.items():
+        for position, value in enumerate(values):
+            log.poke_entry(position, name, value)
+
+
+def every_split(log: Log, **changes: Any) -> None:
+    """Changes what the manifest states about each channel in a split."""
+    log.change_column(splits=tuple(
+        replace(s, statistics=tuple(replace(each, **changes) for each in s.statistics))
+        for s in log.manifest.sections[0].columns[0].splits))  # fmt: skip
+
+
+def sections(log: Log, times: int) -> None:
+    log.set_manifest(replace(log.manifest, sections=log.manifest.sections * times))
+
+
+def second_log(log: Log, *, damage: bool = False) -> None:
+    """Another manifest of the same root that alone names the split; `damage`: it cannot be read."""
+    other = replace(log.manifest, identifier=FORGED)
+    path = log.manifest_path.with_name(FORGED)
+    path.write_bytes(build_manifest(other)[: 50 if damage else None])
+    log.change_column(splits=())
+
+
+def hidden_and_missing(log: Log) -> None:
+    """The split that is gone is one that a later section hides."""
+    hiding = ManifestSection((), filter=Filter(deny=(".*",)))
+    log.set_manifest(replace(log.manifest, sections=(*log.manifest.sections, hiding)))
+    log.split_path.unlink()
+
+
+def unknown_filter(log: Log) -> None:
+    """The section whose filter is not understood is not the last one."""
+    other_registry(log)
+    data = log.manifest_path.read_bytes()
+    assert load_manifest(data, Span("", 0, len(data))).manifest.sections
+
+
+VARIANTS: dict[str, Callable[[Log], Any]] = {
+    "named sixteen times": lambda log: sections(log, 16),
+    "named seventeen times": lambda log: sections(log, 17),
+    "another manifest names the split": second_log,
+    "another manifest cannot be read": lambda log: second_log(log, damage=True),
+    "wrong bytes stated": lambda log: every_split(log, size=1),
+    "wrong first time stated": lambda log: every_split(log, minimum_ns=1),
+    "wrong last time stated": lambda log: every_split(log, maximum_ns=1),
+    "nothing stated": lambda log: every_split(log, count=None, size=None, minimum_ns=None, maximum_ns=None),
+    "stated for others": lambda log: every_split(log, identifier=STRAY),
+    "one channel stated": lambda log: log.change_column(splits=tuple(
+        replace(s, statistics=s.statistics[:1]) for s in log.manifest.sections[0].columns[0].splits)),
+    "same mapping twice": lambda log: log.poke(53, log.split_path.read_bytes()[35:53]),
+    "same number twice": lambda log: log.poke(35 + 18 + 17, log.split_path.read_bytes()[52:53]),
+    "same channel twice": lambda log: log.poke(36 + 18, log.split_path.read_bytes()[36:52]),
+    "as many as the index holds": lambda log: log.poke_header("maximum_item_count", 6),
+    "times that are equal": lambda log: index_of_split(log, time=[7] * 6),
+    "no entries": lambda log: log.poke_header("indexed_item_count", 0),
+    "message right behind the index": lambda log: log.poke_entry(5, "offset", DATA),
+    "all in the header": lambda log: index_of_split(log, offset=[0, 10, 1023, 1024, DATA - 1, DATA]),
+    "split of 1024 bytes": lambda log: cut(log.split_path, 1024),
+    "hidden and missing": hidden_and_missing,
+    "two values that are not JSON": lambda log: log.set_manifest(
+        replace(log.manifest, metadata={"k": "no", "l": "[", "m": "1"})),
+    "renamed to no GUID": lambda log: rename(log.manifest_path, "manifest"),
+    "stray that is no GUID": lambda log: (log.root / "splits" / "notes").write_bytes(b"x"),
+    "unknown filter": unknown_filter,
+}
+"""More damage, for what several rules together, or the words of a finding, depend on."""
+
+
 COMPRESSED: list[tuple[str, Callable[[Log], Any], bool]] = [
     ("ARK-401", lambda log: log.poke(-1, b"\xf1"), True),
     ("ARK-402", lambda log: log.poke(-2, b"\x09"), True),

@@ -242,6 +242,13 @@ VARIANTS: dict[str, Change] = {
     "filter": table_of((GOOD, KEY), filter=BLOOM),
     "filter cut": table_of((GOOD, KEY), filter=BLOOM[:3]),
     "filter out of order": table_of((GOOD, KEY), filter=BLOOM[:5] + b"\xff" * 8 + b"\x0b"),
+    "one key in two blocks": table_of((build_block([item(b"k", 5)]), KEY), (build_block([item(b"k", 3)]), KEY)),
+    "no last sequence": both(table_of((GOOD, KEY)), log(b""), lambda f: f.update({"MANIFEST-000004": build_log([
+        edit(log=6, last=6, following=7, tables=[(1, 5, len(f["000005.ldb"]), key_of(b"a"), KEY)]).replace(
+            b"\x04\x06", b"", 1)])})),
+    "type three": table_of((build_block([item(b"k", 1, 3)]), KEY)),
+    "a damaged block, then a wrong one": both(table_of((GOOD, key_of(b"b")), (WIDE, key_of(b"m"))),
+                                              flip_at("000005.ldb", 2)),
     "tombstones of one key": table_of((build_block([item(b"k", 3, 0), item(b"k", 2, 1)]), KEY)),
 }  # fmt: skip
 """More damage, for what several rules together, or the words of a finding, depend on."""
