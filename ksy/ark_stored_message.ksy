@@ -35,7 +35,7 @@ types:
         enum: codec
       - id: magic
         type: u1
-        doc: Always 0xf0.
+        valid: 0xf0
 enums:
   codec:
     0:

@@ -59,6 +59,8 @@ class ArkStoredMessage(KaitaiStruct):
             self.len_message = self._io.read_u4le()
             self.codec = KaitaiStream.resolve_enum(ArkStoredMessage.Codec, self._io.read_u1())
             self.magic = self._io.read_u1()
+            if not self.magic == 240:
+                raise kaitaistruct.ValidationNotEqualError(240, self.magic, self._io, u"/types/message_footer/seq/2")
 
 
         def _fetch_instances(self):

@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import random
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,18 @@ def test_a_reader_says_which_field_is_wrong_and_where() -> None:
     with pytest.raises(ValueError, match=r"^nodes\[0\]\.len_key at 12: expected at most 28, found 99$") as caught:
         fast_reader("clp_s_schema_tree")(data, 0, len(data))
     assert not caught.value.short  # type: ignore[attr-defined]
+
+
+def test_facts_pack_what_readers_read() -> None:
+    for file in sorted(Path(ROOT, "generated", "exhume_ksy", "facts").glob("[!_]*.py")):
+        facts = importlib.import_module(f"exhume_ksy.facts.{file.stem}")
+        for one in vars(facts).values():
+            if (format := getattr(one, "packed", None)) is not None:
+                assert struct.calcsize(format) == one.size, one
+    header = importlib.import_module("exhume_ksy.facts.clp_s").FileHeader
+    raw = struct.pack(header.packed, header.magic, 1, 5, 0, 10, 20, bytes(32), 30, 2, 3)
+    read, _ = importlib.import_module("exhume_ksy.fast.clp_s").read_file_header(raw, 0, len(raw))
+    assert (read.version.patch, read.version.minor, read.len_archive, read.len_metadata) == (1, 5, 20, 30)
 
 
 def test_generated_readers_compile_without_warnings(recwarn: pytest.WarningsRecorder) -> None:

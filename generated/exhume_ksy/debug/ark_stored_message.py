@@ -68,6 +68,8 @@ class ArkStoredMessage(KaitaiStruct):
             self._debug['magic']['start'] = self._io.pos()
             self.magic = self._io.read_u1()
             self._debug['magic']['end'] = self._io.pos()
+            if not self.magic == 240:
+                raise kaitaistruct.ValidationNotEqualError(240, self.magic, self._io, u"/types/message_footer/seq/2")
 
 
         def _fetch_instances(self):

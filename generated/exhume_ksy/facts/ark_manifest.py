@@ -107,6 +107,7 @@ class Latching:
 
     size: Final = 1
     dtype: Final = [("latched", "u1")]
+    packed: Final = "<B"
 
     class at:
         """Where fields start and end, in bytes from the start."""

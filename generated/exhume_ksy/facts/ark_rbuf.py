@@ -67,6 +67,7 @@ class Guid:
 
     size: Final = 16
     dtype: Final = [("high", "<u8"), ("low", "<u8")]
+    packed: Final = "<QQ"
 
     class at:
         """Where fields start and end, in bytes from the start."""

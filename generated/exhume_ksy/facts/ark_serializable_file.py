@@ -13,6 +13,7 @@ class FileFooter:
 
     size: Final = 29
     magic: Final = b'\xb6H\xf0\xe8\xfc\xe9\xebS\x1f\xeaLk)\xab\x81\xbc'
+    packed: Final = "<IQB16s"
 
     class at:
         """Where fields start and end, in bytes from the start."""

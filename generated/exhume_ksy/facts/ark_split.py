@@ -41,6 +41,7 @@ class IndexEntry:
 
     size: Final = 18
     dtype: Final = [("timestamp_ns", "<u8"), ("ofs_data", "<u4"), ("len_data", "<u4"), ("object_identifier", "u1"), ("flags", "u1")]
+    packed: Final = "<QIIBB"
 
     class at:
         """Where fields start and end, in bytes from the start."""

@@ -23,7 +23,9 @@ class MessageFooter:
     """`ark_stored_message::message_footer`"""
 
     size: Final = 6
+    magic: Final = 0xf0
     dtype: Final = [("len_message", "<u4"), ("codec", "u1"), ("magic", "u1")]
+    packed: Final = "<IBB"
 
     class at:
         """Where fields start and end, in bytes from the start."""

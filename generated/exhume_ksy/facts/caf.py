@@ -13,6 +13,7 @@ class ChunkFooter:
 
     size: Final = 4
     dtype: Final = [("len_index", "<u4")]
+    packed: Final = "<I"
 
     class at:
         """Where fields start and end, in bytes from the start."""

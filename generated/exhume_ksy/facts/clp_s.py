@@ -19,6 +19,7 @@ class ClpS:
     """`clp_s`"""
 
     size: Final = 64
+    packed: Final = "<4sHBBQQ32sIHH"
 
     class at:
         """Where fields start and end, in bytes from the start."""
@@ -31,6 +32,7 @@ class FileHeader:
 
     size: Final = 64
     magic: Final = b'\xfd/\xc50'
+    packed: Final = "<4sHBBQQ32sIHH"
 
     class at:
         """Where fields start and end, in bytes from the start."""
@@ -50,6 +52,7 @@ class Version:
 
     size: Final = 4
     dtype: Final = [("patch", "<u2"), ("minor", "u1"), ("major", "u1")]
+    packed: Final = "<HBB"
 
     class at:
         """Where fields start and end, in bytes from the start."""

@@ -35,6 +35,7 @@ class Entry:
 
     size: Final = 4
     dtype: Final = [("value", "<i4")]
+    packed: Final = "<i"
 
     class at:
         """Where fields start and end, in bytes from the start."""

@@ -31,6 +31,7 @@ class FloatFormat:
 
     size: Final = 2
     dtype: Final = [("word", "<u2")]
+    packed: Final = "<H"
 
     class at:
         """Where fields start and end, in bytes from the start."""
@@ -43,6 +44,7 @@ class ClpWord:
 
     size: Final = 8
     dtype: Final = [("word", "<u8")]
+    packed: Final = "<Q"
 
     class at:
         """Where fields start and end, in bytes from the start."""

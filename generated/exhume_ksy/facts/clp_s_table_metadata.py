@@ -23,6 +23,7 @@ class Stream:
 
     size: Final = 16
     dtype: Final = [("ofs_stream", "<u8"), ("len_uncompressed", "<u8")]
+    packed: Final = "<QQ"
 
     class at:
         """Where fields start and end, in bytes from the start."""
@@ -36,6 +37,7 @@ class Table:
 
     size: Final = 28
     dtype: Final = [("stream_id", "<u8"), ("ofs_table", "<u8"), ("schema_id", "<i4"), ("num_messages", "<u8")]
+    packed: Final = "<QQiQ"
 
     class at:
         """Where fields start and end, in bytes from the start."""

@@ -23,6 +23,7 @@ class Fixed64:
 
     size: Final = 8
     dtype: Final = [("value", "<u8")]
+    packed: Final = "<Q"
 
     class at:
         """Where fields start and end, in bytes from the start."""
@@ -35,6 +36,7 @@ class Fixed32:
 
     size: Final = 4
     dtype: Final = [("value", "<u4")]
+    packed: Final = "<I"
 
     class at:
         """Where fields start and end, in bytes from the start."""

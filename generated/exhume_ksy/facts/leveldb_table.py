@@ -27,6 +27,7 @@ class BlockTrailer:
 
     size: Final = 5
     dtype: Final = [("compression", "u1"), ("checksum", "<u4")]
+    packed: Final = "<BI"
 
     class at:
         """Where fields start and end, in bytes from the start."""

@@ -76,7 +76,6 @@ class MessageFooter:
     """Bytes of the message before compression."""
     codec: int
     magic: int
-    """Always 0xf0."""
 
 
 def read_message_footer(view: View, at: int, end: int) -> tuple[MessageFooter, int]:
@@ -89,4 +88,6 @@ def read_message_footer(view: View, at: int, end: int) -> tuple[MessageFooter, i
     value.len_message = len_message
     value.codec = codec
     value.magic = magic
+    if magic != 0xf0:
+        raise LayoutError("magic", at - 1, at, 0xf0, magic)
     return value, at

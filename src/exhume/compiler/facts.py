@@ -5,14 +5,15 @@ One module per specification: an `IntEnum` for each enum, and for each type a cl
 - `size`: its bytes, where that is fixed;
 - `at.<field>`: start and end of a field that lies at a fixed place from the start of the type;
 - `<field>`: the bytes or number that a field must be (`contents`, `valid`);
-- `dtype`: fields and formats for `numpy.dtype`, where all are fixed.
+- `dtype`: fields and formats for `numpy.dtype`, where all are fixed;
+- `packed`: the same for `struct`, in the order of the fields.
 """
 
 from __future__ import annotations
 
 from exhume.compiler import expressions as ex
-from exhume.compiler.fixed import contents, fixed_bytes, places, type_size
-from exhume.compiler.model import Enum, Field, Integer, Kind, Model, Plain, Structure, Type
+from exhume.compiler.fixed import byte_order, contents, fixed_bytes, fixed_size, places, struct_format, type_size
+from exhume.compiler.model import BYTES, Bits, Enum, Field, Integer, Kind, Model, Plain, Structure, Type
 from exhume.compiler.text import literal, safe, written_doc
 
 
@@ -58,6 +59,36 @@ def dtype(type: Type) -> str | None:
     return ", ".join(found) or None
 
 
+def _leaves(type: Type) -> list[Field] | None:
+    """The fields of a type and of the types in it, in order; None when not all are fixed, or some are bits."""
+    found: list[Field] = []
+    for field in type.seq:
+        size = fixed_size(field)
+        if size is None or isinstance(field.one, Bits):
+            return None
+        if isinstance(field.one, Structure) and field.size is None:
+            inner = _leaves(field.one.type)
+            if inner is None:
+                return None
+            found += inner
+        elif size:
+            found.append(field)
+    return found
+
+
+def packed(type: Type) -> str | None:
+    """The format of a type for `struct`; None when not all of its fields are fixed, or of both byte orders."""
+    fields = _leaves(type)
+    if not fields or len({byte_order(one.one) for one in fields} - {None}) > 1:
+        return None
+    order = ">" if any(byte_order(one.one) for one in fields) else "<"
+    letters = (
+        f"{fixed_size(one)}s" if one.one == BYTES or "contents" in one.raw else struct_format([one.one])[1:]
+        for one in fields
+    )
+    return order + "".join(letters)
+
+
 def enum_name(enum: Enum) -> str:
     """The name of the class of an enum."""
     above = "" if enum.type.parent is None else enum.type.class_name
@@ -80,6 +111,8 @@ def _type(type: Type) -> str:
             lines.append(f"    {safe(one.id)}: Final = {literal(one.value.value)}")
     if (found := dtype(type)) is not None:
         lines.append(f"    dtype: Final = [{found}]")
+    if (found := packed(type)) is not None:
+        lines.append(f'    packed: Final = "{found}"')
     spans = [f"        {safe(one.id)}: Final = ({start}, {end})" for one, start, end in places(type)]
     if spans:
         lines += ["", "    class at:", '        """Where fields start and end, in bytes from the start."""', "", *spans]
