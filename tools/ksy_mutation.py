@@ -1,6 +1,6 @@
 """Plants faults in the specifications and counts how many of them the facts about these notice.
 
-    python -m tools.ksy_mutation [--schema ID]... [--jobs N] [--every N] [--write]
+    python -m tools.ksy_mutation [--schema ID]... [--jobs N] [--write]
 
 A fault is one change to one specification: another width, sign or byte order of a field, another number, operator or
 text in an expression, a swapped or lost member of an enumeration or case of a switch, a condition turned round or
@@ -8,6 +8,9 @@ dropped, a bound dropped or moved by one, a repetition one longer or shorter or 
 wrong magic number.  It is noticed when an expectation in `tests/toolchain/facts/` about that specification, or about
 one that imports it, fails.  What the compiler refuses is not counted.  Survivors need a reason in
 `tests/toolchain/facts/survivors.txt`.
+
+What became of the faults in a specification is kept below `build/ksy-mutation/` as long as it, what it imports, what
+imports it, the facts about these and this program stay as they are.
 
 Each process has a Node.js of its own that compiles one mutant while the one before is tested in memory, so a fault
 costs about a tenth of a second.
@@ -17,7 +20,9 @@ from __future__ import annotations
 
 import argparse
 import copy
+import dataclasses
 import functools
+import hashlib
 import json
 import re
 import signal
@@ -27,7 +32,6 @@ import types
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -37,6 +41,7 @@ PACKAGE = "exhume_ksy_mutant"
 ENOUGH = 0.95  # of the faults; fewer is an error
 LIMIT_S = 2.0  # processor time for the facts about one mutant; a fault may make a loop endless
 EXCUSES = ksy_facts.FOLDER / "survivors.txt"
+CACHE = ksy_facts.ROOT / "build" / "ksy-mutation"
 EXPRESSIONS = ("value", "size", "pos", "io", "if", "repeat-expr", "repeat-until", "terminator")
 # What an operator is mistaken for.
 OPERATORS = {
@@ -326,7 +331,7 @@ def noticed(name: str, text: str) -> str | None:
         signal.signal(signal.SIGVTALRM, before)
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Result:
     """What became of one mutant: `noticed` is nothing when it survived."""
 
@@ -356,6 +361,32 @@ def run(schema: str, every: int = 1) -> list[Result]:
         if text is not None:
             results.append(Result(schema, kind, what, noticed(schema, text)))
     return results
+
+
+def state(schema: str) -> str:
+    """Returns a digest of everything that decides what becomes of the faults in a specification."""
+    texts = generate.specs(ksy_facts.ROOT)
+    tested = [schema, *importers_of(schema)]
+    read = {name for each in tested for name in [each, *generate.closure(each, texts)]}
+    files = [ksy_facts.ROOT / "tools" / name for name in ("ksy_mutation.py", "ksy_facts.py", "ksc.mjs")]
+    files += [ksy_facts.ROOT / "ksy" / f"{name}.ksy" for name in sorted(read)]
+    files += [ksy_facts.FOLDER / f"{name}.txt" for name in tested]
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(f"{file.name} ".encode() + hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()[:16]
+
+
+def run_or_recall(schema: str) -> list[Result]:
+    """Returns what became of all faults in a specification: from the file that the last run left, or of a new run."""
+    file = CACHE / f"{schema}-{state(schema)}.json"
+    if not file.exists():
+        results = run(schema)
+        CACHE.mkdir(parents=True, exist_ok=True)
+        for old in CACHE.glob(f"{schema}-{'?' * 16}.json"):
+            old.unlink()
+        file.write_text(json.dumps([dataclasses.astuple(result) for result in results]), encoding="utf-8")
+    return [Result(*each) for each in json.loads(file.read_text(encoding="utf-8"))]
 
 
 @functools.cache
@@ -403,14 +434,13 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Plant faults in the specifications and see whether facts notice.")
     parser.add_argument("--schema", action="append", help="only this specification (may be given again)")
     parser.add_argument("--jobs", type=int, default=2, help="processes (%(default)s)")
-    parser.add_argument("--every", type=int, default=1, help="only one fault in so many")
     parser.add_argument("--write", action="store_true", help="write the table into docs/spec-driven.md")
     options = parser.parse_args(argv)
     schemas = options.schema or list(ids())
     results: list[Result] = []
     try:
         with ProcessPoolExecutor(options.jobs) as pool:
-            for found in pool.map(run, schemas, [options.every] * len(schemas)):
+            for found in pool.map(run_or_recall, schemas):
                 results += found
                 for result in found:
                     if not result.noticed and not reason(result):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -160,8 +161,33 @@ def test_an_endless_mutant_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "TooLongError" in str(ksy_mutation.noticed("uleb128", "while True:\n    pass\n"))
 
 
+def test_results_are_kept_until_something_changes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    ran = []
+
+    def run(schema: str) -> list[ksy_mutation.Result]:
+        ran.append(schema)
+        return [ksy_mutation.Result(schema, "sign", "a", None)]
+
+    monkeypatch.setattr(ksy_mutation, "run", run)
+    monkeypatch.setattr(ksy_mutation, "CACHE", tmp_path)
+    first = ksy_mutation.run_or_recall("uleb128")
+    assert ksy_mutation.run_or_recall("uleb128") == first
+    assert ran == ["uleb128"]
+    states = iter(["another", "state"])
+    monkeypatch.setattr(ksy_mutation, "state", lambda schema: next(states).ljust(16, "0"))
+    ksy_mutation.run_or_recall("uleb128")
+    ksy_mutation.run_or_recall("uleb128")
+    assert ran == ["uleb128"] * 3
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_other_specifications_have_other_states() -> None:
+    assert ksy_mutation.state("caf") == ksy_mutation.state("caf") != ksy_mutation.state("uleb128")
+
+
 def test_every_kind_of_fault_is_planted() -> None:
-    kinds = {kind for schema in trees.spec_ids() for kind, _, _ in ksy_mutation.faults(ksy_facts.specification(schema))}
+    schemas = ("ark_stored_message", "caf", "clp_s_metadata", "zs", "data_bundle_field")
+    kinds = {kind for schema in schemas for kind, _, _ in ksy_mutation.faults(ksy_facts.specification(schema))}
     wanted = "width sign order number operator text enum condition bound repeat size pos magic case fields encoding"
     assert set(wanted.split()) <= kinds
 
