@@ -9,10 +9,12 @@ meta:
   ks-version: '0.11'
   imports:
     - data_bundle_field
+    - leveldb_varint
   endian: le
 doc: |
   Value of the one `BUNDLE_CONFIG` row of the index, a Protocol Buffers message.
 doc-ref: https://github.com/dennisss/dacha/tree/master/pkg/bundle
+-webide-representation: '{fields}'
 seq:
   - id: fields
     type: field
@@ -20,6 +22,7 @@ seq:
 types:
   field:
     doc: One field, with its number as a name.
+    -webide-representation: '{name}: {wire}'
     seq:
       - id: wire
         type: data_bundle_field
@@ -27,7 +30,17 @@ types:
       name:
         value: wire.number
         enum: names
+        -webide-parse-mode: eager
+      compression_method:
+        value: wire.value.as<leveldb_varint>.value
+        enum: compression_methods
+        if: wire.number == 4
+        doc: The value by its name.
 enums:
+  compression_methods:
+    1: none
+    2: snappy
+    3: zlib
   names:
     1:
       id: version_magic

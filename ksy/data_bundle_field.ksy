@@ -14,6 +14,7 @@ doc: |
   type, then the value. A message is any number of them; what a number means
   depends on the message.
 doc-ref: https://protobuf.dev/programming-guides/encoding/
+-webide-representation: '{value}'
 seq:
   - id: key
     type: leveldb_varint
@@ -42,11 +43,13 @@ instances:
 types:
   fixed64:
     doc: Eight bytes.
+    -webide-representation: '{value:dec}'
     seq:
       - id: value
         type: u8
   fixed32:
     doc: Four bytes.
+    -webide-representation: '{value:dec}'
     seq:
       - id: value
         type: u4

@@ -9,11 +9,13 @@ meta:
   ks-version: '0.11'
   imports:
     - data_bundle_field
+    - leveldb_varint
   endian: le
 doc: |
   `BundleFileMetadata`, value of a `FILE_METADATA` row of the index, a Protocol
   Buffers message.
 doc-ref: https://github.com/dennisss/dacha/tree/master/pkg/bundle
+-webide-representation: '{fields}'
 seq:
   - id: fields
     type: field
@@ -21,6 +23,7 @@ seq:
 types:
   field:
     doc: One field, with its number as a name.
+    -webide-representation: '{name}: {wire}'
     seq:
       - id: wire
         type: data_bundle_field
@@ -28,7 +31,19 @@ types:
       name:
         value: wire.number
         enum: names
+        -webide-parse-mode: eager
+      file_type:
+        value: wire.value.as<leveldb_varint>.value
+        enum: file_types
+        if: wire.number == 1
+        doc: The value by its name.
 enums:
+  file_types:
+    0:
+      id: unknown
+      doc: Read as a file.
+    1: regular_file
+    2: directory
   names:
     1:
       id: file_type

@@ -11,6 +11,7 @@ meta:
     - data_bundle_config
     - data_bundle_file_metadata
     - data_bundle_record_metadata
+    - data_bundle_row_key
     - leveldb_varint
   endian: le
 doc: |
@@ -29,6 +30,8 @@ instances:
   num_buckets:
     pos: _io.size - 6
     type: u2
+    valid:
+      max: _io.size - 6
     if: has_hash_index
   ofs_restarts:
     value: '_io.size - 4 - 4 * num_restarts - (has_hash_index ? 2 + num_buckets : 0)'
@@ -58,12 +61,14 @@ types:
     doc: |
       An internal key, of which the first bytes may be those of the key before,
       and what it stands for.
+    -webide-representation: '{table} {whole_key}: {value}'
     params:
       - id: number
         type: s4
         doc: Position of the row in the block.
     seq:
       - id: len_shared
+        -lint-ok: it counts bytes of the key before, which whoever puts the key together compares
         type: leveldb_varint
         doc: Bytes that the key has in common with the one before.
       - id: len_key_suffix
@@ -76,6 +81,8 @@ types:
           expr: _.value <= _io.size - _io.pos - len_key_suffix.value
       - id: key_suffix
         size: len_key_suffix.value
+        type: key_suffix
+        doc: The rest of the key.
       - id: value
         size: len_value.value
         type:
@@ -86,14 +93,38 @@ types:
             'tables::records': data_bundle_record_metadata
         doc: Empty when the key says that the row was deleted.
     instances:
+      key:
+        -parsed-as: data_bundle_row_key
+        value: >-
+          len_shared.value == 0 or number == 0 ? key_suffix.text :
+          _parent.rows[number - 1].key.as<str>.substring(0, len_shared.value) + key_suffix.text
+        doc: The whole key, each byte as the character of that number.
+        -webide-parse-mode: eager
+      whole_key:
+        io: key_suffix._io
+        pos: 0
+        size-eos: true
+        type: data_bundle_row_key
+        if: len_shared.value == 0 and len_key_suffix.value > 8
+        doc: The key where it is spelled out.
+        -webide-parse-mode: eager
       table:
         value: |
-          len_shared.value == 0 and len_key_suffix.value > 0 ? key_suffix[0]
+          len_shared.value == 0 and len_key_suffix.value > 0 ? key_suffix.bytes[0]
           : number > 0 ? _parent.rows[number - 1].table.to_i : 0
         enum: tables
         doc: |
           First byte of the whole key; a key that shares bytes with the one before
           shares this one too.
+        -webide-parse-mode: eager
+  key_suffix:
+    doc: The bytes of a key that differ from the key before.
+    seq:
+      - id: bytes
+        size-eos: true
+    instances:
+      text:
+        value: bytes.to_s("ISO-8859-1")
 enums:
   tables:
     0:

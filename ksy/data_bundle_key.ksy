@@ -12,6 +12,7 @@ doc: |
   Keys are made of parts whose bytes sort as their values do. The first part is
   the number of a table: 1 configuration, 2 files, 3 records.
 doc-ref: https://github.com/dennisss/dacha/tree/master/pkg/bundle
+-webide-representation: '{body}'
 seq:
   - id: table
     type: varuint
@@ -26,8 +27,10 @@ seq:
 types:
   config_key:
     doc: There is one such row; its key ends here.
+    -webide-representation: 'configuration'
   file_key:
     doc: Where a file or directory is in the tree; the parts joined are its path.
+    -webide-representation: '{directory}{name}'
     seq:
       - id: directory
         type: escaped
@@ -36,6 +39,7 @@ types:
         type: escaped
   record_key:
     doc: Where a record starts; rows sort by shard, then by offset.
+    -webide-representation: 'shard {shard_index}, from {shard_uncompressed_offset}'
     seq:
       - id: shard_index
         type: varuint
@@ -85,10 +89,12 @@ types:
         value: 'num_rest > 6 ? after6 * 256 + rest[6] : after6'
       value:
         value: 'num_rest > 7 ? after7 * 256 + rest[7] : after7'
+        -webide-parse-mode: eager
   escaped:
     doc: |
       A byte string that ends with `00 00`; a zero byte in it is written as
       `00 ff`. Longer strings so sort after their prefixes.
+    -webide-representation: '{chunks:sep=}'
     seq:
       - id: chunks
         type: chunk
@@ -96,6 +102,7 @@ types:
         repeat-until: _.marker == 0
   chunk:
     doc: Bytes up to a zero byte, and what that zero byte means.
+    -webide-representation: '{content}'
     seq:
       - id: text
         terminator: 0
@@ -106,3 +113,7 @@ types:
         valid:
           any-of: [0x00, 0xff]
         doc: 0xff when the zero byte belongs to the string, 0 when it ended it.
+    instances:
+      content:
+        value: text.to_s("UTF-8")
+        -webide-parse-mode: eager

@@ -14,6 +14,7 @@ doc: |
   `BundleRecordMetadata`, value of a `SHARD_METADATA` row of the index, a Protocol
   Buffers message. Either `shard_byte_offset` or `all_zeros` is there.
 doc-ref: https://github.com/dennisss/dacha/tree/master/pkg/bundle
+-webide-representation: '{fields}'
 seq:
   - id: fields
     type: field
@@ -21,6 +22,7 @@ seq:
 types:
   field:
     doc: One field, with its number as a name.
+    -webide-representation: '{name}: {wire}'
     seq:
       - id: wire
         type: data_bundle_field
@@ -28,6 +30,7 @@ types:
       name:
         value: wire.number
         enum: names
+        -webide-parse-mode: eager
 enums:
   names:
     1:

@@ -9,11 +9,13 @@ meta:
   ks-version: '0.11'
   imports:
     - data_bundle_field
+    - leveldb_varint
   endian: le
 doc: |
   `BundleShardHeader`, a Protocol Buffers message. A field that is absent has its
   default: 0, false or empty.
 doc-ref: https://github.com/dennisss/dacha/tree/master/pkg/bundle
+-webide-representation: '{fields}'
 seq:
   - id: fields
     type: field
@@ -21,6 +23,7 @@ seq:
 types:
   field:
     doc: One field, with its number as a name.
+    -webide-representation: '{name}: {wire}'
     seq:
       - id: wire
         type: data_bundle_field
@@ -28,7 +31,17 @@ types:
       name:
         value: wire.number
         enum: names
+        -webide-parse-mode: eager
+      compression_method:
+        value: wire.value.as<leveldb_varint>.value
+        enum: compression_methods
+        if: wire.number == 5
+        doc: The value by its name.
 enums:
+  compression_methods:
+    1: none
+    2: snappy
+    3: zlib
   names:
     1:
       id: shard_index

@@ -30,6 +30,8 @@ instances:
   num_buckets:
     pos: _io.size - 6
     type: u2
+    valid:
+      max: _io.size - 6
     if: has_hash_index
   ofs_restarts:
     value: '_io.size - 4 - 4 * num_restarts - (has_hash_index ? 2 + num_buckets : 0)'

@@ -12,6 +12,7 @@ meta:
 doc: |
   A byte string with its length in front ("length-prefixed slice").
 doc-ref: https://github.com/google/leveldb/blob/main/util/coding.cc GetLengthPrefixedSlice
+-webide-representation: '{data:str}'
 seq:
   - id: len_data
     type: leveldb_varint

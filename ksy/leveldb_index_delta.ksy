@@ -41,8 +41,10 @@ types:
   entry:
     -columns: true
     doc: A key not below the last one of a data block, and where that block is.
+    -webide-representation: '{key_suffix:str}: {handle}{raw_delta}'
     seq:
       - id: len_shared
+        -lint-ok: it counts bytes of the key before, which whoever puts the key together compares
         type: leveldb_varint
       - id: len_key_suffix
         type: leveldb_varint

@@ -14,6 +14,7 @@ doc: |
   Sorted by user key ascending, then by sequence descending, so that the newest
   version of a key comes first.
 doc-ref: https://github.com/google/leveldb/blob/main/db/dbformat.h
+-webide-representation: '{user_key:str} {value_type} {sequence:dec}'
 seq:
   - id: user_key
     size: _io.size - 8
@@ -36,6 +37,7 @@ instances:
     doc: |
       Number of the write, growing by one per operation in LevelDB and RocksDB,
       by one per batch in dacha.
+    -webide-parse-mode: eager
 enums:
   value_types:
     0:

@@ -8,22 +8,26 @@ meta:
     - log
   license: CC0-1.0
   ks-version: '0.11'
+  imports:
+    - leveldb_version_edit
+    - leveldb_write_batch
   endian: le
 doc: |
-  Write-ahead logs (`NNNNNN.log`) and manifests (`MANIFEST-NNNNNN`) share this
-  framing: blocks of 32 KiB filled with fragments of records. A record that does
-  not fit the rest of a block is split into a first, middle and last fragment.
+  Write-ahead logs (`NNNNNN.log`) and manifests (`MANIFEST-NNNNNN`, opened by
+  `leveldb_manifest.ksy`) share this framing: blocks of 32 KiB filled with
+  fragments of records. A record that does not fit the rest of a block is split
+  into a first, middle and last fragment.
 
   What the fragments of a record join up to is a write batch in a log
   (`leveldb_write_batch.ksy`) and a version edit in a manifest
   (`leveldb_version_edit.ksy`). A spec cannot join them; a record that fits one
-  fragment can be opened directly.
+  fragment is opened in place.
 doc-ref: https://github.com/google/leveldb/blob/main/doc/log_format.md
 instances:
   blocks:
     pos: 0
     size: '_io.size - _io.pos < 32768 ? _io.size - _io.pos : 32768'
-    type: block
+    type: block(false)
     repeat: eos
     if: _io.size > 0
 types:
@@ -31,9 +35,13 @@ types:
     doc: |
       32 KiB of fragments; the last block ends where the file ends. Damage never
       spreads past the next block border.
+    params:
+      - id: is_manifest
+        type: bool
+        doc: Whether records are version edits, else write batches.
     seq:
       - id: fragments
-        type: fragment
+        type: fragment(is_manifest)
         repeat: until
         repeat-until: _io.size - _io.pos < 7 or _.is_zero_fill
         if: _io.size >= 7
@@ -45,6 +53,10 @@ types:
           file).
   fragment:
     doc: A record, or a piece of one, behind a header of 7 bytes (or 11).
+    -webide-representation: '{fragment_type}, {len_data:dec} bytes'
+    params:
+      - id: is_manifest
+        type: bool
     seq:
       - id: checksum
         -checksum: masked CRC-32C
@@ -65,7 +77,13 @@ types:
         doc: Low 32 bits of the number of the log that wrote the fragment.
       - id: data
         size: len_data
+        type: fragment_data(is_manifest, is_whole)
+        doc: A whole record, or a piece of one.
     instances:
+      is_whole:
+        value: |
+          fragment_type == fragment_types::full
+          or fragment_type == fragment_types::recyclable_full
       is_zero_fill:
         value: fragment_type == fragment_types::zero and len_data == 0
       is_recyclable:
@@ -76,6 +94,27 @@ types:
           or fragment_type == fragment_types::recyclable_last
           or fragment_type == fragment_types::recyclable_user_defined_timestamp_size
           or fragment_type == fragment_types::recyclable_predecessor_log
+  fragment_data:
+    doc: The bytes of a fragment; those of a whole record open.
+    params:
+      - id: is_manifest
+        type: bool
+      - id: is_whole
+        type: bool
+    seq:
+      - id: bytes
+        size-eos: true
+    instances:
+      batch:
+        pos: 0
+        size-eos: true
+        type: leveldb_write_batch
+        if: is_whole and not is_manifest
+      version_edit:
+        pos: 0
+        size-eos: true
+        type: leveldb_version_edit
+        if: is_whole and is_manifest
 enums:
   fragment_types:
     0:

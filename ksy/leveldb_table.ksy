@@ -14,7 +14,11 @@ meta:
   imports:
     - leveldb_block
     - leveldb_block_handle
+    - leveldb_data_block
+    - leveldb_filter
     - leveldb_footer
+    - leveldb_index_delta
+    - leveldb_properties
   endian: le
 doc: |
   An immutable sorted table of entries (`NNNNNN.ldb`, `NNNNNN.sst`): data blocks,
@@ -38,46 +42,49 @@ instances:
   has_handles:
     value: footer.is_leveldb or (footer.is_rocksdb and footer.version < 6)
     doc: False when nothing is known, or only where the metaindex is.
-  handles:
-    value: 'footer.is_leveldb ? footer.leveldb : footer.rocksdb'
-    if: has_handles
   metaindex:
     pos: 0
-    type: block(handles.metaindex.ofs_block.value, handles.metaindex.len_block.value, true)
-    if: has_handles
-    doc: Names of meta blocks (filter, properties) and their handles.
-  metaindex6:
-    pos: 0
-    type: block(_io.size - 53 - 5 - footer.rocksdb6.len_metaindex, footer.rocksdb6.len_metaindex, true)
-    if: footer.is_rocksdb and footer.version >= 6
-    doc: RocksDB from version 6; names the index among the rest.
-  index:
-    pos: 0
-    type: block(handles.index.ofs_block.value, handles.index.len_block.value, footer.is_leveldb or footer.version < 4)
-    if: has_handles
+    type: >-
+      block(footer.is_leveldb ? footer.leveldb.metaindex.ofs_block.value :
+      footer.version < 6 ? footer.rocksdb.metaindex.ofs_block.value :
+      (_io.size - 53 - 5 - footer.rocksdb6.len_metaindex).as<u8>,
+      footer.is_leveldb ? footer.leveldb.metaindex.len_block.value :
+      footer.version < 6 ? footer.rocksdb.metaindex.len_block.value : footer.rocksdb6.len_metaindex.as<u8>, 1)
+    if: footer.is_leveldb or footer.is_rocksdb
     doc: |
-      One entry per data block, a key not below its last and its handle. From
-      RocksDB version 4 in the form of `leveldb_index_delta.ksy`.
-  num_meta_blocks:
-    value: metaindex.content.entries.entries.size
-    if: footer.is_leveldb and metaindex.is_stored
+      Names of meta blocks (filter, properties) and their handles; in RocksDB from
+      version 6 the index is among them.
   meta_blocks:
     pos: 0
     type: meta_block(_index)
     repeat: expr
-    repeat-expr: num_meta_blocks
-    if: footer.is_leveldb and metaindex.is_stored
-    doc: Every block that the metaindex names, if it is not compressed.
-  num_data_blocks:
-    value: index.content.entries.entries.size
-    if: footer.is_leveldb and index.is_stored
+    repeat-expr: metaindex.content.as<leveldb_block>.entries.entries.size
+    if: (footer.is_leveldb or footer.is_rocksdb) and metaindex.is_stored
+    doc: Every block that the metaindex names, if that is not compressed.
+  index:
+    pos: 0
+    type: >-
+      block(footer.is_leveldb ? footer.leveldb.index.ofs_block.value : footer.rocksdb.index.ofs_block.value,
+      footer.is_leveldb ? footer.leveldb.index.len_block.value : footer.rocksdb.index.len_block.value,
+      footer.is_leveldb or footer.version < 4 ? 1 : 5)
+    if: has_handles
+    doc: |
+      One entry per data block, a key not below its last and its handle. From
+      RocksDB version 4 in the form of `leveldb_index_delta.ksy`.
   data_blocks:
     pos: 0
     type: data_block(_index)
     repeat: expr
-    repeat-expr: num_data_blocks
-    if: footer.is_leveldb and index.is_stored
+    repeat-expr: index.content.as<leveldb_block>.entries.entries.size
+    if: has_handles and index.is_stored and (footer.is_leveldb or footer.version < 4)
     doc: Every block that the index names, if the index itself is not compressed.
+  delta_blocks:
+    pos: 0
+    type: delta_block(_index)
+    repeat: expr
+    repeat-expr: index.content.as<leveldb_index_delta>.entries.entries.size
+    if: has_handles and index.is_stored and footer.is_rocksdb and footer.version >= 4
+    doc: The same for an index of deltas of one level.
 types:
   block_trailer:
     doc: The five bytes behind every block.
@@ -99,54 +106,63 @@ types:
         type: u8
       - id: len_block
         type: u8
-      - id: has_common_form
-        type: bool
-        doc: False for an index of deltas.
+      - id: kind
+        type: u1
+        doc: |
+          1 for names or keys with handles, 2 for data, 3 for a filter, 4 for
+          properties, 5 for an index of deltas, 0 for anything else.
     instances:
       contents:
         pos: ofs_block
         size: len_block
-      compression:
+        valid:
+          expr: _.length == len_block
+        doc: The block as it is stored.
+      trailer:
         pos: ofs_block + len_block
-        type: u1
-        enum: compressions
-      checksum:
-        pos: ofs_block + len_block + 1
-        type: u4
-        doc: |
-          Over contents and compression byte; of the kind that the footer names,
-          CRC-32C rotated right by 15 bits plus 0xa282ead8 in LevelDB.
+        type: block_trailer
       is_stored:
-        value: compression == compressions::none
+        value: trailer.compression == compressions::none
       content:
         pos: ofs_block
         size: len_block
-        type: leveldb_block
-        if: is_stored and has_common_form
-        doc: The entries, if they are not compressed and no index of deltas.
+        type:
+          switch-on: kind
+          cases:
+            1: leveldb_block
+            2: leveldb_data_block
+            3: leveldb_filter
+            4: leveldb_properties
+            5: leveldb_index_delta
+        if: is_stored and kind > 0
+        doc: What is in it, if it is not compressed; never raw bytes.
   meta_block:
     doc: A meta block by way of its entry in the metaindex; its key is the name.
+    -webide-representation: '{name}'
     params:
       - id: idx
         type: u4
     instances:
+      name:
+        value: _parent.metaindex.content.as<leveldb_block>.entries.entries[idx].key_suffix.to_s("ISO-8859-1")
+        doc: |
+          Without what it has in common with the name before, which in metaindexes
+          is nothing.
+        -webide-parse-mode: eager
       handle:
-        io: _parent.metaindex.content.entries.entries[idx].value._io
+        io: _parent.metaindex.content.as<leveldb_block>.entries.entries[idx].value._io
         pos: 0
         type: leveldb_block_handle
-      contents:
+      kind:
+        value: >-
+          name.length > 7 and name.substring(0, 7) == "filter." ? 3 :
+          name == "rocksdb.properties" ? 4 : name == "rocksdb.range_del" ? 2 :
+          name == "rocksdb.index" and _root.footer.version >= 4 ? 5 : 0
+        doc: Filters of RocksDB have names of their own and are bits without a frame.
+      block:
         io: _root._io
-        pos: handle.ofs_block.value
-        size: handle.len_block.value
-      compression:
-        io: _root._io
-        pos: handle.ofs_block.value + handle.len_block.value
-        type: u1
-        enum: compressions
-      checksum:
-        io: _root._io
-        pos: handle.ofs_block.value + handle.len_block.value + 1
-        type: u4
+        pos: 0
+        type: block(handle.ofs_block.value, handle.len_block.value, kind)
   data_block:
     doc: A data block by way of its entry in the index.
     params:
@@ -154,13 +170,36 @@ types:
         type: u4
     instances:
       handle:
-        io: _parent.index.content.entries.entries[idx].value._io
+        io: _parent.index.content.as<leveldb_block>.entries.entries[idx].value._io
         pos: 0
         type: leveldb_block_handle
       block:
         io: _root._io
         pos: 0
-        type: block(handle.ofs_block.value, handle.len_block.value, true)
+        type: block(handle.ofs_block.value, handle.len_block.value, 2)
+  delta_block:
+    doc: A data block by way of its entry in an index of deltas.
+    params:
+      - id: idx
+        type: u4
+    instances:
+      ofs_block:
+        value: >-
+          _parent.index.content.as<leveldb_index_delta>.entries.entries[idx].len_shared.value == 0 or idx == 0 ?
+          _parent.index.content.as<leveldb_index_delta>.entries.entries[idx].handle.ofs_block.value :
+          (_parent.delta_blocks[idx - 1].ofs_block.as<u8> + _parent.delta_blocks[idx - 1].len_block.as<u8> + 5).as<u8>
+        doc: Right behind the block before, except at a restart.
+      len_block:
+        value: >-
+          _parent.index.content.as<leveldb_index_delta>.entries.entries[idx].len_shared.value == 0 or idx == 0 ?
+          _parent.index.content.as<leveldb_index_delta>.entries.entries[idx].handle.len_block.value :
+          (_parent.delta_blocks[idx - 1].len_block.as<u8> + (raw_delta % 2 == 0 ? raw_delta / 2 : -1 - raw_delta / 2)).as<u8>
+      raw_delta:
+        value: _parent.index.content.as<leveldb_index_delta>.entries.entries[idx].raw_delta.value
+        if: _parent.index.content.as<leveldb_index_delta>.entries.entries[idx].len_shared.value != 0
+      block:
+        pos: 0
+        type: block(ofs_block, len_block, 2)
 enums:
   compressions:
     0: none

@@ -59,7 +59,7 @@ PATH = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*")
 MAX_SAFE = 2**53
 # Keys of our own and of the Web IDE, by where they stand; ksy/README.md says what they mean.
 OWN_TYPE = {"-webide-representation", "-scalar", "-columns", "-lint-ok"}
-OWN_ATTRIBUTE = {"-orig-id", "-checksum", "-webide-representation", "-webide-parse-mode", "-lint-ok"}
+OWN_ATTRIBUTE = {"-orig-id", "-checksum", "-parsed-as", "-webide-representation", "-webide-parse-mode", "-lint-ok"}
 OWN_VALUE = {"-orig-id", "-checksum"}
 COUNTS = ("len_", "num_", "ofs_")
 # What does not name a field or a type in one of the languages that the compiler writes: words that C++, Java, C#, Go,

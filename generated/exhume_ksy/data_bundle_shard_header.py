@@ -18,6 +18,11 @@ class DataBundleShardHeader(KaitaiStruct):
        Source - https://github.com/dennisss/dacha/tree/master/pkg/bundle
     """
 
+    class CompressionMethods(IntEnum):
+        none = 1
+        snappy = 2
+        zlib = 3
+
     class Names(IntEnum):
         shard_index = 1
         shard_count = 2
@@ -64,6 +69,18 @@ class DataBundleShardHeader(KaitaiStruct):
         def _fetch_instances(self):
             pass
             self.wire._fetch_instances()
+
+        @property
+        def compression_method(self):
+            """The value by its name."""
+            if hasattr(self, '_m_compression_method'):
+                return self._m_compression_method
+
+            if self.wire.number == 5:
+                pass
+                self._m_compression_method = KaitaiStream.resolve_enum(DataBundleShardHeader.CompressionMethods, self.wire.value.value)
+
+            return getattr(self, '_m_compression_method', None)
 
         @property
         def name(self):

@@ -178,6 +178,8 @@ class LeveldbBlock(KaitaiStruct):
             _pos = self._io.pos()
             self._io.seek(self._io.size() - 6)
             self._m_num_buckets = self._io.read_u2le()
+            if not self._m_num_buckets <= self._io.size() - 6:
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - 6, self._m_num_buckets, self._io, u"/instances/num_buckets")
             self._io.seek(_pos)
 
         return getattr(self, '_m_num_buckets', None)

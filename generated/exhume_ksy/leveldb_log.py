@@ -3,6 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import leveldb_write_batch
+from . import leveldb_version_edit
 from enum import IntEnum
 
 
@@ -10,14 +12,15 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
     raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
 
 class LeveldbLog(KaitaiStruct):
-    """Write-ahead logs (`NNNNNN.log`) and manifests (`MANIFEST-NNNNNN`) share this
-    framing: blocks of 32 KiB filled with fragments of records. A record that does
-    not fit the rest of a block is split into a first, middle and last fragment.
+    """Write-ahead logs (`NNNNNN.log`) and manifests (`MANIFEST-NNNNNN`, opened by
+    `leveldb_manifest.ksy`) share this framing: blocks of 32 KiB filled with
+    fragments of records. A record that does not fit the rest of a block is split
+    into a first, middle and last fragment.
     
     What the fragments of a record join up to is a write batch in a log
     (`leveldb_write_batch.ksy`) and a version edit in a manifest
     (`leveldb_version_edit.ksy`). A spec cannot join them; a record that fits one
-    fragment can be opened directly.
+    fragment is opened in place.
     
     .. seealso::
        Source - https://github.com/google/leveldb/blob/main/doc/log_format.md
@@ -63,10 +66,11 @@ class LeveldbLog(KaitaiStruct):
         """32 KiB of fragments; the last block ends where the file ends. Damage never
         spreads past the next block border.
         """
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, is_manifest, _io, _parent=None, _root=None):
             super(LeveldbLog.Block, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.is_manifest = is_manifest
             self._read()
 
         def _read(self):
@@ -75,7 +79,7 @@ class LeveldbLog(KaitaiStruct):
                 self.fragments = []
                 i = 0
                 while True:
-                    _ = LeveldbLog.Fragment(self._io, self, self._root)
+                    _ = LeveldbLog.Fragment(self.is_manifest, self._io, self, self._root)
                     self.fragments.append(_)
                     if  ((self._io.size() - self._io.pos() < 7) or (_.is_zero_fill)) :
                         break
@@ -97,10 +101,11 @@ class LeveldbLog(KaitaiStruct):
 
     class Fragment(KaitaiStruct):
         """A record, or a piece of one, behind a header of 7 bytes (or 11)."""
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, is_manifest, _io, _parent=None, _root=None):
             super(LeveldbLog.Fragment, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.is_manifest = is_manifest
             self._read()
 
         def _read(self):
@@ -113,7 +118,9 @@ class LeveldbLog(KaitaiStruct):
                 pass
                 self.log_number = self._io.read_u4le()
 
-            self.data = self._io.read_bytes(self.len_data)
+            self._raw_data = self._io.read_bytes(self.len_data)
+            _io__raw_data = KaitaiStream(BytesIO(self._raw_data))
+            self.data = LeveldbLog.FragmentData(self.is_manifest, self.is_whole, _io__raw_data, self, self._root)
 
 
         def _fetch_instances(self):
@@ -121,6 +128,7 @@ class LeveldbLog(KaitaiStruct):
             if self.is_recyclable:
                 pass
 
+            self.data._fetch_instances()
 
         @property
         def is_recyclable(self):
@@ -131,12 +139,80 @@ class LeveldbLog(KaitaiStruct):
             return getattr(self, '_m_is_recyclable', None)
 
         @property
+        def is_whole(self):
+            if hasattr(self, '_m_is_whole'):
+                return self._m_is_whole
+
+            self._m_is_whole =  ((self.fragment_type == LeveldbLog.FragmentTypes.full) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_full)) 
+            return getattr(self, '_m_is_whole', None)
+
+        @property
         def is_zero_fill(self):
             if hasattr(self, '_m_is_zero_fill'):
                 return self._m_is_zero_fill
 
             self._m_is_zero_fill =  ((self.fragment_type == LeveldbLog.FragmentTypes.zero) and (self.len_data == 0)) 
             return getattr(self, '_m_is_zero_fill', None)
+
+
+    class FragmentData(KaitaiStruct):
+        """The bytes of a fragment; those of a whole record open."""
+        def __init__(self, is_manifest, is_whole, _io, _parent=None, _root=None):
+            super(LeveldbLog.FragmentData, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self.is_manifest = is_manifest
+            self.is_whole = is_whole
+            self._read()
+
+        def _read(self):
+            self.bytes = self._io.read_bytes_full()
+
+
+        def _fetch_instances(self):
+            pass
+            _ = self.batch
+            if hasattr(self, '_m_batch'):
+                pass
+                self._m_batch._fetch_instances()
+
+            _ = self.version_edit
+            if hasattr(self, '_m_version_edit'):
+                pass
+                self._m_version_edit._fetch_instances()
+
+
+        @property
+        def batch(self):
+            if hasattr(self, '_m_batch'):
+                return self._m_batch
+
+            if  ((self.is_whole) and ((not (self.is_manifest)))) :
+                pass
+                _pos = self._io.pos()
+                self._io.seek(0)
+                self._raw__m_batch = self._io.read_bytes_full()
+                _io__raw__m_batch = KaitaiStream(BytesIO(self._raw__m_batch))
+                self._m_batch = leveldb_write_batch.LeveldbWriteBatch(_io__raw__m_batch)
+                self._io.seek(_pos)
+
+            return getattr(self, '_m_batch', None)
+
+        @property
+        def version_edit(self):
+            if hasattr(self, '_m_version_edit'):
+                return self._m_version_edit
+
+            if  ((self.is_whole) and (self.is_manifest)) :
+                pass
+                _pos = self._io.pos()
+                self._io.seek(0)
+                self._raw__m_version_edit = self._io.read_bytes_full()
+                _io__raw__m_version_edit = KaitaiStream(BytesIO(self._raw__m_version_edit))
+                self._m_version_edit = leveldb_version_edit.LeveldbVersionEdit(_io__raw__m_version_edit)
+                self._io.seek(_pos)
+
+            return getattr(self, '_m_version_edit', None)
 
 
     @property
@@ -154,7 +230,7 @@ class LeveldbLog(KaitaiStruct):
             while not self._io.is_eof():
                 self._raw__m_blocks.append(self._io.read_bytes((self._io.size() - self._io.pos() if self._io.size() - self._io.pos() < 32768 else 32768)))
                 _io__raw__m_blocks = KaitaiStream(BytesIO(self._raw__m_blocks[-1]))
-                self._m_blocks.append(LeveldbLog.Block(_io__raw__m_blocks, self, self._root))
+                self._m_blocks.append(LeveldbLog.Block(False, _io__raw__m_blocks, self, self._root))
                 i += 1
 
             self._io.seek(_pos)

@@ -395,7 +395,7 @@ def _represented(made: Field, path: str, form: str | None) -> Any:
         width = 2 * at.span.size if at.span is not None and at.span.payload is None else 0
         return f"0x{value:0{width}x}" if value >= 0 else str(value)
     if isinstance(value, str) and at.children and at.children[0].name == "[0]":
-        return ", ".join(str(child.value) for child in at.children)
+        return ("" if form == "sep" else ", ").join(str(child.value) for child in at.children)
     if isinstance(value, str) and (named := re.fullmatch(r"\d+ \((\w+)\)", value)):
         return named[1]
     return value

@@ -60,6 +60,7 @@ def _specifications() -> dict[str, bytes]:
         "data_bundle_key": file_key("docs/a\0b.txt").build(),
         "data_bundle_key-record": RecordKey(3, 1 << 40).build(),
         "data_bundle_key-config": b"\x01",
+        "data_bundle_row_key": InternalKey(file_key("docs/a.txt").build(), 7, 1).build(),
         "data_bundle_index_block": _index_block(),
     }
 

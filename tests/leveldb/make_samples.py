@@ -103,6 +103,8 @@ def _specifications() -> dict[str, bytes]:
         "leveldb_block_handle": Handle(4096, 300).build(),
         "leveldb_internal_key": InternalKey(b"apple", 0x0102030405, PUT).build(),
         "leveldb_block": build_block(entries, 2),
+        "leveldb_data_block": build_block(entries, 2),
+        "leveldb_manifest": build_log([added]) + bytes(100),
         "leveldb_index_delta": delta,
         "leveldb_filter": filters,
         "leveldb_properties": build_block(facts, 1),

@@ -169,7 +169,7 @@ def test_logs_across_block_borders(payloads: list[bytes], shift: int) -> None:
     assert [record.payload for record in read] == payloads
     fragments = [f for record in read for f in record.fragments]
     theirs = [
-        (f.data, int(f.fragment_type))
+        (f.data.bytes, int(f.fragment_type))
         for block in layout.generated_log(data, HERE).blocks or []
         for f in block.fragments
         if not f.is_zero_fill

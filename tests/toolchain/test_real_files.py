@@ -17,7 +17,8 @@ FILES = {
     "caf": ("caf/*.caf",),
     "clp_s": ("clp_s/*/*/*.clps",),
     "data_bundle_shard": ("data_bundle/*/bundle/shard-*",),
-    "leveldb_log": ("data_bundle/**/*.log", "leveldb/**/*.log", "data_bundle/**/MANIFEST-*", "leveldb/**/MANIFEST-*"),
+    "leveldb_log": ("data_bundle/**/*.log", "leveldb/**/*.log"),
+    "leveldb_manifest": ("data_bundle/**/MANIFEST-*", "leveldb/**/MANIFEST-*"),
     "leveldb_table": ("data_bundle/**/*.sst", "data_bundle/**/*.ldb", "leveldb/**/*.sst", "leveldb/**/*.ldb"),
     "zs": ("zs/*.zs",),
 }

@@ -25,8 +25,8 @@ PARTS = (
     *("ark_manifest", "ark_rbuf"),
     *("clp_s_dictionary", "clp_s_dictionary_entries", "clp_s_metadata", "clp_s_schema_ids", "clp_s_schema_tree"),
     *("clp_s_table", "clp_s_table_metadata", "zstd_frame"),
-    *("leveldb_block", "leveldb_filter", "leveldb_footer", "leveldb_log", "leveldb_properties"),
-    *("leveldb_version_edit", "leveldb_write_batch"),
+    *("leveldb_block", "leveldb_data_block", "leveldb_filter", "leveldb_footer", "leveldb_log"),
+    *("leveldb_manifest", "leveldb_properties", "leveldb_version_edit", "leveldb_write_batch"),
     *("zs_data_block", "zs_index_block"),
 )
 

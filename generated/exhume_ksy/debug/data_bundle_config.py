@@ -18,6 +18,11 @@ class DataBundleConfig(KaitaiStruct):
        Source - https://github.com/dennisss/dacha/tree/master/pkg/bundle
     """
 
+    class CompressionMethods(IntEnum):
+        none = 1
+        snappy = 2
+        zlib = 3
+
     class Names(IntEnum):
         version_magic = 1
         block_size = 2
@@ -75,6 +80,18 @@ class DataBundleConfig(KaitaiStruct):
         def _fetch_instances(self):
             pass
             self.wire._fetch_instances()
+
+        @property
+        def compression_method(self):
+            """The value by its name."""
+            if hasattr(self, '_m_compression_method'):
+                return self._m_compression_method
+
+            if self.wire.number == 4:
+                pass
+                self._m_compression_method = KaitaiStream.resolve_enum(DataBundleConfig.CompressionMethods, self.wire.value.value)
+
+            return getattr(self, '_m_compression_method', None)
 
         @property
         def name(self):

@@ -19,6 +19,11 @@ class DataBundleFileMetadata(KaitaiStruct):
        Source - https://github.com/dennisss/dacha/tree/master/pkg/bundle
     """
 
+    class FileTypes(IntEnum):
+        unknown = 0
+        regular_file = 1
+        directory = 2
+
     class Names(IntEnum):
         file_type = 1
         shard_index = 2
@@ -77,6 +82,18 @@ class DataBundleFileMetadata(KaitaiStruct):
         def _fetch_instances(self):
             pass
             self.wire._fetch_instances()
+
+        @property
+        def file_type(self):
+            """The value by its name."""
+            if hasattr(self, '_m_file_type'):
+                return self._m_file_type
+
+            if self.wire.number == 1:
+                pass
+                self._m_file_type = KaitaiStream.resolve_enum(DataBundleFileMetadata.FileTypes, self.wire.value.value)
+
+            return getattr(self, '_m_file_type', None)
 
         @property
         def name(self):

@@ -3,10 +3,11 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import data_bundle_row_key
 from . import leveldb_varint
 from . import data_bundle_config
-from . import data_bundle_record_metadata
 from . import data_bundle_file_metadata
+from . import data_bundle_record_metadata
 from enum import IntEnum
 import collections
 
@@ -65,6 +66,33 @@ class DataBundleIndexBlock(KaitaiStruct):
             self._m_rows._fetch_instances()
 
 
+    class KeySuffix(KaitaiStruct):
+        """The bytes of a key that differ from the key before."""
+        SEQ_FIELDS = ["bytes"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(DataBundleIndexBlock.KeySuffix, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['bytes']['start'] = self._io.pos()
+            self.bytes = self._io.read_bytes_full()
+            self._debug['bytes']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+
+        @property
+        def text(self):
+            if hasattr(self, '_m_text'):
+                return self._m_text
+
+            self._m_text = (self.bytes).decode(u"ISO-8859-1")
+            return getattr(self, '_m_text', None)
+
+
     class Row(KaitaiStruct):
         """An internal key, of which the first bytes may be those of the key before,
         and what it stands for.
@@ -97,7 +125,10 @@ class DataBundleIndexBlock(KaitaiStruct):
             if not _.value <= (self._io.size() - self._io.pos()) - self.len_key_suffix.value:
                 raise kaitaistruct.ValidationExprError(self.len_value, self._io, u"/types/row/seq/2")
             self._debug['key_suffix']['start'] = self._io.pos()
-            self.key_suffix = self._io.read_bytes(self.len_key_suffix.value)
+            self._raw_key_suffix = self._io.read_bytes(self.len_key_suffix.value)
+            _io__raw_key_suffix = KaitaiStream(BytesIO(self._raw_key_suffix))
+            self.key_suffix = DataBundleIndexBlock.KeySuffix(_io__raw_key_suffix, self, self._root)
+            self.key_suffix._read()
             self._debug['key_suffix']['end'] = self._io.pos()
             self._debug['value']['start'] = self._io.pos()
             _on = self.table
@@ -130,6 +161,7 @@ class DataBundleIndexBlock(KaitaiStruct):
             self.len_shared._fetch_instances()
             self.len_key_suffix._fetch_instances()
             self.len_value._fetch_instances()
+            self.key_suffix._fetch_instances()
             _on = self.table
             if _on == DataBundleIndexBlock.Tables.config:
                 pass
@@ -142,6 +174,20 @@ class DataBundleIndexBlock(KaitaiStruct):
                 self.value._fetch_instances()
             else:
                 pass
+            _ = self.whole_key
+            if hasattr(self, '_m_whole_key'):
+                pass
+                self._m_whole_key._fetch_instances()
+
+
+        @property
+        def key(self):
+            """The whole key, each byte as the character of that number."""
+            if hasattr(self, '_m_key'):
+                return self._m_key
+
+            self._m_key = (self.key_suffix.text if  ((self.len_shared.value == 0) or (self.number == 0))  else self._parent.rows[self.number - 1].key[0:self.len_shared.value] + self.key_suffix.text)
+            return getattr(self, '_m_key', None)
 
         @property
         def table(self):
@@ -151,8 +197,29 @@ class DataBundleIndexBlock(KaitaiStruct):
             if hasattr(self, '_m_table'):
                 return self._m_table
 
-            self._m_table = KaitaiStream.resolve_enum(DataBundleIndexBlock.Tables, (KaitaiStream.byte_array_index(self.key_suffix, 0) if  ((self.len_shared.value == 0) and (self.len_key_suffix.value > 0))  else (int(self._parent.rows[self.number - 1].table) if self.number > 0 else 0)))
+            self._m_table = KaitaiStream.resolve_enum(DataBundleIndexBlock.Tables, (KaitaiStream.byte_array_index(self.key_suffix.bytes, 0) if  ((self.len_shared.value == 0) and (self.len_key_suffix.value > 0))  else (int(self._parent.rows[self.number - 1].table) if self.number > 0 else 0)))
             return getattr(self, '_m_table', None)
+
+        @property
+        def whole_key(self):
+            """The key where it is spelled out."""
+            if hasattr(self, '_m_whole_key'):
+                return self._m_whole_key
+
+            if  ((self.len_shared.value == 0) and (self.len_key_suffix.value > 8)) :
+                pass
+                io = self.key_suffix._io
+                _pos = io.pos()
+                io.seek(0)
+                self._debug['_m_whole_key']['start'] = io.pos()
+                self._raw__m_whole_key = io.read_bytes_full()
+                _io__raw__m_whole_key = KaitaiStream(BytesIO(self._raw__m_whole_key))
+                self._m_whole_key = data_bundle_row_key.DataBundleRowKey(_io__raw__m_whole_key)
+                self._m_whole_key._read()
+                self._debug['_m_whole_key']['end'] = io.pos()
+                io.seek(_pos)
+
+            return getattr(self, '_m_whole_key', None)
 
 
     class RowList(KaitaiStruct):
@@ -228,6 +295,8 @@ class DataBundleIndexBlock(KaitaiStruct):
             self._debug['_m_num_buckets']['start'] = self._io.pos()
             self._m_num_buckets = self._io.read_u2le()
             self._debug['_m_num_buckets']['end'] = self._io.pos()
+            if not self._m_num_buckets <= self._io.size() - 6:
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - 6, self._m_num_buckets, self._io, u"/instances/num_buckets")
             self._io.seek(_pos)
 
         return getattr(self, '_m_num_buckets', None)

@@ -89,6 +89,14 @@ class DataBundleKey(KaitaiStruct):
         def _fetch_instances(self):
             pass
 
+        @property
+        def content(self):
+            if hasattr(self, '_m_content'):
+                return self._m_content
+
+            self._m_content = (self.text).decode(u"UTF-8")
+            return getattr(self, '_m_content', None)
+
 
     class ConfigKey(KaitaiStruct):
         """There is one such row; its key ends here."""

@@ -215,6 +215,8 @@ class LeveldbBlock(KaitaiStruct):
             self._debug['_m_num_buckets']['start'] = self._io.pos()
             self._m_num_buckets = self._io.read_u2le()
             self._debug['_m_num_buckets']['end'] = self._io.pos()
+            if not self._m_num_buckets <= self._io.size() - 6:
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - 6, self._m_num_buckets, self._io, u"/instances/num_buckets")
             self._io.seek(_pos)
 
         return getattr(self, '_m_num_buckets', None)

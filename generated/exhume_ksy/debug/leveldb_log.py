@@ -3,6 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import leveldb_write_batch
+from . import leveldb_version_edit
 from enum import IntEnum
 import collections
 
@@ -11,14 +13,15 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
     raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
 
 class LeveldbLog(KaitaiStruct):
-    """Write-ahead logs (`NNNNNN.log`) and manifests (`MANIFEST-NNNNNN`) share this
-    framing: blocks of 32 KiB filled with fragments of records. A record that does
-    not fit the rest of a block is split into a first, middle and last fragment.
+    """Write-ahead logs (`NNNNNN.log`) and manifests (`MANIFEST-NNNNNN`, opened by
+    `leveldb_manifest.ksy`) share this framing: blocks of 32 KiB filled with
+    fragments of records. A record that does not fit the rest of a block is split
+    into a first, middle and last fragment.
     
     What the fragments of a record join up to is a write batch in a log
     (`leveldb_write_batch.ksy`) and a version edit in a manifest
     (`leveldb_version_edit.ksy`). A spec cannot join them; a record that fits one
-    fragment can be opened directly.
+    fragment is opened in place.
     
     .. seealso::
        Source - https://github.com/google/leveldb/blob/main/doc/log_format.md
@@ -66,10 +69,11 @@ class LeveldbLog(KaitaiStruct):
         spreads past the next block border.
         """
         SEQ_FIELDS = ["fragments", "trailer"]
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, is_manifest, _io, _parent=None, _root=None):
             super(LeveldbLog.Block, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.is_manifest = is_manifest
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
@@ -81,7 +85,7 @@ class LeveldbLog(KaitaiStruct):
                 i = 0
                 while True:
                     self._debug['fragments']['arr'].append({'start': self._io.pos()})
-                    _t_fragments = LeveldbLog.Fragment(self._io, self, self._root)
+                    _t_fragments = LeveldbLog.Fragment(self.is_manifest, self._io, self, self._root)
                     try:
                         _t_fragments._read()
                     finally:
@@ -112,10 +116,11 @@ class LeveldbLog(KaitaiStruct):
     class Fragment(KaitaiStruct):
         """A record, or a piece of one, behind a header of 7 bytes (or 11)."""
         SEQ_FIELDS = ["checksum", "len_data", "fragment_type", "log_number", "data"]
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, is_manifest, _io, _parent=None, _root=None):
             super(LeveldbLog.Fragment, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.is_manifest = is_manifest
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
@@ -137,7 +142,10 @@ class LeveldbLog(KaitaiStruct):
                 self._debug['log_number']['end'] = self._io.pos()
 
             self._debug['data']['start'] = self._io.pos()
-            self.data = self._io.read_bytes(self.len_data)
+            self._raw_data = self._io.read_bytes(self.len_data)
+            _io__raw_data = KaitaiStream(BytesIO(self._raw_data))
+            self.data = LeveldbLog.FragmentData(self.is_manifest, self.is_whole, _io__raw_data, self, self._root)
+            self.data._read()
             self._debug['data']['end'] = self._io.pos()
 
 
@@ -146,6 +154,7 @@ class LeveldbLog(KaitaiStruct):
             if self.is_recyclable:
                 pass
 
+            self.data._fetch_instances()
 
         @property
         def is_recyclable(self):
@@ -156,12 +165,89 @@ class LeveldbLog(KaitaiStruct):
             return getattr(self, '_m_is_recyclable', None)
 
         @property
+        def is_whole(self):
+            if hasattr(self, '_m_is_whole'):
+                return self._m_is_whole
+
+            self._m_is_whole =  ((self.fragment_type == LeveldbLog.FragmentTypes.full) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_full)) 
+            return getattr(self, '_m_is_whole', None)
+
+        @property
         def is_zero_fill(self):
             if hasattr(self, '_m_is_zero_fill'):
                 return self._m_is_zero_fill
 
             self._m_is_zero_fill =  ((self.fragment_type == LeveldbLog.FragmentTypes.zero) and (self.len_data == 0)) 
             return getattr(self, '_m_is_zero_fill', None)
+
+
+    class FragmentData(KaitaiStruct):
+        """The bytes of a fragment; those of a whole record open."""
+        SEQ_FIELDS = ["bytes"]
+        def __init__(self, is_manifest, is_whole, _io, _parent=None, _root=None):
+            super(LeveldbLog.FragmentData, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self.is_manifest = is_manifest
+            self.is_whole = is_whole
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['bytes']['start'] = self._io.pos()
+            self.bytes = self._io.read_bytes_full()
+            self._debug['bytes']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+            _ = self.batch
+            if hasattr(self, '_m_batch'):
+                pass
+                self._m_batch._fetch_instances()
+
+            _ = self.version_edit
+            if hasattr(self, '_m_version_edit'):
+                pass
+                self._m_version_edit._fetch_instances()
+
+
+        @property
+        def batch(self):
+            if hasattr(self, '_m_batch'):
+                return self._m_batch
+
+            if  ((self.is_whole) and ((not (self.is_manifest)))) :
+                pass
+                _pos = self._io.pos()
+                self._io.seek(0)
+                self._debug['_m_batch']['start'] = self._io.pos()
+                self._raw__m_batch = self._io.read_bytes_full()
+                _io__raw__m_batch = KaitaiStream(BytesIO(self._raw__m_batch))
+                self._m_batch = leveldb_write_batch.LeveldbWriteBatch(_io__raw__m_batch)
+                self._m_batch._read()
+                self._debug['_m_batch']['end'] = self._io.pos()
+                self._io.seek(_pos)
+
+            return getattr(self, '_m_batch', None)
+
+        @property
+        def version_edit(self):
+            if hasattr(self, '_m_version_edit'):
+                return self._m_version_edit
+
+            if  ((self.is_whole) and (self.is_manifest)) :
+                pass
+                _pos = self._io.pos()
+                self._io.seek(0)
+                self._debug['_m_version_edit']['start'] = self._io.pos()
+                self._raw__m_version_edit = self._io.read_bytes_full()
+                _io__raw__m_version_edit = KaitaiStream(BytesIO(self._raw__m_version_edit))
+                self._m_version_edit = leveldb_version_edit.LeveldbVersionEdit(_io__raw__m_version_edit)
+                self._m_version_edit._read()
+                self._debug['_m_version_edit']['end'] = self._io.pos()
+                self._io.seek(_pos)
+
+            return getattr(self, '_m_version_edit', None)
 
 
     @property
@@ -182,7 +268,7 @@ class LeveldbLog(KaitaiStruct):
                 self._debug['_m_blocks']['arr'].append({'start': self._io.pos()})
                 self._raw__m_blocks.append(self._io.read_bytes((self._io.size() - self._io.pos() if self._io.size() - self._io.pos() < 32768 else 32768)))
                 _io__raw__m_blocks = KaitaiStream(BytesIO(self._raw__m_blocks[-1]))
-                _t__m_blocks = LeveldbLog.Block(_io__raw__m_blocks, self, self._root)
+                _t__m_blocks = LeveldbLog.Block(False, _io__raw__m_blocks, self, self._root)
                 try:
                     _t__m_blocks._read()
                 finally:

@@ -4,7 +4,11 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
 from . import leveldb_block
+from . import leveldb_filter
 from . import leveldb_block_handle
+from . import leveldb_properties
+from . import leveldb_data_block
+from . import leveldb_index_delta
 from . import leveldb_footer
 from enum import IntEnum
 import collections
@@ -55,6 +59,14 @@ class LeveldbTable(KaitaiStruct):
                 self._m_data_blocks[i]._fetch_instances()
 
 
+        _ = self.delta_blocks
+        if hasattr(self, '_m_delta_blocks'):
+            pass
+            for i in range(len(self._m_delta_blocks)):
+                pass
+                self._m_delta_blocks[i]._fetch_instances()
+
+
         _ = self.footer
         if hasattr(self, '_m_footer'):
             pass
@@ -82,22 +94,17 @@ class LeveldbTable(KaitaiStruct):
             pass
             self._m_metaindex._fetch_instances()
 
-        _ = self.metaindex6
-        if hasattr(self, '_m_metaindex6'):
-            pass
-            self._m_metaindex6._fetch_instances()
-
 
     class Block(KaitaiStruct):
         """Contents, compression type and checksum of one block."""
         SEQ_FIELDS = []
-        def __init__(self, ofs_block, len_block, has_common_form, _io, _parent=None, _root=None):
+        def __init__(self, ofs_block, len_block, kind, _io, _parent=None, _root=None):
             super(LeveldbTable.Block, self).__init__(_io)
             self._parent = _parent
             self._root = _root
             self.ofs_block = ofs_block
             self.len_block = len_block
-            self.has_common_form = has_common_form
+            self.kind = kind
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
@@ -106,68 +113,83 @@ class LeveldbTable(KaitaiStruct):
 
         def _fetch_instances(self):
             pass
-            _ = self.checksum
-            if hasattr(self, '_m_checksum'):
-                pass
-
-            _ = self.compression
-            if hasattr(self, '_m_compression'):
-                pass
-
             _ = self.content
             if hasattr(self, '_m_content'):
                 pass
-                self._m_content._fetch_instances()
+                _on = self.kind
+                if _on == 1:
+                    pass
+                    self._m_content._fetch_instances()
+                elif _on == 2:
+                    pass
+                    self._m_content._fetch_instances()
+                elif _on == 3:
+                    pass
+                    self._m_content._fetch_instances()
+                elif _on == 4:
+                    pass
+                    self._m_content._fetch_instances()
+                elif _on == 5:
+                    pass
+                    self._m_content._fetch_instances()
+                else:
+                    pass
 
             _ = self.contents
             if hasattr(self, '_m_contents'):
                 pass
 
+            _ = self.trailer
+            if hasattr(self, '_m_trailer'):
+                pass
+                self._m_trailer._fetch_instances()
 
-        @property
-        def checksum(self):
-            """Over contents and compression byte; of the kind that the footer names,
-            CRC-32C rotated right by 15 bits plus 0xa282ead8 in LevelDB.
-            """
-            if hasattr(self, '_m_checksum'):
-                return self._m_checksum
-
-            _pos = self._io.pos()
-            self._io.seek((self.ofs_block + self.len_block) + 1)
-            self._debug['_m_checksum']['start'] = self._io.pos()
-            self._m_checksum = self._io.read_u4le()
-            self._debug['_m_checksum']['end'] = self._io.pos()
-            self._io.seek(_pos)
-            return getattr(self, '_m_checksum', None)
-
-        @property
-        def compression(self):
-            if hasattr(self, '_m_compression'):
-                return self._m_compression
-
-            _pos = self._io.pos()
-            self._io.seek(self.ofs_block + self.len_block)
-            self._debug['_m_compression']['start'] = self._io.pos()
-            self._m_compression = KaitaiStream.resolve_enum(LeveldbTable.Compressions, self._io.read_u1())
-            self._debug['_m_compression']['end'] = self._io.pos()
-            self._io.seek(_pos)
-            return getattr(self, '_m_compression', None)
 
         @property
         def content(self):
-            """The entries, if they are not compressed and no index of deltas."""
+            """What is in it, if it is not compressed; never raw bytes."""
             if hasattr(self, '_m_content'):
                 return self._m_content
 
-            if  ((self.is_stored) and (self.has_common_form)) :
+            if  ((self.is_stored) and (self.kind > 0)) :
                 pass
                 _pos = self._io.pos()
                 self._io.seek(self.ofs_block)
                 self._debug['_m_content']['start'] = self._io.pos()
-                self._raw__m_content = self._io.read_bytes(self.len_block)
-                _io__raw__m_content = KaitaiStream(BytesIO(self._raw__m_content))
-                self._m_content = leveldb_block.LeveldbBlock(_io__raw__m_content)
-                self._m_content._read()
+                _on = self.kind
+                if _on == 1:
+                    pass
+                    self._raw__m_content = self._io.read_bytes(self.len_block)
+                    _io__raw__m_content = KaitaiStream(BytesIO(self._raw__m_content))
+                    self._m_content = leveldb_block.LeveldbBlock(_io__raw__m_content)
+                    self._m_content._read()
+                elif _on == 2:
+                    pass
+                    self._raw__m_content = self._io.read_bytes(self.len_block)
+                    _io__raw__m_content = KaitaiStream(BytesIO(self._raw__m_content))
+                    self._m_content = leveldb_data_block.LeveldbDataBlock(_io__raw__m_content)
+                    self._m_content._read()
+                elif _on == 3:
+                    pass
+                    self._raw__m_content = self._io.read_bytes(self.len_block)
+                    _io__raw__m_content = KaitaiStream(BytesIO(self._raw__m_content))
+                    self._m_content = leveldb_filter.LeveldbFilter(_io__raw__m_content)
+                    self._m_content._read()
+                elif _on == 4:
+                    pass
+                    self._raw__m_content = self._io.read_bytes(self.len_block)
+                    _io__raw__m_content = KaitaiStream(BytesIO(self._raw__m_content))
+                    self._m_content = leveldb_properties.LeveldbProperties(_io__raw__m_content)
+                    self._m_content._read()
+                elif _on == 5:
+                    pass
+                    self._raw__m_content = self._io.read_bytes(self.len_block)
+                    _io__raw__m_content = KaitaiStream(BytesIO(self._raw__m_content))
+                    self._m_content = leveldb_index_delta.LeveldbIndexDelta(_io__raw__m_content)
+                    self._m_content._read()
+                else:
+                    pass
+                    self._m_content = self._io.read_bytes(self.len_block)
                 self._debug['_m_content']['end'] = self._io.pos()
                 self._io.seek(_pos)
 
@@ -175,6 +197,7 @@ class LeveldbTable(KaitaiStruct):
 
         @property
         def contents(self):
+            """The block as it is stored."""
             if hasattr(self, '_m_contents'):
                 return self._m_contents
 
@@ -183,6 +206,9 @@ class LeveldbTable(KaitaiStruct):
             self._debug['_m_contents']['start'] = self._io.pos()
             self._m_contents = self._io.read_bytes(self.len_block)
             self._debug['_m_contents']['end'] = self._io.pos()
+            _ = self._m_contents
+            if not len(_) == self.len_block:
+                raise kaitaistruct.ValidationExprError(self._m_contents, self._io, u"/types/block/instances/contents")
             self._io.seek(_pos)
             return getattr(self, '_m_contents', None)
 
@@ -191,8 +217,22 @@ class LeveldbTable(KaitaiStruct):
             if hasattr(self, '_m_is_stored'):
                 return self._m_is_stored
 
-            self._m_is_stored = self.compression == LeveldbTable.Compressions.none
+            self._m_is_stored = self.trailer.compression == LeveldbTable.Compressions.none
             return getattr(self, '_m_is_stored', None)
+
+        @property
+        def trailer(self):
+            if hasattr(self, '_m_trailer'):
+                return self._m_trailer
+
+            _pos = self._io.pos()
+            self._io.seek(self.ofs_block + self.len_block)
+            self._debug['_m_trailer']['start'] = self._io.pos()
+            self._m_trailer = LeveldbTable.BlockTrailer(self._io, self, self._root)
+            self._m_trailer._read()
+            self._debug['_m_trailer']['end'] = self._io.pos()
+            self._io.seek(_pos)
+            return getattr(self, '_m_trailer', None)
 
 
     class BlockTrailer(KaitaiStruct):
@@ -253,7 +293,7 @@ class LeveldbTable(KaitaiStruct):
             _pos = io.pos()
             io.seek(0)
             self._debug['_m_block']['start'] = io.pos()
-            self._m_block = LeveldbTable.Block(self.handle.ofs_block.value, self.handle.len_block.value, True, io, self, self._root)
+            self._m_block = LeveldbTable.Block(self.handle.ofs_block.value, self.handle.len_block.value, 2, io, self, self._root)
             self._m_block._read()
             self._debug['_m_block']['end'] = io.pos()
             io.seek(_pos)
@@ -275,6 +315,71 @@ class LeveldbTable(KaitaiStruct):
             return getattr(self, '_m_handle', None)
 
 
+    class DeltaBlock(KaitaiStruct):
+        """A data block by way of its entry in an index of deltas."""
+        SEQ_FIELDS = []
+        def __init__(self, idx, _io, _parent=None, _root=None):
+            super(LeveldbTable.DeltaBlock, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self.idx = idx
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            pass
+
+
+        def _fetch_instances(self):
+            pass
+            _ = self.block
+            if hasattr(self, '_m_block'):
+                pass
+                self._m_block._fetch_instances()
+
+
+        @property
+        def block(self):
+            if hasattr(self, '_m_block'):
+                return self._m_block
+
+            _pos = self._io.pos()
+            self._io.seek(0)
+            self._debug['_m_block']['start'] = self._io.pos()
+            self._m_block = LeveldbTable.Block(self.ofs_block, self.len_block, 2, self._io, self, self._root)
+            self._m_block._read()
+            self._debug['_m_block']['end'] = self._io.pos()
+            self._io.seek(_pos)
+            return getattr(self, '_m_block', None)
+
+        @property
+        def len_block(self):
+            if hasattr(self, '_m_len_block'):
+                return self._m_len_block
+
+            self._m_len_block = (self._parent.index.content.entries.entries[self.idx].handle.len_block.value if  ((self._parent.index.content.entries.entries[self.idx].len_shared.value == 0) or (self.idx == 0))  else (self._parent.delta_blocks[self.idx - 1].len_block + (self.raw_delta // 2 if self.raw_delta % 2 == 0 else -1 - self.raw_delta // 2)))
+            return getattr(self, '_m_len_block', None)
+
+        @property
+        def ofs_block(self):
+            """Right behind the block before, except at a restart."""
+            if hasattr(self, '_m_ofs_block'):
+                return self._m_ofs_block
+
+            self._m_ofs_block = (self._parent.index.content.entries.entries[self.idx].handle.ofs_block.value if  ((self._parent.index.content.entries.entries[self.idx].len_shared.value == 0) or (self.idx == 0))  else ((self._parent.delta_blocks[self.idx - 1].ofs_block + self._parent.delta_blocks[self.idx - 1].len_block) + 5))
+            return getattr(self, '_m_ofs_block', None)
+
+        @property
+        def raw_delta(self):
+            if hasattr(self, '_m_raw_delta'):
+                return self._m_raw_delta
+
+            if self._parent.index.content.entries.entries[self.idx].len_shared.value != 0:
+                pass
+                self._m_raw_delta = self._parent.index.content.entries.entries[self.idx].raw_delta.value
+
+            return getattr(self, '_m_raw_delta', None)
+
+
     class MetaBlock(KaitaiStruct):
         """A meta block by way of its entry in the metaindex; its key is the name."""
         SEQ_FIELDS = []
@@ -291,17 +396,10 @@ class LeveldbTable(KaitaiStruct):
 
         def _fetch_instances(self):
             pass
-            _ = self.checksum
-            if hasattr(self, '_m_checksum'):
+            _ = self.block
+            if hasattr(self, '_m_block'):
                 pass
-
-            _ = self.compression
-            if hasattr(self, '_m_compression'):
-                pass
-
-            _ = self.contents
-            if hasattr(self, '_m_contents'):
-                pass
+                self._m_block._fetch_instances()
 
             _ = self.handle
             if hasattr(self, '_m_handle'):
@@ -310,46 +408,19 @@ class LeveldbTable(KaitaiStruct):
 
 
         @property
-        def checksum(self):
-            if hasattr(self, '_m_checksum'):
-                return self._m_checksum
+        def block(self):
+            if hasattr(self, '_m_block'):
+                return self._m_block
 
             io = self._root._io
             _pos = io.pos()
-            io.seek((self.handle.ofs_block.value + self.handle.len_block.value) + 1)
-            self._debug['_m_checksum']['start'] = io.pos()
-            self._m_checksum = io.read_u4le()
-            self._debug['_m_checksum']['end'] = io.pos()
+            io.seek(0)
+            self._debug['_m_block']['start'] = io.pos()
+            self._m_block = LeveldbTable.Block(self.handle.ofs_block.value, self.handle.len_block.value, self.kind, io, self, self._root)
+            self._m_block._read()
+            self._debug['_m_block']['end'] = io.pos()
             io.seek(_pos)
-            return getattr(self, '_m_checksum', None)
-
-        @property
-        def compression(self):
-            if hasattr(self, '_m_compression'):
-                return self._m_compression
-
-            io = self._root._io
-            _pos = io.pos()
-            io.seek(self.handle.ofs_block.value + self.handle.len_block.value)
-            self._debug['_m_compression']['start'] = io.pos()
-            self._m_compression = KaitaiStream.resolve_enum(LeveldbTable.Compressions, io.read_u1())
-            self._debug['_m_compression']['end'] = io.pos()
-            io.seek(_pos)
-            return getattr(self, '_m_compression', None)
-
-        @property
-        def contents(self):
-            if hasattr(self, '_m_contents'):
-                return self._m_contents
-
-            io = self._root._io
-            _pos = io.pos()
-            io.seek(self.handle.ofs_block.value)
-            self._debug['_m_contents']['start'] = io.pos()
-            self._m_contents = io.read_bytes(self.handle.len_block.value)
-            self._debug['_m_contents']['end'] = io.pos()
-            io.seek(_pos)
-            return getattr(self, '_m_contents', None)
+            return getattr(self, '_m_block', None)
 
         @property
         def handle(self):
@@ -366,6 +437,26 @@ class LeveldbTable(KaitaiStruct):
             io.seek(_pos)
             return getattr(self, '_m_handle', None)
 
+        @property
+        def kind(self):
+            """Filters of RocksDB have names of their own and are bits without a frame."""
+            if hasattr(self, '_m_kind'):
+                return self._m_kind
+
+            self._m_kind = (3 if  ((len(self.name) > 7) and (self.name[0:7] == u"filter."))  else (4 if self.name == u"rocksdb.properties" else (2 if self.name == u"rocksdb.range_del" else (5 if  ((self.name == u"rocksdb.index") and (self._root.footer.version >= 4))  else 0))))
+            return getattr(self, '_m_kind', None)
+
+        @property
+        def name(self):
+            """Without what it has in common with the name before, which in metaindexes
+            is nothing.
+            """
+            if hasattr(self, '_m_name'):
+                return self._m_name
+
+            self._m_name = (self._parent.metaindex.content.entries.entries[self.idx].key_suffix).decode(u"ISO-8859-1")
+            return getattr(self, '_m_name', None)
+
 
     @property
     def data_blocks(self):
@@ -373,14 +464,14 @@ class LeveldbTable(KaitaiStruct):
         if hasattr(self, '_m_data_blocks'):
             return self._m_data_blocks
 
-        if  ((self.footer.is_leveldb) and (self.index.is_stored)) :
+        if  ((self.has_handles) and (self.index.is_stored) and ( ((self.footer.is_leveldb) or (self.footer.version < 4)) )) :
             pass
             _pos = self._io.pos()
             self._io.seek(0)
             self._debug['_m_data_blocks']['start'] = self._io.pos()
             self._debug['_m_data_blocks']['arr'] = []
             self._m_data_blocks = []
-            for i in range(self.num_data_blocks):
+            for i in range(len(self.index.content.entries.entries)):
                 self._debug['_m_data_blocks']['arr'].append({'start': self._io.pos()})
                 _t__m_data_blocks = LeveldbTable.DataBlock(i, self._io, self, self._root)
                 try:
@@ -393,6 +484,33 @@ class LeveldbTable(KaitaiStruct):
             self._io.seek(_pos)
 
         return getattr(self, '_m_data_blocks', None)
+
+    @property
+    def delta_blocks(self):
+        """The same for an index of deltas of one level."""
+        if hasattr(self, '_m_delta_blocks'):
+            return self._m_delta_blocks
+
+        if  ((self.has_handles) and (self.index.is_stored) and (self.footer.is_rocksdb) and (self.footer.version >= 4)) :
+            pass
+            _pos = self._io.pos()
+            self._io.seek(0)
+            self._debug['_m_delta_blocks']['start'] = self._io.pos()
+            self._debug['_m_delta_blocks']['arr'] = []
+            self._m_delta_blocks = []
+            for i in range(len(self.index.content.entries.entries)):
+                self._debug['_m_delta_blocks']['arr'].append({'start': self._io.pos()})
+                _t__m_delta_blocks = LeveldbTable.DeltaBlock(i, self._io, self, self._root)
+                try:
+                    _t__m_delta_blocks._read()
+                finally:
+                    self._m_delta_blocks.append(_t__m_delta_blocks)
+                self._debug['_m_delta_blocks']['arr'][i]['end'] = self._io.pos()
+
+            self._debug['_m_delta_blocks']['end'] = self._io.pos()
+            self._io.seek(_pos)
+
+        return getattr(self, '_m_delta_blocks', None)
 
     @property
     def footer(self):
@@ -409,17 +527,6 @@ class LeveldbTable(KaitaiStruct):
         self._debug['_m_footer']['end'] = self._io.pos()
         self._io.seek(_pos)
         return getattr(self, '_m_footer', None)
-
-    @property
-    def handles(self):
-        if hasattr(self, '_m_handles'):
-            return self._m_handles
-
-        if self.has_handles:
-            pass
-            self._m_handles = (self.footer.leveldb if self.footer.is_leveldb else self.footer.rocksdb)
-
-        return getattr(self, '_m_handles', None)
 
     @property
     def has_handles(self):
@@ -443,7 +550,7 @@ class LeveldbTable(KaitaiStruct):
             _pos = self._io.pos()
             self._io.seek(0)
             self._debug['_m_index']['start'] = self._io.pos()
-            self._m_index = LeveldbTable.Block(self.handles.index.ofs_block.value, self.handles.index.len_block.value,  ((self.footer.is_leveldb) or (self.footer.version < 4)) , self._io, self, self._root)
+            self._m_index = LeveldbTable.Block((self.footer.leveldb.index.ofs_block.value if self.footer.is_leveldb else self.footer.rocksdb.index.ofs_block.value), (self.footer.leveldb.index.len_block.value if self.footer.is_leveldb else self.footer.rocksdb.index.len_block.value), (1 if  ((self.footer.is_leveldb) or (self.footer.version < 4))  else 5), self._io, self, self._root)
             self._m_index._read()
             self._debug['_m_index']['end'] = self._io.pos()
             self._io.seek(_pos)
@@ -474,18 +581,18 @@ class LeveldbTable(KaitaiStruct):
 
     @property
     def meta_blocks(self):
-        """Every block that the metaindex names, if it is not compressed."""
+        """Every block that the metaindex names, if that is not compressed."""
         if hasattr(self, '_m_meta_blocks'):
             return self._m_meta_blocks
 
-        if  ((self.footer.is_leveldb) and (self.metaindex.is_stored)) :
+        if  (( ((self.footer.is_leveldb) or (self.footer.is_rocksdb)) ) and (self.metaindex.is_stored)) :
             pass
             _pos = self._io.pos()
             self._io.seek(0)
             self._debug['_m_meta_blocks']['start'] = self._io.pos()
             self._debug['_m_meta_blocks']['arr'] = []
             self._m_meta_blocks = []
-            for i in range(self.num_meta_blocks):
+            for i in range(len(self.metaindex.content.entries.entries)):
                 self._debug['_m_meta_blocks']['arr'].append({'start': self._io.pos()})
                 _t__m_meta_blocks = LeveldbTable.MetaBlock(i, self._io, self, self._root)
                 try:
@@ -501,60 +608,22 @@ class LeveldbTable(KaitaiStruct):
 
     @property
     def metaindex(self):
-        """Names of meta blocks (filter, properties) and their handles."""
+        """Names of meta blocks (filter, properties) and their handles; in RocksDB from
+        version 6 the index is among them.
+        """
         if hasattr(self, '_m_metaindex'):
             return self._m_metaindex
 
-        if self.has_handles:
+        if  ((self.footer.is_leveldb) or (self.footer.is_rocksdb)) :
             pass
             _pos = self._io.pos()
             self._io.seek(0)
             self._debug['_m_metaindex']['start'] = self._io.pos()
-            self._m_metaindex = LeveldbTable.Block(self.handles.metaindex.ofs_block.value, self.handles.metaindex.len_block.value, True, self._io, self, self._root)
+            self._m_metaindex = LeveldbTable.Block((self.footer.leveldb.metaindex.ofs_block.value if self.footer.is_leveldb else (self.footer.rocksdb.metaindex.ofs_block.value if self.footer.version < 6 else (((self._io.size() - 53) - 5) - self.footer.rocksdb6.len_metaindex))), (self.footer.leveldb.metaindex.len_block.value if self.footer.is_leveldb else (self.footer.rocksdb.metaindex.len_block.value if self.footer.version < 6 else self.footer.rocksdb6.len_metaindex)), 1, self._io, self, self._root)
             self._m_metaindex._read()
             self._debug['_m_metaindex']['end'] = self._io.pos()
             self._io.seek(_pos)
 
         return getattr(self, '_m_metaindex', None)
-
-    @property
-    def metaindex6(self):
-        """RocksDB from version 6; names the index among the rest."""
-        if hasattr(self, '_m_metaindex6'):
-            return self._m_metaindex6
-
-        if  ((self.footer.is_rocksdb) and (self.footer.version >= 6)) :
-            pass
-            _pos = self._io.pos()
-            self._io.seek(0)
-            self._debug['_m_metaindex6']['start'] = self._io.pos()
-            self._m_metaindex6 = LeveldbTable.Block(((self._io.size() - 53) - 5) - self.footer.rocksdb6.len_metaindex, self.footer.rocksdb6.len_metaindex, True, self._io, self, self._root)
-            self._m_metaindex6._read()
-            self._debug['_m_metaindex6']['end'] = self._io.pos()
-            self._io.seek(_pos)
-
-        return getattr(self, '_m_metaindex6', None)
-
-    @property
-    def num_data_blocks(self):
-        if hasattr(self, '_m_num_data_blocks'):
-            return self._m_num_data_blocks
-
-        if  ((self.footer.is_leveldb) and (self.index.is_stored)) :
-            pass
-            self._m_num_data_blocks = len(self.index.content.entries.entries)
-
-        return getattr(self, '_m_num_data_blocks', None)
-
-    @property
-    def num_meta_blocks(self):
-        if hasattr(self, '_m_num_meta_blocks'):
-            return self._m_num_meta_blocks
-
-        if  ((self.footer.is_leveldb) and (self.metaindex.is_stored)) :
-            pass
-            self._m_num_meta_blocks = len(self.metaindex.content.entries.entries)
-
-        return getattr(self, '_m_num_meta_blocks', None)
 
 

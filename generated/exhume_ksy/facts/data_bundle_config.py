@@ -10,6 +10,13 @@ if TYPE_CHECKING:
     from typing import Final
 
 
+class CompressionMethods(IntEnum):
+    """`data_bundle_config::compression_methods`"""
+    NONE = 1
+    SNAPPY = 2
+    ZLIB = 3
+
+
 class Names(IntEnum):
     """`data_bundle_config::names`"""
     VERSION_MAGIC = 1

@@ -10,6 +10,13 @@ if TYPE_CHECKING:
     from typing import Final
 
 
+class FileTypes(IntEnum):
+    """`data_bundle_file_metadata::file_types`"""
+    UNKNOWN = 0
+    REGULAR_FILE = 1
+    DIRECTORY = 2
+
+
 class Names(IntEnum):
     """`data_bundle_file_metadata::names`"""
     FILE_TYPE = 1

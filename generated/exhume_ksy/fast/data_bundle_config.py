@@ -32,7 +32,7 @@ def read_data_bundle_config(view: View, at: int, end: int) -> tuple[DataBundleCo
 
 class Field:
     """One field, with its number as a name."""
-    __slots__ = ('wire', '_name')
+    __slots__ = ('wire', '_name', '_compression_method')
     wire: DataBundleField
 
     @property
@@ -43,6 +43,19 @@ class Field:
             pass
         self._name = self.wire.number
         return self._name
+
+    @property
+    def compression_method(self) -> int | None:
+        """The value by its name."""
+        try:
+            return self._compression_method
+        except AttributeError:
+            pass
+        if not (self.wire.number == 4):
+            self._compression_method = None
+            return None
+        self._compression_method = self.wire.value
+        return self._compression_method
 
 
 def read_field(view: View, at: int, end: int) -> tuple[Field, int]:

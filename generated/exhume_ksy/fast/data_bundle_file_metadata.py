@@ -32,7 +32,7 @@ def read_data_bundle_file_metadata(view: View, at: int, end: int) -> tuple[DataB
 
 class Field:
     """One field, with its number as a name."""
-    __slots__ = ('wire', '_name')
+    __slots__ = ('wire', '_name', '_file_type')
     wire: DataBundleField
 
     @property
@@ -43,6 +43,19 @@ class Field:
             pass
         self._name = self.wire.number
         return self._name
+
+    @property
+    def file_type(self) -> int | None:
+        """The value by its name."""
+        try:
+            return self._file_type
+        except AttributeError:
+            pass
+        if not (self.wire.number == 1):
+            self._file_type = None
+            return None
+        self._file_type = self.wire.value
+        return self._file_type
 
 
 def read_field(view: View, at: int, end: int) -> tuple[Field, int]:

@@ -12,6 +12,7 @@ from ._layout import LayoutError, View, short
 from .data_bundle_config import read_data_bundle_config
 from .data_bundle_file_metadata import read_data_bundle_file_metadata
 from .data_bundle_record_metadata import read_data_bundle_record_metadata
+from .data_bundle_row_key import read_data_bundle_row_key
 from .leveldb_varint import read_leveldb_varint
 
 _STRUCT0 = struct.Struct("<I")
@@ -77,10 +78,13 @@ class DataBundleIndexBlock:
         at = base + end - base - 6
         if at < base:
             raise LayoutError("num_buckets", base, end, "a position in the stream", at - base)
+        start = at
         if end - at < 2:
             raise short("num_buckets", at, end, 2)
         (num_buckets,) = _STRUCT1.unpack_from(view, at)
         at += 2
+        if num_buckets > end - base - 6:
+            raise LayoutError("num_buckets", start, at, f"at most {end - base - 6}", num_buckets)
         self._num_buckets = num_buckets
         return self._num_buckets
 
@@ -107,7 +111,7 @@ class DataBundleIndexBlock:
             raise short("rows", at, end, size)
         stop = at + size
         try:
-            rows, _ = read_row_list(view, at, stop)
+            rows, _ = read_row_list(view, at, stop, at)
         except LayoutError as error:
             error.within("rows")
             raise
@@ -175,13 +179,15 @@ class RowList:
     rows: list[Row]
 
 
-def read_row_list(view: View, at: int, end: int) -> tuple[RowList, int]:
+def read_row_list(view: View, at: int, end: int, base: int | None = None) -> tuple[RowList, int]:
     """`data_bundle_index_block::row_list` at `at`, and where it ends. Raises `LayoutError`."""
     value = RowList()
+    if base is None:
+        base = at
     rows = value.rows = []
     try:
         while at < end:
-            one, at = read_row(view, at, end, value, len(rows))
+            one, at = read_row(view, at, end, base, value, len(rows))
             rows.append(one)
     except LayoutError as error:
         del value.rows
@@ -193,16 +199,55 @@ def read_row_list(view: View, at: int, end: int) -> tuple[RowList, int]:
 
 class Row:
     """An internal key, of which the first bytes may be those of the key before, and what it stands for."""
-    __slots__ = ('number', 'len_shared', 'len_key_suffix', 'len_value', 'key_suffix', 'value', '_table', '_parent')
+    __slots__ = ('number', 'len_shared', 'len_key_suffix', 'len_value', 'key_suffix', 'value', '_key', '_whole_key', '_table', '_io', '_parent')
     number: int
     """Position of the row in the block."""
     len_shared: int
     """Bytes that the key has in common with the one before."""
     len_key_suffix: int
     len_value: int
-    key_suffix: View
+    key_suffix: KeySuffix
+    """The rest of the key."""
     value: DataBundleConfig | DataBundleFileMetadata | DataBundleRecordMetadata | View
     """Empty when the key says that the row was deleted."""
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
+
+    @property
+    def key(self) -> str:
+        """The whole key, each byte as the character of that number."""
+        try:
+            return self._key
+        except AttributeError:
+            pass
+        self._key = self.key_suffix.text if self.len_shared == 0 or self.number == 0 else self._parent.rows[self.number - 1].key[0:self.len_shared] + self.key_suffix.text
+        return self._key
+
+    @property
+    def whole_key(self) -> DataBundleRowKey | None:
+        """The key where it is spelled out."""
+        try:
+            return self._whole_key
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        if not (self.len_shared == 0 and self.len_key_suffix > 8):
+            self._whole_key = None
+            return None
+        view, base, end = self.key_suffix._io
+        at = base + 0
+        try:
+            whole_key, _ = read_data_bundle_row_key(view, at, end, at)
+        except LayoutError as error:
+            error.within("whole_key")
+            raise
+        at = max(at, end)
+        self._whole_key = whole_key
+        return self._whole_key
 
     @property
     def table(self) -> int:
@@ -211,13 +256,16 @@ class Row:
             return self._table
         except AttributeError:
             pass
-        self._table = self.key_suffix[0] if self.len_shared == 0 and self.len_key_suffix > 0 else self._parent.rows[self.number - 1].table if self.number > 0 else 0
+        self._table = self.key_suffix.bytes[0] if self.len_shared == 0 and self.len_key_suffix > 0 else self._parent.rows[self.number - 1].table if self.number > 0 else 0
         return self._table
 
 
-def read_row(view: View, at: int, end: int, parent: RowList | None, number: int) -> tuple[Row, int]:
+def read_row(view: View, at: int, end: int, base: int | None, parent: RowList | None, number: int) -> tuple[Row, int]:
     """`data_bundle_index_block::row` at `at`, and where it ends. Raises `LayoutError`."""
     value = Row()
+    if base is None:
+        base = at
+    value._io = (view, base, end)
     value._parent = parent
     value.number = number
     if at < end and (len_shared := view[at]) < 0x80:
@@ -255,13 +303,18 @@ def read_row(view: View, at: int, end: int, parent: RowList | None, number: int)
     value.len_value = len_value
     if not 0 <= len_key_suffix <= end - at:
         raise short("key_suffix", at, end, len_key_suffix)
-    key_suffix = view[at : at + len_key_suffix]
-    at += len_key_suffix
+    stop = at + len_key_suffix
+    try:
+        key_suffix, _ = read_key_suffix(view, at, stop, at)
+    except LayoutError as error:
+        error.within("key_suffix")
+        raise
+    at = stop
     value.key_suffix = key_suffix
     if not 0 <= len_value <= end - at:
         raise short("value", at, end, len_value)
     stop = at + len_value
-    on = key_suffix[0] if len_shared == 0 and len_key_suffix > 0 else parent.rows[number - 1].table if number > 0 else 0
+    on = key_suffix.bytes[0] if len_shared == 0 and len_key_suffix > 0 else parent.rows[number - 1].table if number > 0 else 0
     if on == 1:
         try:
             value_, _ = read_data_bundle_config(view, at, stop)
@@ -284,4 +337,37 @@ def read_row(view: View, at: int, end: int, parent: RowList | None, number: int)
         value_ = view[at:stop]
     at = stop
     value.value = value_
+    return value, at
+
+
+class KeySuffix:
+    """The bytes of a key that differ from the key before."""
+    __slots__ = ('bytes', '_text', '_io')
+    bytes: View
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
+
+    @property
+    def text(self) -> str:
+        try:
+            return self._text
+        except AttributeError:
+            pass
+        self._text = str(self.bytes, 'ISO-8859-1')
+        return self._text
+
+
+def read_key_suffix(view: View, at: int, end: int, base: int | None = None) -> tuple[KeySuffix, int]:
+    """`data_bundle_index_block::key_suffix` at `at`, and where it ends. Raises `LayoutError`."""
+    value = KeySuffix()
+    if base is None:
+        base = at
+    value._io = (view, base, end)
+    bytes = view[at:end]
+    at = max(at, end)
+    value.bytes = bytes
     return value, at

@@ -277,11 +277,20 @@ def read_escaped(view: View, at: int, end: int) -> tuple[Escaped, int]:
 
 class Chunk:
     """Bytes up to a zero byte, and what that zero byte means."""
-    __slots__ = ('text', 'marker')
+    __slots__ = ('text', 'marker', '_content')
     text: View
     """Bytes up to the next zero byte."""
     marker: int
     """0xff when the zero byte belongs to the string, 0 when it ended it."""
+
+    @property
+    def content(self) -> str:
+        try:
+            return self._content
+        except AttributeError:
+            pass
+        self._content = str(self.text, 'UTF-8')
+        return self._content
 
 
 def read_chunk(view: View, at: int, end: int) -> tuple[Chunk, int]:

@@ -80,10 +80,13 @@ class LeveldbBlock:
         at = base + end - base - 6
         if at < base:
             raise LayoutError("num_buckets", base, end, "a position in the stream", at - base)
+        start = at
         if end - at < 2:
             raise short("num_buckets", at, end, 2)
         (num_buckets,) = _STRUCT1.unpack_from(view, at)
         at += 2
+        if num_buckets > end - base - 6:
+            raise LayoutError("num_buckets", start, at, f"at most {end - base - 6}", num_buckets)
         self._num_buckets = num_buckets
         return self._num_buckets
 

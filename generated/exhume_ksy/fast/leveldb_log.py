@@ -7,19 +7,21 @@ from __future__ import annotations
 import struct
 
 from ._layout import LayoutError, View, short
+from .leveldb_version_edit import read_leveldb_version_edit
+from .leveldb_write_batch import read_leveldb_write_batch
 
 _STRUCT0 = struct.Struct("<IH")
 _STRUCT1 = struct.Struct("<I")
 
 
 class LeveldbLog:
-    """Write-ahead logs (`NNNNNN.log`) and manifests (`MANIFEST-NNNNNN`) share this framing: blocks of 32 KiB filled
-    with fragments of records. A record that does not fit the rest of a block is split into a first, middle and last
-    fragment.
+    """Write-ahead logs (`NNNNNN.log`) and manifests (`MANIFEST-NNNNNN`, opened by `leveldb_manifest.ksy`) share this
+    framing: blocks of 32 KiB filled with fragments of records. A record that does not fit the rest of a block is
+    split into a first, middle and last fragment.
 
     What the fragments of a record join up to is a write batch in a log (`leveldb_write_batch.ksy`) and a version
-    edit in a manifest (`leveldb_version_edit.ksy`). A spec cannot join them; a record that fits one fragment can be
-    opened directly.
+    edit in a manifest (`leveldb_version_edit.ksy`). A spec cannot join them; a record that fits one fragment is
+    opened in place.
     """
     __slots__ = ('_blocks', '_io')
     _io: tuple[View, int, int]
@@ -47,7 +49,7 @@ class LeveldbLog:
                 if not 0 <= size <= max(0, end - at):
                     raise short("", at, end, size)
                 stop = at + size
-                one, _ = read_block(view, at, stop, at)
+                one, _ = read_block(view, at, stop, at, False)
                 at = stop
                 blocks.append(one)
         except LayoutError as error:
@@ -68,7 +70,9 @@ def read_leveldb_log(view: View, at: int, end: int, base: int | None = None) -> 
 
 class Block:
     """32 KiB of fragments; the last block ends where the file ends. Damage never spreads past the next block border."""
-    __slots__ = ('fragments', 'trailer')
+    __slots__ = ('is_manifest', 'fragments', 'trailer')
+    is_manifest: bool
+    """Whether records are version edits, else write batches."""
     fragments: list[Fragment] | None
     trailer: View
     """Fewer than seven bytes cannot hold a header and are zero; after a header of zeros the whole rest of the block is
@@ -76,16 +80,17 @@ class Block:
     """
 
 
-def read_block(view: View, at: int, end: int, base: int | None = None) -> tuple[Block, int]:
+def read_block(view: View, at: int, end: int, base: int | None, is_manifest: bool) -> tuple[Block, int]:
     """`leveldb_log::block` at `at`, and where it ends. Raises `LayoutError`."""
     value = Block()
     if base is None:
         base = at
+    value.is_manifest = is_manifest
     if end - base >= 7:
         fragments = []
         try:
             while True:
-                one, at = read_fragment(view, at, end)
+                one, at = read_fragment(view, at, end, is_manifest)
                 fragments.append(one)
                 if end - at < 7 or one.is_zero_fill:
                     break
@@ -103,7 +108,8 @@ def read_block(view: View, at: int, end: int, base: int | None = None) -> tuple[
 
 class Fragment:
     """A record, or a piece of one, behind a header of 7 bytes (or 11)."""
-    __slots__ = ('checksum', 'len_data', 'fragment_type', 'log_number', 'data', '_is_zero_fill', '_is_recyclable')
+    __slots__ = ('is_manifest', 'checksum', 'len_data', 'fragment_type', 'log_number', 'data', '_is_whole', '_is_zero_fill', '_is_recyclable')
+    is_manifest: bool
     checksum: int
     """CRC-32C over the type byte and the data (over type, log number and data for the recyclable types), rotated right
     by 15 bits, plus 0xa282ead8.
@@ -112,7 +118,17 @@ class Fragment:
     fragment_type: int
     log_number: int | None
     """Low 32 bits of the number of the log that wrote the fragment."""
-    data: View
+    data: FragmentData
+    """A whole record, or a piece of one."""
+
+    @property
+    def is_whole(self) -> bool:
+        try:
+            return self._is_whole
+        except AttributeError:
+            pass
+        self._is_whole = self.fragment_type in (1, 5)
+        return self._is_whole
 
     @property
     def is_zero_fill(self) -> bool:
@@ -133,9 +149,10 @@ class Fragment:
         return self._is_recyclable
 
 
-def read_fragment(view: View, at: int, end: int) -> tuple[Fragment, int]:
+def read_fragment(view: View, at: int, end: int, is_manifest: bool) -> tuple[Fragment, int]:
     """`leveldb_log::fragment` at `at`, and where it ends. Raises `LayoutError`."""
     value = Fragment()
+    value.is_manifest = is_manifest
     if end - at < 6:
         raise short((("checksum", 4), ("len_data", 6),), at, end, 6)
     checksum, len_data = _STRUCT0.unpack_from(view, at)
@@ -159,7 +176,80 @@ def read_fragment(view: View, at: int, end: int) -> tuple[Fragment, int]:
     value.log_number = log_number
     if not 0 <= len_data <= end - at:
         raise short("data", at, end, len_data)
-    data = view[at : at + len_data]
-    at += len_data
+    stop = at + len_data
+    try:
+        data, _ = read_fragment_data(view, at, stop, at, is_manifest, fragment_type in (1, 5))
+    except LayoutError as error:
+        error.within("data")
+        raise
+    at = stop
     value.data = data
+    return value, at
+
+
+class FragmentData:
+    """The bytes of a fragment; those of a whole record open."""
+    __slots__ = ('is_manifest', 'is_whole', 'bytes', '_batch', '_version_edit', '_io')
+    is_manifest: bool
+    is_whole: bool
+    bytes: View
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
+
+    @property
+    def batch(self) -> LeveldbWriteBatch | None:
+        try:
+            return self._batch
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        if not (self.is_whole and not self.is_manifest):
+            self._batch = None
+            return None
+        at = base + 0
+        try:
+            batch, _ = read_leveldb_write_batch(view, at, end)
+        except LayoutError as error:
+            error.within("batch")
+            raise
+        at = max(at, end)
+        self._batch = batch
+        return self._batch
+
+    @property
+    def version_edit(self) -> LeveldbVersionEdit | None:
+        try:
+            return self._version_edit
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        if not (self.is_whole and self.is_manifest):
+            self._version_edit = None
+            return None
+        at = base + 0
+        try:
+            version_edit, _ = read_leveldb_version_edit(view, at, end)
+        except LayoutError as error:
+            error.within("version_edit")
+            raise
+        at = max(at, end)
+        self._version_edit = version_edit
+        return self._version_edit
+
+
+def read_fragment_data(view: View, at: int, end: int, base: int | None, is_manifest: bool, is_whole: bool) -> tuple[FragmentData, int]:
+    """`leveldb_log::fragment_data` at `at`, and where it ends. Raises `LayoutError`."""
+    value = FragmentData()
+    if base is None:
+        base = at
+    value._io = (view, base, end)
+    value.is_manifest = is_manifest
+    value.is_whole = is_whole
+    bytes = view[at:end]
+    at = max(at, end)
+    value.bytes = bytes
     return value, at

@@ -9,10 +9,13 @@ import struct
 from ._layout import LayoutError, View, short
 from .leveldb_block import read_leveldb_block
 from .leveldb_block_handle import read_leveldb_block_handle
+from .leveldb_data_block import read_leveldb_data_block
+from .leveldb_filter import read_leveldb_filter
 from .leveldb_footer import read_leveldb_footer
+from .leveldb_index_delta import read_leveldb_index_delta
+from .leveldb_properties import read_leveldb_properties
 
 _STRUCT0 = struct.Struct("<BI")
-_STRUCT1 = struct.Struct("<I")
 
 
 class LeveldbTable:
@@ -22,7 +25,7 @@ class LeveldbTable:
     Blocks are compressed one by one as a rule. Those stored as they are open right here; the others are parsed by
     `leveldb_block.ksy` once decompressed.
     """
-    __slots__ = ('_magic', '_len_footer', '_footer', '_has_handles', '_handles', '_metaindex', '_metaindex6', '_index', '_num_meta_blocks', '_meta_blocks', '_num_data_blocks', '_data_blocks', '_io')
+    __slots__ = ('_magic', '_len_footer', '_footer', '_has_handles', '_metaindex', '_meta_blocks', '_index', '_data_blocks', '_delta_blocks', '_io')
     _io: tuple[View, int, int]
 
     @property
@@ -91,31 +94,19 @@ class LeveldbTable:
         return self._has_handles
 
     @property
-    def handles(self) -> Handles | None:
-        try:
-            return self._handles
-        except AttributeError:
-            pass
-        if not (self.has_handles):
-            self._handles = None
-            return None
-        self._handles = self.footer.leveldb if self.footer.is_leveldb else self.footer.rocksdb
-        return self._handles
-
-    @property
     def metaindex(self) -> Block | None:
-        """Names of meta blocks (filter, properties) and their handles."""
+        """Names of meta blocks (filter, properties) and their handles; in RocksDB from version 6 the index is among them."""
         try:
             return self._metaindex
         except AttributeError:
             pass
         view, base, end = self._io
-        if not (self.has_handles):
+        if not (self.footer.is_leveldb or self.footer.is_rocksdb):
             self._metaindex = None
             return None
         at = base + 0
         try:
-            metaindex, at = read_block(view, at, end, base, self.handles.metaindex.ofs_block, self.handles.metaindex.len_block, True)
+            metaindex, at = read_block(view, at, end, base, self.footer.leveldb.metaindex.ofs_block if self.footer.is_leveldb else self.footer.rocksdb.metaindex.ofs_block if self.footer.version < 6 else end - base - 53 - 5 - self.footer.rocksdb6.len_metaindex, self.footer.leveldb.metaindex.len_block if self.footer.is_leveldb else self.footer.rocksdb.metaindex.len_block if self.footer.version < 6 else self.footer.rocksdb6.len_metaindex, 1)
         except LayoutError as error:
             error.within("metaindex")
             raise
@@ -123,24 +114,28 @@ class LeveldbTable:
         return self._metaindex
 
     @property
-    def metaindex6(self) -> Block | None:
-        """RocksDB from version 6; names the index among the rest."""
+    def meta_blocks(self) -> list[MetaBlock] | None:
+        """Every block that the metaindex names, if that is not compressed."""
         try:
-            return self._metaindex6
+            return self._meta_blocks
         except AttributeError:
             pass
         view, base, end = self._io
-        if not (self.footer.is_rocksdb and self.footer.version >= 6):
-            self._metaindex6 = None
+        if not ((self.footer.is_leveldb or self.footer.is_rocksdb) and self.metaindex.is_stored):
+            self._meta_blocks = None
             return None
         at = base + 0
+        meta_blocks = self._meta_blocks = []
         try:
-            metaindex6, at = read_block(view, at, end, base, end - base - 53 - 5 - self.footer.rocksdb6.len_metaindex, self.footer.rocksdb6.len_metaindex, True)
+            for _ in range(len(self.metaindex.content.entries.entries)):
+                one, at = read_meta_block(view, at, end, base, self, self, len(meta_blocks))
+                meta_blocks.append(one)
         except LayoutError as error:
-            error.within("metaindex6")
+            del self._meta_blocks
+            error.within(f"meta_blocks[{len(meta_blocks)}]")
             raise
-        self._metaindex6 = metaindex6
-        return self._metaindex6
+        self._meta_blocks = meta_blocks
+        return self._meta_blocks
 
     @property
     def index(self) -> Block | None:
@@ -157,60 +152,12 @@ class LeveldbTable:
             return None
         at = base + 0
         try:
-            index, at = read_block(view, at, end, base, self.handles.index.ofs_block, self.handles.index.len_block, self.footer.is_leveldb or self.footer.version < 4)
+            index, at = read_block(view, at, end, base, self.footer.leveldb.index.ofs_block if self.footer.is_leveldb else self.footer.rocksdb.index.ofs_block, self.footer.leveldb.index.len_block if self.footer.is_leveldb else self.footer.rocksdb.index.len_block, 1 if self.footer.is_leveldb or self.footer.version < 4 else 5)
         except LayoutError as error:
             error.within("index")
             raise
         self._index = index
         return self._index
-
-    @property
-    def num_meta_blocks(self) -> int | None:
-        try:
-            return self._num_meta_blocks
-        except AttributeError:
-            pass
-        if not (self.footer.is_leveldb and self.metaindex.is_stored):
-            self._num_meta_blocks = None
-            return None
-        self._num_meta_blocks = len(self.metaindex.content.entries.entries)
-        return self._num_meta_blocks
-
-    @property
-    def meta_blocks(self) -> list[MetaBlock] | None:
-        """Every block that the metaindex names, if it is not compressed."""
-        try:
-            return self._meta_blocks
-        except AttributeError:
-            pass
-        view, base, end = self._io
-        if not (self.footer.is_leveldb and self.metaindex.is_stored):
-            self._meta_blocks = None
-            return None
-        at = base + 0
-        meta_blocks = self._meta_blocks = []
-        try:
-            for _ in range(self.num_meta_blocks):
-                one, at = read_meta_block(view, at, end, base, self, self, len(meta_blocks))
-                meta_blocks.append(one)
-        except LayoutError as error:
-            del self._meta_blocks
-            error.within(f"meta_blocks[{len(meta_blocks)}]")
-            raise
-        self._meta_blocks = meta_blocks
-        return self._meta_blocks
-
-    @property
-    def num_data_blocks(self) -> int | None:
-        try:
-            return self._num_data_blocks
-        except AttributeError:
-            pass
-        if not (self.footer.is_leveldb and self.index.is_stored):
-            self._num_data_blocks = None
-            return None
-        self._num_data_blocks = len(self.index.content.entries.entries)
-        return self._num_data_blocks
 
     @property
     def data_blocks(self) -> list[DataBlock] | None:
@@ -220,13 +167,13 @@ class LeveldbTable:
         except AttributeError:
             pass
         view, base, end = self._io
-        if not (self.footer.is_leveldb and self.index.is_stored):
+        if not (self.has_handles and self.index.is_stored and (self.footer.is_leveldb or self.footer.version < 4)):
             self._data_blocks = None
             return None
         at = base + 0
         data_blocks = self._data_blocks = []
         try:
-            for _ in range(self.num_data_blocks):
+            for _ in range(len(self.index.content.entries.entries)):
                 one, at = read_data_block(view, at, end, base, self, self, len(data_blocks))
                 data_blocks.append(one)
         except LayoutError as error:
@@ -235,6 +182,30 @@ class LeveldbTable:
             raise
         self._data_blocks = data_blocks
         return self._data_blocks
+
+    @property
+    def delta_blocks(self) -> list[DeltaBlock] | None:
+        """The same for an index of deltas of one level."""
+        try:
+            return self._delta_blocks
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        if not (self.has_handles and self.index.is_stored and self.footer.is_rocksdb and self.footer.version >= 4):
+            self._delta_blocks = None
+            return None
+        at = base + 0
+        delta_blocks = self._delta_blocks = []
+        try:
+            for _ in range(len(self.index.content.entries.entries)):
+                one, at = read_delta_block(view, at, end, base, self, len(delta_blocks))
+                delta_blocks.append(one)
+        except LayoutError as error:
+            del self._delta_blocks
+            error.within(f"delta_blocks[{len(delta_blocks)}]")
+            raise
+        self._delta_blocks = delta_blocks
+        return self._delta_blocks
 
 
 def read_leveldb_table(view: View, at: int, end: int, base: int | None = None) -> tuple[LeveldbTable, int]:
@@ -271,11 +242,13 @@ def read_block_trailer(view: View, at: int, end: int) -> tuple[BlockTrailer, int
 
 class Block:
     """Contents, compression type and checksum of one block."""
-    __slots__ = ('ofs_block', 'len_block', 'has_common_form', '_contents', '_compression', '_checksum', '_is_stored', '_content', '_io')
+    __slots__ = ('ofs_block', 'len_block', 'kind', '_contents', '_trailer', '_is_stored', '_content', '_io')
     ofs_block: int
     len_block: int
-    has_common_form: bool
-    """False for an index of deltas."""
+    kind: int
+    """1 for names or keys with handles, 2 for data, 3 for a filter, 4 for properties, 5 for an index of deltas, 0 for
+    anything else.
+    """
     _io: tuple[View, int, int]
 
     @property
@@ -285,6 +258,7 @@ class Block:
 
     @property
     def contents(self) -> View:
+        """The block as it is stored."""
         try:
             return self._contents
         except AttributeError:
@@ -293,50 +267,34 @@ class Block:
         at = base + self.ofs_block
         if at < base:
             raise LayoutError("contents", base, end, "a position in the stream", at - base)
+        start = at
         size = self.len_block
         if not 0 <= size <= max(0, end - at):
             raise short("contents", at, end, size)
         contents = view[at : at + size]
         at += size
+        if not (len(contents) == self.len_block):
+            raise LayoutError("contents", start, at, '_.length == len_block', contents)
         self._contents = contents
         return self._contents
 
     @property
-    def compression(self) -> int:
+    def trailer(self) -> BlockTrailer:
         try:
-            return self._compression
+            return self._trailer
         except AttributeError:
             pass
         view, base, end = self._io
         at = base + self.ofs_block + self.len_block
         if at < base:
-            raise LayoutError("compression", base, end, "a position in the stream", at - base)
-        if at >= end:
-            raise short("compression", at, end, 1)
-        compression = view[at]
-        at += 1
-        self._compression = compression
-        return self._compression
-
-    @property
-    def checksum(self) -> int:
-        """Over contents and compression byte; of the kind that the footer names, CRC-32C rotated right by 15 bits plus
-        0xa282ead8 in LevelDB.
-        """
+            raise LayoutError("trailer", base, end, "a position in the stream", at - base)
         try:
-            return self._checksum
-        except AttributeError:
-            pass
-        view, base, end = self._io
-        at = base + self.ofs_block + self.len_block + 1
-        if at < base:
-            raise LayoutError("checksum", base, end, "a position in the stream", at - base)
-        if end - at < 4:
-            raise short("checksum", at, end, 4)
-        (checksum,) = _STRUCT1.unpack_from(view, at)
-        at += 4
-        self._checksum = checksum
-        return self._checksum
+            trailer, at = read_block_trailer(view, at, end)
+        except LayoutError as error:
+            error.within("trailer")
+            raise
+        self._trailer = trailer
+        return self._trailer
 
     @property
     def is_stored(self) -> bool:
@@ -344,18 +302,18 @@ class Block:
             return self._is_stored
         except AttributeError:
             pass
-        self._is_stored = self.compression == 0
+        self._is_stored = self.trailer.compression == 0
         return self._is_stored
 
     @property
-    def content(self) -> LeveldbBlock | None:
-        """The entries, if they are not compressed and no index of deltas."""
+    def content(self) -> LeveldbBlock | LeveldbDataBlock | LeveldbFilter | LeveldbIndexDelta | LeveldbProperties | View | None:
+        """What is in it, if it is not compressed; never raw bytes."""
         try:
             return self._content
         except AttributeError:
             pass
         view, base, end = self._io
-        if not (self.is_stored and self.has_common_form):
+        if not (self.is_stored and self.kind > 0):
             self._content = None
             return None
         at = base + self.ofs_block
@@ -365,17 +323,45 @@ class Block:
         if not 0 <= size <= max(0, end - at):
             raise short("content", at, end, size)
         stop = at + size
-        try:
-            content, _ = read_leveldb_block(view, at, stop, at)
-        except LayoutError as error:
-            error.within("content")
-            raise
+        on = self.kind
+        if on == 1:
+            try:
+                content, _ = read_leveldb_block(view, at, stop, at)
+            except LayoutError as error:
+                error.within("content")
+                raise
+        elif on == 2:
+            try:
+                content, _ = read_leveldb_data_block(view, at, stop, at)
+            except LayoutError as error:
+                error.within("content")
+                raise
+        elif on == 3:
+            try:
+                content, _ = read_leveldb_filter(view, at, stop, at)
+            except LayoutError as error:
+                error.within("content")
+                raise
+        elif on == 4:
+            try:
+                content, _ = read_leveldb_properties(view, at, stop, at)
+            except LayoutError as error:
+                error.within("content")
+                raise
+        elif on == 5:
+            try:
+                content, _ = read_leveldb_index_delta(view, at, stop, at)
+            except LayoutError as error:
+                error.within("content")
+                raise
+        else:
+            content = view[at:stop]
         at = stop
         self._content = content
         return self._content
 
 
-def read_block(view: View, at: int, end: int, base: int | None, ofs_block: int, len_block: int, has_common_form: bool) -> tuple[Block, int]:
+def read_block(view: View, at: int, end: int, base: int | None, ofs_block: int, len_block: int, kind: int) -> tuple[Block, int]:
     """`leveldb_table::block` at `at`, and where it ends. Raises `LayoutError`."""
     value = Block()
     if base is None:
@@ -383,13 +369,13 @@ def read_block(view: View, at: int, end: int, base: int | None, ofs_block: int, 
     value._io = (view, base, end)
     value.ofs_block = ofs_block
     value.len_block = len_block
-    value.has_common_form = has_common_form
+    value.kind = kind
     return value, at
 
 
 class MetaBlock:
     """A meta block by way of its entry in the metaindex; its key is the name."""
-    __slots__ = ('idx', '_handle', '_contents', '_compression', '_checksum', '_io', '_parent', '_root')
+    __slots__ = ('idx', '_name', '_handle', '_kind', '_block', '_io', '_parent', '_root')
     idx: int
     _io: tuple[View, int, int]
 
@@ -397,6 +383,16 @@ class MetaBlock:
     def extent(self) -> tuple[int, int]:
         """Where its stream starts and ends in the view."""
         return self._io[1], self._io[2]
+
+    @property
+    def name(self) -> str:
+        """Without what it has in common with the name before, which in metaindexes is nothing."""
+        try:
+            return self._name
+        except AttributeError:
+            pass
+        self._name = str(self._parent.metaindex.content.entries.entries[self.idx].key_suffix, 'ISO-8859-1')
+        return self._name
 
     @property
     def handle(self) -> LeveldbBlockHandle:
@@ -416,59 +412,31 @@ class MetaBlock:
         return self._handle
 
     @property
-    def contents(self) -> View:
+    def kind(self) -> int:
+        """Filters of RocksDB have names of their own and are bits without a frame."""
         try:
-            return self._contents
+            return self._kind
         except AttributeError:
             pass
-        view, base, end = self._io
-        view, base, end = self._root._io
-        at = base + self.handle.ofs_block
-        if at < base:
-            raise LayoutError("contents", base, end, "a position in the stream", at - base)
-        size = self.handle.len_block
-        if not 0 <= size <= max(0, end - at):
-            raise short("contents", at, end, size)
-        contents = view[at : at + size]
-        at += size
-        self._contents = contents
-        return self._contents
+        self._kind = 3 if len(self.name) > 7 and self.name[0:7] == 'filter.' else 4 if self.name == 'rocksdb.properties' else 2 if self.name == 'rocksdb.range_del' else 5 if self.name == 'rocksdb.index' and self._root.footer.version >= 4 else 0
+        return self._kind
 
     @property
-    def compression(self) -> int:
+    def block(self) -> Block:
         try:
-            return self._compression
+            return self._block
         except AttributeError:
             pass
         view, base, end = self._io
         view, base, end = self._root._io
-        at = base + self.handle.ofs_block + self.handle.len_block
-        if at < base:
-            raise LayoutError("compression", base, end, "a position in the stream", at - base)
-        if at >= end:
-            raise short("compression", at, end, 1)
-        compression = view[at]
-        at += 1
-        self._compression = compression
-        return self._compression
-
-    @property
-    def checksum(self) -> int:
+        at = base + 0
         try:
-            return self._checksum
-        except AttributeError:
-            pass
-        view, base, end = self._io
-        view, base, end = self._root._io
-        at = base + self.handle.ofs_block + self.handle.len_block + 1
-        if at < base:
-            raise LayoutError("checksum", base, end, "a position in the stream", at - base)
-        if end - at < 4:
-            raise short("checksum", at, end, 4)
-        (checksum,) = _STRUCT1.unpack_from(view, at)
-        at += 4
-        self._checksum = checksum
-        return self._checksum
+            block, at = read_block(view, at, end, base, self.handle.ofs_block, self.handle.len_block, self.kind)
+        except LayoutError as error:
+            error.within("block")
+            raise
+        self._block = block
+        return self._block
 
 
 def read_meta_block(view: View, at: int, end: int, base: int | None, parent: LeveldbTable | None, root: LeveldbTable | None, idx: int) -> tuple[MetaBlock, int]:
@@ -521,7 +489,7 @@ class DataBlock:
         view, base, end = self._root._io
         at = base + 0
         try:
-            block, at = read_block(view, at, end, base, self.handle.ofs_block, self.handle.len_block, True)
+            block, at = read_block(view, at, end, base, self.handle.ofs_block, self.handle.len_block, 2)
         except LayoutError as error:
             error.within("block")
             raise
@@ -537,5 +505,75 @@ def read_data_block(view: View, at: int, end: int, base: int | None, parent: Lev
     value._io = (view, base, end)
     value._parent = parent
     value._root = root
+    value.idx = idx
+    return value, at
+
+
+class DeltaBlock:
+    """A data block by way of its entry in an index of deltas."""
+    __slots__ = ('idx', '_ofs_block', '_len_block', '_raw_delta', '_block', '_io', '_parent')
+    idx: int
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
+
+    @property
+    def ofs_block(self) -> int:
+        """Right behind the block before, except at a restart."""
+        try:
+            return self._ofs_block
+        except AttributeError:
+            pass
+        self._ofs_block = self._parent.index.content.entries.entries[self.idx].handle.ofs_block if self._parent.index.content.entries.entries[self.idx].len_shared == 0 or self.idx == 0 else self._parent.delta_blocks[self.idx - 1].ofs_block + self._parent.delta_blocks[self.idx - 1].len_block + 5
+        return self._ofs_block
+
+    @property
+    def len_block(self) -> int:
+        try:
+            return self._len_block
+        except AttributeError:
+            pass
+        self._len_block = self._parent.index.content.entries.entries[self.idx].handle.len_block if self._parent.index.content.entries.entries[self.idx].len_shared == 0 or self.idx == 0 else self._parent.delta_blocks[self.idx - 1].len_block + (self.raw_delta // 2 if self.raw_delta % 2 == 0 else -1 - self.raw_delta // 2)
+        return self._len_block
+
+    @property
+    def raw_delta(self) -> int | None:
+        try:
+            return self._raw_delta
+        except AttributeError:
+            pass
+        if not (self._parent.index.content.entries.entries[self.idx].len_shared != 0):
+            self._raw_delta = None
+            return None
+        self._raw_delta = self._parent.index.content.entries.entries[self.idx].raw_delta
+        return self._raw_delta
+
+    @property
+    def block(self) -> Block:
+        try:
+            return self._block
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        at = base + 0
+        try:
+            block, at = read_block(view, at, end, base, self.ofs_block, self.len_block, 2)
+        except LayoutError as error:
+            error.within("block")
+            raise
+        self._block = block
+        return self._block
+
+
+def read_delta_block(view: View, at: int, end: int, base: int | None, parent: LeveldbTable | None, idx: int) -> tuple[DeltaBlock, int]:
+    """`leveldb_table::delta_block` at `at`, and where it ends. Raises `LayoutError`."""
+    value = DeltaBlock()
+    if base is None:
+        base = at
+    value._io = (view, base, end)
+    value._parent = parent
     value.idx = idx
     return value, at

@@ -28,7 +28,7 @@ RowCheck = Callable[[Table, Handle, Sequence["Field"]], Check]
 """Computes a checksum that stands in a row of a data block: the table, the block, the fields around it."""
 
 
-def map_sections(database: Database, rows: str = "leveldb_block", check: RowCheck | None = None) -> SectionMap:
+def map_sections(database: Database, rows: str = "leveldb_data_block", check: RowCheck | None = None) -> SectionMap:
     """One tile per log, manifest and small file (their records nested in it); tables block by block.
 
     `rows` is the schema of data blocks, for databases whose values have a layout of their own, and `check` computes the
@@ -55,7 +55,7 @@ def _log_sections(source: Source, kind: str, database: Database) -> list[Section
         source.name,
         source.span(0, source.size),
         SectionKind.STRUCTURE,
-        schema="leveldb_log",
+        schema="leveldb_manifest" if kind == "manifest" else "leveldb_log",
         check=lambda chain: fragment_check(source, chain[-1].span),
     )
     payload = "leveldb_version_edit" if kind == "manifest" else "leveldb_write_batch"
@@ -82,7 +82,7 @@ def _constant(data: bytes) -> Callable[[], bytes]:
     return lambda: data
 
 
-def table_sections(table: Table, rows: str = "leveldb_block", check: RowCheck | None = None) -> list[Section]:
+def table_sections(table: Table, rows: str = "leveldb_data_block", check: RowCheck | None = None) -> list[Section]:
     """Blocks, their trailers, the footer.  A table without a readable footer is one unread span."""
     source = table.source
     footer = table.footer_or_none()
@@ -96,7 +96,7 @@ def table_sections(table: Table, rows: str = "leveldb_block", check: RowCheck | 
         elif name.startswith("filter."):
             schema = "leveldb_filter" if footer.family == "leveldb" else ""
         elif name == "rocksdb.range_del":
-            schema = "leveldb_block"
+            schema = "leveldb_data_block"
         if name != "rocksdb.index":
             handles.append((name, handle, schema))
     if footer.index is not None:

@@ -1,0 +1,278 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import leveldb_varint
+from . import leveldb_internal_key
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class LeveldbDataBlock(KaitaiStruct):
+    """The layout of `leveldb_block` with the keys put together: entries sorted by
+    internal key, of which each leaves off what it has in common with the one
+    before, except at a restart.
+    
+    .. seealso::
+       Source - https://github.com/google/leveldb/blob/main/table/block_builder.cc
+    """
+    def __init__(self, _io, _parent=None, _root=None):
+        super(LeveldbDataBlock, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._read()
+
+    def _read(self):
+        pass
+
+
+    def _fetch_instances(self):
+        pass
+        _ = self.buckets
+        if hasattr(self, '_m_buckets'):
+            pass
+
+        _ = self.entries
+        if hasattr(self, '_m_entries'):
+            pass
+            self._m_entries._fetch_instances()
+
+        _ = self.num_buckets
+        if hasattr(self, '_m_num_buckets'):
+            pass
+
+        _ = self.packed_num_restarts
+        if hasattr(self, '_m_packed_num_restarts'):
+            pass
+
+        _ = self.restarts
+        if hasattr(self, '_m_restarts'):
+            pass
+            for i in range(len(self._m_restarts)):
+                pass
+
+
+
+    class Entry(KaitaiStruct):
+        """A version of a key, or the mark that it was deleted."""
+        def __init__(self, number, _io, _parent=None, _root=None):
+            super(LeveldbDataBlock.Entry, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self.number = number
+            self._read()
+
+        def _read(self):
+            self.len_shared = leveldb_varint.LeveldbVarint(self._io)
+            self.len_key_suffix = leveldb_varint.LeveldbVarint(self._io)
+            _ = self.len_key_suffix
+            if not _.value <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationExprError(self.len_key_suffix, self._io, u"/types/entry/seq/1")
+            self.len_value = leveldb_varint.LeveldbVarint(self._io)
+            _ = self.len_value
+            if not _.value <= (self._io.size() - self._io.pos()) - self.len_key_suffix.value:
+                raise kaitaistruct.ValidationExprError(self.len_value, self._io, u"/types/entry/seq/2")
+            self._raw_key_suffix = self._io.read_bytes(self.len_key_suffix.value)
+            _io__raw_key_suffix = KaitaiStream(BytesIO(self._raw_key_suffix))
+            self.key_suffix = LeveldbDataBlock.KeySuffix(_io__raw_key_suffix, self, self._root)
+            self.value = self._io.read_bytes(self.len_value.value)
+
+
+        def _fetch_instances(self):
+            pass
+            self.len_shared._fetch_instances()
+            self.len_key_suffix._fetch_instances()
+            self.len_value._fetch_instances()
+            self.key_suffix._fetch_instances()
+            _ = self.key_parts
+            if hasattr(self, '_m_key_parts'):
+                pass
+                self._m_key_parts._fetch_instances()
+
+
+        @property
+        def key(self):
+            """The whole key, each byte as the character of that number."""
+            if hasattr(self, '_m_key'):
+                return self._m_key
+
+            self._m_key = (self.key_suffix.text if  ((self.len_shared.value == 0) or (self.number == 0))  else self._parent.entries[self.number - 1].key[0:self.len_shared.value] + self.key_suffix.text)
+            return getattr(self, '_m_key', None)
+
+        @property
+        def key_parts(self):
+            """Where they lie: the type and the sequence number, behind what of the
+            user's key is not shared.
+            """
+            if hasattr(self, '_m_key_parts'):
+                return self._m_key_parts
+
+            if self.len_key_suffix.value >= 8:
+                pass
+                io = self.key_suffix._io
+                _pos = io.pos()
+                io.seek(0)
+                self._raw__m_key_parts = io.read_bytes_full()
+                _io__raw__m_key_parts = KaitaiStream(BytesIO(self._raw__m_key_parts))
+                self._m_key_parts = leveldb_internal_key.LeveldbInternalKey(_io__raw__m_key_parts)
+                io.seek(_pos)
+
+            return getattr(self, '_m_key_parts', None)
+
+        @property
+        def user_key(self):
+            """The same without the eight bytes of type and sequence number."""
+            if hasattr(self, '_m_user_key'):
+                return self._m_user_key
+
+            self._m_user_key = (self.key if len(self.key) < 8 else self.key[0:len(self.key) - 8])
+            return getattr(self, '_m_user_key', None)
+
+
+    class EntryList(KaitaiStruct):
+        """Entries one after the other, up to the restarts."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbDataBlock.EntryList, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.entries = []
+            i = 0
+            while not self._io.is_eof():
+                self.entries.append(LeveldbDataBlock.Entry(i, self._io, self, self._root))
+                i += 1
+
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.entries)):
+                pass
+                self.entries[i]._fetch_instances()
+
+
+
+    class KeySuffix(KaitaiStruct):
+        """The bytes of a key that differ from the key before."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(LeveldbDataBlock.KeySuffix, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.bytes = self._io.read_bytes_full()
+
+
+        def _fetch_instances(self):
+            pass
+
+        @property
+        def text(self):
+            if hasattr(self, '_m_text'):
+                return self._m_text
+
+            self._m_text = (self.bytes).decode(u"ISO-8859-1")
+            return getattr(self, '_m_text', None)
+
+
+    @property
+    def buckets(self):
+        """Per bucket the number of a restart, 254 for several, 255 for none."""
+        if hasattr(self, '_m_buckets'):
+            return self._m_buckets
+
+        if self.has_hash_index:
+            pass
+            _pos = self._io.pos()
+            self._io.seek(self.ofs_restarts + 4 * self.num_restarts)
+            self._m_buckets = self._io.read_bytes(self.num_buckets)
+            self._io.seek(_pos)
+
+        return getattr(self, '_m_buckets', None)
+
+    @property
+    def entries(self):
+        if hasattr(self, '_m_entries'):
+            return self._m_entries
+
+        _pos = self._io.pos()
+        self._io.seek(0)
+        self._raw__m_entries = self._io.read_bytes(self.ofs_restarts)
+        _io__raw__m_entries = KaitaiStream(BytesIO(self._raw__m_entries))
+        self._m_entries = LeveldbDataBlock.EntryList(_io__raw__m_entries, self, self._root)
+        self._io.seek(_pos)
+        return getattr(self, '_m_entries', None)
+
+    @property
+    def has_hash_index(self):
+        """RocksDB; a table of buckets lies between restarts and their number."""
+        if hasattr(self, '_m_has_hash_index'):
+            return self._m_has_hash_index
+
+        self._m_has_hash_index = self.packed_num_restarts >= 2147483648
+        return getattr(self, '_m_has_hash_index', None)
+
+    @property
+    def num_buckets(self):
+        if hasattr(self, '_m_num_buckets'):
+            return self._m_num_buckets
+
+        if self.has_hash_index:
+            pass
+            _pos = self._io.pos()
+            self._io.seek(self._io.size() - 6)
+            self._m_num_buckets = self._io.read_u2le()
+            if not self._m_num_buckets <= self._io.size() - 6:
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - 6, self._m_num_buckets, self._io, u"/instances/num_buckets")
+            self._io.seek(_pos)
+
+        return getattr(self, '_m_num_buckets', None)
+
+    @property
+    def num_restarts(self):
+        if hasattr(self, '_m_num_restarts'):
+            return self._m_num_restarts
+
+        self._m_num_restarts = self.packed_num_restarts % 2147483648
+        return getattr(self, '_m_num_restarts', None)
+
+    @property
+    def ofs_restarts(self):
+        if hasattr(self, '_m_ofs_restarts'):
+            return self._m_ofs_restarts
+
+        self._m_ofs_restarts = ((self._io.size() - 4) - 4 * self.num_restarts) - (2 + self.num_buckets if self.has_hash_index else 0)
+        return getattr(self, '_m_ofs_restarts', None)
+
+    @property
+    def packed_num_restarts(self):
+        if hasattr(self, '_m_packed_num_restarts'):
+            return self._m_packed_num_restarts
+
+        _pos = self._io.pos()
+        self._io.seek(self._io.size() - 4)
+        self._m_packed_num_restarts = self._io.read_u4le()
+        self._io.seek(_pos)
+        return getattr(self, '_m_packed_num_restarts', None)
+
+    @property
+    def restarts(self):
+        """Offsets of entries that spell out their whole key; the first is 0."""
+        if hasattr(self, '_m_restarts'):
+            return self._m_restarts
+
+        _pos = self._io.pos()
+        self._io.seek(self.ofs_restarts)
+        self._m_restarts = []
+        for i in range(self.num_restarts):
+            self._m_restarts.append(self._io.read_u4le())
+
+        self._io.seek(_pos)
+        return getattr(self, '_m_restarts', None)
+
+

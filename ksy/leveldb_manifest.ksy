@@ -1,0 +1,26 @@
+meta:
+  id: leveldb_manifest
+  title: LevelDB manifest
+  application:
+    - LevelDB
+    - RocksDB
+    - dacha EmbeddedDB
+  tags:
+    - database
+    - log
+  license: CC0-1.0
+  ks-version: '0.11'
+  imports:
+    - leveldb_log
+  endian: le
+doc: |
+  A manifest (`MANIFEST-NNNNNN`): version edits, each a record in the framing of
+  `leveldb_log`. Replayed in order they give the files that make up the database.
+doc-ref: https://github.com/google/leveldb/blob/main/doc/log_format.md
+instances:
+  blocks:
+    pos: 0
+    size: '_io.size - _io.pos < 32768 ? _io.size - _io.pos : 32768'
+    type: leveldb_log::block(true)
+    repeat: eos
+    if: _io.size > 0
