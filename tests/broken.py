@@ -163,9 +163,9 @@ def _ark() -> Named:
 
 def _clp_s() -> Named:
     from tests.clp_s.build import tiny
-    from tests.clp_s.test_verify import ARCHIVES, endless_schema
+    from tests.clp_s.test_verify import ARCHIVES, VARIANTS, endless_schema
 
-    yield from ((code, lambda folder, make=make: make()) for code, make in ARCHIVES.items())
+    yield from ((code, lambda folder, make=make: make()) for code, make in {**ARCHIVES, **VARIANTS}.items())
     yield "directory", _empty_directory
     bomb = tiny(raw={"/schema_tree": bytes(1 << 20)}).build()
     yield "CLPS-501", Broken(_bytes(bomb), Limits(structure_size=1 << 16))

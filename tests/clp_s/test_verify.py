@@ -120,6 +120,76 @@ ARCHIVES: dict[str, Callable[[], bytes]] = {
     "CLPS-416": lambda: tiny(nodes=[*tiny().nodes, (-1, b"@", 5), (2, b"auto", 0)]).build(),
     "CLPS-417": lambda: tiny(ranges=[(b"a", [44], 1, 1, 2)]).build(),
 }
+
+
+def stored(name: str, payload: bytes, after: bytes = b"", built: Built | None = None) -> bytes:
+    """The archive with a section that is compressed as usual and followed by other bytes."""
+    built = built or demo()
+    count = built.sections()[name][:8] if name.endswith(".dict") else b""
+    return built.replace(stored_sections={name: count + build.zstd(payload) + after}).build()
+
+
+def broken_stream(number: int, built: Built | None = None, after: bytes = b"") -> bytes:
+    """`demo` with a stream that does not decompress, or that is followed by other bytes."""
+    built = built or demo()
+    streams = [built.compress(b"".join(data for _, _, data in stream)) for stream in built.streams]
+    streams[number] = streams[number] + after if after else b"junk" + streams[number][4:]
+    return built.replace(stored_sections={"/0": b"".join(streams)}).build()
+
+
+def ranged(*ranges: tuple[int, int]) -> bytes:
+    return demo(range_index=[{"s": start, "e": end, "f": UNIT} for start, end in ranges]).build()
+
+
+def integers(values: tuple[int, ...], encoding: int, begin: float, end: float, node_type: int = 0) -> bytes:
+    """One column of integers, and the range that the timestamp dictionary states for it."""
+    return tiny(
+        nodes=[(-1, b"", 5), (0, b"a", node_type)], streams=[[(0, len(values), i64(*values))]],
+        ranges=[(b"a", [1], encoding, begin, end)],
+    ).build()  # fmt: skip
+
+
+VARIANTS: dict[str, Callable[[], bytes]] = {
+    "after the packets": lambda: tiny(raw={"metadata": tiny().metadata() + b"\0\0"}).build(),
+    "after the frame of the packets": lambda: tiny(
+        stored_sections={"metadata": build.zstd(tiny().metadata()) + b"junk"}).build(),
+    "timestamps of the first node": lambda: demo(ranges=[(b"ts", [0], 1, 0, 5)]).build(),
+    "timestamps of the last node": lambda: demo(ranges=[(b"ts", [len(build.DEMO_NODES) - 1], 1, 0, 5)]).build(),
+    "timestamps of no node": lambda: demo(ranges=[(b"ts", [len(build.DEMO_NODES), -1], 1, 0, 5)]).build(),
+    "after the frame of the tree": lambda: stored("/schema_tree", demo().payloads()["/schema_tree"], b"junk"),
+    "after the frame of the variables": lambda: stored("/var.dict", demo().payloads()["/var.dict"], b"junk"),
+    "after the last variable": lambda: stored("/var.dict", demo().payloads()["/var.dict"] + b"more"),
+    "after no variable": lambda: tiny(stored_sections={"/var.dict": u64(0) + build.zstd(b"more")}).build(),
+    "after the table metadata": lambda: tiny(
+        raw={"/table_metadata": tiny().payloads()["/table_metadata"] + b"\0"}).build(),
+    "keys that are not UTF-8": lambda: tiny(nodes=[*tiny().nodes, (0, b"\xff", 0), (0, b"\xfe", 0)]).build(),
+    "values that are not UTF-8": lambda: tiny(variables=[b"\xff", b"\xfe", b"\xff", b"\xfe"]).build(),
+    "two broken dictionaries": lambda: demo(
+        stored_sections={"/var.dict": u64(9), "/log.dict": u64(9), "/array.dict": u64(9)}).build(),
+    "two broken structures": lambda: demo(
+        stored_sections={"/schema_tree": b"junk", "/schema_ids": b"junk", "/table_metadata": b"junk"}).build(),
+    "the first stream is late": lambda: payload(tiny(), "/table_metadata", 8, u64(1)),
+    "the first stream is broken": lambda: broken_stream(0),
+    "the second stream is broken": lambda: broken_stream(1),
+    "after the first stream": lambda: broken_stream(0, after=b"junk"),
+    "after the second stream": lambda: broken_stream(1, after=b"junk"),
+    "cut in the last stream": lambda: demo().build()[:-3],
+    "records between ranges": lambda: ranged((0, 1), (2, 3)),
+    "records before ranges": lambda: ranged((1, 3)),
+    "ranges in the wrong order": lambda: ranged((1, 3), (0, 1)),
+    "integers in their range": lambda: integers((3, 5, 4), 1, 3, 5),
+    "integers below their range": lambda: integers((2, 5), 1, 3, 5),
+    "integers above their range": lambda: integers((3, 6), 1, 3, 5),
+    "integers in a range of fractions": lambda: integers((2, 6), 2, 3.0, 5.0),
+    "integers of no encoding": lambda: integers((2, 6), 0, 0, 0),
+    "two ranges of one column": lambda: tiny(ranges=[(b"a", [0], 1, 1, 2), (b"a", [1], 1, 2, 2)]).build(),
+    "two tables out of order": lambda: old(
+        streams=[[(0, 3, i64(5, 4, 3) + bytes(3 * 16) + clp([(1, 0)] * 3, []))]]).build(),
+    "a hidden object": lambda: tiny(nodes=[*tiny().nodes, (-1, b"@", 5), (-1, b"b", 5), (3, b"c", 5)]).build(),
+    "a hidden value": lambda: tiny(nodes=[*tiny().nodes, (-1, b"x", 0)]).build(),
+}  # fmt: skip
+"""More damage, for what several rules together, or the words of a finding, depend on."""
+
 CRAFTED_ELSEWHERE = {"CLPS-501", "CLPS-502"}
 READS_ANYWAY = {
     *("CLPS-103", "CLPS-303", "CLPS-310", "CLPS-311", "CLPS-322", "CLPS-323", "CLPS-324", "CLPS-333", "CLPS-345"),
