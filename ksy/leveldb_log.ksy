@@ -94,6 +94,10 @@ types:
           or fragment_type == fragment_types::recyclable_last
           or fragment_type == fragment_types::recyclable_user_defined_timestamp_size
           or fragment_type == fragment_types::recyclable_predecessor_log
+          or fragment_type == fragment_types::early_recyclable_predecessor_log
+        doc: |
+          RocksDB's list, which stands in its reader; a type that it does not name
+          has the header of 7 bytes.
   fragment_data:
     doc: The bytes of a fragment; those of a whole record open.
     params:
@@ -135,5 +139,17 @@ enums:
       doc: RocksDB; what follows is compressed.
     10: user_defined_timestamp_size
     11: recyclable_user_defined_timestamp_size
-    130: predecessor_log
+    33:
+      id: early_predecessor_log
+      doc: |
+        130 as RocksDB numbered it at first, when the bit that lets readers skip
+        an unknown type was 32; no other version uses 33 and 34.
+    34:
+      id: early_recyclable_predecessor_log
+      doc: 131 as RocksDB numbered it at first.
+    130:
+      id: predecessor_log
+      doc: |
+        RocksDB; number, size and last sequence number of the log before. A type
+        of 128 or more that a reader does not know it may skip.
     131: recyclable_predecessor_log

@@ -39,6 +39,8 @@ class LeveldbLog(KaitaiStruct):
         set_compression = 9
         user_defined_timestamp_size = 10
         recyclable_user_defined_timestamp_size = 11
+        early_predecessor_log = 33
+        early_recyclable_predecessor_log = 34
         predecessor_log = 130
         recyclable_predecessor_log = 131
     def __init__(self, _io, _parent=None, _root=None):
@@ -132,10 +134,13 @@ class LeveldbLog(KaitaiStruct):
 
         @property
         def is_recyclable(self):
+            """RocksDB's list, which stands in its reader; a type that it does not name
+            has the header of 7 bytes.
+            """
             if hasattr(self, '_m_is_recyclable'):
                 return self._m_is_recyclable
 
-            self._m_is_recyclable =  ((self.fragment_type == LeveldbLog.FragmentTypes.recyclable_full) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_first) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_middle) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_last) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_user_defined_timestamp_size) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_predecessor_log)) 
+            self._m_is_recyclable =  ((self.fragment_type == LeveldbLog.FragmentTypes.recyclable_full) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_first) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_middle) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_last) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_user_defined_timestamp_size) or (self.fragment_type == LeveldbLog.FragmentTypes.recyclable_predecessor_log) or (self.fragment_type == LeveldbLog.FragmentTypes.early_recyclable_predecessor_log)) 
             return getattr(self, '_m_is_recyclable', None)
 
         @property

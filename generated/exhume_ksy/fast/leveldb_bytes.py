@@ -29,7 +29,7 @@ def read_leveldb_bytes(view: View, at: int, end: int) -> tuple[LeveldbBytes, int
             error.within("len_data")
             raise
     if len_data > end - at:
-        raise LayoutError("len_data", start, at, '_.value <= _io.size - _io.pos', len_data)
+        raise LayoutError("len_data", start, at, f"at most {end - at}", len_data)
     value.len_data = len_data
     data = view[at : at + len_data]
     at += len_data

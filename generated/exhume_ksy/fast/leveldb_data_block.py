@@ -288,7 +288,7 @@ def read_entry(view: View, at: int, end: int, base: int | None, parent: EntryLis
             error.within("len_key_suffix")
             raise
     if len_key_suffix > end - at:
-        raise LayoutError("len_key_suffix", start, at, '_.value <= _io.size - _io.pos', len_key_suffix)
+        raise LayoutError("len_key_suffix", start, at, f"at most {end - at}", len_key_suffix)
     value.len_key_suffix = len_key_suffix
     start = at
     if at < end and (len_value := view[at]) < 0x80:
@@ -300,7 +300,7 @@ def read_entry(view: View, at: int, end: int, base: int | None, parent: EntryLis
             error.within("len_value")
             raise
     if len_value > end - at - len_key_suffix:
-        raise LayoutError("len_value", start, at, '_.value <= _io.size - _io.pos - len_key_suffix.value', len_value)
+        raise LayoutError("len_value", start, at, f"at most {end - at - len_key_suffix}", len_value)
     value.len_value = len_value
     if not 0 <= len_key_suffix <= end - at:
         raise short("key_suffix", at, end, len_key_suffix)

@@ -158,7 +158,7 @@ def read_entry(view: View, at: int, end: int) -> tuple[Entry, int]:
             error.within("len_key_suffix")
             raise
     if len_key_suffix > end - at:
-        raise LayoutError("len_key_suffix", start, at, '_.value <= _io.size - _io.pos', len_key_suffix)
+        raise LayoutError("len_key_suffix", start, at, f"at most {end - at}", len_key_suffix)
     value.len_key_suffix = len_key_suffix
     key_suffix = view[at : at + len_key_suffix]
     at += len_key_suffix
@@ -255,7 +255,7 @@ def scan_entry(view: View, at: int, end: int, count: int | None = None) -> Entry
                     error.within("len_key_suffix")
                     raise
             if len_key_suffix > end - at:
-                raise LayoutError("len_key_suffix", start, at, '_.value <= _io.size - _io.pos', len_key_suffix)
+                raise LayoutError("len_key_suffix", start, at, f"at most {end - at}", len_key_suffix)
             at_key_suffix = at
             at = end_key_suffix = at + len_key_suffix
             if len_shared == 0:

@@ -141,11 +141,12 @@ class Fragment:
 
     @property
     def is_recyclable(self) -> bool:
+        """RocksDB's list, which stands in its reader; a type that it does not name has the header of 7 bytes."""
         try:
             return self._is_recyclable
         except AttributeError:
             pass
-        self._is_recyclable = self.fragment_type in (5, 6, 7, 8, 11, 131)
+        self._is_recyclable = self.fragment_type in (5, 6, 7, 8, 11, 131, 34)
         return self._is_recyclable
 
 
@@ -166,7 +167,7 @@ def read_fragment(view: View, at: int, end: int, is_manifest: bool) -> tuple[Fra
     fragment_type = view[at]
     at += 1
     value.fragment_type = fragment_type
-    if fragment_type in (5, 6, 7, 8, 11, 131):
+    if fragment_type in (5, 6, 7, 8, 11, 131, 34):
         if end - at < 4:
             raise short("log_number", at, end, 4)
         (log_number,) = _STRUCT1.unpack_from(view, at)

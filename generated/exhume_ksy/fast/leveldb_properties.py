@@ -160,7 +160,7 @@ def read_property(view: View, at: int, end: int) -> tuple[Property, int]:
             error.within("len_name")
             raise
     if len_name > end - at:
-        raise LayoutError("len_name", start, at, '_.value <= _io.size - _io.pos', len_name)
+        raise LayoutError("len_name", start, at, f"at most {end - at}", len_name)
     value.len_name = len_name
     start = at
     if at < end and (len_value := view[at]) < 0x80:
@@ -172,7 +172,7 @@ def read_property(view: View, at: int, end: int) -> tuple[Property, int]:
             error.within("len_value")
             raise
     if len_value > end - at - len_name:
-        raise LayoutError("len_value", start, at, '_.value <= _io.size - _io.pos - len_name.value', len_value)
+        raise LayoutError("len_value", start, at, f"at most {end - at - len_name}", len_value)
     value.len_value = len_value
     if not 0 <= len_name <= end - at:
         raise short("name", at, end, len_name)

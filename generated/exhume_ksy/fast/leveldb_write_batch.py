@@ -232,7 +232,7 @@ def scan_operation(view: View, at: int, end: int, count: int | None = None) -> O
                         error.within("key.len_data")
                         raise
                 if key_len_data > end - at:
-                    raise LayoutError("key.len_data", start, at, '_.value <= _io.size - _io.pos', key_len_data)
+                    raise LayoutError("key.len_data", start, at, f"at most {end - at}", key_len_data)
                 at_key_data = at
                 at = end_key_data = at + key_len_data
             else:
@@ -248,7 +248,7 @@ def scan_operation(view: View, at: int, end: int, count: int | None = None) -> O
                         error.within("value.len_data")
                         raise
                 if value_len_data > end - at:
-                    raise LayoutError("value.len_data", start, at, '_.value <= _io.size - _io.pos', value_len_data)
+                    raise LayoutError("value.len_data", start, at, f"at most {end - at}", value_len_data)
                 at_value_data = at
                 at = end_value_data = at + value_len_data
             else:
@@ -264,7 +264,7 @@ def scan_operation(view: View, at: int, end: int, count: int | None = None) -> O
                         error.within("commit_timestamp.len_data")
                         raise
                 if commit_timestamp_len_data > end - at:
-                    raise LayoutError("commit_timestamp.len_data", start, at, '_.value <= _io.size - _io.pos', commit_timestamp_len_data)
+                    raise LayoutError("commit_timestamp.len_data", start, at, f"at most {end - at}", commit_timestamp_len_data)
                 at_commit_timestamp_data = at
                 at = end_commit_timestamp_data = at + commit_timestamp_len_data
             else:

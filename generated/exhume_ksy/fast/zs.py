@@ -228,7 +228,7 @@ def read_block(view: View, at: int, end: int, root: Zs | None = None) -> tuple[B
             error.within("len_body")
             raise
     if len_body > end - at:
-        raise LayoutError("len_body", start, at, '_.value <= _io.size - _io.pos', len_body)
+        raise LayoutError("len_body", start, at, f"at most {end - at}", len_body)
     value.len_body = len_body
     stop = at + len_body
     try:

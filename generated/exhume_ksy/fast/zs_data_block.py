@@ -72,7 +72,7 @@ def read_record(view: View, at: int, end: int) -> tuple[Record, int]:
             error.within("len_data")
             raise
     if len_data > end - at:
-        raise LayoutError("len_data", start, at, '_.value <= _io.size - _io.pos', len_data)
+        raise LayoutError("len_data", start, at, f"at most {end - at}", len_data)
     value.len_data = len_data
     data = view[at : at + len_data]
     at += len_data
@@ -130,7 +130,7 @@ def scan_record(view: View, at: int, end: int, count: int | None = None) -> Reco
                     error.within("len_data")
                     raise
             if len_data > end - at:
-                raise LayoutError("len_data", start, at, '_.value <= _io.size - _io.pos', len_data)
+                raise LayoutError("len_data", start, at, f"at most {end - at}", len_data)
             at_data = at
             at = end_data = at + len_data
             add_at(first)

@@ -79,7 +79,7 @@ def read_entry(view: View, at: int, end: int) -> tuple[Entry, int]:
             error.within("len_key")
             raise
     if len_key > end - at:
-        raise LayoutError("len_key", start, at, '_.value <= _io.size - _io.pos', len_key)
+        raise LayoutError("len_key", start, at, f"at most {end - at}", len_key)
     value.len_key = len_key
     key = view[at : at + len_key]
     at += len_key
@@ -159,7 +159,7 @@ def scan_entry(view: View, at: int, end: int, count: int | None = None) -> Entry
                     error.within("len_key")
                     raise
             if len_key > end - at:
-                raise LayoutError("len_key", start, at, '_.value <= _io.size - _io.pos', len_key)
+                raise LayoutError("len_key", start, at, f"at most {end - at}", len_key)
             at_key = at
             at = end_key = at + len_key
             if at < end and (ofs_block := view[at]) < 0x80:

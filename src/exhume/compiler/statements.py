@@ -388,8 +388,11 @@ class Statements(Code):
         self.item = (into, field.one)
         wanted = ""
         opposite = ""
-        if key in ("eq", "min", "max"):
-            code = self._code(without_rest(ex.parse(said)), BINDS["<"] + 1)
+        bound = ex.parse(said) if key in ("eq", "min", "max") else None
+        if key == "expr" and (most := self._most(field, ex.parse(said))) is not None:
+            key, bound = "max", most
+        if bound is not None:
+            code = self._code(without_rest(bound), BINDS["<"] + 1)
             compare = {"eq": "==", "min": ">=", "max": "<="}[key]
             condition, opposite = f"{into} {compare} {code}", f"{into} {ex.OPPOSITE[compare]} {code}"
             words = {"min": "at least", "max": "at most"}.get(key)
@@ -416,6 +419,15 @@ class Statements(Code):
         unsigned = isinstance(field.one, Integer) and field.one.size and not field.one.signed
         if condition == f"{into} <= end - at" and (unsigned or scalar_of(field.one)) and field.condition is None:
             self.bounded = into
+
+    @staticmethod
+    def _most(field: Field, test: ex.Expr) -> ex.Expr | None:
+        """What the number may be at most when that is all that `valid: expr:` says: `_.value <= ...`."""
+        if not isinstance(test, ex.Binary) or test.op != "<=":
+            return None
+        scalar = scalar_of(field.one)
+        number = ex.Name("_") if scalar is None else ex.Member(ex.Name("_"), str(scalar.scalar))
+        return test.right if test.left == number else None
 
 
 def nested_in(kind: Kind) -> Iterator[Structure]:
