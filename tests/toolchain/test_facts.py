@@ -186,7 +186,7 @@ def test_other_specifications_have_other_states() -> None:
 
 
 def test_every_kind_of_fault_is_planted() -> None:
-    schemas = ("ark_stored_message", "caf", "clp_s_metadata", "zs", "data_bundle_field")
+    schemas = ("ark_stored_message", "caf", "clp_s_metadata", "zs", "data_bundle_shard", "ark_serializable_file")
     kinds = {kind for schema in schemas for kind, _, _ in ksy_mutation.faults(ksy_facts.specification(schema))}
     wanted = "width sign order number operator text enum condition bound repeat size pos magic case fields encoding"
     assert set(wanted.split()) <= kinds
