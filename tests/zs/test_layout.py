@@ -131,3 +131,9 @@ def test_bounds_are_intersected() -> None:
     assert make_bounds(None, b"", None).empty
     assert make_bounds(b"b", b"b", None).empty
     assert not make_bounds(None, None, b"").empty
+
+
+def test_the_bounds_are_those_that_are_documented() -> None:
+    """`ZS-503` names the bound; the codec field has 16 bytes."""
+    assert layout.MAX_INDEX_ENTRIES == 1_000_000
+    assert {len(layout.codec_field(name)) for name in ("none", "deflate", "lzma")} == {16}
