@@ -156,6 +156,7 @@ VARIANTS: dict[str, Callable[[], bytes]] = {
     "timestamps of the first node": lambda: demo(ranges=[(b"ts", [0], 1, 0, 5)]).build(),
     "timestamps of the last node": lambda: demo(ranges=[(b"ts", [len(build.DEMO_NODES) - 1], 1, 0, 5)]).build(),
     "timestamps of no node": lambda: demo(ranges=[(b"ts", [len(build.DEMO_NODES), -1], 1, 0, 5)]).build(),
+    "timestamps of a negative node": lambda: demo(ranges=[(b"ts", [-1], 1, 0, 5)]).build(),
     "after the frame of the tree": lambda: stored("/schema_tree", demo().payloads()["/schema_tree"], b"junk"),
     "after the frame of the variables": lambda: stored("/var.dict", demo().payloads()["/var.dict"], b"junk"),
     "after the last variable": lambda: stored("/var.dict", demo().payloads()["/var.dict"] + b"more"),
