@@ -33,6 +33,7 @@ class Group:
 class SectionList:
     """`ark_manifest::section_list`"""
 
+    prefix: Final = "<I"
 
     class at:
         """Where fields start and end, in bytes from the start."""

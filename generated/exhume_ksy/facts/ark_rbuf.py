@@ -40,6 +40,7 @@ class GroupHeader:
 
     size: Final = 6
     magic: Final = 14
+    suffix: Final = "<BI"
 
     class at:
         """Where fields start and end, in bytes from the start."""
@@ -79,6 +80,7 @@ class Guid:
 class Text:
     """`ark_rbuf::text`"""
 
+    prefix: Final = "<I"
 
     class at:
         """Where fields start and end, in bytes from the start."""
@@ -89,6 +91,7 @@ class Text:
 class OptionalTime:
     """`ark_rbuf::optional_time`"""
 
+    prefix: Final = "<B"
 
     class at:
         """Where fields start and end, in bytes from the start."""
@@ -99,6 +102,7 @@ class OptionalTime:
 class StringList:
     """`ark_rbuf::string_list`"""
 
+    prefix: Final = "<I"
 
     class at:
         """Where fields start and end, in bytes from the start."""

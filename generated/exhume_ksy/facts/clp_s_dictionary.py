@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 class ClpSDictionary:
     """`clp_s_dictionary`"""
 
+    prefix: Final = "<Q"
 
     class at:
         """Where fields start and end, in bytes from the start."""

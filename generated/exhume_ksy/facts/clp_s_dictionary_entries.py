@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 class Entry:
     """`clp_s_dictionary_entries::entry`"""
 
+    prefix: Final = "<Q"
 
     class at:
         """Where fields start and end, in bytes from the start."""

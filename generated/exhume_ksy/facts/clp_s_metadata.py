@@ -28,6 +28,7 @@ class TimestampEncoding(IntEnum):
 class ClpSMetadata:
     """`clp_s_metadata`"""
 
+    prefix: Final = "<B"
 
     class at:
         """Where fields start and end, in bytes from the start."""
@@ -38,6 +39,7 @@ class ClpSMetadata:
 class Packet:
     """`clp_s_metadata::packet`"""
 
+    prefix: Final = "<BI"
 
     class at:
         """Where fields start and end, in bytes from the start."""
@@ -49,6 +51,7 @@ class Packet:
 class TimestampDictionary:
     """`clp_s_metadata::timestamp_dictionary`"""
 
+    prefix: Final = "<Q"
 
     class at:
         """Where fields start and end, in bytes from the start."""
@@ -59,6 +62,7 @@ class TimestampDictionary:
 class TimestampRange:
     """`clp_s_metadata::timestamp_range`"""
 
+    prefix: Final = "<Q"
 
     class at:
         """Where fields start and end, in bytes from the start."""
@@ -69,6 +73,7 @@ class TimestampRange:
 class TimestampPattern:
     """`clp_s_metadata::timestamp_pattern`"""
 
+    prefix: Final = "<QQ"
 
     class at:
         """Where fields start and end, in bytes from the start."""

@@ -28,6 +28,7 @@ class Kinds(IntEnum):
 class ClpSMsgpack:
     """`clp_s_msgpack`"""
 
+    prefix: Final = "<B"
 
     class at:
         """Where fields start and end, in bytes from the start."""

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 class ClpSSchemaIds:
     """`clp_s_schema_ids`"""
 
+    prefix: Final = "<Q"
 
     class at:
         """Where fields start and end, in bytes from the start."""
@@ -21,6 +22,7 @@ class ClpSSchemaIds:
 class Schema:
     """`clp_s_schema_ids::schema`"""
 
+    prefix: Final = "<iII"
 
     class at:
         """Where fields start and end, in bytes from the start."""

@@ -33,6 +33,7 @@ class NodeType(IntEnum):
 class ClpSSchemaTree:
     """`clp_s_schema_tree`"""
 
+    prefix: Final = "<Q"
 
     class at:
         """Where fields start and end, in bytes from the start."""
@@ -43,6 +44,8 @@ class ClpSSchemaTree:
 class Node:
     """`clp_s_schema_tree::node`"""
 
+    prefix: Final = "<iQ"
+    suffix: Final = "<B"
 
     class at:
         """Where fields start and end, in bytes from the start."""

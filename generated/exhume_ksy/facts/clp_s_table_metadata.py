@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 class ClpSTableMetadata:
     """`clp_s_table_metadata`"""
 
+    prefix: Final = "<Q"
 
     class at:
         """Where fields start and end, in bytes from the start."""

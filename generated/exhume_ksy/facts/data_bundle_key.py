@@ -11,8 +11,16 @@ if TYPE_CHECKING:
 class Varuint:
     """`data_bundle_key::varuint`"""
 
+    prefix: Final = "<B"
 
     class at:
         """Where fields start and end, in bytes from the start."""
 
         first: Final = (0, 1)
+
+
+class Chunk:
+    """`data_bundle_key::chunk`"""
+
+    marker: Final = (0, 0xff,)
+    suffix: Final = "<B"

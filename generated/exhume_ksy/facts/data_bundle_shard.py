@@ -12,6 +12,7 @@ class DataBundleShard:
     """`data_bundle_shard`"""
 
     magic: Final = b'daBS'
+    prefix: Final = "<4sII"
 
     class at:
         """Where fields start and end, in bytes from the start."""

@@ -23,6 +23,7 @@ class SealedHandle:
     """`leveldb_footer::sealed_handle`"""
 
     extended_magic: Final = b'>\x00z\x00'
+    prefix: Final = "<4sIII"
 
     class at:
         """Where fields start and end, in bytes from the start."""

@@ -21,3 +21,9 @@ class ValueTypes(IntEnum):
     DELETION_WITH_TIMESTAMP = 20
     WIDE_COLUMN_ENTITY = 22
     VALUE_PREFERRED_SEQNO = 24
+
+
+class LeveldbInternalKey:
+    """`leveldb_internal_key`"""
+
+    suffix: Final = "<BIHB"

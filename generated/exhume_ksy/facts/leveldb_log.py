@@ -33,6 +33,7 @@ class FragmentTypes(IntEnum):
 class Fragment:
     """`leveldb_log::fragment`"""
 
+    prefix: Final = "<IHB"
 
     class at:
         """Where fields start and end, in bytes from the start."""

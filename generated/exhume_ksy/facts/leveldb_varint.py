@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 class LeveldbVarint:
     """`leveldb_varint`"""
 
+    prefix: Final = "<B"
 
     class at:
         """Where fields start and end, in bytes from the start."""

@@ -42,6 +42,7 @@ class OperationTypes(IntEnum):
 class LeveldbWriteBatch:
     """`leveldb_write_batch`"""
 
+    prefix: Final = "<QI"
 
     class at:
         """Where fields start and end, in bytes from the start."""
@@ -53,6 +54,7 @@ class LeveldbWriteBatch:
 class Operation:
     """`leveldb_write_batch::operation`"""
 
+    prefix: Final = "<B"
 
     class at:
         """Where fields start and end, in bytes from the start."""

@@ -12,6 +12,7 @@ class Uleb128:
     """`uleb128`"""
 
     group9: Final = 1
+    prefix: Final = "<B"
 
     class at:
         """Where fields start and end, in bytes from the start."""

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 class Zs:
     """`zs`"""
 
+    magic: Final = (b'\xabZSfiLe\x01', b'\xabZStoBe\x01',)
+    prefix: Final = "<8sQ"
+    suffix: Final = "<Q"
 
     class at:
         """Where fields start and end, in bytes from the start."""
@@ -22,6 +25,7 @@ class Zs:
 class FileHeader:
     """`zs::file_header`"""
 
+    prefix: Final = "<QQQ32s16sQ"
 
     class at:
         """Where fields start and end, in bytes from the start."""
@@ -34,9 +38,16 @@ class FileHeader:
         len_metadata: Final = (72, 80)
 
 
+class Block:
+    """`zs::block`"""
+
+    suffix: Final = "<Q"
+
+
 class BlockBody:
     """`zs::block_body`"""
 
+    prefix: Final = "<B"
 
     class at:
         """Where fields start and end, in bytes from the start."""

@@ -41,6 +41,7 @@ class BlockKind(IntEnum):
 class Frame:
     """`zstd_frame::frame`"""
 
+    prefix: Final = "<I"
 
     class at:
         """Where fields start and end, in bytes from the start."""
@@ -51,6 +52,7 @@ class Frame:
 class SkippableBody:
     """`zstd_frame::skippable_body`"""
 
+    prefix: Final = "<I"
 
     class at:
         """Where fields start and end, in bytes from the start."""

@@ -4,12 +4,16 @@ One module per specification: an `IntEnum` for each enum, and for each type a cl
 
 - `size`: its bytes, where that is fixed;
 - `at.<field>`: start and end of a field that lies at a fixed place from the start of the type;
-- `<field>`: the bytes or number that a field must be (`contents`, `valid`);
+- `<field>`: the bytes or number that a field must be (`contents`, `valid`), or the tuple of those that it may be;
 - `dtype`: fields and formats for `numpy.dtype`, where all are fixed;
-- `packed`: the same for `struct`, in the order of the fields.
+- `packed`: the same for `struct`, in the order of the fields;
+- `prefix`, `suffix`: where not all are fixed, what is so before the first and after the last that is not.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 from exhume.compiler import expressions as ex
 from exhume.compiler.fixed import byte_order, contents, fixed_bytes, fixed_size, places, struct_format, type_size
@@ -22,6 +26,10 @@ def constant(field: Field) -> str | None:
     if "contents" in field.raw:
         return repr(contents(field))
     valid = field.raw.get("valid")
+    if isinstance(valid, dict) and set(valid) == {"any-of"}:
+        several = [ex.parse(one) for one in valid["any-of"]]
+        values = [literal(one.value) for one in several if isinstance(one, ex.Literal)]
+        return f"({', '.join(values)},)" if len(values) == len(several) else None
     if isinstance(valid, dict) and set(valid) == {"eq"}:
         valid = valid["eq"]
     if valid is None or isinstance(valid, dict):
@@ -59,26 +67,21 @@ def dtype(type: Type) -> str | None:
     return ", ".join(found) or None
 
 
-def _leaves(type: Type) -> list[Field] | None:
-    """The fields of a type and of the types in it, in order; None when not all are fixed, or some are bits."""
-    found: list[Field] = []
-    for field in type.seq:
-        size = fixed_size(field)
-        if size is None or isinstance(field.one, Bits):
-            return None
-        if isinstance(field.one, Structure) and field.size is None:
-            inner = _leaves(field.one.type)
-            if inner is None:
-                return None
-            found += inner
-        elif size:
-            found.append(field)
-    return found
+def _leaves(field: Field) -> list[Field] | None:
+    """A field, or those of the type in it, in order; None when it is not fixed, or bits."""
+    size = fixed_size(field)
+    if size is None or isinstance(field.one, Bits):
+        return None
+    if isinstance(field.one, Structure) and field.size is None:
+        parts = [_leaves(one) for one in field.one.type.seq]
+        found = [part for part in parts if part is not None]
+        return [leaf for part in found for leaf in part] if len(found) == len(parts) else None
+    return [field] if size else []
 
 
-def packed(type: Type) -> str | None:
-    """The format of a type for `struct`; None when not all of its fields are fixed, or of both byte orders."""
-    fields = _leaves(type)
+def _packed(parts: Iterable[list[Field]]) -> str | None:
+    """The format of fields for `struct`; None without any, or of both byte orders."""
+    fields = [leaf for part in parts for leaf in part]
     if not fields or len({byte_order(one.one) for one in fields} - {None}) > 1:
         return None
     order = ">" if any(byte_order(one.one) for one in fields) else "<"
@@ -87,6 +90,19 @@ def packed(type: Type) -> str | None:
         for one in fields
     )
     return order + "".join(letters)
+
+
+def formats(type: Type) -> Iterator[tuple[str, str]]:
+    """The formats for `struct` of a type, or of its ends, by their names."""
+    parts = [_leaves(one) for one in type.seq]
+    fixed = list(takewhile(lambda part: part is not None, parts))
+    if len(fixed) == len(parts):
+        found = {"packed": fixed}
+    else:
+        found = {"prefix": fixed, "suffix": list(takewhile(lambda part: part is not None, reversed(parts)))[::-1]}
+    for name, run in found.items():
+        if (format := _packed(part for part in run if part is not None)) is not None:
+            yield name, format
 
 
 def enum_name(enum: Enum) -> str:
@@ -111,8 +127,7 @@ def _type(type: Type) -> str:
             lines.append(f"    {safe(one.id)}: Final = {literal(one.value.value)}")
     if (found := dtype(type)) is not None:
         lines.append(f"    dtype: Final = [{found}]")
-    if (found := packed(type)) is not None:
-        lines.append(f'    packed: Final = "{found}"')
+    lines += [f'    {name}: Final = "{format}"' for name, format in formats(type)]
     spans = [f"        {safe(one.id)}: Final = ({start}, {end})" for one, start, end in places(type)]
     if spans:
         lines += ["", "    class at:", '        """Where fields start and end, in bytes from the start."""', "", *spans]
