@@ -1,22 +1,15 @@
-"""Fast twins in the layout against the generated classes, and the small pieces around them."""
+"""What the layout makes of generated readers, and the small pieces around it."""
 
 from __future__ import annotations
 
-import struct
-from typing import Any
-
 import pytest
-from exhume_ksy.zs import Zs
-from exhume_ksy.zs_index_block import ZsIndexBlock
 from hypothesis import given
 from hypothesis import strategies as st
-from kaitaistruct import BytesIO, KaitaiStream
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.zs import layout
 from exhume.formats.zs.encode import shortest_key
 from exhume.formats.zs.search import after_prefix, make_bounds
-from exhume.kernel import build_uleb128
 
 ENTRIES = st.lists(
     st.builds(layout.IndexEntry, st.binary(max_size=5), st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1)),
@@ -24,59 +17,61 @@ ENTRIES = st.lists(
 )
 
 
-def generated(make: Any) -> Any:
-    """What generated code parses, or None when it fails."""
-    try:
-        return make()
-    except Exception:  # whatever it raises on malformed input
-        return None
-
-
-@given(
-    st.one_of(st.binary(max_size=40), st.tuples(ENTRIES.map(layout.build_index), st.binary(max_size=5)).map(b"".join))
-)
-def test_index_twin_agrees_with_the_generated_class(payload: bytes) -> None:
-    expected = generated(
-        lambda: [
-            (entry.key, entry.ofs_block.value, entry.len_block.value)
-            for entry in ZsIndexBlock(KaitaiStream(BytesIO(payload))).entries
-        ]
-    )
-    try:
-        found: Any = [(entry.key, entry.offset, entry.size) for entry in layout.parse_index(payload)]
-    except ValueError:
-        found = None
-    assert found == expected
-
-
 @given(ENTRIES)
 def test_index_round_trips(entries: list[layout.IndexEntry]) -> None:
-    found = layout.parse_index(layout.build_index(entries))
+    payload = layout.build_index(entries)
+    found = layout.parse_index(payload, Span("x", 0, len(payload)))
     assert [(e.key, e.offset, e.size) for e in found] == [(e.key, e.offset, e.size) for e in entries]
 
 
-BLOCKS = st.one_of(
-    st.binary(max_size=40),
-    st.builds(
-        lambda body, crc: build_uleb128(len(body)) + body + struct.pack("<Q", crc),
-        st.binary(max_size=200),
-        st.integers(0, 2**64 - 1),
-    ),
+@pytest.mark.parametrize(
+    ("payload", "code", "span", "path", "expected", "actual"),
+    [
+        (b"\x00\x05\x06\x03ab", "ZS-310", (3, 6), "entries[1].len_key", "3 bytes", "2 bytes"),
+        (b"\x01a\x85", "ZS-310", (2, 3), "entries[0].ofs_block", "a whole length", "1 bytes"),
+        (b"\x01a\x05", "ZS-310", (3, 3), "entries[0].len_block", "a whole length", "0 bytes"),
+        (b"\x01a\x85\x00\x07", "ZS-311", (2, 5), "entries[0].ofs_block", None, None),
+    ],
 )
+def test_an_index_says_which_field_is_wrong(
+    payload: bytes, code: str, span: tuple[int, int], path: str, expected: str | None, actual: str | None
+) -> None:
+    where = Span("x", 100, 200).in_payload(0, len(payload))
+    with pytest.raises(ExhumeError) as caught:
+        layout.parse_index(payload, where)
+    error = caught.value
+    assert (error.code, error.field_path, error.expected, error.actual) == (code, path, expected, actual)
+    assert error.span == Span("x", 100, 200).in_payload(*span)
 
 
-@given(BLOCKS)
-def test_block_twin_agrees_with_the_generated_class(data: bytes) -> None:
-    def parse() -> tuple[int, bytes, int]:
-        block = Zs.Block(KaitaiStream(BytesIO(data)))
-        return block.body.level, block.body.payload, block.crc
+@pytest.mark.parametrize("entries", [1, 2, 3])
+def test_no_more_entries_are_read_than_the_limit(entries: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layout, "MAX_INDEX_ENTRIES", 2)
+    payload = b"\x00\x01\x01" * entries
+    where = Span("x", 0, len(payload))
+    if entries <= 2:
+        assert len(layout.parse_index(payload, where)) == entries
+    else:
+        with pytest.raises(ExhumeError) as caught:
+            layout.parse_index(payload + b"\x80", where)
+        assert caught.value.code == "ZS-503"
 
-    try:
-        block = layout.parse_block(memoryview(data), 0, 0)
-        found: Any = (block.level, bytes(block.body[1:]), block.crc)
-    except ValueError:
-        found = None
-    assert found == generated(parse)
+
+@pytest.mark.parametrize(
+    ("data", "needed", "level"),
+    [
+        (b"", 0, -1),
+        (b"\x85", 0, -1),
+        (b"\x05", 14, -1),
+        (b"\x05\x01", 14, 1),
+        (b"\x02\x01xAAAAAAA", 11, 1),
+        (b"\x85\x01\x02", 143, 2),
+    ],
+)
+def test_a_short_block_says_how_long_it_is(data: bytes, needed: int, level: int) -> None:
+    with pytest.raises(layout.ShortBlockError) as caught:
+        layout.parse_block(memoryview(b"__" + data), 2, 0)
+    assert (caught.value.needed, caught.value.level) == (needed, level)
 
 
 @given(

@@ -17,16 +17,18 @@ from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
 from exhume.findings import Check
 from exhume.formats.zs import checks
 from exhume.formats.zs.layout import (
-    CRC_SIZE,
+    CODEC_AT,
+    CRC,
     DECODERS,
     PREAMBLE,
     Header,
     IndexEntry,
     RawBlock,
     ShortBlockError,
-    TooManyEntriesError,
     parse_block,
+    parse_checksum,
     parse_index,
+    parse_preamble,
 )
 from exhume.kernel import MalformedRecordsError, build_uleb128, find_range, take_records
 from exhume.limits import Limits
@@ -57,8 +59,8 @@ FRAME_WINDOW = 4096
 def header_check(source: Source) -> Check:
     """The checksum of a header that is not cut short, computed and compared."""
     start = PREAMBLE.size
-    end = start + int(PREAMBLE.unpack(source.read_at(0, start))[1])
-    stored = int.from_bytes(source.read_at(end, CRC_SIZE), "little")
+    end = start + parse_preamble(source.read_at(0, start))[1]
+    stored = parse_checksum(source.read_at(end, CRC.size))
     return Check.compare(f"0x{stored:016x}", f"0x{crc64_xz(source.read_at(start, end - start)):016x}")
 
 
@@ -183,10 +185,7 @@ class BlockFile:
             except ShortBlockError as error:
                 if not error.needed or error.needed > size - at:
                     raise self.frame_error(error, at) from error
-                position = at - base
-                while window[position] >= 0x80:
-                    position += 1
-                yield at, error.needed, window[position + 1]
+                yield at, error.needed, error.level
                 at += error.needed
             except ValueError as error:
                 raise self.frame_error(error, at) from error
@@ -261,10 +260,8 @@ class BlockFile:
         except CodecError as error:
             raise checks.STREAM_CORRUPT.error(error.message, span=self.span(block), actual=error.actual) from error
         if decoded.consumed != len(stored):
-            first = block.end - 8 - (len(stored) - decoded.consumed)
-            raise checks.STREAM_TRAILING.error(
-                span=self.source.span(first, block.end - 8), actual=f"{len(stored) - decoded.consumed} bytes"
-            )
+            left, end = len(stored) - decoded.consumed, block.end - CRC.size
+            raise checks.STREAM_TRAILING.error(span=self.source.span(end - left, end), actual=f"{left} bytes")
         return decoded.data
 
     def _decode(self, stored: memoryview, budget: int) -> Decoded:
@@ -286,28 +283,24 @@ class BlockFile:
     def codec_error(self) -> ExhumeError:
         """ZS-103 for this file's codec."""
         return checks.UNKNOWN_CODEC.error(
-            span=self.source.span(72, 88), expected=f"one of {', '.join(DECODERS)}", actual=self.header.codec_field
+            span=self.source.span(*CODEC_AT), expected=f"one of {', '.join(DECODERS)}", actual=self.header.codec_field
         )
 
     def index_entries(self, block: RawBlock, payload: bytes) -> list[IndexEntry]:
         """The entries of an index block; raises ZS-310, ZS-311 and ZS-503."""
-        try:
-            return parse_index(payload)
-        except MalformedRecordsError as error:
-            raise self.records_error(block, error, len(payload)) from error
-        except TooManyEntriesError as error:
-            raise checks.INDEX_TOO_LARGE.error(span=self.span(block)) from error
+        return parse_index(payload, self.payload_span(block, 0, len(payload)))
 
     def records_error(self, block: RawBlock, error: MalformedRecordsError, payload_size: int) -> ExhumeError:
-        """ZS-309 or ZS-311 for a data payload that does not split, ZS-310 or ZS-311 for an index payload."""
+        """ZS-309 or ZS-311 for a data payload that does not split."""
         span = self.payload_span(block, error.offset, payload_size)
         if error.reason == "overlong":
             return checks.INTEGER_FORM.error(span=span)
-        rule = checks.RECORD_CUT if block.is_data else checks.ENTRY_CUT
         if error.length < 0:
-            return rule.error(span=span, expected="a whole length", actual=f"{payload_size - error.offset} bytes")
+            return checks.RECORD_CUT.error(
+                span=span, expected="a whole length", actual=f"{payload_size - error.offset} bytes"
+            )
         left = payload_size - error.offset - len(build_uleb128(error.length))
-        return rule.error(span=span, expected=f"{error.length} bytes", actual=f"{left} bytes")
+        return checks.RECORD_CUT.error(span=span, expected=f"{error.length} bytes", actual=f"{left} bytes")
 
 
 T = TypeVar("T")

@@ -1,7 +1,7 @@
-"""ZS bytes to values and back, without I/O.
+"""ZS bytes to values and back, without I/O: the generated readers put into the format's nouns.
 
-The header goes through the class generated from `ksy/zs.ksy`.  Block framing, records and index entries are hot: they
-have fast twins here and in `exhume.kernel`, and tests that they agree with the generated classes on every input.
+What a schema cannot say stands here: that a header is read whatever its magic number and checksum are, which rule a
+misfit breaks, and how many bytes a block that is cut would take.
 Positions are relative to what was passed in; offsets inside index entries are those of the file.
 """
 
@@ -9,27 +9,45 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
-from exhume_ksy.zs import Zs
+from exhume_ksy.facts import zs as facts
+from exhume_ksy.fast._layout import LayoutError
+from exhume_ksy.fast.uleb128 import read_uleb128
+from exhume_ksy.fast.zs import read_block, read_file_header
+from exhume_ksy.fast.zs_index_block import scan_entry
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.zs import checks
-from exhume.kaitai import parse
-from exhume.kernel import MalformedRecordsError, build_uleb128, read_uleb128
+from exhume.kernel import MalformedRecordsError, build_uleb128
+from exhume.layouts import read
 
-MAGIC = b"\xabZSfiLe\x01"
-INCOMPLETE_MAGIC = b"\xabZStoBe\x01"
+MAGIC, INCOMPLETE_MAGIC = facts.Zs.magic
 
-PREAMBLE = struct.Struct("<8sQ")
+PREAMBLE: Final = struct.Struct(facts.Zs.prefix)
 """Magic number and header length: what has to be read before the header can be."""
 
-FIXED_HEADER = struct.Struct("<QQQ32s16sQ")
+FIXED_HEADER: Final = struct.Struct(facts.FileHeader.prefix)
 """The header up to the metadata: 80 bytes."""
 
-CRC_SIZE = 8
-ENVELOPE_SIZE = PREAMBLE.size + CRC_SIZE
+CRC: Final = struct.Struct(facts.Block.suffix)
+ENVELOPE_SIZE: Final = PREAMBLE.size + CRC.size
 """Bytes around the header data; the first block starts this much plus the header length into the file."""
+
+MAGIC_AT: Final = facts.Zs.at.magic
+HEADER_LENGTH_AT: Final = facts.Zs.at.len_header
+
+
+def _in_file(place: tuple[int, int]) -> tuple[int, int]:
+    return place[0] + PREAMBLE.size, place[1] + PREAMBLE.size
+
+
+ROOT_OFFSET_AT: Final = _in_file(facts.FileHeader.at.ofs_root)
+ROOT_LENGTH_AT: Final = _in_file(facts.FileHeader.at.len_root)
+FILE_LENGTH_AT: Final = _in_file(facts.FileHeader.at.len_file)
+SHA256_AT: Final = _in_file(facts.FileHeader.at.sha256_data)
+CODEC_AT: Final = _in_file(facts.FileHeader.at.codec)
+"""Where fields of the head start and end in the file."""
 
 MAX_INDEX_LEVEL = 63
 
@@ -72,26 +90,43 @@ class Header:
         return replace(self, **changes)
 
 
+def parse_preamble(data: bytes) -> tuple[bytes, int]:
+    """Magic number and header length, from the first 16 bytes at least."""
+    magic, size = PREAMBLE.unpack_from(data)
+    return magic, size
+
+
+def parse_checksum(data: bytes | memoryview, at: int = 0) -> int:
+    """The checksum of eight bytes that follows a header or a block."""
+    crc: int = CRC.unpack_from(data, at)[0]
+    return crc
+
+
 def parse_header(data: bytes, where: Span) -> Header:
     """The header from its H bytes, which lie at `where`.
 
     Raises ZS-302 when the fields do not fit.
     """
-    try:
-        found: Any = parse(Zs.FileHeader, data, where)
-    except ExhumeError as error:
-        raise checks.HEADER_LAYOUT.error(
-            span=error.span, field_path=error.field_path, expected=error.expected, actual=error.actual
-        ) from error
+    found, _ = read(read_file_header, data, where, checks.HEADER_LAYOUT)
     return Header(
         root_offset=found.ofs_root,
         root_size=found.len_root,
         file_size=found.len_file,
-        data_sha256=found.sha256_data,
-        codec_field=found.codec,
-        metadata=found.metadata,
-        extensions=found.extensions,
+        data_sha256=bytes(found.sha256_data),
+        codec_field=bytes(found.codec),
+        metadata=bytes(found.metadata),
+        extensions=bytes(found.extensions),
     )
+
+
+def build_preamble(magic: bytes, size: int) -> bytes:
+    """Magic number and header length."""
+    return PREAMBLE.pack(magic, size)
+
+
+def build_checksum(crc: int) -> bytes:
+    """The eight bytes that follow a header or a block."""
+    return CRC.pack(crc)
 
 
 def build_header(header: Header) -> bytes:
@@ -147,11 +182,14 @@ class RawBlock:
 
 
 class ShortBlockError(ValueError):
-    """More bytes are needed; `needed` is how many the block takes as far as is known (0: its length is cut)."""
+    """More bytes are needed; `needed` is how many the block takes as far as is known (0: its length is cut),
+    `level` its level (-1: cut as well).
+    """
 
-    def __init__(self, needed: int) -> None:
+    def __init__(self, needed: int, level: int = -1) -> None:
         super().__init__(f"the block needs {needed} bytes")
         self.needed = needed
+        self.level = level
 
 
 def parse_block(data: memoryview, position: int, offset: int) -> RawBlock:
@@ -163,24 +201,40 @@ def parse_block(data: memoryview, position: int, offset: int) -> RawBlock:
         ValueError: length 0, so that there is no level.
     """
     try:
-        length, start = read_uleb128(data[position : position + 10], 0)
-    except MalformedRecordsError as error:
-        if error.reason == "truncated":
-            raise ShortBlockError(0) from None
-        raise
-    if length == 0:
-        raise ValueError("a block of length 0")
-    size = start + length + CRC_SIZE
-    end = position + size
-    if end > len(data):
-        raise ShortBlockError(size)
-    crc_at = end - CRC_SIZE
-    return RawBlock(offset, size, data[position + start : crc_at], int.from_bytes(data[crc_at:end], "little"))
+        block, end = read_block(data, position, len(data))
+    except LayoutError as error:
+        raise _unframed(error, data, position) from error
+    start, stop = block.body.extent
+    return RawBlock(offset, end - position, data[start:stop], block.crc)
+
+
+def _unframed(error: LayoutError, data: memoryview, position: int) -> ValueError:
+    if error.path == "body.level":
+        return ValueError("a block of length 0")
+    field, at = _integer(error)
+    if field != error.path:
+        return ShortBlockError(0) if error.short else MalformedRecordsError("overlong", at, -1)
+    length, start = read_uleb128(data, position, len(data))
+    return ShortBlockError(start + length + CRC.size - position, data[start] if start < len(data) else -1)
+
+
+def _integer(error: LayoutError) -> tuple[str, int]:
+    """The path and the start of a field; of a uleb128 that is wrong in one of its bytes, those of the whole integer."""
+    path, _, group = error.path.partition(".group")
+    return path, error.at - int(group or 0)
+
+
+def length_at(data: memoryview, position: int) -> tuple[int, int] | None:
+    """The length field at `position` and where it ends; None when there is no whole one in its shortest form."""
+    try:
+        return read_uleb128(data, position, len(data))
+    except LayoutError:
+        return None
 
 
 def build_block(level: int, stored: bytes, crc: int) -> bytes:
     """A block's bytes; `crc` is over the level byte and the stored payload."""
-    return b"".join((build_uleb128(len(stored) + 1), bytes((level,)), stored, crc.to_bytes(8, "little")))
+    return b"".join((build_uleb128(len(stored) + 1), bytes((level,)), stored, build_checksum(crc)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,32 +251,30 @@ MAX_INDEX_ENTRIES = 1_000_000
 """Entries of one index block that are read; a thousand times the usual number, and about 200 MB as objects."""
 
 
-class TooManyEntriesError(ValueError):
-    """An index block holds more entries than are read."""
+def parse_index(payload: bytes, where: Span) -> list[IndexEntry]:
+    """The entries of an index block's decompressed payload, which lies at `where`.
 
-
-def parse_index(payload: bytes) -> list[IndexEntry]:
-    """The entries of an index block's decompressed payload.
-
-    Raises:
-        TooManyEntriesError: more than `MAX_INDEX_ENTRIES`.
-        MalformedRecordsError: the payload ends inside an entry, or an integer is not in its shortest form; `offset`
-            is where the key's length, or the integer, starts.
+    Raises ZS-310, ZS-311 and ZS-503.
     """
-    entries: list[IndexEntry] = []
-    position, size = 0, len(payload)
-    while position < size:
-        if len(entries) >= MAX_INDEX_ENTRIES:
-            raise TooManyEntriesError
-        entry_start = position
-        length, position = read_uleb128(payload, position)
-        if length > size - position:
-            raise MalformedRecordsError("overrun", entry_start, length)
-        key = payload[position : position + length]
-        block_offset, position = read_uleb128(payload, position + length)
-        block_size, position = read_uleb128(payload, position)
-        entries.append(IndexEntry(key, block_offset, block_size, entry_start))
-    return entries
+    size = len(payload)
+    found = scan_entry(payload, 0, size, MAX_INDEX_ENTRIES + 1)
+    if len(found) > MAX_INDEX_ENTRIES:
+        raise checks.INDEX_TOO_LARGE.error(span=where)
+    if found.problem is not None and found.resume_at < size:
+        raise _bad_entry(found.problem, size, where) from found.problem
+    keys = [payload[start:end] for start, end in zip(found.key_start, found.key_end, strict=True)]
+    return list(map(IndexEntry, keys, found.ofs_block, found.len_block, found.at))
+
+
+def _bad_entry(error: LayoutError, size: int, where: Span) -> ExhumeError:
+    """ZS-310 for an entry that is cut, ZS-311 for an integer that is not in its shortest form."""
+    path, at = _integer(error)
+    facts: dict[str, Any] = {"span": where.sub(at, size), "field_path": f"entries{path}"}
+    if path != error.path and not error.short:
+        return checks.INTEGER_FORM.error(**facts)
+    if path != error.path:
+        return checks.ENTRY_CUT.error(**facts, expected="a whole length", actual=f"{size - at} bytes")
+    return checks.ENTRY_CUT.error(**facts, expected=f"{error.actual} bytes", actual=f"{size - error.stop} bytes")
 
 
 def build_index(entries: list[IndexEntry]) -> bytes:

@@ -15,15 +15,21 @@ from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import FIRST_READ_AHEAD, BlockCache, BlockFile
 from exhume.formats.zs.framing import framing, split_in_parts
 from exhume.formats.zs.layout import (
-    CRC_SIZE,
+    CRC,
+    FILE_LENGTH_AT,
     FIXED_HEADER,
+    HEADER_LENGTH_AT,
     INCOMPLETE_MAGIC,
     MAGIC,
+    MAGIC_AT,
+    MAX_INDEX_LEVEL,
     PREAMBLE,
     Header,
     IndexEntry,
     RawBlock,
+    parse_checksum,
     parse_header,
+    parse_preamble,
 )
 from exhume.formats.zs.search import Bounds, Index, make_bounds
 from exhume.heap import keep_freed_memory
@@ -62,7 +68,7 @@ class ByteSink(Protocol):
 
 def kind_of(level: int) -> str:
     """What a block of that level is called."""
-    return "data" if level == 0 else "index" if level < 64 else "extension"
+    return "data" if level == 0 else "index" if level <= MAX_INDEX_LEVEL else "extension"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +89,13 @@ def read_head(source: Source, limits: Limits) -> Head:
     """Reads and checks everything before the first block, in one request for headers up to 8 KiB."""
     data = source.read_up_to(0, FIRST_READ)
     problems: list[ExhumeError] = []
-    magic = data[:8]
+    magic = data[slice(*MAGIC_AT)]
     if magic == INCOMPLETE_MAGIC:
-        problems.append(checks.INCOMPLETE.error(span=source.span(0, 8)))
+        problems.append(checks.INCOMPLETE.error(span=source.span(*MAGIC_AT)))
     elif magic != MAGIC:
-        problems.append(checks.NOT_ZS.error(span=source.span(0, min(8, source.size)), expected=MAGIC, actual=magic))
+        problems.append(
+            checks.NOT_ZS.error(span=source.span(0, min(MAGIC_AT[1], source.size)), expected=MAGIC, actual=magic)
+        )
 
     def broken(blocks_offset: int | None = None) -> Head:
         return Head(magic, None, None, [], data, problems, blocks_offset, None)
@@ -95,36 +103,38 @@ def read_head(source: Source, limits: Limits) -> Head:
     if len(data) < PREAMBLE.size:
         problems.append(checks.HEADER_CUT.error(span=source.span(0, source.size), actual=f"{source.size} bytes"))
         return broken()
-    size = PREAMBLE.unpack_from(data)[1]
+    size = parse_preamble(data)[1]
     start = PREAMBLE.size
     end = start + size
-    if end + CRC_SIZE > source.size:
-        where = source.span(8, source.size)
-        problems.append(checks.HEADER_CUT.error(span=where, expected=f"{end + CRC_SIZE} bytes", actual=source.size))
+    if end + CRC.size > source.size:
+        where = source.span(HEADER_LENGTH_AT[0], source.size)
+        problems.append(checks.HEADER_CUT.error(span=where, expected=f"{end + CRC.size} bytes", actual=source.size))
         return broken()
-    limits.check("structure_size", size, source.span(8, 16))
-    if end + CRC_SIZE > len(data):
-        data += source.read_at(len(data), end + CRC_SIZE - len(data))
+    limits.check("structure_size", size, source.span(*HEADER_LENGTH_AT))
+    if end + CRC.size > len(data):
+        data += source.read_at(len(data), end + CRC.size - len(data))
     where = source.span(start, end)
     raw = data[start:end]
-    stored, computed = int.from_bytes(data[end : end + CRC_SIZE], "little"), crc64_xz(raw)
+    stored, computed = parse_checksum(data, end), crc64_xz(raw)
     if stored != computed:
         problems.append(
             checks.HEADER_CRC.error(
-                span=source.span(8, end + CRC_SIZE), expected=f"0x{stored:016x}", actual=f"0x{computed:016x}"
+                span=source.span(HEADER_LENGTH_AT[0], end + CRC.size),
+                expected=f"0x{stored:016x}",
+                actual=f"0x{computed:016x}",
             )
         )
     try:
         header = parse_header(raw, where)
     except ExhumeError as error:
         problems.append(error)
-        return broken(end + CRC_SIZE)
+        return broken(end + CRC.size)
     file = BlockFile(source, header, limits)
     if file.decoder is None:
         problems.append(file.codec_error())
     if header.file_size != source.size:
         problems.append(
-            checks.FILE_LENGTH.error(span=source.span(32, 40), expected=header.file_size, actual=source.size)
+            checks.FILE_LENGTH.error(span=source.span(*FILE_LENGTH_AT), expected=header.file_size, actual=source.size)
         )
     metadata: dict[str, Any] | None = None
     twice: list[str] = []

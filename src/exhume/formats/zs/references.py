@@ -17,7 +17,7 @@ from exhume.errors import ExhumeError, Span, shorten
 from exhume.findings import Finding
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile
-from exhume.formats.zs.layout import MAX_INDEX_LEVEL, IndexEntry
+from exhume.formats.zs.layout import MAX_INDEX_LEVEL, ROOT_LENGTH_AT, ROOT_OFFSET_AT, IndexEntry
 from exhume.kernel import MalformedRecordsError, build_uleb128, scan_records
 
 EDGE_SIZE = 4096
@@ -244,11 +244,11 @@ class References:
         header, source = self._file.header, self._file.source
         if index is None:
             if complete or header.root_offset < end:
-                yield checks.ROOT_OFFSET.finding(span=source.span(16, 24), actual=header.root_offset)
+                yield checks.ROOT_OFFSET.finding(span=source.span(*ROOT_OFFSET_AT), actual=header.root_offset)
             return
         start, size, level = self._starts[index], self._sizes[index], self._levels[index]
         if header.root_size != size:
-            yield checks.ROOT_LENGTH.finding(span=source.span(24, 32), expected=size, actual=header.root_size)
+            yield checks.ROOT_LENGTH.finding(span=source.span(*ROOT_LENGTH_AT), expected=size, actual=header.root_size)
         if not 1 <= level <= MAX_INDEX_LEVEL:
             yield checks.ROOT_LEVEL.finding(
                 span=source.span(start, start + size), expected=f"1 to {MAX_INDEX_LEVEL}", actual=level

@@ -19,16 +19,20 @@ from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile
 from exhume.formats.zs.framing import split_in_parts
 from exhume.formats.zs.layout import (
+    CRC,
     DECODERS,
     ENVELOPE_SIZE,
     FIXED_HEADER,
+    MAX_INDEX_LEVEL,
     STORED_CODECS,
     Header,
     IndexEntry,
     RawBlock,
     ShortBlockError,
     codec_field,
+    length_at,
     parse_block,
+    parse_checksum,
 )
 from exhume.formats.zs.reader import Head, kind_of, read_head
 from exhume.formats.zs.sorting import ExternalSorter
@@ -284,26 +288,15 @@ def _search(file: BlockFile, start: int, stop: int) -> int:
 
 
 def _fits(data: memoryview, position: int) -> bool:
-    length = data[position]
-    start = position + 1
-    if length >= 0x80:
-        length &= 0x7F
-        shift = 7
-        while True:
-            if start >= len(data) or shift > 21:
-                return False
-            byte = data[start]
-            start += 1
-            length |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                if byte == 0:
-                    return False
-                break
-    end = start + length
-    if length < 2 or length > LARGEST_GUESS or end + 8 > len(data) or data[start] > 63:
+    """Whether a block may stand there: asked of every byte, so that the cheap reasons against it come first."""
+    found = length_at(data, position)
+    if found is None:
         return False
-    return crc64_xz(data[start:end]) == int.from_bytes(data[end : end + 8], "little")
+    length, start = found
+    end = start + length
+    if not 2 <= length <= LARGEST_GUESS or end + CRC.size > len(data) or data[start] > MAX_INDEX_LEVEL:
+        return False
+    return crc64_xz(data[start:end]) == parse_checksum(data, end)
 
 
 def _lose(recovery: Recovery, start: int, end: int, hints: dict[int, tuple[int, int]]) -> None:

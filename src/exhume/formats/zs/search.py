@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from exhume.errors import ExhumeError
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockCache, BlockFile
-from exhume.formats.zs.layout import MAX_INDEX_LEVEL, IndexEntry, RawBlock, ShortBlockError, parse_block
+from exhume.formats.zs.layout import (
+    MAX_INDEX_LEVEL,
+    ROOT_LENGTH_AT,
+    ROOT_OFFSET_AT,
+    IndexEntry,
+    RawBlock,
+    ShortBlockError,
+    parse_block,
+)
 
 INDEX_CACHE = 16 << 20
 """Bytes of index payloads kept for the next search."""
@@ -84,13 +92,15 @@ class Index:
             return cached
         source = self._file.source
         if not header.blocks_offset <= offset < source.size:
-            raise checks.ROOT_OFFSET.error(span=source.span(16, 24), actual=offset)
+            raise checks.ROOT_OFFSET.error(span=source.span(*ROOT_OFFSET_AT), actual=offset)
         size = min(size, source.size - offset)
         block = self._frame_root(offset, size)
         if block is None:
-            raise checks.ROOT_OFFSET.error(span=source.span(16, 24), actual=offset)
+            raise checks.ROOT_OFFSET.error(span=source.span(*ROOT_OFFSET_AT), actual=offset)
         if block.size != header.root_size:
-            raise checks.ROOT_LENGTH.error(span=source.span(24, 32), expected=block.size, actual=header.root_size)
+            raise checks.ROOT_LENGTH.error(
+                span=source.span(*ROOT_LENGTH_AT), expected=block.size, actual=header.root_size
+            )
         payload = self._file.payload(block)
         if not block.is_index:
             raise checks.ROOT_LEVEL.error(

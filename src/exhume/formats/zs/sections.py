@@ -11,7 +11,7 @@ from exhume.errors import ExhumeError, SourceError
 from exhume.findings import Check
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile, header_check
-from exhume.formats.zs.layout import CRC_SIZE, FIXED_HEADER, INCOMPLETE_MAGIC, MAGIC, PREAMBLE, Header, IndexEntry
+from exhume.formats.zs.layout import CRC, FIXED_HEADER, INCOMPLETE_MAGIC, MAGIC, PREAMBLE, Header, IndexEntry
 from exhume.formats.zs.reader import Head, kind_of, read_head
 from exhume.formats.zs.search import Index, IndexNode
 from exhume.limits import Limits
@@ -57,7 +57,7 @@ def _remains(source: Source, limits: Limits) -> Iterator[Section]:
     head = read_head(source, limits)
     start, size = head.blocks_offset, source.size
     if head.magic not in (MAGIC, INCOMPLETE_MAGIC) or start is None:  # each part by itself: the first stops the parser
-        end = size if start is None else start - CRC_SIZE
+        end = size if start is None else start - CRC.size
         yield Section("preamble", source.span(0, min(PREAMBLE.size, size)), schema="zs")
         if end > PREAMBLE.size:
             yield Section("header", source.span(PREAMBLE.size, end), schema="zs::file_header", note=_reason(head))

@@ -12,7 +12,7 @@ from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile
-from exhume.formats.zs.layout import Header, IndexEntry, RawBlock
+from exhume.formats.zs.layout import MAX_INDEX_LEVEL, SHA256_AT, Header, IndexEntry, RawBlock
 from exhume.formats.zs.reader import read_head
 from exhume.formats.zs.references import References
 from exhume.heap import keep_freed_memory
@@ -149,7 +149,9 @@ class _Walk:
         )
         if self.complete and self.data_whole and self.digest.digest() != file.header.data_sha256:
             yield checks.DATA_SHA256.finding(
-                span=file.source.span(40, 72), expected=file.header.data_sha256.hex(), actual=self.digest.hexdigest()
+                span=file.source.span(*SHA256_AT),
+                expected=file.header.data_sha256.hex(),
+                actual=self.digest.hexdigest(),
             )
 
     def _blocks(self) -> Iterator[RawBlock | ExhumeError]:
@@ -175,6 +177,6 @@ class _Walk:
                 yield from references.add_data(found.offset, found.size, first, last)
         elif found.entries is not None:
             yield from references.add_index(found.offset, found.size, found.level, found.entries)
-        elif found.level < 64:
+        elif found.level <= MAX_INDEX_LEVEL:
             self.index_whole = False
             yield from references.add_unread(found.offset)

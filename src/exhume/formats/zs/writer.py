@@ -18,11 +18,12 @@ from exhume.formats.zs.layout import (
     INCOMPLETE_MAGIC,
     MAGIC,
     MAX_INDEX_LEVEL,
-    PREAMBLE,
     Header,
     IndexEntry,
+    build_checksum,
     build_header,
     build_index,
+    build_preamble,
     codec_field,
 )
 from exhume.formats.zs.metadata import encode_metadata
@@ -242,7 +243,7 @@ class ZsWriter(Writer):
         file.seek(0)
         raw = build_header(self._header)
         checksum = crc64_xz(raw) if crc is None else crc
-        file.write(PREAMBLE.pack(magic, len(raw)) + raw + checksum.to_bytes(8, "little"))
+        file.write(build_preamble(magic, len(raw)) + raw + build_checksum(checksum))
 
     def _sync(self) -> None:
         self._output.file.flush()
