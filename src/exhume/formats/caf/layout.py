@@ -1,16 +1,23 @@
-"""Bytes <-> values of the chunk's frame: the footer.  The only module here that knows the generated parser."""
+"""Bytes <-> values of the chunk's frame: the footer.  The only module here that knows the generated reader.
+
+The index is JSON, which a schema cannot describe: `index.py` reads it.
+"""
 
 from __future__ import annotations
 
 import struct
+from functools import partial
+from typing import Final
 
-from exhume_ksy.caf import Caf
+from exhume_ksy.facts.caf import ChunkFooter
+from exhume_ksy.fast.caf import read_chunk_footer
 
 from exhume.errors import Span
-from exhume.kaitai import parse
+from exhume.layouts import read
 
-FOOTER_SIZE = 4
-MAX_INDEX = 0xFFFFFFFF
+_FOOTER = struct.Struct(ChunkFooter.packed)
+FOOTER_SIZE: Final = ChunkFooter.size
+MAX_INDEX = (1 << 8 * FOOTER_SIZE) - 1
 """Largest size the footer can hold, in bytes."""
 
 MIN_INDEX = 35
@@ -23,10 +30,10 @@ HARD_LIMIT = 32 << 30
 
 def parse_footer(data: bytes, where: Span) -> int:
     """The index size in bytes that the four bytes at `where` claim (not yet compared with anything)."""
-    size: int = parse(Caf.ChunkFooter, data, where, MAX_INDEX).len_index
-    return size
+    footer, _ = read(partial(read_chunk_footer, max_index=MAX_INDEX), data, where)
+    return footer.len_index
 
 
 def build_footer(index_size: int) -> bytes:
     """The four bytes that end a chunk."""
-    return struct.pack("<I", index_size)
+    return _FOOTER.pack(index_size)

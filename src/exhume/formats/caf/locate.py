@@ -6,7 +6,7 @@ import re
 
 from exhume.findings import Finding, Severity
 from exhume.formats.caf.index import parse_partial
-from exhume.formats.caf.layout import FOOTER_SIZE
+from exhume.formats.caf.layout import FOOTER_SIZE, parse_footer
 from exhume.formats.caf.reader import CafArchive
 from exhume.formats.caf.table import Index
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -40,7 +40,8 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carv
     data_size = max((b for i, (a, b) in enumerate(zip(starts, ends, strict=True)) if i not in index.flaws), default=0)
     whole = index.end >= 0
     footer = source.read_up_to(end, FOOTER_SIZE)
-    fits = whole and len(footer) == FOOTER_SIZE and int.from_bytes(footer, "little") == end - ofs_index
+    where = source.span(end, end + len(footer))
+    fits = whole and len(footer) == FOOTER_SIZE and parse_footer(footer, where) == end - ofs_index
     if not fits and not len(index):
         return None
     start = ofs_index - data_size

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from exhume.archive import Entry, Info, MemberArchive, MemberFile, Progress, no_progress
-from exhume.errors import EntryNotFoundError, ExhumeError, UnrecognizedFormatError, shorten
+from exhume.errors import EntryNotFoundError, ExhumeError, Span, UnrecognizedFormatError, shorten
 from exhume.findings import Finding, each_once
 from exhume.formats.caf import checks
 from exhume.formats.caf.index import parse_index
@@ -377,7 +377,7 @@ def find_earlier_footer(tail: bytes) -> int | None:
     """How many bytes follow the last four bytes that fit as a footer to an index before them; None without any."""
     for extra in range(1, min(TRAILING, len(tail) - FOOTER_SIZE - MIN_INDEX) + 1):
         end = len(tail) - extra - FOOTER_SIZE
-        size = int.from_bytes(tail[end : end + FOOTER_SIZE], "little")
+        size = parse_footer(tail[end : end + FOOTER_SIZE], Span("", end, end + FOOTER_SIZE))
         if MIN_INDEX <= size <= end and tail[end - size : end - size + 1] == b"{" and tail[end - 1 : end] == b"}":
             return extra
     return None
