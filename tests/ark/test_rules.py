@@ -338,13 +338,13 @@ def test_several_logs_want_a_choice(tmp_path: Path) -> None:
     first, second = Log(tmp_path / "day/one"), Log(tmp_path / "day/two")
     second.set_manifest(replace(second.manifest, identifier=FORGED))
     second.manifest_path.rename(second.manifest_path.with_name(FORGED))
-    with exhume.open(tmp_path / "day") as logs:
+    with exhume.open(tmp_path / "day", format="ark") as logs:
         assert [entry.name for entry in logs.entries()] == [first.manifest.identifier, FORGED]
         with pytest.raises(ExhumeError) as caught:
             next(logs.messages())  # type: ignore[attr-defined]
         assert caught.value.code == "ARK-108"
         assert [f for f in logs.verify() if f.severity is Severity.ERROR] == []
-    with exhume.open(tmp_path / "day", log=FORGED[:8]) as one:
+    with exhume.open(tmp_path / "day", format="ark", log=FORGED[:8]) as one:
         assert isinstance(one, ArkReader)
         assert len(list(one)) == 6
 

@@ -9,8 +9,9 @@ import types
 
 import pytest
 
+from tools.blocks import read_block
 from tools.mutants import find_mutants
-from tools.mutation import NAMES, equivalents, path_of, transplant
+from tools.mutation import GOAL, NAMES, equivalents, path_of, transplant
 
 SOURCE = '''
 from functools import cached_property
@@ -99,3 +100,12 @@ def test_equivalent_mutants_are_mutants() -> None:
         found = {mutant.name for mutant in find_mutants(path_of(module).read_text(encoding="utf-8"))}
         assert [name for name in known if name not in found] == [], f"{module}: no such mutant any more"
         assert all(len(reason) > 20 for reason in known.values())
+
+
+def test_rules_and_checks_reach_the_goal() -> None:
+    lines = [line for line in read_block("trust.md", "mutation").splitlines() if "`" in line]
+    rows = {line.split("`")[1].removesuffix(".py"): float(line.split("|")[-2].strip(" %")) for line in lines}
+    assert set(rows) <= set(NAMES)
+    assert {name for name in NAMES if name.endswith(("/verify", "/checks"))} <= set(rows)
+    judges = {name: share for name, share in rows.items() if name.endswith(("/verify", "/checks"))}
+    assert {name: share for name, share in judges.items() if share < 100 * GOAL} == {}
