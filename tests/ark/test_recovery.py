@@ -66,12 +66,12 @@ WHOLE: list[Callable[[Log], Any]] = [
     lambda log: log.poke(0, b"\0"),  # header byte
     lambda log: log.poke_header("format_version", 9),
     lambda log: log.poke(5, b"\xff\xff"),  # the split's own GUID
-    lambda log: log.poke_header("index_offset", 7),
-    lambda log: log.poke_header("index_offset", 1 << 31),
-    lambda log: log.poke_header("maximum_item_count", 0),
-    lambda log: log.poke_header("type_mappings", 1 << 20),
-    lambda log: log.poke_header("indexed_item_count", 3),
-    lambda log: log.poke_header("indexed_item_count", 0),
+    lambda log: log.poke_header("ofs_index", 7),
+    lambda log: log.poke_header("ofs_index", 1 << 31),
+    lambda log: log.poke_header("num_maximum_items", 0),
+    lambda log: log.poke_header("num_type_mappings", 1 << 20),
+    lambda log: log.poke_header("num_indexed_items", 3),
+    lambda log: log.poke_header("num_indexed_items", 0),
     lambda log: log.poke(-20, b"\0", log.manifest_path),  # trailer
     lambda log: log.poke(35, b"\0"),  # header byte of a mapping
 ]
@@ -89,7 +89,7 @@ def test_damage_around_the_messages_costs_none(tmp_path: Path, damage: Callable[
 def test_a_count_that_lies_keeps_what_fits(tmp_path: Path) -> None:
     log = Log(tmp_path / "log")
     before = read(log.root)
-    log.poke_header("indexed_item_count", 1 << 24)
+    log.poke_header("num_indexed_items", 1 << 24)
     _, found = salvaged(log, tmp_path)
     assert found == before
 
@@ -112,7 +112,7 @@ def test_one_bad_message_costs_one(tmp_path: Path) -> None:
     for compression in ("none", "lz4", "zstd"):
         log = Log(tmp_path / compression, compression)
         before = read(log.root)
-        start, _ = HEADER_FIELDS["index_offset"]
+        start, _ = HEADER_FIELDS.ofs_index
         assert log.split_path.read_bytes()[start : start + 4] == u32(1024)
         log.poke(1024 + 144, b"\xee")
         report = salvage(log.root, tmp_path / f"out-{compression}")
@@ -194,7 +194,7 @@ def test_repair_of_missing_and_unclosed_splits(tmp_path: Path, exhume_cli: Calla
     before = read(root)
     splits = sorted((root / "splits").iterdir())
     raw = bytearray(splits[1].read_bytes())
-    start, end = HEADER_FIELDS["indexed_item_count"]
+    start, end = HEADER_FIELDS.num_indexed_items
     counted = int.from_bytes(raw[start:end], "little")
     raw[start:end] = u32(counted - 3)
     splits[1].write_bytes(raw)

@@ -77,19 +77,19 @@ class Log:
         where.write_bytes(raw)
 
     def poke_entry(self, position: int, name: str, value: int) -> None:
-        start, end = layout.ENTRY_FIELDS[name]
+        start, end = getattr(layout.ENTRY_FIELDS, name)
         self.poke(HEADER + position * 18 + start, value.to_bytes(end - start, "little"))
 
     def poke_header(self, name: str, value: int) -> None:
-        start, end = layout.HEADER_FIELDS[name]
+        start, end = getattr(layout.HEADER_FIELDS, name)
         self.poke(start, value.to_bytes(end - start, "little"))
 
     def set_message(self, position: int, data: bytes) -> None:
         """Appends bytes and lets an index entry point to them."""
         raw = self.split_path.read_bytes()
         self.split_path.write_bytes(raw + data)
-        self.poke_entry(position, "offset", len(raw))
-        self.poke_entry(position, "size", len(data))
+        self.poke_entry(position, "ofs_data", len(raw))
+        self.poke_entry(position, "len_data", len(data))
 
 
 def u32(value: int) -> bytes:
@@ -155,20 +155,20 @@ DAMAGE: list[tuple[str, Callable[[Log], Any], int | None, bool]] = [
     ("ARK-303", lambda log: log.set_message(1, b"\xd9" + message(1, 3)[1:] + b"\xe0\0\0\0\0\0"), None, False),
     ("ARK-320", lambda log: log.poke(0, b"\x00"), 0, True),
     ("ARK-321", lambda log: cut(log.split_path, 1000), None, True),
-    ("ARK-322", lambda log: log.poke_header("index_offset", 1 << 30), 19, True),
-    ("ARK-322", lambda log: log.poke_header("indexed_item_count", 1 << 20), 23, True),
-    ("ARK-323", lambda log: log.poke_header("maximum_item_count", 1), 23, False),
-    ("ARK-324", lambda log: log.poke_entry(3, "time", 1), HEADER + 54, False),
-    ("ARK-325", lambda log: log.poke_entry(2, "offset", 1 << 20), HEADER + 44, True),
-    ("ARK-325", lambda log: log.poke_entry(2, "size", 1 << 20), HEADER + 48, True),
-    ("ARK-326", lambda log: log.poke_entry(2, "object", 9), HEADER + 52, True),
+    ("ARK-322", lambda log: log.poke_header("ofs_index", 1 << 30), 19, True),
+    ("ARK-322", lambda log: log.poke_header("num_indexed_items", 1 << 20), 23, True),
+    ("ARK-323", lambda log: log.poke_header("num_maximum_items", 1), 23, False),
+    ("ARK-324", lambda log: log.poke_entry(3, "timestamp_ns", 1), HEADER + 54, False),
+    ("ARK-325", lambda log: log.poke_entry(2, "ofs_data", 1 << 20), HEADER + 44, True),
+    ("ARK-325", lambda log: log.poke_entry(2, "len_data", 1 << 20), HEADER + 48, True),
+    ("ARK-326", lambda log: log.poke_entry(2, "object_identifier", 9), HEADER + 52, True),
     ("ARK-327", lambda log: log.poke_entry(2, "flags", 1), HEADER + 53, False),
-    ("ARK-328", lambda log: log.poke_entry(2, "size", 0), HEADER + 48, True),
-    ("ARK-329", lambda log: log.poke_entry(2, "offset", 0), HEADER + 44, True),
-    ("ARK-329", lambda log: log.poke_entry(2, "offset", DATA), HEADER + 44, False),
+    ("ARK-328", lambda log: log.poke_entry(2, "len_data", 0), HEADER + 48, True),
+    ("ARK-329", lambda log: log.poke_entry(2, "ofs_data", 0), HEADER + 44, True),
+    ("ARK-329", lambda log: log.poke_entry(2, "ofs_data", DATA), HEADER + 44, False),
     ("ARK-330", lambda log: log.poke(35 + 18 + 17, b"\0"), 53, True),
     ("ARK-331", lambda log: log.poke(36, b"\xff"), 35, True),
-    ("ARK-332", lambda log: log.poke_header("indexed_item_count", 4), None, False),
+    ("ARK-332", lambda log: log.poke_header("num_indexed_items", 4), None, False),
     ("ARK-333", lambda log: log.split_path.write_bytes(log.split_path.read_bytes() + b"more"), None, False),
     ("ARK-340", lambda log: log.split_path.unlink(), None, True),
     ("ARK-341", lambda log: (log.root / "splits" / STRAY).write_bytes(b"x"), None, False),
@@ -197,6 +197,7 @@ DAMAGE: list[tuple[str, Callable[[Log], Any], int | None, bool]] = [
     ("ARK-504", lambda log: log.set_manifest(
         replace(log.manifest, sections=log.manifest.sections * 20)), None, True),
 ]  # fmt: skip
+
 
 def index_of_split(log: Log, **columns: list[int]) -> None:
     """Overwrites columns of the index, entry by entry."""
@@ -247,20 +248,22 @@ VARIANTS: dict[str, Callable[[Log], Any]] = {
     "wrong last time stated": lambda log: every_split(log, maximum_ns=1),
     "nothing stated": lambda log: every_split(log, count=None, size=None, minimum_ns=None, maximum_ns=None),
     "stated for others": lambda log: every_split(log, identifier=STRAY),
-    "one channel stated": lambda log: log.change_column(splits=tuple(
-        replace(s, statistics=s.statistics[:1]) for s in log.manifest.sections[0].columns[0].splits)),
+    "one channel stated": lambda log: log.change_column(
+        splits=tuple(replace(s, statistics=s.statistics[:1]) for s in log.manifest.sections[0].columns[0].splits)
+    ),
     "same mapping twice": lambda log: log.poke(53, log.split_path.read_bytes()[35:53]),
     "same number twice": lambda log: log.poke(35 + 18 + 17, log.split_path.read_bytes()[52:53]),
     "same channel twice": lambda log: log.poke(36 + 18, log.split_path.read_bytes()[36:52]),
-    "as many as the index holds": lambda log: log.poke_header("maximum_item_count", 6),
-    "times that are equal": lambda log: index_of_split(log, time=[7] * 6),
-    "no entries": lambda log: log.poke_header("indexed_item_count", 0),
-    "message right behind the index": lambda log: log.poke_entry(5, "offset", DATA),
-    "all in the header": lambda log: index_of_split(log, offset=[0, 10, 1023, 1024, DATA - 1, DATA]),
+    "as many as the index holds": lambda log: log.poke_header("num_maximum_items", 6),
+    "times that are equal": lambda log: index_of_split(log, timestamp_ns=[7] * 6),
+    "no entries": lambda log: log.poke_header("num_indexed_items", 0),
+    "message right behind the index": lambda log: log.poke_entry(5, "ofs_data", DATA),
+    "all in the header": lambda log: index_of_split(log, ofs_data=[0, 10, 1023, 1024, DATA - 1, DATA]),
     "split of 1024 bytes": lambda log: cut(log.split_path, 1024),
     "hidden and missing": hidden_and_missing,
     "two values that are not JSON": lambda log: log.set_manifest(
-        replace(log.manifest, metadata={"k": "no", "l": "[", "m": "1"})),
+        replace(log.manifest, metadata={"k": "no", "l": "[", "m": "1"})
+    ),
     "renamed to no GUID": lambda log: rename(log.manifest_path, "manifest"),
     "stray that is no GUID": lambda log: (log.root / "splits" / "notes").write_bytes(b"x"),
     "unknown filter": unknown_filter,

@@ -81,8 +81,7 @@ def test_compressed_message(stored: bytes, codec: str) -> None:
     assert Decompressor(codec, DEFAULT_LIMITS).decode(again, lambda: where(again)) == message
     if codec == "lz4":
         assert again == stored
-    raw = layout.parse_stored_message(stored, where(stored))
-    assert isinstance(raw, ArkStoredMessage)
+    raw = generated(ArkStoredMessage, stored)
     assert raw.payload == stored[:-6]
     assert (raw.footer.len_message, raw.footer.codec.name, raw.footer.magic) == (88, codec, 0xF0)
 

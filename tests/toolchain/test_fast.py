@@ -136,6 +136,10 @@ def test_facts_pack_what_readers_read() -> None:
     raw = struct.pack(header.packed, header.magic, 1, 5, 0, 10, 20, bytes(32), 30, 2, 3)
     read, _ = importlib.import_module("exhume_ksy.fast.clp_s").read_file_header(raw, 0, len(raw))
     assert (read.version.patch, read.version.minor, read.len_archive, read.len_metadata) == (1, 5, 20, 30)
+    bits = importlib.import_module("exhume_ksy.facts.zstd_frame").BlockHeader.shift
+    raw = (1 << bits.is_last | 2 << bits.kind | 70000 << bits.len_block).to_bytes(3, "little")
+    read, _ = importlib.import_module("exhume_ksy.fast.zstd_frame").read_block_header(raw, 0, 3)
+    assert (read.is_last, read.kind, read.len_block) == (True, 2, 70000)
 
 
 def test_generated_readers_compile_without_warnings(recwarn: pytest.WarningsRecorder) -> None:

@@ -34,6 +34,14 @@ class ObjectHeader:
         has_groups: Final = (0, 1)
         version: Final = (0, 1)
 
+    class shift:
+        """How far fields of bits are shifted."""
+
+        magic: Final = 4
+        reserved: Final = 3
+        has_groups: Final = 2
+        version: Final = 0
+
 
 class GroupHeader:
     """`ark_rbuf::group_header`"""
@@ -51,6 +59,14 @@ class GroupHeader:
         reserved1: Final = (0, 1)
         number: Final = (1, 2)
         len_body: Final = (2, 6)
+
+    class shift:
+        """How far fields of bits are shifted."""
+
+        magic: Final = 4
+        reserved: Final = 3
+        has_more: Final = 2
+        reserved1: Final = 0
 
 
 class Group:

@@ -85,6 +85,16 @@ class FrameDescriptor:
         has_checksum: Final = (0, 1)
         dictionary_id_flag: Final = (0, 1)
 
+    class shift:
+        """How far fields of bits are shifted."""
+
+        content_size_flag: Final = 6
+        is_single_segment: Final = 5
+        unused: Final = 4
+        reserved: Final = 3
+        has_checksum: Final = 2
+        dictionary_id_flag: Final = 0
+
 
 class WindowDescriptor:
     """`zstd_frame::window_descriptor`"""
@@ -96,6 +106,12 @@ class WindowDescriptor:
 
         exponent: Final = (0, 1)
         mantissa: Final = (0, 1)
+
+    class shift:
+        """How far fields of bits are shifted."""
+
+        exponent: Final = 3
+        mantissa: Final = 0
 
 
 class Block:
@@ -119,3 +135,10 @@ class BlockHeader:
         is_last: Final = (0, 1)
         kind: Final = (0, 1)
         len_block: Final = (0, 3)
+
+    class shift:
+        """How far fields of bits are shifted."""
+
+        is_last: Final = 0
+        kind: Final = 1
+        len_block: Final = 3

@@ -4,6 +4,7 @@ One module per specification: an `IntEnum` for each enum, and for each type a cl
 
 - `size`: its bytes, where that is fixed;
 - `at.<field>`: start and end of a field that lies at a fixed place from the start of the type;
+- `shift.<field>`: of a field of bits, how far it is shifted in the number that its bytes are;
 - `<field>`: the bytes or number that a field must be (`contents`, `valid`), or the tuple of those that it may be;
 - `dtype`: fields and formats for `numpy.dtype`, where all are fixed;
 - `packed`: the same for `struct`, in the order of the fields;
@@ -16,7 +17,16 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
 from exhume.compiler import expressions as ex
-from exhume.compiler.fixed import byte_order, contents, fixed_bytes, fixed_size, places, struct_format, type_size
+from exhume.compiler.fixed import (
+    byte_order,
+    contents,
+    fixed_bytes,
+    fixed_size,
+    places,
+    shifts,
+    struct_format,
+    type_size,
+)
 from exhume.compiler.model import BYTES, Bits, Enum, Field, Integer, Kind, Model, Plain, Structure, Type
 from exhume.compiler.text import literal, safe, written_doc
 
@@ -131,6 +141,9 @@ def _type(type: Type) -> str:
     spans = [f"        {safe(one.id)}: Final = ({start}, {end})" for one, start, end in places(type)]
     if spans:
         lines += ["", "    class at:", '        """Where fields start and end, in bytes from the start."""', "", *spans]
+    found_bits = [f"        {safe(one.id)}: Final = {shift}" for one, shift in shifts(type)]
+    if found_bits:
+        lines += ["", "    class shift:", '        """How far fields of bits are shifted."""', "", *found_bits]
     return "\n".join([f"class {type.class_name}:", *written_doc(f"`{type.where}`"), "", *lines]) if lines else ""
 
 

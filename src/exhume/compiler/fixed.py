@@ -90,3 +90,18 @@ def places(type: Type) -> Iterator[tuple[Field, int, int]]:
         if size:
             yield field, at, at + size
         at += size
+
+
+def shifts(type: Type) -> Iterator[tuple[Field, int]]:
+    """The fields of bits at a fixed place, with how far each is shifted in the number that its bytes are."""
+    run: list[Field] = []
+    for field, _, _ in [*places(type), (None, 0, 0)]:
+        if field is not None and isinstance(field.one, Bits):
+            run.append(field)
+            continue
+        widths = [one.one.width for one in run if isinstance(one.one, Bits)]
+        for number, one in enumerate(run):
+            big = isinstance(one.one, Bits) and one.one.big
+            below = -(-sum(widths) // 8) * 8 - sum(widths[: number + 1]) if big else sum(widths[:number])
+            yield one, below
+        run = []

@@ -6,7 +6,6 @@ names, types and registries survive even where the manifest as a whole cannot be
 
 from __future__ import annotations
 
-import struct
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -14,13 +13,17 @@ from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.ark.checks import RUNG
 from exhume.formats.ark.layout import (
-    CODEC_NUMBERS,
+    CODEC_NAMES,
+    GUID_SIZE,
     HEADER_WINDOW,
-    MESSAGE_FOOTER_MAGIC,
+    MANIFEST_FIELDS,
     TRAILER_FOOTER,
     TRAILER_FOOTER_SIZE,
     TRAILER_MAGIC_BYTES,
+    parse_message_footer,
     parse_split_header,
+    read_counted,
+    read_first_group,
 )
 from exhume.formats.ark.manifest import (
     Column,
@@ -32,6 +35,7 @@ from exhume.formats.ark.manifest import (
     SplitDeclaration,
 )
 from exhume.formats.ark.rbuf.guid import NIL, guid_bytes, guid_text, is_guid
+from exhume.formats.ark.rbuf.layout import HEADER_WITH_GROUPS, HEADERS
 from exhume.formats.ark.splits import Split
 from exhume.source import Source, Tree
 
@@ -69,8 +73,10 @@ def attach_splits(data: bytes, span: Span, root: Tree, error: ExhumeError | None
             joined[-1] = Column(column.name, column.compression, column.objects, joined[-1].splits + column.splits)
         else:
             joined.append(column)
-    identifier = guid_text(data[1:17]) if len(data) >= 33 else NIL
-    common = guid_text(data[17:33]) if len(data) >= 33 else NIL
+    fields = MANIFEST_FIELDS
+    whole = len(data) >= fields.common_identifier[1]
+    identifier = guid_text(data[slice(*fields.log_identifier)]) if whole else NIL
+    common = guid_text(data[slice(*fields.common_identifier)]) if whole else NIL
     manifest = Manifest(identifier, common, _name(data), (ManifestSection(tuple(joined), identifier),))
     findings = [Finding.from_error(error)] if error is not None else []
     detail = f"{Rung.SALVAGE}: {sum(len(column.splits) for column in joined)} splits, filters are not known"
@@ -109,22 +115,18 @@ def _declaration_around(data: bytes, at: int, identifier: str) -> ObjectDeclarat
     if type_ is None:
         return None
     name_at, name = _text_before(data, type_at)
-    if name is None or name_at < 1 or data[name_at - 1] not in (0xD1, 0xD5):
+    if name is None or name_at < 1 or data[name_at - 1] not in HEADERS:
         return None
-    start = at + 16
-    if start + 4 > len(data):
+    found = read_counted(data, at + GUID_SIZE)
+    if found is None or len(found[0]) > MAX_REGISTRY:
         return None
-    (size,) = struct.unpack_from("<I", data, start)
-    text = data[start + 4 : start + 4 + size]
-    if size > MAX_REGISTRY or len(text) != size:
-        return None
+    text, end = found
     try:
         registry = text.decode()
     except UnicodeDecodeError:
         registry = ""
-    end = start + 4 + size
-    group = data[end : end + 7]
-    latched = data[name_at - 1] == 0xD5 and group[:6] == b"\xe0\0\1\0\0\0" and group[6:7] != b"\0"
+    number, body = (data[name_at - 1] == HEADER_WITH_GROUPS and read_first_group(data, end)) or (None, b"")
+    latched = number == 0 and len(body) == 1 and any(body)
     return ObjectDeclaration(name, type_, identifier, registry, latched)
 
 
@@ -143,12 +145,8 @@ def _text_before(data: bytes, end: int) -> tuple[int, str | None]:
 
 
 def _name(data: bytes) -> str:
-    if len(data) < 37:
-        return ""
-    size = int.from_bytes(data[33:37], "little")
-    if size > MAX_NAME or 37 + size > len(data):
-        return ""
-    return data[37 : 37 + size].decode("utf-8", "replace")
+    found = read_counted(data, MANIFEST_FIELDS.common_identifier[1])
+    return "" if found is None or len(found[0]) > MAX_NAME else found[0].decode("utf-8", "replace")
 
 
 def guess_compression(source: Source) -> str:
@@ -159,13 +157,10 @@ def guess_compression(source: Source) -> str:
         entries = split.read_index(0, min(16, split.header.item_count))
         found: set[int] = set()
         for entry in entries:
-            stored = source.read_at(int(entry["offset"]), int(entry["size"]))
-            if len(stored) < 6 or stored[-1] != MESSAGE_FOOTER_MAGIC:
-                return "none"
-            found.add(stored[-2])
+            stored = source.read_at(int(entry["ofs_data"]), int(entry["len_data"]))
+            found.add(parse_message_footer(stored, source.span(0, 0)).codec)
     except ExhumeError:
         return "none"
-    names = {number: name for name, number in CODEC_NUMBERS.items()}
-    if not found or not found <= set(names):
+    if not found or not found <= set(CODEC_NAMES):
         return "none"
-    return next((names[number] for number in sorted(found) if number), "lz4")
+    return next((CODEC_NAMES[number] for number in sorted(found) if number), "lz4")

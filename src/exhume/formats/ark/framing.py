@@ -17,6 +17,7 @@ from exhume.findings import Finding
 from exhume.formats.ark.checks import NO_DECODE, OBJECT_HEADER
 from exhume.formats.ark.layout import MESSAGE_FOOTER, MESSAGE_FOOTER_MAGIC, MESSAGE_FOOTER_SIZE
 from exhume.formats.ark.messages import LZ4_FRAME_MAGIC, Decompressor
+from exhume.formats.ark.rbuf.layout import HEADERS
 from exhume.formats.ark.splits import Array, Split
 from exhume.limits import Limits
 from exhume.recovery import Proof
@@ -26,7 +27,6 @@ BATCH_SIZE: Final = 32 << 20
 TELLING: Final = 3
 """Messages of an object that have to start with a header byte before all of them must: one may do so by accident."""
 
-HEADERS: Final = (0xD1, 0xD5)
 _FOREIGN, _FRAMED, _UNPACKED = 0, 1, 2
 
 
@@ -51,9 +51,9 @@ def _unframed(entries: Array, states: Array) -> tuple[Array, Proof]:
     """Messages without the header byte that others of their object have; nothing is proved unless all have one."""
     bad = np.zeros(len(entries), np.bool_)
     proof = Proof.STRUCTURE
-    for short in np.unique(entries["object"]).tolist():
-        mine = np.flatnonzero(entries["object"] == short)
-        first = mine[np.argsort(entries["offset"][mine], kind="stable")][:TELLING]
+    for short in np.unique(entries["object_identifier"]).tolist():
+        mine = np.flatnonzero(entries["object_identifier"] == short)
+        first = mine[np.argsort(entries["ofs_data"][mine], kind="stable")][:TELLING]
         if bool((states[first] == _FRAMED).all()):
             bad[mine] = states[mine] != _FRAMED
         else:
@@ -66,9 +66,9 @@ def _states(split: Split, entries: Array, unpack: Decompressor) -> Iterator[int]
     for start in range(0, len(entries), BATCH):
         part = entries[start : start + BATCH]
         while len(part):
-            sizes = part["size"].astype(np.int64)
+            sizes = part["len_data"].astype(np.int64)
             count = max(1, int(np.searchsorted(np.cumsum(sizes), BATCH_SIZE, side="right")))
-            for data in split.read_messages(part["offset"][:count].astype(np.int64), sizes[:count]):
+            for data in split.read_messages(part["ofs_data"][:count].astype(np.int64), sizes[:count]):
                 yield _UNPACKED if _unpacks(data, unpack) else _FRAMED if data[0] in HEADERS else _FOREIGN
             part = part[count:]
 
@@ -88,13 +88,13 @@ def _unpacks(data: bytes, unpack: Decompressor) -> bool:
 def _in_file(entries: Array, chosen: Array) -> list[int]:
     """Positions of the chosen entries in the order of their messages in the file."""
     positions = np.flatnonzero(chosen)
-    found: list[int] = positions[np.argsort(entries["offset"][positions], kind="stable")].tolist()
+    found: list[int] = positions[np.argsort(entries["ofs_data"][positions], kind="stable")].tolist()
     return found
 
 
 def _finding(split: Split, entry: Array, unpack: Decompressor, *, packed: bool) -> Finding:
     """What is wrong with the bytes of a message that is none."""
-    start, size = int(entry["offset"]), int(entry["size"])
+    start, size = int(entry["ofs_data"]), int(entry["len_data"])
     span = split.source.span(start, start + size)
     data = split.source.read_at(start, size)
     if packed:
@@ -108,4 +108,4 @@ def _finding(split: Split, entry: Array, unpack: Decompressor, *, packed: bool) 
 
 def ends_foreign(entries: Array, bad: Array) -> bool:
     """Whether the last message in the file is not what it should be: the split goes on elsewhere, or is cut."""
-    return bool(len(bad)) and bool(bad[int(np.argmax(entries["offset"]))])
+    return bool(len(bad)) and bool(bad[int(np.argmax(entries["ofs_data"]))])

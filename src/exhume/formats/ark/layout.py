@@ -1,19 +1,28 @@
 """Bytes to values and back for what is not driven by a registry: split headers, indexes, footers, trailers.
 
-The only module of the format that imports generated parsers.  The entries of an index are read in `splitindex`.
+The generated readers put into the format's nouns, and the writers.  By hand stay which rule a misfit breaks, and what a
+file means that has no trailer.  The entries of an index are read in `splitindex`.
 """
 
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from exhume_ksy.ark_serializable_file import ArkSerializableFile
-from exhume_ksy.ark_split import ArkSplit
-from exhume_ksy.ark_stored_message import ArkStoredMessage
+from exhume_ksy.facts import ark_split, ark_stored_message
+from exhume_ksy.facts.ark_manifest import ArkManifest
+from exhume_ksy.facts.ark_rbuf import GroupHeader, StringList, Text
+from exhume_ksy.facts.ark_rbuf import Guid as GuidFacts
+from exhume_ksy.facts.ark_serializable_file import FileFooter
+from exhume_ksy.facts.ark_stored_message import Codec
+from exhume_ksy.fast._layout import LayoutError
+from exhume_ksy.fast.ark_rbuf import GroupList, Guid, read_group
+from exhume_ksy.fast.ark_serializable_file import read_file_footer, read_file_trailer
+from exhume_ksy.fast.ark_split import read_file_header
+from exhume_ksy.fast.ark_stored_message import read_message_footer
 
-from exhume.errors import ExhumeError, Span
+from exhume.errors import Span
 from exhume.formats.ark.checks import (
     FOOTER_MISSING,
     SPLIT_HEADER,
@@ -22,49 +31,41 @@ from exhume.formats.ark.checks import (
     TRAILER_VERSION,
 )
 from exhume.formats.ark.rbuf.guid import guid_bytes, guid_text
-from exhume.formats.ark.rbuf.registry import Registry
-from exhume.kaitai import parse
+from exhume.formats.ark.rbuf.layout import HEADER
+from exhume.layouts import read, reading
 
-ENTRY_SIZE: Final = 18
-ENTRY_FIELDS: Final = {"time": (0, 8), "offset": (8, 12), "size": (12, 16), "object": (16, 17), "flags": (17, 18)}
+ENTRY_SIZE: Final = ark_split.IndexEntry.size
+ENTRY_DTYPE: Final = ark_split.IndexEntry.dtype
+ENTRY_FIELDS: Final = ark_split.IndexEntry.at
 """Where the fields of an index entry lie in it."""
 
-HEADER_FIELDS: Final = {
-    "format_version": (1, 3),
-    "split_identifier": (3, 19),
-    "index_offset": (19, 23),
-    "indexed_item_count": (23, 27),
-    "maximum_item_count": (27, 31),
-    "type_mappings": (31, 35),
-}
+HEADER_FIELDS: Final = ark_split.FileHeader.at
 """Where the fields of a split header lie in the file."""
 
-HEADER_SIZE: Final = 35
-MAPPING_SIZE: Final = 18
+HEADER_SIZE: Final = HEADER_FIELDS.num_type_mappings[1]
+"""Of a header without mappings."""
+
+MAPPING_FIELDS: Final = ark_split.TypeMapping.at
+MAPPING_SIZE: Final = MAPPING_FIELDS.short_identifier[1]
 HEADER_WINDOW: Final = 8192
 """Bytes read for a split header: 256 mappings take 4,643."""
 
-TRAILER_MAGIC_BYTES: Final = bytes.fromhex("b648f0e8fce9eb531fea4c6b29ab81bc")
-TRAILER_FOOTER: Final = struct.Struct("<IQB16s")
-TRAILER_FOOTER_SIZE: Final = TRAILER_FOOTER.size
+MANIFEST_FIELDS: Final = ArkManifest.at
+"""Where the first fields of a manifest lie in it."""
 
-MESSAGE_FOOTER: Final = struct.Struct("<IBB")
-MESSAGE_FOOTER_SIZE: Final = MESSAGE_FOOTER.size
-MESSAGE_FOOTER_MAGIC: Final = 0xF0
-CODEC_NAMES: Final = {0: "none", 1: "lz4", 2: "zstd", 3: "bz2", 4: "lzma"}
+GUID_SIZE: Final = GuidFacts.size
+LIST_FIELDS: Final = StringList.at
+
+TRAILER_MAGIC_BYTES: Final = FileFooter.magic
+TRAILER_FOOTER: Final = struct.Struct(FileFooter.packed)
+TRAILER_FOOTER_SIZE: Final = FileFooter.size
+
+MESSAGE_FOOTER: Final = struct.Struct(ark_stored_message.MessageFooter.packed)
+MESSAGE_FOOTER_FIELDS: Final = ark_stored_message.MessageFooter.at
+MESSAGE_FOOTER_SIZE: Final = ark_stored_message.MessageFooter.size
+MESSAGE_FOOTER_MAGIC: Final = ark_stored_message.MessageFooter.magic
+CODEC_NAMES: Final = {codec.value: codec.name.lower() for codec in Codec}
 CODEC_NUMBERS: Final = {name: number for number, name in CODEC_NAMES.items()}
-
-_HEADER = struct.Struct("<BH16sIIII")
-
-SPLIT_REGISTRY: Final = """{"schemas":[
-{"name":"SplitTypeMappingInfo","object_namespace":"ark::logging","fields":[
-{"name":"object_identifier","type":"guid"},{"name":"short_identifier","type":"uint8"}],"groups":[]},
-{"name":"SplitFileHeader","object_namespace":"ark::logging","fields":[
-{"name":"format_version","type":"uint16"},{"name":"split_identifier","type":"guid"},
-{"name":"index_offset","type":"uint32"},{"name":"indexed_item_count","type":"uint32"},
-{"name":"maximum_item_count","type":"uint32"},{"name":"type_mappings","type":"arraylist",
-"ctr_value_type":{"type":"object","object_type":"ark::logging::SplitTypeMappingInfo"}}],"groups":[]}],"enums":[]}"""
-"""The published schema of the split header, for saying exactly where a damaged one breaks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,70 +101,91 @@ def parse_split_header(data: bytes, where: Span) -> SplitHeader:
 
     Raises the errors of rules ARK-320 (not a header) and ARK-102 (version).
     """
-    try:
-        raw = parse(ArkSplit.FileHeader, data, where)
-    except ExhumeError as error:
-        raise _header_error(data, where, error) from error
+    raw, size = read(read_file_header, data, where, SPLIT_HEADER)
     mappings = []
     at = HEADER_SIZE
     for mapping in raw.type_mappings:
-        identifier = guid_text(_guid(mapping.object_identifier))
-        mappings.append(TypeMapping(mapping.short_identifier, identifier, at))
-        at += MAPPING_SIZE + _groups_size(mapping)
+        mappings.append(TypeMapping(mapping.short_identifier, _guid(mapping.object_identifier), at))
+        at += MAPPING_SIZE + _groups_size(mapping.groups)
     header = SplitHeader(
-        identifier=guid_text(_guid(raw.split_identifier)),
+        identifier=_guid(raw.split_identifier),
         index_offset=raw.ofs_index,
         item_count=raw.num_indexed_items,
         maximum_count=raw.num_maximum_items,
         mappings=tuple(mappings),
-        size=at + _groups_size(raw),
+        size=size,
         version=raw.format_version,
     )
     if header.version != 1:
-        span = where.sub(*HEADER_FIELDS["format_version"])
-        raise SPLIT_VERSION.error(span=span, expected=1, actual=header.version)
+        span = where.sub(*HEADER_FIELDS.format_version)
+        raise SPLIT_VERSION.error(span=span, field_path="format_version", expected=1, actual=header.version)
     return header
 
 
-def _guid(raw: Any) -> bytes:
-    return struct.pack("<QQ", raw.high, raw.low)
+def _guid(raw: Guid) -> str:
+    return guid_text(raw.high.to_bytes(8, "little") + raw.low.to_bytes(8, "little"))
 
 
-def _groups_size(raw: Any) -> int:
-    if not raw.header.groups_follow:
-        return 0
-    return sum(6 + len(group.body) for group in raw.groups.groups)
+def _groups_size(found: GroupList | None) -> int:
+    return 0 if found is None else sum(GroupHeader.size + group.header.len_body for group in found.groups)
 
 
-def _header_error(data: bytes, where: Span, error: ExhumeError) -> ExhumeError:
-    try:
-        Registry.from_json(SPLIT_REGISTRY).decoder("ark::logging::SplitFileHeader").decode_prefix(data, span=where)
-    except ExhumeError as exact:
-        error = exact
-    return SPLIT_HEADER.error(
-        error.message,
-        span=error.span or where,
-        field_path=error.field_path,
-        expected=error.expected,
-        actual=error.actual,
+def read_header_by_place(data: bytes) -> SplitHeader:
+    """What a damaged header says where its fields ought to be, of whatever mark, version and count of mappings.
+
+    The mappings are those that the window `data` has room for.  By hand, because no schema says what else fits.
+    """
+    at, ends = HEADER_FIELDS, range(HEADER_SIZE + MAPPING_SIZE, len(data) + 1, MAPPING_SIZE)
+    identifier, short = slice(*MAPPING_FIELDS.object_identifier), slice(*MAPPING_FIELDS.short_identifier)
+    found = ((end - MAPPING_SIZE, data[end - MAPPING_SIZE : end]) for end in ends)
+    mappings = (TypeMapping(_number(raw[short]), guid_text(raw[identifier]), start) for start, raw in found)
+    return SplitHeader(
+        identifier=guid_text(data[slice(*at.split_identifier)]),
+        index_offset=_number(data[slice(*at.ofs_index)]),
+        item_count=_number(data[slice(*at.num_indexed_items)]),
+        maximum_count=_number(data[slice(*at.num_maximum_items)]),
+        mappings=tuple(mappings),
+        size=HEADER_SIZE,
+        version=_number(data[slice(*at.format_version)]),
     )
+
+
+def read_counted(data: bytes, at: int) -> tuple[bytes, int] | None:
+    """The bytes of the text at `at`, be they UTF-8 or not, and where they end; None where it does not fit."""
+    start, stop = at, at + Text.at.len_value[1]
+    end = stop + _number(data[start:stop])
+    return None if end > len(data) else (data[stop:end], end)
+
+
+def read_first_group(data: bytes, at: int) -> tuple[int, bytes] | None:
+    """Number and bytes of the group of fields at `at`; None where there is none."""
+    try:
+        raw, _ = read_group(data, at, len(data))
+    except LayoutError:
+        return None
+    return raw.header.number, bytes(raw.body)
+
+
+def _number(data: bytes) -> int:
+    return int.from_bytes(data, "little")
 
 
 def build_split_header(header: SplitHeader) -> bytes:
     """The bytes of a split header (`size` and the mappings' offsets are not used)."""
-    out = bytearray(
-        _HEADER.pack(
-            0xD1,
-            header.version,
-            guid_bytes(header.identifier),
-            header.index_offset,
-            header.item_count,
-            header.maximum_count,
-            len(header.mappings),
-        )
-    )
+    at = HEADER_FIELDS
+    out = bytearray(HEADER_SIZE)
+    out[slice(*at.header)] = bytes([HEADER])
+    out[slice(*at.split_identifier)] = guid_bytes(header.identifier)
+    for (start, end), number in (
+        (at.format_version, header.version),
+        (at.ofs_index, header.index_offset),
+        (at.num_indexed_items, header.item_count),
+        (at.num_maximum_items, header.maximum_count),
+        (at.num_type_mappings, len(header.mappings)),
+    ):
+        out[start:end] = number.to_bytes(end - start, "little")
     for mapping in header.mappings:
-        out += b"\xd1" + guid_bytes(mapping.identifier) + bytes([mapping.short])
+        out += bytes([HEADER]) + guid_bytes(mapping.identifier) + bytes([mapping.short])
     return bytes(out)
 
 
@@ -183,13 +205,8 @@ def parse_message_footer(stored: bytes, where: Span) -> MessageFooter:
             expected=f"0x{MESSAGE_FOOTER_MAGIC:02x}",
             actual=f"0x{stored[-1]:02x}" if stored else "no bytes",
         )
-    size, codec, _ = MESSAGE_FOOTER.unpack_from(stored, len(stored) - MESSAGE_FOOTER_SIZE)
-    return MessageFooter(size, codec)
-
-
-def parse_stored_message(stored: bytes, where: Span) -> ArkStoredMessage:
-    """A stored message through its schema (the reader uses the twin `parse_message_footer`)."""
-    return parse(ArkStoredMessage, stored, where)
+    raw, _ = read_message_footer(stored, len(stored) - MESSAGE_FOOTER_SIZE, len(stored))
+    return MessageFooter(raw.len_message, raw.codec)
 
 
 def build_message_footer(size: int, codec: str) -> bytes:
@@ -218,29 +235,28 @@ def parse_serializable_file(data: bytes, where: Span) -> SerializableFile:
     if size < TRAILER_FOOTER_SIZE:
         raise TRAILER_SIZES.error(span=where, expected=f"at least {TRAILER_FOOTER_SIZE} bytes", actual=size)
     footer_at = size - TRAILER_FOOTER_SIZE
-    trailer_size, content_size, version, _ = TRAILER_FOOTER.unpack_from(data, footer_at)
-    if version != 1:
-        raise TRAILER_VERSION.error(span=where.sub(footer_at + 12, footer_at + 13), expected=1, actual=version)
+    with reading(where, TRAILER_SIZES):
+        footer, _ = read_file_footer(data, footer_at, size, footer_at)
+    trailer_size, content_size = footer.len_trailer, footer.len_content
+    at = FileFooter.at
+    if footer.version != 1:
+        span = where.sub(footer_at + at.version[0], footer_at + at.version[1])
+        raise TRAILER_VERSION.error(span=span, field_path="version", expected=1, actual=footer.version)
     if content_size + trailer_size != footer_at:
         raise TRAILER_SIZES.error(
-            span=where.sub(footer_at, footer_at + 12),
+            span=where.sub(footer_at + at.len_trailer[0], footer_at + at.len_content[1]),
             expected=f"{footer_at} bytes of content and trailer",
             actual=f"{content_size} + {trailer_size}",
         )
     if not trailer_size:
         return SerializableFile(data[:content_size])
-    block = data[content_size:footer_at]
-    try:
-        trailer = parse(ArkSerializableFile.FileTrailer, block, where.sub(content_size, footer_at))
-    except ExhumeError as error:
-        raise TRAILER_SIZES.error(error.message, span=error.span, field_path=error.field_path) from error
-    name, registry = trailer.type_name.value, trailer.schema_registry.value
-    used = 8 + trailer.type_name.len_value + trailer.schema_registry.len_value
-    if used != trailer_size:
+    with reading(where, TRAILER_SIZES):
+        trailer, used = read_file_trailer(data, content_size, footer_at)
+    if used != footer_at:
         raise TRAILER_SIZES.error(
-            span=where.sub(content_size + used, footer_at), expected=f"{used} bytes", actual=f"{trailer_size} bytes"
+            span=where.sub(used, footer_at), expected=f"{used - content_size} bytes", actual=f"{trailer_size} bytes"
         )
-    return SerializableFile(data[:content_size], name, registry)
+    return SerializableFile(data[:content_size], trailer.type_name.value, trailer.schema_registry.value)
 
 
 def trailer_magic_span(data: bytes, where: Span) -> Span:
@@ -253,5 +269,5 @@ def build_serializable_file(content: bytes, type_name: str = "", registry: str =
     block = b""
     if type_name:
         for text in (type_name.encode(), registry.encode()):
-            block += len(text).to_bytes(4, "little") + text
+            block += len(text).to_bytes(Text.at.len_value[1], "little") + text
     return content + block + TRAILER_FOOTER.pack(len(block), len(content), 1, TRAILER_MAGIC_BYTES)

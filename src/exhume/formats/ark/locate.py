@@ -22,8 +22,10 @@ from exhume.formats.ark.layout import (
     TRAILER_MAGIC_BYTES,
     SplitHeader,
     parse_split_header,
+    read_counted,
 )
 from exhume.formats.ark.manifest import load_manifest
+from exhume.formats.ark.rbuf.layout import is_object
 from exhume.formats.ark.splits import Split
 from exhume.formats.ark.verify import check_entries
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -56,7 +58,7 @@ def _locate_manifest(source: Source, hit: int, limits: Limits) -> Carved | None:
     start = end - length
     data = source.read_at(start, length)
     name = MANIFEST_TYPE.encode()
-    if data[0] & 0xF0 != 0xD0 or (trailer_size and data[content_size + 4 : content_size + 4 + len(name)] != name):
+    if not is_object(data[0]) or (trailer_size and (read_counted(data, content_size) or (b"",))[0] != name):
         return None
     try:
         loaded = load_manifest(data, source.span(start, end))
@@ -81,11 +83,11 @@ def _locate_split(source: Source, hit: int, limits: Limits) -> Carved | None:
     split = Split(window, header=header)
     present = max(0, min(header.item_count, (room - header.index_offset) // ENTRY_SIZE))
     entries = split.read_index(0, present) if present else split.read_index(0, 0)
-    end = entries["offset"].astype(np.int64) + entries["size"].astype(np.int64)
-    known = split.known_objects()[entries["object"]]
+    end = entries["ofs_data"].astype(np.int64) + entries["len_data"].astype(np.int64)
+    known = split.known_objects()[entries["object_identifier"]]
     if present and int(known.sum()) * 2 < present:
         return None
-    usable = known & (entries["size"] > 0)
+    usable = known & (entries["len_data"] > 0)
     length = max(
         header.size,
         header.index_offset + header.item_count * ENTRY_SIZE,

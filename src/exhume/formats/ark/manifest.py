@@ -26,12 +26,16 @@ from exhume.formats.ark.checks import (
 )
 from exhume.formats.ark.filters import ACCEPT_ALL, Filter
 from exhume.formats.ark.layout import (
+    LIST_FIELDS,
+    MANIFEST_FIELDS,
     SerializableFile,
     build_serializable_file,
     parse_serializable_file,
+    read_counted,
     trailer_magic_span,
 )
 from exhume.formats.ark.rbuf.guid import NIL
+from exhume.formats.ark.rbuf.layout import HEADERS
 from exhume.formats.ark.rbuf.registry import Registry
 from exhume.formats.ark.rbuf.wire import Note
 
@@ -284,10 +288,11 @@ def _old_columns(registry: Registry, content: bytes, where: Span) -> list[Findin
         "log_identifier", "common_identifier", "name", "v1_columns",
     ]:  # fmt: skip
         return []
-    at = 33
-    at += 4 + int.from_bytes(content[at : at + 4], "little")
-    count = int.from_bytes(content[at : at + 4], "little")
-    return [OLD_COLUMNS.finding(span=where.sub(at, at + 4), expected=0, actual=count)] if count else []
+    found = read_counted(content, MANIFEST_FIELDS.common_identifier[1])
+    assert found is not None  # it was decoded
+    start, end = (found[1] + place for place in LIST_FIELDS.num_items)
+    count = int.from_bytes(content[start:end], "little")
+    return [OLD_COLUMNS.finding(span=where.sub(start, end), expected=0, actual=count)] if count else []
 
 
 _Candidate = tuple[Manifest, Mapping[str, Any], Registry, str, int, list[Finding]]
@@ -322,7 +327,7 @@ def _load_opaque_filter(content: bytes, where: Span, *, allow_rest: bool) -> _Ca
         if len(value["sections"]) != 1 or len(rests) != 1 or (used != len(content) and not allow_rest):
             continue
         raw = content[rests[0].start : rests[0].end]
-        if raw[:1] not in (b"\xd1", b"\xd5") or not _plausible(value):
+        if (not raw or raw[0] not in HEADERS) or not _plausible(value):
             continue
         manifest = manifest_from_value(value)
         section = replace(manifest.sections[0], filter=Filter(raw=raw))

@@ -26,6 +26,7 @@ from exhume.formats.ark.layout import (
     CODEC_NAMES,
     CODEC_NUMBERS,
     MESSAGE_FOOTER,
+    MESSAGE_FOOTER_FIELDS,
     MESSAGE_FOOTER_MAGIC,
     MESSAGE_FOOTER_SIZE,
     TRAILER_MAGIC_BYTES,
@@ -110,15 +111,14 @@ class Decompressor:
                 raise
             return bare
         at = len(stored) - MESSAGE_FOOTER_SIZE
+        start, end = (at + place for place in MESSAGE_FOOTER_FIELDS.codec)
         if footer.codec not in CODEC_NAMES:
             raise FOOTER_CODEC.error(
-                span=span.sub(at + 4, at + 5), expected=f"0 to {max(CODEC_NAMES)}", actual=footer.codec
+                span=span.sub(start, end), expected=f"0 to {max(CODEC_NAMES)}", actual=footer.codec
             )
         if footer.codec != self._number and findings is not None:
             findings.append(
-                FOOTER_OTHER.finding(
-                    span=span.sub(at + 4, at + 5), expected=self.codec, actual=CODEC_NAMES[footer.codec]
-                )
+                FOOTER_OTHER.finding(span=span.sub(start, end), expected=self.codec, actual=CODEC_NAMES[footer.codec])
             )
         try:
             return self._payload(stored, footer.size, footer.codec)

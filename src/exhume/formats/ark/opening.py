@@ -20,6 +20,7 @@ from exhume.formats.ark.manifest import (
     load_manifest,
 )
 from exhume.formats.ark.rbuf.guid import NIL, is_guid
+from exhume.formats.ark.rbuf.layout import HEADERS, is_object
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.source import Source, Tree
 
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 PARTIAL_SUFFIX: Final = ".partial"
 """What a writer calls a manifest until the log is closed."""
 
-SPLIT_STARTS: Final = (b"\xd1\x01\0", b"\xd5\x01\0")
+SPLIT_STARTS: Final = tuple(bytes([head, 1, 0]) for head in HEADERS)
 """How a split begins: an object without groups or with them, format version 1."""
 
 
@@ -114,7 +115,7 @@ def open_manifest(
     if root is None:
         root = neighbours(source)
     data = source.read_at(0, source.size)
-    if data[0] & 0xF0 != 0xD0:
+    if not is_object(data[0]):
         raise NOT_A_LOG.error(span=source.span(0, 1), expected="an rbuf object header", actual=f"0x{data[0]:02x}")
     try:
         loaded = load_manifest(data, span)

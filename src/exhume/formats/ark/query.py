@@ -120,8 +120,8 @@ class Query:
         cursor = batch.cursors[number]
         assert isinstance(cursor, SplitCursor)
         block = batch.blocks[number]
-        entry = {"offset": block.offset[within], "size": block.size[within], "object": block.object[within]}
-        error = cursor.split.entry_error(entry, int(block.position[within]))
+        position, offset, size = (int(each[within]) for each in (block.position, block.offset, block.size))
+        error = cursor.split.entry_error(position, offset, size, int(block.object[within]))
         if not self.skip:
             raise error
         self.note(error)

@@ -7,7 +7,6 @@ the column and the schema promise.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -25,11 +24,12 @@ from exhume.formats.ark.layout import (
     MESSAGE_FOOTER_MAGIC,
     SplitHeader,
     TypeMapping,
+    read_header_by_place,
 )
 from exhume.formats.ark.manifest import Statistics
 from exhume.formats.ark.messages import Decompressor, column_codec, decode_value
 from exhume.formats.ark.query import message_span
-from exhume.formats.ark.rbuf.guid import guid_text
+from exhume.formats.ark.rbuf.layout import HEADERS
 from exhume.formats.ark.splitindex import INDEX_DTYPE
 from exhume.formats.ark.splits import Array, Split
 from exhume.source import Source
@@ -41,7 +41,6 @@ MAX_SLOTS: Final = 1 << 24
 """Slots past the count that are looked at (300 MB of index)."""
 
 BATCH: Final = 4096
-_HEADER = struct.Struct("<BH16sIIII")
 
 
 @dataclass(slots=True)
@@ -64,7 +63,7 @@ class Survey:
     def index_end(self) -> int:
         """Where the header and the index with its unused slots end."""
         header = self.split.header
-        first = int(self.entries["offset"].min(initial=(1 << 32) - 1))
+        first = int(self.entries["ofs_data"].min(initial=(1 << 32) - 1))
         return max(header.size, min(first, header.index_offset + header.maximum_count * ENTRY_SIZE))
 
     @property
@@ -77,9 +76,9 @@ def statistics_of(header: SplitHeader, entries: Array) -> tuple[Statistics, ...]
     """What a manifest says about a split with these entries, which are in time order."""
     found = []
     for mapping in header.mappings:
-        mine = entries[entries["object"] == mapping.short]
+        mine = entries[entries["object_identifier"] == mapping.short]
         if len(mine):
-            time, total = mine["time"], int(mine["size"].sum(dtype=np.int64))
+            time, total = mine["timestamp_ns"], int(mine["len_data"].sum(dtype=np.int64))
             found.append(Statistics(mapping.identifier, len(mine), total, int(time[0]), int(time[-1])))
     return tuple(found)
 
@@ -105,12 +104,14 @@ def survey_split(reader: ArkReader, reference: SplitReference, source: Source, *
     # Only behind a count that can be true do uncounted slots follow.
     more = unindexed_entries(reader, reference, split) if not uncounted else listed[:0]
     entries = np.concatenate([good, more])
-    if bool(np.any(good["time"][1:] < good["time"][:-1])):
+    if bool(np.any(good["timestamp_ns"][1:] < good["timestamp_ns"][:-1])):
         notes.append("the index was not in time order")
-    entries = entries[np.argsort(entries["time"], kind="stable")]
+    entries = entries[np.argsort(entries["timestamp_ns"], kind="stable")]
     check = MessageCheck(reader, reference, split)
     names = {mapping.short: mapping.identifier for mapping in split.header.mappings}
-    unchecked = frozenset(names[short] for short in np.unique(entries["object"]).tolist() if not check.proves(short))
+    unchecked = frozenset(
+        names[short] for short in np.unique(entries["object_identifier"]).tolist() if not check.proves(short)
+    )
     return Survey(split, entries, len(more), lost, uncounted, notes, unchecked)
 
 
@@ -123,20 +124,17 @@ def lenient_header(source: Source, reference: SplitReference) -> SplitHeader | N
     head = source.read_up_to(0, HEADER_WINDOW)
     if len(head) < HEADER_SIZE + MAPPING_SIZE:
         return None
-    _, version, raw, index_offset, count, capacity, _ = _HEADER.unpack_from(head)
-    mappings = []
+    said = read_header_by_place(head)
+    mappings: list[TypeMapping] = []
     shorts: set[int] = set()
-    at = HEADER_SIZE
-    while at + MAPPING_SIZE <= len(head):
-        identifier, short = guid_text(head[at + 1 : at + 17]), head[at + 17]
-        if identifier not in reference.channels or short in shorts:
+    for mapping in said.mappings:
+        if mapping.identifier not in reference.channels or mapping.short in shorts:
             break
-        shorts.add(short)
-        mappings.append(TypeMapping(short, identifier, at))
-        at += MAPPING_SIZE
+        shorts.add(mapping.short)
+        mappings.append(mapping)
     if not mappings:
         return None
-    return SplitHeader(guid_text(raw), index_offset, count, capacity, tuple(mappings), at, version)
+    return replace(said, mappings=tuple(mappings), size=HEADER_SIZE + MAPPING_SIZE * len(mappings))
 
 
 def _listed(split: Split, reference: SplitReference, notes: list[str]) -> tuple[Array, int]:
@@ -186,9 +184,12 @@ def _fits(split: Split, reference: SplitReference, entries: Array) -> Array:
     known = np.zeros(256, np.bool_)
     for mapping in split.header.mappings:
         known[mapping.short] = mapping.identifier in reference.channels
-    offset, size = entries["offset"].astype(np.int64), entries["size"].astype(np.int64)
+    offset, size = entries["ofs_data"].astype(np.int64), entries["len_data"].astype(np.int64)
     fits: Array = (
-        known[entries["object"]] & (size > 0) & (offset >= split.header.size) & (offset + size <= split.source.size)
+        known[entries["object_identifier"]]
+        & (size > 0)
+        & (offset >= split.header.size)
+        & (offset + size <= split.source.size)
     )
     return fits
 
@@ -198,10 +199,10 @@ def _sift(
 ) -> tuple[Array, list[tuple[Any, Finding]]]:
     """Entries that stand for messages, and the others with the reason."""
     fits = _fits(split, reference, entries)
-    lost = [
-        (entries[position], Finding.from_error(split.entry_error(entries[position], position)))
-        for position in np.flatnonzero(~fits).tolist()
-    ]
+    lost: list[tuple[Any, Finding]] = []
+    for position in np.flatnonzero(~fits).tolist():
+        _, offset, size, short, _ = entries[position].item()
+        lost.append((entries[position], Finding.from_error(split.entry_error(position, offset, size, short))))
     if deep:
         for position, error in _damaged(reader, reference, split, entries, np.flatnonzero(fits)):
             fits[position] = False
@@ -217,10 +218,10 @@ def _damaged(
     for start in range(0, len(positions), BATCH):
         chosen = positions[start : start + BATCH]
         while len(chosen):
-            sizes = entries["size"][chosen].astype(np.int64)
+            sizes = entries["len_data"][chosen].astype(np.int64)
             count = max(1, int(np.searchsorted(np.cumsum(sizes), 32 << 20, side="right")))
             part, chosen = chosen[:count], chosen[count:]
-            stored = split.read_messages(entries["offset"][part].astype(np.int64), sizes[:count])
+            stored = split.read_messages(entries["ofs_data"][part].astype(np.int64), sizes[:count])
             for position, data in zip(part.tolist(), stored, strict=True):
                 error = check.error(entries[position], data)
                 if error is not None:
@@ -252,7 +253,7 @@ class MessageCheck:
 
     def error(self, entry: Any, data: bytes) -> ExhumeError | None:
         """What is wrong with the stored bytes of an entry; None when nothing is."""
-        offset, size, short = int(entry["offset"]), int(entry["size"]), int(entry["object"])
+        offset, size, short = int(entry["ofs_data"]), int(entry["len_data"]), int(entry["object_identifier"])
         span = self._split.source.span(offset, offset + size)
         try:
             message = self._unpack.decode(data, lambda: span) if self._unpack is not None else data
@@ -271,10 +272,10 @@ class MessageCheck:
         """The same for entries that no index counts, where a schema may be missing: at least the framing must fit."""
         if self.error(entry, data) is not None:
             return False
-        short = int(entry["object"])
+        short = int(entry["object_identifier"])
         if self._unpack is not None:
             return data[-1] == MESSAGE_FOOTER_MAGIC
-        return self._decoders.get(short) is not None or data[0] in (0xD1, 0xD5)
+        return self._decoders.get(short) is not None or data[0] in HEADERS
 
 
 def unindexed_entries(reader: ArkReader, reference: SplitReference, split: Split) -> Array:
@@ -294,14 +295,14 @@ def unindexed_entries(reader: ArkReader, reference: SplitReference, split: Split
     slots = split.read_index(header.item_count, header.item_count + count)
     fits = _fits(split, reference, slots)
     if UNUSED_INDEX_SLOTS_ARE_ZERO:
-        fits &= slots["time"] > 0
+        fits &= slots["timestamp_ns"] > 0
     wrong = np.flatnonzero(~fits)
     limit = int(wrong[0]) if len(wrong) else count
     check = MessageCheck(reader, reference, split)
     taken = 0
     while taken < limit:
         entry = slots[taken]
-        offset, stored = int(entry["offset"]), int(entry["size"])
+        offset, stored = int(entry["ofs_data"]), int(entry["len_data"])
         if start > offset >= header.index_offset or not check.looks_whole(entry, split.source.read_at(offset, stored)):
             break
         taken += 1
@@ -315,9 +316,9 @@ def _may_be_torn(split: Split, check: MessageCheck, slots: Array, taken: int) ->
     and perhaps a shorter one when nothing can decode it.
     """
     last = slots[taken - 1]
-    if last["object"] or last["flags"] or (taken < len(slots) and any(slots[taken].tobytes())):
+    if last["object_identifier"] or last["flags"] or (taken < len(slots) and any(slots[taken].tobytes())):
         return False
-    return len(split.header.mappings) > 1 or not check.proves(int(last["object"]))
+    return len(split.header.mappings) > 1 or not check.proves(int(last["object_identifier"]))
 
 
 def untimed_messages(

@@ -20,6 +20,7 @@ from exhume.formats.ark.attach import column_of_split
 from exhume.formats.ark.collection import ArkDirectory
 from exhume.formats.ark.export import message_json
 from exhume.formats.ark.filters import Filter
+from exhume.formats.ark.layout import ENTRY_SIZE
 from exhume.formats.ark.manifest import (
     Column,
     LoadedManifest,
@@ -31,6 +32,7 @@ from exhume.formats.ark.manifest import (
 )
 from exhume.formats.ark.opening import open_archive
 from exhume.formats.ark.rbuf.guid import NIL, is_guid, new_guid
+from exhume.formats.ark.rbuf.layout import HEADERS
 from exhume.formats.ark.reader import ArkReader, SplitReference
 from exhume.formats.ark.recover import Survey, statistics_of, survey_split, untimed_messages
 from exhume.formats.ark.splitwriter import SplitWriter
@@ -219,13 +221,15 @@ class _Salvage:
             return None
         names = {mapping.short: mapping.identifier for mapping in split.header.mappings}
         identifier = new_guid()
-        total = int(found.entries["size"].sum(dtype=np.int64))
+        total = int(found.entries["len_data"].sum(dtype=np.int64))
         path = self.root / "splits" / identifier
         writer = SplitWriter(path, identifier, len(names), len(found.entries), max(1, total))
         for start in range(0, len(found.entries), BATCH):
             part = found.entries[start : start + BATCH]
-            stored = split.read_messages(part["offset"].astype(np.int64), part["size"].astype(np.int64))
-            for time, short, data in zip(part["time"].tolist(), part["object"].tolist(), stored, strict=True):
+            stored = split.read_messages(part["ofs_data"].astype(np.int64), part["len_data"].astype(np.int64))
+            for time, short, data in zip(
+                part["timestamp_ns"].tolist(), part["object_identifier"].tolist(), stored, strict=True
+            ):
                 writer.add(names[short], time, data, len(data))
         writer.close()
         self._keep(reference, found)
@@ -246,11 +250,18 @@ class _Salvage:
         """The fate of every byte of a split that was rewritten."""
         source, entries = found.split.source, found.entries
         rows: list[tuple[int, int, Fate, str, str, str | None]] = [
-            (int(entry["offset"]), int(entry["offset"]) + int(entry["size"]), Fate.RECOVERED, "messages", "", None)
+            (
+                int(entry["ofs_data"]),
+                int(entry["ofs_data"]) + int(entry["len_data"]),
+                Fate.RECOVERED,
+                "messages",
+                "",
+                None,
+            )
             for entry in entries
         ]
         for entry, finding in found.lost:
-            start, end = int(entry["offset"]), int(entry["offset"]) + int(entry["size"])
+            start, end = int(entry["ofs_data"]), int(entry["ofs_data"]) + int(entry["len_data"])
             start, end = min(start, source.size), min(end, source.size)
             rows.append((start, end, Fate.LOST, "message", finding.message, finding.code))
         at = 0
@@ -266,7 +277,7 @@ class _Salvage:
 
     def _last_byte(self, found: Survey) -> int:
         """Where the last message ends, or the index where there is none."""
-        ends = found.entries["offset"].astype(np.int64) + found.entries["size"]
+        ends = found.entries["ofs_data"].astype(np.int64) + found.entries["len_data"]
         return min(found.split.source.size, max(found.index_end, int(ends.max(initial=0))))
 
     def _rest(self, found: Survey, start: int, end: int) -> None:
@@ -308,10 +319,10 @@ class _Salvage:
     def _data_starts(self, source: Source, found: Survey | None) -> Iterable[int]:
         """Where the messages of a split without index begin: the first object behind the index area or the header."""
         capacity = found.split.header.maximum_count if found is not None else 0
-        places = [1024 + capacity * 18] if capacity else []
+        places = [1024 + capacity * ENTRY_SIZE] if capacity else []
         head = source.read_up_to(0, 1 << 20)
         for at in [*places, 1024]:
             while at < len(head) and not head[at]:
                 at += 1
-            if at < len(head) and head[at] in (0xD1, 0xD5):
+            if at < len(head) and head[at] in HEADERS:
                 yield at

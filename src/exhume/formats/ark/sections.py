@@ -114,7 +114,7 @@ def split_sections(identifier: str, source: Source, codec: str | None, limits: L
     index_end = header.index_end
     capacity = max(header.item_count, header.maximum_count)
     entries = split.read_index(0, header.item_count)
-    offset, size = entries["offset"].astype(np.int64), entries["size"].astype(np.int64)
+    offset, size = entries["ofs_data"].astype(np.int64), entries["len_data"].astype(np.int64)
     usable = offset + size <= source.size
     runs = _runs(offset[usable], size[usable])
     first_data = min((start for start, _ in runs if start >= index_end), default=source.size)

@@ -122,7 +122,7 @@ class Split:
         self.header = parse_split_header(head, source.span(0, len(head)))
         if identifier is not None and self.header.identifier != identifier:
             raise SPLIT_NAME.error(
-                span=source.span(*HEADER_FIELDS["split_identifier"]), expected=identifier, actual=self.header.identifier
+                span=source.span(*HEADER_FIELDS.split_identifier), expected=identifier, actual=self.header.identifier
             )
 
     def check_index(self) -> None:
@@ -130,13 +130,13 @@ class Split:
         header, size = self.header, self.source.size
         if header.index_offset > size or (header.item_count and header.index_offset < header.size):
             raise INDEX_OUTSIDE.error(
-                span=self.source.span(*HEADER_FIELDS["index_offset"]),
+                span=self.source.span(*HEADER_FIELDS.ofs_index),
                 expected=f"an offset from {header.size} to {size}",
                 actual=header.index_offset,
             )
         if header.index_end > size:
             raise INDEX_OUTSIDE.error(
-                span=self.source.span(*HEADER_FIELDS["indexed_item_count"]),
+                span=self.source.span(*HEADER_FIELDS.num_indexed_items),
                 expected=f"at most {(size - header.index_offset) // ENTRY_SIZE} items",
                 actual=header.item_count,
             )
@@ -154,7 +154,7 @@ class Split:
         is_sorted = True
         low, high, last = TIME_MAX, 0, 0
         for start in range(0, count, INDEX_BLOCK):
-            time = np.ascontiguousarray(self.read_index(start, min(count, start + INDEX_BLOCK))["time"])
+            time = np.ascontiguousarray(self.read_index(start, min(count, start + INDEX_BLOCK))["timestamp_ns"])
             if is_sorted and (int(time[0]) < last or bool(np.any(time[1:] < time[:-1]))):
                 is_sorted = False
             last = int(time[-1])
@@ -182,8 +182,8 @@ class Split:
             known = self.known_objects()
         if not facts.is_sorted:
             entries = self.read_index(0, facts.count)
-            order = np.argsort(entries["time"], kind="stable")
-            order = order[(entries["time"][order] >= low) & (entries["time"][order] <= high)]
+            order = np.argsort(entries["timestamp_ns"], kind="stable")
+            order = order[(entries["timestamp_ns"][order] >= low) & (entries["timestamp_ns"][order] <= high)]
             for start in _starts(len(order), reverse=reverse):
                 which = order[start : start + INDEX_BLOCK]
                 yield self._block(entries[which], which, known, reverse=reverse)
@@ -198,31 +198,30 @@ class Split:
     def _block(self, entries: Array, position: Array, known: Array, *, reverse: bool) -> Block:
         if reverse:
             entries, position = entries[::-1], position[::-1]
-        offset = entries["offset"].astype(np.int64)
-        size = entries["size"].astype(np.int64)
-        short = np.ascontiguousarray(entries["object"])
+        offset = entries["ofs_data"].astype(np.int64)
+        size = entries["len_data"].astype(np.int64)
+        short = np.ascontiguousarray(entries["object_identifier"])
         bad = (offset + size > self.source.size) | ~known[short] | (size == 0)
-        return Block(np.ascontiguousarray(entries["time"]), offset, size, short, position, bad)
+        return Block(np.ascontiguousarray(entries["timestamp_ns"]), offset, size, short, position, bad)
 
     def _bisect(self, time: int, count: int) -> int:
         """The first position of a sorted index whose time is at least `time`; a handful of small reads."""
         low, high = 0, count
         while high - low > INDEX_BLOCK:
             middle = (low + high) // 2
-            if int(self.read_index(middle, middle + 1)["time"][0]) < time:
+            if int(self.read_index(middle, middle + 1)["timestamp_ns"][0]) < time:
                 low = middle + 1
             else:
                 high = middle
         if low >= high:
             return low
-        return low + int(np.searchsorted(self.read_index(low, high)["time"], np.uint64(time), side="left"))
+        return low + int(np.searchsorted(self.read_index(low, high)["timestamp_ns"], np.uint64(time), side="left"))
 
-    def entry_error(self, entry: Any, position: int) -> ExhumeError:
+    def entry_error(self, position: int, offset: int, size: int, short: int) -> ExhumeError:
         """The error for an entry that a block marked as bad: ARK-325, ARK-326 or ARK-328, at the field to blame."""
-        offset, size, short = int(entry["offset"]), int(entry["size"]), int(entry["object"])
         path = f"index[{position}]"
         if offset + size > self.source.size:
-            name = "offset" if offset >= self.source.size else "size"
+            name = "ofs_data" if offset >= self.source.size else "len_data"
             return ENTRY_OUTSIDE.error(
                 span=self.entry_span(position, name),
                 field_path=f"{path}.{name}",
@@ -231,7 +230,7 @@ class Split:
             )
         if not self.known_objects()[short]:
             return ENTRY_ID.error(
-                span=self.entry_span(position, "object"),
+                span=self.entry_span(position, "object_identifier"),
                 field_path=f"{path}.object_identifier",
                 expected=f"one of {', '.join(str(mapping.short) for mapping in self.header.mappings) or 'none'}",
                 actual=short,
@@ -243,12 +242,12 @@ class Split:
                 field_path=path,
                 actual=mapping.identifier,
             )
-        return ENTRY_EMPTY.error(span=self.entry_span(position, "size"), field_path=f"{path}.size", actual=size)
+        return ENTRY_EMPTY.error(span=self.entry_span(position, "len_data"), field_path=f"{path}.len_data", actual=size)
 
     def entry_span(self, position: int, name: str | None = None) -> Span:
         """Where an index entry, or one field of it, lies in the file."""
         at = self.header.index_offset + position * ENTRY_SIZE
-        start, end = ENTRY_FIELDS[name] if name is not None else (0, ENTRY_SIZE)
+        start, end = getattr(ENTRY_FIELDS, name) if name is not None else (0, ENTRY_SIZE)
         return self.source.span(at + start, at + end)
 
     def statistics(self, facts: SplitFacts, low: int = 0, high: int = TIME_MAX) -> dict[str, ObjectStatistics]:

@@ -115,7 +115,7 @@ class SplitWriter:
         self._file.write_at(self._header_area + self._flushed * ENTRY_SIZE, entries.tobytes())
         self._file.sync()
         self._flushed += len(entries)
-        start, end = HEADER_FIELDS["indexed_item_count"]
+        start, end = HEADER_FIELDS.num_indexed_items
         self._file.write_at(start, self._flushed.to_bytes(end - start, "little"))
         self._file.sync()
 
@@ -124,17 +124,17 @@ class SplitWriter:
         entries = np.zeros(len(self._times), INDEX_DTYPE)
         sizes = np.array(self._sizes, np.uint64)
         ends = np.cumsum(sizes) + np.uint64(self._end - int(sizes.sum()))
-        entries["time"] = np.array(self._times, np.uint64)
-        entries["offset"] = ends - sizes
-        entries["size"] = sizes
-        entries["object"] = self._objects
+        entries["timestamp_ns"] = np.array(self._times, np.uint64)
+        entries["ofs_data"] = ends - sizes
+        entries["len_data"] = sizes
+        entries["object_identifier"] = self._objects
         self._times.clear()
         self._sizes.clear()
         self._objects.clear()
-        time = entries["time"]
+        time = entries["timestamp_ns"]
         if bool(np.any(time[1:] < time[:-1])):
             entries = entries[np.argsort(time, kind="stable")]
-            time = entries["time"]
+            time = entries["timestamp_ns"]
         if int(time[0]) < self._last:
             self._sorted = False
         self._last = max(self._last, int(time[-1]))
@@ -150,7 +150,7 @@ class SplitWriter:
         raw = build_split_header(header)
         known = HEADER_SIZE + self._mapped * MAPPING_SIZE
         self._file.write_at(known, raw[known:])
-        start, end = HEADER_FIELDS["type_mappings"]
+        start, end = HEADER_FIELDS.num_type_mappings
         self._file.write_at(start, raw[start:end])
         self._mapped = len(mappings)
 
@@ -162,11 +162,11 @@ class SplitWriter:
         self.flush()
         if not self._sorted:
             entries = np.concatenate(self._index)
-            entries = entries[np.argsort(entries["time"], kind="stable")]
+            entries = entries[np.argsort(entries["timestamp_ns"], kind="stable")]
             self._file.write_at(self._end, entries.tobytes())
             self._file.sync()
             fields = (self._end, len(entries), len(entries))
-            start, _ = HEADER_FIELDS["index_offset"]
+            start, _ = HEADER_FIELDS.ofs_index
             self._file.write_at(start, b"".join(value.to_bytes(4, "little") for value in fields))
             self._file.sync()
             self._file.write_at(self._header_area, bytes(self._flushed * ENTRY_SIZE))
@@ -184,11 +184,11 @@ class SplitWriter:
         entries = np.concatenate(self._index)
         out = []
         for identifier, short in self._shorts.items():
-            mine = entries[entries["object"] == short]
-            time = mine["time"]
+            mine = entries[entries["object_identifier"] == short]
+            time = mine["timestamp_ns"]
             out.append(
                 Statistics(
-                    identifier, len(mine), int(mine["size"].sum(dtype=np.int64)), int(time.min()), int(time.max())
+                    identifier, len(mine), int(mine["len_data"].sum(dtype=np.int64)), int(time.min()), int(time.max())
                 )
             )
         return tuple(out)

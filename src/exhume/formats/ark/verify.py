@@ -216,7 +216,7 @@ def _check_open_split(reader: ArkReader, reference: SplitReference, split: Split
     yield from _check_mappings(reference, split)
     if header.item_count > header.maximum_count:
         yield INDEX_CAPACITY.finding(
-            span=source.span(*HEADER_FIELDS["indexed_item_count"]),
+            span=source.span(*HEADER_FIELDS.num_indexed_items),
             expected=f"at most {header.maximum_count}",
             actual=header.item_count,
         )
@@ -254,17 +254,17 @@ def _check_mappings(reference: SplitReference, split: Split) -> Iterator[Finding
 
 def check_entries(split: Split, entries: Array) -> Any:
     """Yields findings of the index; returns the mask of usable entries."""
-    time = entries["time"]
-    offset, size = entries["offset"].astype(np.int64), entries["size"].astype(np.int64)
-    known = split.known_objects()
-    bad = (offset + size > split.source.size) | ~known[entries["object"]] | (size == 0)
+    time = entries["timestamp_ns"]
+    offset, size = entries["ofs_data"].astype(np.int64), entries["len_data"].astype(np.int64)
+    known, shorts = split.known_objects(), entries["object_identifier"]
+    bad = (offset + size > split.source.size) | ~known[shorts] | (size == 0)
     for position in np.flatnonzero(bad).tolist():
-        error = split.entry_error(entries[position], position)
+        error = split.entry_error(position, int(offset[position]), int(size[position]), int(shorts[position]))
         yield Finding.from_error(error)
     late = np.flatnonzero(time[1:] < time[:-1]) if len(time) else np.zeros(0, np.int64)
     for position in late.tolist():
         yield INDEX_ORDER.finding(
-            span=split.entry_span(position + 1, "time"),
+            span=split.entry_span(position + 1, "timestamp_ns"),
             field_path=f"index[{position + 1}].timestamp_ns",
             expected=f"at least {int(time[position])}",
             actual=int(time[position + 1]),
@@ -293,8 +293,8 @@ def check_entries(split: Split, entries: Array) -> Any:
 def _overlap(split: Split, position: int, offset: Array, size: Array) -> Finding:
     start = int(offset[position])
     return ENTRY_OVERLAP.finding(
-        span=split.entry_span(position, "offset"),
-        field_path=f"index[{position}]",
+        span=split.entry_span(position, "ofs_data"),
+        field_path=f"index[{position}].ofs_data",
         actual=f"[{start}, {start + int(size[position])})",
     )
 
@@ -362,9 +362,9 @@ def _check_messages(
     positions = np.flatnonzero(usable)
     for start in range(0, len(positions), BATCH):
         chosen = positions[start : start + BATCH]
-        offsets = entries["offset"][chosen].astype(np.int64)
-        sizes = entries["size"][chosen].astype(np.int64)
-        shorts = entries["object"][chosen].tolist()
+        offsets = entries["ofs_data"][chosen].astype(np.int64)
+        sizes = entries["len_data"][chosen].astype(np.int64)
+        shorts = entries["object_identifier"][chosen].tolist()
         while len(chosen):
             # A few huge messages are read by themselves, so that memory stays bounded.
             total = np.cumsum(sizes)

@@ -26,17 +26,19 @@ from exhume.formats.ark.checks import (
 )
 from exhume.formats.ark.rbuf.defaults import Defaults
 from exhume.formats.ark.rbuf.guid import guid_text
+from exhume.formats.ark.rbuf.layout import (
+    GROUP_HEADER_SIZE,
+    GROUP_LAST,
+    GROUP_MORE,
+    GROUPS_BIT,
+    HEADERS,
+    RESERVED,
+)
 from exhume.formats.ark.rbuf.registry import FIXED, Field, Schema
 from exhume.formats.ark.rbuf.wire import (
     GROUP,
-    GROUP_HEADER_SIZE,
-    GROUP_LAST,
-    GROUPS_BIT,
-    HEADER,
-    HEADER_WITH_GROUPS,
     MAX_DEPTH,
     NATIVE,
-    RESERVED,
     SIZE_CAP,
     U32,
     VARIANT,
@@ -108,7 +110,7 @@ class Compiler:
             if pos >= end:
                 raise short(pos, 1, end)
             head = buf[pos]
-            if head not in (HEADER, HEADER_WITH_GROUPS):
+            if head not in HEADERS:
                 check_header(head, pos, state)
             if state.depth <= 0:
                 raise DecodeFailure(NESTING, pos, end, expected=f"at most {MAX_DEPTH} objects in one another")
@@ -148,13 +150,13 @@ class Compiler:
 
         def read(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
             seen: set[int] = set()
-            more = GROUPS_BIT
+            more = GROUP_MORE
             while more:
                 if end - pos < GROUP_HEADER_SIZE:
                     raise short(pos, GROUP_HEADER_SIZE, end)
                 head, number, size = GROUP(buf, pos)
-                more = head & GROUPS_BIT
-                if head & ~GROUPS_BIT != GROUP_LAST:
+                more = head & GROUP_MORE
+                if head & ~GROUP_MORE != GROUP_LAST:
                     raise DecodeFailure(GROUP_HEADER, pos, pos + 1, expected="0xe0 or 0xe4", actual=f"0x{head:02x}")
                 body = pos + GROUP_HEADER_SIZE
                 stop = body + size

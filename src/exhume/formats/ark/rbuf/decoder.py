@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from exhume.errors import ExhumeError, Span
 from exhume.formats.ark.checks import MESSAGE_REST, NESTING
 from exhume.formats.ark.rbuf.compiler import Compiler
-from exhume.formats.ark.rbuf.wire import HEADER, DecodeFailure, Note, State
+from exhume.formats.ark.rbuf.layout import HEADER
+from exhume.formats.ark.rbuf.wire import DecodeFailure, Note, State
 
 if TYPE_CHECKING:
     from exhume.formats.ark.rbuf.registry import Registry

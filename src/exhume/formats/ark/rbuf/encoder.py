@@ -17,8 +17,8 @@ from exhume.errors import WriterError, shorten
 from exhume.formats.ark import assumptions
 from exhume.formats.ark.rbuf.defaults import COST_CAP, Defaults
 from exhume.formats.ark.rbuf.guid import guid_bytes
+from exhume.formats.ark.rbuf.layout import GROUP_LAST, GROUP_MORE, HEADER, HEADER_WITH_GROUPS
 from exhume.formats.ark.rbuf.registry import FIXED, Field, Schema
-from exhume.formats.ark.rbuf.wire import GROUP_LAST, GROUPS_BIT, HEADER, HEADER_WITH_GROUPS
 
 if TYPE_CHECKING:
     from exhume.formats.ark.rbuf.registry import Registry
@@ -114,7 +114,7 @@ class _Compiler:
             for part in parts:
                 part(out, value)
             for position, (number, group_parts) in enumerate(groups):
-                more = GROUPS_BIT if position + 1 < len(groups) else 0
+                more = GROUP_MORE if position + 1 < len(groups) else 0
                 out += bytes((GROUP_LAST | more, number, 0, 0, 0, 0))
                 body = len(out)
                 for part in group_parts:

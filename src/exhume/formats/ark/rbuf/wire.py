@@ -16,6 +16,7 @@ from exhume.findings import Finding, Rule
 from exhume.formats.ark import assumptions
 from exhume.formats.ark.checks import COUNT, ENDS_EARLY, EXPANSION, OBJECT_HEADER, RESERVED_BIT, TEXT
 from exhume.formats.ark.rbuf.guid import guid_text
+from exhume.formats.ark.rbuf.layout import GROUPS_BIT, HEADER, RESERVED
 from exhume.formats.ark.rbuf.registry import FIXED, Field
 
 if TYPE_CHECKING:
@@ -29,13 +30,6 @@ MAX_ELEMENTS: Final = 1 << 24
 
 SIZE_CAP: Final = 1 << 40
 """Computed sizes stop growing here: types of types of arrays can ask for any number."""
-
-HEADER: Final = 0xD1
-HEADER_WITH_GROUPS: Final = 0xD5
-GROUPS_BIT: Final = 0x04
-RESERVED: Final = 0x08
-GROUP_LAST: Final = 0xE0
-GROUP_HEADER_SIZE: Final = 6
 
 U32 = struct.Struct("<I").unpack_from
 GROUP = struct.Struct("<BBI").unpack_from
@@ -124,7 +118,7 @@ def plain_letter(registry: Registry, each: Field) -> str | None:
 
 def check_header(head: int, position: int, state: State) -> None:
     """Accepts the headers that are read with a warning; raises for the others."""
-    if head & 0xF3 != HEADER or not assumptions.READ_RESERVED_BIT_AS_GROUPS:
+    if head & ~(GROUPS_BIT | RESERVED) != HEADER or not assumptions.READ_RESERVED_BIT_AS_GROUPS:
         raise DecodeFailure(OBJECT_HEADER, position, position + 1, expected="0xd1 or 0xd5", actual=f"0x{head:02x}")
     state.note(RESERVED_BIT, position, position + 1, f"0x{head:02x}")
 
