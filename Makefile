@@ -16,7 +16,7 @@ ANYPY   = $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := generated
-.PHONY: help setup kernel node demo test generated check-generated ksy-lint ksy-lint-seeds \
+.PHONY: help setup kernel node demo test generated check-generated ksy-lint ksy-lint-seeds targets opaque upstream \
         ksy-mutation web-ide lint types docs check-docs check samples golden digests mutation coverage bench build clean
 
 help:  ## list the targets
@@ -86,6 +86,15 @@ ksy-lint-seeds: node  ## plant mistakes in a specification and write what the li
 
 ksy-mutation: node  ## plant faults in ksy/ and see whether the facts about it notice (ARGS='--schema zs' for one)
 	@$(BIN)/python -m tools.ksy_mutation $(or $(ARGS),--write)
+
+targets: node  ## compile what ksy/ becomes in every language whose compiler is here (KAITAI_RUNTIMES=... has runtimes)
+	@$(BIN)/python -m tools.targets --write
+
+opaque: node  ## how much of the samples the specifications leave opaque
+	@$(BIN)/python -m tools.opaque --write
+
+upstream: node  ## write the folder that the public collection of Kaitai takes into build/upstream/
+	@$(BIN)/python -m tools.upstream
 
 web-ide: node  ## write one self-contained .ksy per schema into build/web-ide/
 	@$(BIN)/python -m tools.web_ide

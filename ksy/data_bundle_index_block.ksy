@@ -97,7 +97,7 @@ types:
         -parsed-as: data_bundle_row_key
         value: >-
           len_shared.value == 0 or number == 0 ? key_suffix.text :
-          _parent.rows[number - 1].key.as<str>.substring(0, len_shared.value) + key_suffix.text
+          _parent.rows[number - 1].key.as<str>.substring(0, len_shared.value.as<s4>) + key_suffix.text
         doc: The whole key, each byte as the character of that number.
         -webide-parse-mode: eager
       whole_key:

@@ -91,7 +91,7 @@ types:
         -parsed-as: leveldb_internal_key
         value: >-
           len_shared.value == 0 or number == 0 ? key_suffix.text :
-          _parent.entries[number - 1].key.as<str>.substring(0, len_shared.value) + key_suffix.text
+          _parent.entries[number - 1].key.as<str>.substring(0, len_shared.value.as<s4>) + key_suffix.text
         doc: The whole key, each byte as the character of that number.
       user_key:
         value: 'key.length < 8 ? key : key.substring(0, key.length - 8)'

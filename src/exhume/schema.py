@@ -64,6 +64,7 @@ class FieldDoc:
     checksum: str = ""
     unit: str = ""
     representation: str = ""
+    is_scalar: bool = False
     parsed_as: str = ""
 
 
@@ -156,7 +157,7 @@ def describe_type(cls: Any) -> dict[str, FieldDoc]:
     described = {"": FieldDoc(doc=_text(content.get("doc")), doc_ref=_text(content.get("doc-ref")))}
     scalar = content.get("-scalar")
     line = f"{{{scalar}}}" if scalar else _text(content.get("-webide-representation"))
-    described[""] = dataclasses.replace(described[""], representation=line)
+    described[""] = dataclasses.replace(described[""], representation=line, is_scalar=bool(scalar))
     attributes = [(item.get("id", ""), item) for item in content.get("seq", [])]
     attributes += list(content.get("instances", {}).items())
     for name, item in attributes:
@@ -324,7 +325,7 @@ class Explainer:
             for child in made.children:
                 if child.span is None and child.checksum:  # a name says what the whole structure holds
                     made.checksum, child.checksum = child.checksum, ""
-            if _is_one_line(made, kind.representation):
+            if _is_one_line(made, kind):
                 made.children = []
         elif isinstance(value, enum.Enum):
             made.value = f"{value.value} ({value.name})"
@@ -372,13 +373,17 @@ def _instances(cls: Any) -> tuple[str, ...]:
     return tuple(name for name, value in vars(cls).items() if isinstance(value, property))
 
 
+_NUMBER = re.compile(r"[usb]\d")
 PLACEHOLDER = re.compile(r"\{([\w.]+)(?::(\w+)[^}]*)?\}")
 
 
-def _is_one_line(made: Field, representation: str) -> bool:
-    """Whether a structure is nothing but the one value that it stands for, which lies nowhere itself."""
-    whole = PLACEHOLDER.fullmatch(representation)
-    return whole is not None and any(child.name == whole[1] and child.span is None for child in made.children)
+def _is_one_line(made: Field, kind: FieldDoc) -> bool:
+    """Whether a structure is nothing but the one value that it stands for: a number, or bytes and what they spell."""
+    whole = PLACEHOLDER.fullmatch(kind.representation)
+    if whole is None or kind.is_scalar:
+        return kind.is_scalar
+    derived = any(child.name == whole[1] and child.span is None for child in made.children)
+    return derived and len(made.children) == 2 and not any(child.children for child in made.children)
 
 
 def _represented(made: Field, path: str, form: str | None) -> Any:
@@ -390,8 +395,8 @@ def _represented(made: Field, path: str, form: str | None) -> Any:
         return None
     value = at.value
     if isinstance(value, (bytes, bytearray)):
-        return value.hex() if form == "hex" else shorten(bytes(value), 80)
-    if isinstance(value, int) and not isinstance(value, bool) and form != "dec":
+        return value.hex() if form == "hex" else shorten(bytes(value), 80) if value else ""
+    if isinstance(value, int) and not isinstance(value, bool) and form != "dec" and _NUMBER.match(at.type):
         width = 2 * at.span.size if at.span is not None and at.span.payload is None else 0
         return f"0x{value:0{width}x}" if value >= 0 else str(value)
     if isinstance(value, str) and at.children and at.children[0].name == "[0]":
@@ -410,8 +415,10 @@ def _summary(value: Any, made: Field, representation: str) -> Any:
     instance, else its `name` (fields told apart by a number).
     """
     if whole := PLACEHOLDER.fullmatch(representation):
-        found = next((child.value for child in made.children if child.name == whole[1]), None)
-        return found if isinstance(found, (int, str)) else _represented(made, whole[1], whole[2])
+        found = next((child for child in made.children if child.name == whole[1]), None)
+        if found is not None and isinstance(found.value, (int, str)) and not found.children:
+            return found.value
+        return _represented(made, whole[1], whole[2])
     if representation:
         told = PLACEHOLDER.sub(lambda one: str(_empty(_represented(made, one[1], one[2]))), representation)
         return told if PLACEHOLDER.sub("", representation).strip() != told.strip() else None

@@ -1,0 +1,91 @@
+"""What the tree shows: stored archives by their columns, keys by their parts; and the public collection's folder."""
+
+from __future__ import annotations
+
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exhume_ksy.clp_s import ClpS
+
+import exhume
+from exhume.engines.explain import Selection, explain_archive
+from exhume.engines.recode import recode
+from tests.conftest import ROOT
+from tools import opaque, targets, upstream
+
+
+def test_a_stored_clp_s_archive_lies_open() -> None:
+    data = (ROOT / "tests/samples/clp_s/demo-stored.clps").read_bytes()
+    assert opaque.opaque("clp_s", data) < len(data) / 100
+
+
+def test_columns_of_a_stream_of_several_stored_blocks_are_read_by_their_keys(tmp_path: Path) -> None:
+    rows = 17_001  # the truth values come first and move the integers, so that a block ends inside one of them
+    with exhume.create(tmp_path / "a.clps", "clp-s") as writer:
+        for number in range(rows):
+            writer.write({"flag": number % 3 == 0, "number": (-1) ** number * number << 40})  # type: ignore[attr-defined]
+    recode(tmp_path / "a.clps", tmp_path / "stored.clps", stored=True)
+    raw = ClpS.from_bytes((tmp_path / "stored.clps").read_bytes())
+    (table,) = raw.tables
+    columns: dict[str, Any] = {column.key: column for column in table.columns}
+    with exhume.open(tmp_path / "stored.clps") as archive:
+        payload = bytes(archive.tables[0].load().data)  # type: ignore[attr-defined]
+    parted = 0
+    for key in ("flag", "number", "log_event_idx"):
+        column = columns[key]
+        stored = payload[column.ofs_column : column.ofs_after]
+        if column.is_split:
+            found = [word.integer for word in column.words or []]
+            parted += sum(word.len_head < 8 for word in column.words or [])
+            pieces = b"".join(piece.data for piece in column.pieces or [])
+            assert struct.pack(f"<{len(found)}q", *found) + pieces == stored
+        elif key == "flag":
+            assert column.content.values == stored
+        else:
+            assert struct.pack(f"<{rows}q", *column.content.values) == stored
+    assert parted, "no block ends inside a value"
+
+
+def test_a_key_of_a_bundle_is_told_by_its_parts(tmp_path: Path) -> None:
+    with exhume.create(tmp_path / "b", "databundle", index_compression="none") as writer:
+        for name in ("docs/first.txt", "docs/second.txt"):
+            writer.add(name, b"x")  # type: ignore[attr-defined]
+    with exhume.open(tmp_path / "b") as archive:
+        trees = [tree for item in explain_archive(archive, Selection()) for tree in item.trees()]
+    keys = [field for tree in trees for _, field in tree.walk() if field.name == "key" and field.children]
+    told = [str(field.value) for field in keys]
+    assert any(re.fullmatch(r"/docs/second\.txt.* value \d+", text) for text in told), told
+    varints = [field for tree in trees for _, field in tree.walk() if field.type == "leveldb_varint"]
+    assert varints
+    assert all(isinstance(field.value, int) and not field.children for field in varints)
+
+
+def test_the_folder_for_the_public_collection_is_whole(tmp_path: Path) -> None:
+    written = upstream.write(tmp_path)
+    assert len(written) == len(list((ROOT / "ksy").glob("*.ksy")))
+    for file in written:
+        text = file.read_text(encoding="utf-8")
+        assert not upstream.KEYS.search(text)
+        for block in re.findall(r"  imports:\n((?:    - \S+\n)+)", text):
+            for name in re.findall(r"- (\S+)", block):
+                assert (file.parent / f"{name}.ksy").is_file(), (file.name, name)
+    assert all(name in (tmp_path / "README.md").read_text() for name in upstream.OWN)
+
+
+def test_what_a_compiler_says_is_put_to_its_specification() -> None:
+    files = {"Zs.java": "zs", "Caf.java": "caf"}
+    said = "/tmp/x/Zs.java:3: error: no such thing\n/tmp/x/Zs.java:9: error: more\n"
+    assert targets.blame(said, r"^(.+\.java):\d+: error: (.*)", files) == {"zs": "no such thing"}
+    assert targets.blame("killed", r"^(.+\.java):\d+: error: (.*)", files) == {"(all)": "killed"}
+    assert targets.spec_of("zs_data_block.py", {"zsdatablock": "zs_data_block"}) == "zs_data_block"
+
+
+def test_a_language_without_a_runtime_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KAITAI_RUNTIMES", raising=False)
+    with pytest.raises(targets.MissingError, match="no java/ in KAITAI_RUNTIMES"):
+        targets.runtime("java")
+    verdict = targets.Verdict("java", "not checked: no java/ in KAITAI_RUNTIMES", 45)
+    assert "| Java | 45 of 45 | - | not checked" in targets.table([verdict], 45)
