@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from exhume.codecs import compress
-from exhume.errors import CodecError, UnsupportedFeatureError
-from exhume.formats.leveldb.blocks import block_checksum, codec_name, decode_block, entries_end, seal_block
-from exhume.formats.leveldb.wire import WireError, build_varint
+from exhume.errors import CodecError, Span, StructureError, UnsupportedFeatureError
+from exhume.formats.leveldb.blocks import block_checksum, codec_name, decode_block, seal_block
+from exhume.formats.leveldb.layout import parse_tail
+from exhume.formats.leveldb.wire import build_varint
 
 DATA = b"the same words again and again, " * 50
 SIZE = build_varint(len(DATA))
@@ -62,5 +63,6 @@ def test_checksums() -> None:
 
 @pytest.mark.parametrize("block", [b"", b"\0\0\0", b"\xff\xff\xff\x7f", b"\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff"])
 def test_tails_that_do_not_fit(block: bytes) -> None:
-    with pytest.raises(WireError):
-        entries_end(block)
+    with pytest.raises(StructureError) as caught:
+        parse_tail(block, Span("x", 0, 9).in_payload(0, len(block)))
+    assert caught.value.field_path in ("packed_num_restarts", "num_restarts", "num_buckets")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from exhume_ksy.fast.leveldb_log import read_leveldb_log
 
 import exhume
 from exhume.checksums import crc32c, mask_crc32c
@@ -17,7 +18,7 @@ from exhume.formats.leveldb.blocks import build_block, seal_block
 from exhume.formats.leveldb.checks import RULES
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.forensics import find_data_blocks
-from exhume.formats.leveldb.log import build_batch, build_log
+from exhume.formats.leveldb.log import LogReader, build_batch, build_log
 from exhume.formats.leveldb.model import Status, Verdict
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.table import Table
@@ -277,6 +278,29 @@ def test_each_rule_is_told_and_the_reader_goes_on(code: str, change: Change) -> 
         archive.info().to_dict()
         archive.stats()
         assert archive.sections().coverage().total == sum(map(len, files.values()))
+
+
+@pytest.mark.parametrize("kind", [10, 11, 33, 34, 130, 131, 200])
+def test_what_a_log_says_about_itself_is_passed_over(kind: int) -> None:
+    """RocksDB's fragments with or without the number of the log; its first versions numbered 130 and 131 as 33, 34."""
+    number = b"" if kind in (10, 33, 130, 200) else (6).to_bytes(4, "little")
+    body = bytes((kind,)) + number + b"about"
+    note = mask_crc32c(crc32c(body)).to_bytes(4, "little") + (5).to_bytes(2, "little") + body
+    writes = []
+    for sequence in (7, 8):
+        batch = build_batch(sequence, [(PUT, b"k%d" % sequence, b"v")])
+        own = b"\5" + (6).to_bytes(4, "little") + batch
+        writes.append(mask_crc32c(crc32c(own)).to_bytes(4, "little") + len(batch).to_bytes(2, "little") + own)
+    data = note + writes[0] + note + writes[1] + note
+    assert [record.payload[0] for record in LogReader(BytesSource(data))] == [7, 8]
+    blocks = read_leveldb_log(data, 0, len(data))[0].blocks or []
+    assert [one.fragment_type for one in blocks[0].fragments or []] == [kind, 5, kind, 5, kind]
+    files = build_database()
+    log(data)(files)
+    assert {f.code for f in findings(files)} == {"LDB-401"}
+    torn = LogReader(BytesSource(b"\xff" * 9 + data), checks.ignore)
+    assert [record.payload[0] for record in torn] == [7, 8]
+    assert torn.lost == (9 if kind != 200 else 9 + len(note))
 
 
 def test_sequence_numbers_at_their_end() -> None:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from exhume.checksums import crc32c, mask_crc32c, xxh3_64, xxhash32, xxhash64
 from exhume.codecs import compress, decompress
 from exhume.errors import CodecError, UnsupportedFeatureError
-from exhume.formats.leveldb.wire import WireError, build_varint, parse_varint
+from exhume.formats.leveldb.layout import LayoutError, read_leveldb_varint
+from exhume.formats.leveldb.wire import build_varint
 from exhume.kernel import BLOCK_BOMB, BLOCK_FINE, BLOCK_LENGTHS, BLOCK_SHARED, BLOCK_SHORT_KEY
 
 CODEC_NAMES = {0: "none", 1: "snappy", 2: "zlib", 3: "bz2", 4: "lz4", 5: "lz4hc", 6: "xpress", 7: "zstd", 0x40: "zstd"}
@@ -93,35 +94,9 @@ def _stated_size(contents: bytes, *, wide: bool) -> tuple[int, int]:
             raise CodecError("the block is shorter than its size field", actual=f"{len(contents)} bytes")
         return int.from_bytes(contents[:8], "little"), 8
     try:
-        return parse_varint(contents, 0, len(contents))
-    except WireError as error:
-        raise CodecError("the block has no readable size in front", actual=error.reason) from error
-
-
-def entries_end(block: bytes) -> tuple[int, int]:
-    """`(end of the entries, number of restarts)` of a decompressed block; raises `WireError` when its tail does not
-    fit.
-
-    A set top bit of the count announces RocksDB's hash index between restarts and count.
-    """
-    size = len(block)
-    if size < 4:
-        raise WireError("a block is shorter than its restart count", 0)
-    count = int.from_bytes(block[-4:], "little")
-    tail = 4
-    if count >> 31 and size >= 6:
-        count &= 0x7FFFFFFF
-        tail = 6 + int.from_bytes(block[-6:-4], "little")
-    end = size - tail - 4 * count
-    if end < 0:
-        raise WireError("the restart points pass the block", max(0, size - 4))
-    return end, count
-
-
-def restart_offsets(block: bytes) -> list[int]:
-    """The restart points of a decompressed block."""
-    end, count = entries_end(block)
-    return [int.from_bytes(block[at : at + 4], "little") for at in range(end, end + 4 * count, 4)]
+        return read_leveldb_varint(contents, 0, len(contents))
+    except LayoutError as error:
+        raise CodecError("the block has no readable size in front", actual=error.actual) from error
 
 
 def build_block(entries: list[tuple[bytes, bytes]], restart_interval: int = 16) -> bytes:

@@ -8,6 +8,7 @@ from typing import NoReturn, Protocol
 from exhume.errors import (
     ChecksumError,
     CodecError,
+    ExhumeError,
     Span,
     StructureError,
     TruncatedError,
@@ -148,20 +149,39 @@ class Report(Protocol):
     """What a reader does about a broken rule: raise (`strict`), or note it and go on."""
 
     def __call__(
-        self, rule: Rule, detail: str = "", *, span: Span | None = None, expected: object = None, actual: object = None
+        self,
+        rule: Rule,
+        detail: str = "",
+        *,
+        span: Span | None = None,
+        field_path: str | None = None,
+        expected: object = None,
+        actual: object = None,
     ) -> None: ...
 
 
 def strict(
-    rule: Rule, detail: str = "", *, span: Span | None = None, expected: object = None, actual: object = None
+    rule: Rule,
+    detail: str = "",
+    *,
+    span: Span | None = None,
+    field_path: str | None = None,
+    expected: object = None,
+    actual: object = None,
 ) -> None:
     """Raises the rule's exception, unless the rule is only a warning or note."""
     if rule.severity is Severity.ERROR:
-        raise rule.error(detail, span=span, expected=expected, actual=actual)
+        raise rule.error(detail, span=span, field_path=field_path, expected=expected, actual=actual)
 
 
 def ignore(
-    rule: Rule, detail: str = "", *, span: Span | None = None, expected: object = None, actual: object = None
+    rule: Rule,
+    detail: str = "",
+    *,
+    span: Span | None = None,
+    field_path: str | None = None,
+    expected: object = None,
+    actual: object = None,
 ) -> None:
     """Goes on without a word (somebody else reports)."""
 
@@ -170,18 +190,42 @@ def collector(into: Callable[[Finding], object]) -> Report:
     """A report that hands findings to `into` (`list.append`) and goes on."""
 
     def report(
-        rule: Rule, detail: str = "", *, span: Span | None = None, expected: object = None, actual: object = None
+        rule: Rule,
+        detail: str = "",
+        *,
+        span: Span | None = None,
+        field_path: str | None = None,
+        expected: object = None,
+        actual: object = None,
     ) -> None:
-        into(rule.finding(detail, span=span, expected=expected, actual=actual))
+        into(rule.finding(detail, span=span, field_path=field_path, expected=expected, actual=actual))
 
     return report
 
 
+def tell(report: Report, rule: Rule, error: ExhumeError, what: str = "") -> None:
+    """Hands on what a structure that does not fit says of itself, as a break of `rule`; `what` names the structure."""
+    report(
+        rule,
+        f"{what}{error.message}",
+        span=error.span,
+        field_path=error.field_path,
+        expected=error.expected,
+        actual=error.actual,
+    )
+
+
 def fail(
-    rule: Rule, detail: str = "", *, span: Span | None = None, expected: object = None, actual: object = None
+    rule: Rule,
+    detail: str = "",
+    *,
+    span: Span | None = None,
+    field_path: str | None = None,
+    expected: object = None,
+    actual: object = None,
 ) -> NoReturn:
     """Raises the rule's exception whatever its severity."""
-    raise rule.error(detail, span=span, expected=expected, actual=actual)
+    raise rule.error(detail, span=span, field_path=field_path, expected=expected, actual=actual)
 
 
-__all__ = ["KNOWN_PUTS", "RULES", "Report", "Rule", "StructureError", "collector", "fail", "ignore", "strict"]
+__all__ = ["KNOWN_PUTS", "RULES", "Report", "Rule", "StructureError", "collector", "fail", "ignore", "strict", "tell"]

@@ -17,6 +17,7 @@ import threading
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
@@ -100,19 +101,11 @@ class Database:
         self._ranges: list[RangeDeletion] | None = None
         self._lock = threading.RLock()
 
-    def _note(
-        self,
-        rule: checks.Rule,
-        detail: str = "",
-        *,
-        span: Span | None = None,
-        expected: object = None,
-        actual: object = None,
-    ) -> None:
-        finding = rule.finding(detail, span=span, expected=expected, actual=actual)
+    def _note(self, rule: checks.Rule, detail: str = "", **facts: Any) -> None:
+        finding = rule.finding(detail, **facts)
         self.problems.append(finding)
         if finding.severity == "error":
-            self.errors.append(rule.error(detail, span=span, expected=expected, actual=actual))
+            self.errors.append(rule.error(detail, **facts))
 
     @functools.cached_property
     def old_manifests(self) -> list[Manifest]:

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from exhume import kernel
-from exhume.errors import ExhumeError
+from exhume.errors import ExhumeError, FormatError
 from exhume.formats.leveldb import checks, layout
-from exhume.formats.leveldb.blocks import codec_name, decode_block, entries_end, restart_offsets
+from exhume.formats.leveldb.blocks import codec_name, decode_block
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.model import Verdict
 from exhume.formats.leveldb.table import KNOWN_TYPES, Block, Item, Table
-from exhume.formats.leveldb.wire import Handle, WireError, parse_handle
+from exhume.formats.leveldb.wire import Handle
 
 _SCAN_WINDOW = 4 << 20
 _SCAN_OVERLAP = 1 << 20
@@ -115,8 +115,8 @@ def survey_table(table: Table, room: int) -> tuple[Survey, Kept | None]:
         if keep:
             blocks.append(block)
         try:
-            end, _ = entries_end(block.data)
-        except WireError:
+            end = block.tail.end
+        except FormatError:
             continue
         low, high, fine = kernel.entries_order(block.data, end, table.limits.structure_size)
         if low is None or high is None:
@@ -159,30 +159,21 @@ def _found_block(table: Table, offset: int, contents: bytes, compression: int) -
     budget = table.limits.payload_budget(len(contents))
     try:
         data = decode_block(contents, compression, family="leveldb", version=0, max_size=budget)
-        end, count = entries_end(data)
-    except (ExhumeError, WireError):
+        block = Block(Handle(offset, len(contents)), table.source, codec_name(compression), Verdict.GOOD, data)
+        end, restarts = block.tail
+    except ExhumeError:
         return None
-    if not count or any(at > end for at in restart_offsets(data)):
-        return None
-    return Block(Handle(offset, len(contents)), table.source, codec_name(compression), Verdict.GOOD, data)
+    return block if restarts and max(restarts) <= end else None
 
 
 def _looks_like_data(table: Table, block: Block, places: set[Handle]) -> bool:
     try:
-        end, count = entries_end(block.data)
-    except WireError:
+        end, restarts = block.tail
+    except FormatError:
         return False
     items, _, problem, _ = kernel.internal_entries(block.data, end, table.limits.structure_size, 0, None)
-    if problem or not items or not count:
+    if problem or not items or not restarts:
         return False
     if any(((~item[1]) & 0xFF) not in KNOWN_TYPES for item in items):
         return False
-    return not all(_is_handle_of(item[4], places) for item in items)
-
-
-def _is_handle_of(value: bytes, places: set[Handle]) -> bool:
-    try:
-        handle, end = parse_handle(value)
-    except WireError:
-        return False
-    return end == len(value) and handle in places
+    return not all(layout.whole_handle(item[4]) in places for item in items)

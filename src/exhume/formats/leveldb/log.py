@@ -17,20 +17,26 @@ from exhume.errors import Span
 from exhume.findings import Check
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
-from exhume.formats.leveldb.wire import MAX_SEQUENCE, WireError, build_bytes, parse_bytes, parse_varint
+from exhume.formats.leveldb.layout import CHECKED, FRAGMENT_HEADER, FragmentTypes, LayoutError, read_fragment
+from exhume.formats.leveldb.wire import build_bytes
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.source import Source
 
 BLOCK = 32 << 10
-HEADER = 7
-RECYCLABLE_HEADER = 11
-FULL, FIRST, MIDDLE, LAST = 1, 2, 3, 4
+HEADER = FRAGMENT_HEADER
+FULL, FIRST, MIDDLE, LAST = (
+    int(one) for one in (FragmentTypes.FULL, FragmentTypes.FIRST, FragmentTypes.MIDDLE, FragmentTypes.LAST)
+)
+RECYCLABLE = FragmentTypes.RECYCLABLE_FULL - FragmentTypes.FULL
+"""What the types of a recycled log are more than those that mean the same."""
+KNOWN = frozenset(FragmentTypes) - {FragmentTypes.ZERO}
+RECORDS = frozenset(range(FragmentTypes.FULL, FragmentTypes.RECYCLABLE_LAST + 1))
+"""Types of fragments that hold parts of records; the others are about the log itself."""
+SKIPPED = KNOWN - RECORDS - {FragmentTypes.SET_COMPRESSION}
+"""Types that change nothing about what the records say."""
+MAY_SKIP = 128
+"""From here on RocksDB lets a reader skip types that it does not know."""
 _READ_BLOCKS = 32
-
-
-def _is_recyclable(kind: int) -> bool:
-    """Whether the header of a fragment holds the number of the log as well."""
-    return 5 <= kind <= 8 or kind in (11, 131)
 
 
 class Fragment(NamedTuple):
@@ -117,41 +123,56 @@ class LogReader:
         last = base + BLOCK > self.source.size  # the file ends in this block
         at, end = 0, len(data)
         while end - at >= HEADER:
-            crc = int.from_bytes(data[at : at + 4], "little")
-            length = data[at + 4] | data[at + 5] << 8
-            kind = data[at + 6]
-            if kind == 0 and length == 0:
-                self._check_fill(base, data, at)
-                return
-            header = RECYCLABLE_HEADER if _is_recyclable(kind) else HEADER
-            stop = at + header + length
-            if stop > end:
-                if last and (1 <= kind <= 8):
+            try:
+                raw, stop = read_fragment(data, at, end, False)
+            except LayoutError as error:
+                span = self.source.span(base + at, base + end)
+                cut = last and data[at + HEADER - 1] in RECORDS
+                self.report(
+                    checks.LOG_TAIL if cut else checks.FRAGMENT_LENGTH,
+                    "the last fragment is cut" if cut else "",
+                    span=span,
+                    field_path=error.path,
+                    expected=error.expected,
+                    actual=error.actual,
+                )
+                if cut:
                     self.lost += end - at
-                    span = self.source.span(base + at, base + end)
-                    self.report(checks.LOG_TAIL, "the last fragment is cut", span=span,
-                                expected=f"{header + length} bytes", actual=f"{end - at} bytes")  # fmt: skip
                     return
-                self.report(checks.FRAGMENT_LENGTH, span=self.source.span(base + at, base + end),
-                            expected=f"at most {end - at} bytes", actual=f"{header + length} bytes")  # fmt: skip
                 at = self._resume(base, data, at)
                 continue
-            intact = mask_crc32c(crc32c(data[at + 6 : stop])) == crc
+            kind = raw.fragment_type
+            if not kind and not raw.len_data:
+                self._check_fill(base, data, at)
+                return
+            checksum = mask_crc32c(crc32c(data[at + CHECKED : stop]))
+            intact = checksum == raw.checksum
             if not intact:
-                self.report(checks.LOG_CRC, span=self.source.span(base + at, base + stop), expected=f"{crc:08x}",
-                            actual=f"{mask_crc32c(crc32c(data[at + 6 : stop])):08x}")  # fmt: skip
-                if not (1 <= kind <= 8) or not self._plausible(data, stop):
+                self.report(
+                    checks.LOG_CRC,
+                    span=self.source.span(base + at, base + stop),
+                    field_path="checksum",
+                    expected=f"{raw.checksum:08x}",
+                    actual=f"{checksum:08x}",
+                )
+                if kind not in RECORDS or not self._plausible(data, stop):
                     at = self._resume(base, data, at)
                     continue
-            if 5 <= kind <= 8:
-                kind -= 4
-            elif kind > 8:
-                if kind < 128 and kind not in (10, 11):
-                    self.report(checks.FRAGMENT_TYPE, span=self.source.span(base + at, base + stop), actual=kind)
+            if kind not in RECORDS:
+                if kind not in SKIPPED and kind < MAY_SKIP:
+                    self.report(
+                        checks.FRAGMENT_TYPE,
+                        span=self.source.span(base + at, base + stop),
+                        field_path="fragment_type",
+                        actual=kind,
+                    )
                 at = stop
                 continue
+            if kind > LAST:
+                kind -= RECYCLABLE
+            start = stop - raw.len_data
             where = origin + base
-            yield Fragment(where + at, where + at + header, where + stop, kind, intact), data[at + header : stop]
+            yield Fragment(where + at, where + start, where + stop, kind, intact), data[start:stop]
             at = stop
         if any(data[at:]):
             rule = checks.LOG_TAIL if last else checks.LOG_FILL
@@ -171,29 +192,24 @@ class LogReader:
             return True
         if len(data) - at < HEADER:
             return not any(data[at:])
-        length = data[at + 4] | data[at + 5] << 8
-        kind = data[at + 6]
-        if kind == 0 and length == 0:
+        if not any(data[at : at + HEADER]):
             return data.count(0, at) == len(data) - at
         return self._intact(data, at)
 
     @staticmethod
     def _intact(data: bytes, at: int) -> bool:
-        kind = data[at + 6]
-        header = RECYCLABLE_HEADER if 5 <= kind <= 8 else HEADER
-        stop = at + header + (data[at + 4] | data[at + 5] << 8)
-        return (
-            1 <= kind <= 8
-            and stop <= len(data)
-            and mask_crc32c(crc32c(data[at + 6 : stop])) == int.from_bytes(data[at : at + 4], "little")
-        )
+        try:
+            raw, stop = read_fragment(data, at, len(data), False)
+        except LayoutError:
+            return False
+        return raw.fragment_type in KNOWN and mask_crc32c(crc32c(data[at + CHECKED : stop])) == raw.checksum
 
     def _resume(self, base: int, data: bytes, at: int) -> int:
         """The start of the next intact fragment in the block (its end when there is none); what lies between is
         lost.
         """
         for candidate in range(at + 1, len(data) - HEADER + 1):
-            if 1 <= data[candidate + 6] <= 8 and self._intact(data, candidate):
+            if data[candidate + HEADER - 1] in KNOWN and self._intact(data, candidate):
                 break
         else:
             candidate = len(data)
@@ -205,103 +221,13 @@ def fragment_check(source: Source, where: Span | None) -> Check:
     """The checksum of the fragment whose header starts at `where`, computed and compared."""
     at = where.start - source.origin if where is not None else 0
     data = source.read_up_to(at, BLOCK - at % BLOCK)
-    length, kind = data[4] | data[5] << 8, data[6]
-    if kind == 0 and length == 0:
-        return Check.skipped("filler, which has no checksum")
-    stop = (RECYCLABLE_HEADER if _is_recyclable(kind) else HEADER) + length
-    if stop > len(data):
-        return Check.skipped("the fragment is cut short, or its length is wrong")
-    stored = int.from_bytes(data[:4], "little")
-    return Check.compare(f"{stored:08x}", f"{mask_crc32c(crc32c(data[6:stop])):08x}")
-
-
-class Operation(NamedTuple):
-    """One operation of a write batch: value type, key and value, its offset in the batch, column family."""
-
-    value_type: int
-    key: bytes
-    value: bytes
-    offset: int
-    column_family: int
-
-
-class Batch(NamedTuple):
-    """A write batch: the first sequence number, the operations it says it holds, and those that are there.
-
-    `problem` says where and why it could not be read to its end.
-    """
-
-    sequence: int
-    stated: int
-    operations: list[Operation]
-    problem: WireError | None
-
-
-_PLAIN = {
-    0: (0, False),
-    1: (1, True),
-    2: (2, True),
-    7: (7, False),
-    15: (15, True),
-    17: (17, True),
-    22: (22, True),
-    24: (24, True),
-}
-_IN_FAMILY = {
-    4: (0, False),
-    5: (1, True),
-    6: (2, True),
-    8: (7, False),
-    14: (15, True),
-    16: (17, True),
-    23: (22, True),
-    25: (24, True),
-}
-_SILENT = frozenset({9, 13, 18, 19})
-_NAMED = frozenset({3, 10, 11, 12})
-BATCH_HEADER = 12
-
-
-def parse_batch(payload: bytes) -> Batch:
-    """Splits a log record into operations; what cannot be read ends the list and is told in `problem`.
-
-    Spec: LevelDB db/write_batch.cc; RocksDB db/write_batch.cc for types beyond 1.
-    """
-    size = len(payload)
-    if size < BATCH_HEADER:
-        return Batch(0, 0, [], WireError("a write batch is shorter than its header", 0))
-    sequence = int.from_bytes(payload[:8], "little")
-    count = int.from_bytes(payload[8:12], "little")
-    operations: list[Operation] = []
-    at = BATCH_HEADER
     try:
-        while at < size:
-            start, raw = at, payload[at]
-            at += 1
-            family = 0
-            if raw in _PLAIN:
-                value_type, has_value = _PLAIN[raw]
-            elif raw in _IN_FAMILY:
-                value_type, has_value = _IN_FAMILY[raw]
-                family, at = parse_varint(payload, at, size)
-            elif raw in _SILENT:
-                continue
-            elif raw in _NAMED or raw == 21:
-                _, at = parse_bytes(payload, at, size)
-                if raw == 21:
-                    _, at = parse_bytes(payload, at, size)
-                continue
-            else:
-                raise WireError(f"unknown operation type {raw}", start)
-            key, at = parse_bytes(payload, at, size)
-            value = b""
-            if has_value:
-                value, at = parse_bytes(payload, at, size)
-            operations.append(Operation(value_type, key, value, start, family))
-    except WireError as error:
-        return Batch(sequence, count, operations, error)
-    passes = WireError("its sequence number passes 56 bits", 0) if sequence > MAX_SEQUENCE else None
-    return Batch(sequence, count, operations, passes)
+        raw, stop = read_fragment(data, 0, len(data), False)
+    except LayoutError:
+        return Check.skipped("the fragment is cut short, or its length is wrong")
+    if raw.is_zero_fill:
+        return Check.skipped("filler, which has no checksum")
+    return Check.compare(f"{raw.checksum:08x}", f"{mask_crc32c(crc32c(data[CHECKED:stop])):08x}")
 
 
 def build_batch(sequence: int, operations: Iterable[tuple[int, bytes, bytes]]) -> bytes:

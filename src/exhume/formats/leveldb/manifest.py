@@ -118,7 +118,7 @@ def replay(source: Source, report: Report = checks.strict, limits: Limits = DEFA
             edit = layout.parse_version_edit(record.payload, where.in_payload(0, len(record.payload)))
         except FormatError as error:
             manifest.damaged = True
-            report(checks.EDIT, error.message, span=error.span or where, actual=error.actual)
+            checks.tell(report, checks.EDIT, error)
             continue
         if not record.intact:
             manifest.damaged = True
@@ -203,8 +203,9 @@ def _apply_files(manifest: Manifest, family: ColumnFamily, edit: VersionEdit, wh
         family.tables[file.number] = file
 
 
-def _internal_order(key: bytes) -> tuple[bytes, int]:
-    return key[:-8], -int.from_bytes(key[-8:], "little")
+def _internal_order(key: bytes) -> tuple[bytes, int, int]:
+    user_key, sequence, value_type = layout.parse_internal_key(key)
+    return user_key, -sequence, -value_type
 
 
 def _check_levels(manifest: Manifest, whole: Span, report: Report) -> None:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.files import DbFile
-from exhume.formats.leveldb.log import LogReader, parse_batch
+from exhume.formats.leveldb.layout import parse_batch
+from exhume.formats.leveldb.log import LogReader
 from exhume.formats.leveldb.merge import RangeDeletion, sort_key
 from exhume.formats.leveldb.model import Place, Role, SequenceRule, ValueType, Verdict
 from exhume.formats.leveldb.table import Item
@@ -48,11 +49,10 @@ def load_log(
     """Reads a log to its end.  `rule` None: told by how its batches follow one another, else by `is_dacha`."""
     batches = []
     for record in LogReader(source, report, limits):
-        batch = parse_batch(record.payload)
         span = source.span(record.offset - source.origin, record.end - source.origin)
+        batch = parse_batch(record.payload, span)
         if batch.problem is not None:
-            at = batch.problem.offset
-            report(checks.BATCH, batch.problem.reason, span=span.in_payload(at, len(record.payload)))
+            checks.tell(report, checks.BATCH, batch.problem)
         elif batch.stated != len(batch.operations):
             report(checks.BATCH_COUNT, span=span, expected=batch.stated, actual=len(batch.operations))
         batches.append((record, batch))

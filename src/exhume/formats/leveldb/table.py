@@ -24,11 +24,10 @@ from exhume.formats.leveldb.blocks import (
     block_checksum,
     codec_name,
     decode_block,
-    entries_end,
 )
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.model import DELETIONS, PUTS, Footer, Place, ValueType, Verdict
-from exhume.formats.leveldb.wire import Handle, WireError, parse_handle, parse_varint
+from exhume.formats.leveldb.wire import Handle
 from exhume.kernel import BLOCK_BOMB
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.source import Source
@@ -57,6 +56,16 @@ class Block(NamedTuple):
     def span(self) -> Span:
         """The range in the file, with the trailer."""
         return self.source.span(self.handle.offset, self.handle.offset + self.handle.size + layout.BLOCK_TRAILER)
+
+    @property
+    def payload_span(self) -> Span:
+        """The decompressed contents."""
+        return self.span.in_payload(0, len(self.data))
+
+    @property
+    def tail(self) -> layout.Tail:
+        """Where its entries end, and its restart points; raises `StructureError` when they do not fit."""
+        return layout.parse_tail(self.data, self.payload_span)
 
 
 class _Rules(NamedTuple):
@@ -115,7 +124,7 @@ class Table:
             if error.code == checks.BAD_VERSION.code:
                 report(checks.BAD_VERSION, span=error.span, expected=error.expected, actual=error.actual)
             else:
-                report(checks.HANDLE, "unreadable handles in the footer", span=error.span, actual=error.message)
+                checks.tell(report, checks.HANDLE, error, "unreadable handles in the footer: ")
             return None
         if footer is None:
             report(checks.BAD_MAGIC, span=tail)
@@ -231,9 +240,9 @@ class Table:
     def split_block(self, block: Block, report: Report = checks.strict) -> list[tuple[bytes, bytes, int]]:
         """`(key, value, offset)` of a block whose keys are plain names (metaindex, index)."""
         try:
-            end, _ = entries_end(block.data)
-        except WireError as error:
-            report(checks.BLOCK, error.reason, span=block.span.in_payload(error.offset, len(block.data)))
+            end = block.tail.end
+        except FormatError as error:
+            checks.tell(report, checks.BLOCK, error)
             return []
         out, stop, problem = kernel.block_entries(block.data, end, self.limits.structure_size)
         self._report_problem(block, stop, end, problem, report)
@@ -251,11 +260,13 @@ class Table:
             return {}
         block = self.read_block(footer.metaindex, report)
         out: dict[str, Handle] = {}
-        for key, value, at in self.split_block(block, report) if block else ():
+        if block is None:
+            return out
+        for key, value, at in self.split_block(block, report):
             try:
-                out[key.decode("utf-8", "backslashreplace")] = parse_handle(value)[0]
-            except WireError as error:
-                report(checks.HANDLE, error.reason, span=block.span.in_payload(at, at) if block else None)
+                out[key.decode("utf-8", "backslashreplace")] = layout.parse_handle(value, block.span.in_payload(at, at))
+            except FormatError as error:
+                checks.tell(report, checks.HANDLE, error)
         return out
 
     def properties(self, report: Report = checks.strict) -> dict[str, bytes]:
@@ -312,19 +323,16 @@ class Table:
         cut = None if bare else -8
         if delta:
             try:
-                return [
-                    (k[:cut], h)
-                    for k, h in layout.parse_index_delta(block.data, block.span.in_payload(0, len(block.data)))
-                ]
+                return [(k[:cut], h) for k, h in layout.parse_index_delta(block.data, block.payload_span)]
             except FormatError as error:
-                report(checks.BLOCK, error.message, span=block.span)
+                checks.tell(report, checks.BLOCK, error)
                 return []
         out = []
         for key, value, at in self.split_block(block, report):
             try:
-                out.append((key[:cut], parse_handle(value)[0]))
-            except WireError as error:
-                report(checks.HANDLE, error.reason, span=block.span.in_payload(at, at))
+                out.append((key[:cut], layout.parse_handle(value, block.span.in_payload(at, at))))
+            except FormatError as error:
+                checks.tell(report, checks.HANDLE, error)
         return out
 
     @functools.cached_property
@@ -347,9 +355,9 @@ class Table:
     def block_items(self, block: Block, rank: int, report: Report = checks.strict) -> tuple[list[Item], bool]:
         """The entries of a data block, and whether they are in order."""
         try:
-            end, _ = entries_end(block.data)
-        except WireError as error:
-            report(checks.BLOCK, error.reason, span=block.span.in_payload(error.offset, len(block.data)))
+            end = block.tail.end
+        except FormatError as error:
+            checks.tell(report, checks.BLOCK, error)
             return [], True
         items, stop, problem, disorder = kernel.internal_entries(
             block.data, end, self.limits.structure_size, rank, self.place(block)
@@ -425,8 +433,4 @@ class Table:
 
 def property_number(value: bytes) -> int | None:
     """A property as the number it usually is (varint), None when it is none."""
-    try:
-        number, end = parse_varint(value, 0, len(value))
-    except WireError:
-        return None
-    return number if end == len(value) else None
+    return layout.whole_number(value)

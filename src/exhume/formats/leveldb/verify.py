@@ -10,14 +10,13 @@ from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, FormatError, Span
 from exhume.findings import Finding, Severity
 from exhume.formats.leveldb import checks, layout
-from exhume.formats.leveldb.blocks import entries_end, restart_offsets
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.manifest import replay
 from exhume.formats.leveldb.model import BYTEWISE, Role, TableFile
 from exhume.formats.leveldb.table import KNOWN_TYPES, Block, Item, Table, property_number
-from exhume.formats.leveldb.wire import Handle, WireError
+from exhume.formats.leveldb.wire import Handle
 from exhume.parallel import map_ordered
 
 _TOP = (1 << 64) - 1
@@ -158,20 +157,20 @@ class TableVerifier:
             return
         if name.startswith("filter.") and footer.family == "leveldb":
             try:
-                layout.parse_filter(block.data, block.span.in_payload(0, len(block.data)))
+                layout.parse_filter(block.data, block.payload_span)
             except FormatError as error:
-                self.report(checks.BLOCK, f"filter: {error.message}", span=block.span)
+                checks.tell(self.report, checks.BLOCK, error, "filter: ")
 
     def _properties(self) -> dict[str, bytes]:
         return self.table.properties(checks.ignore)
 
     def _check_restarts(self, block: Block) -> None:
         try:
-            end, _ = entries_end(block.data)
-        except WireError:
+            end, restarts = block.tail
+        except FormatError:
             return  # told by block_items
         starts = {at for _, _, at in kernel.block_entries(block.data, end, self.table.limits.structure_size)[0]}
-        wrong = [at for at in restart_offsets(block.data) if at not in starts and not (at == 0 and end == 0)]
+        wrong = [at for at in restarts if at not in starts and not (at == 0 and end == 0)]
         if wrong:
             self.report(checks.RESTARTS, span=block.span.in_payload(end, len(block.data)), actual=wrong[0])
 
