@@ -100,13 +100,26 @@ types:
       A GUID as two integers: the first eight bytes of its text form reversed,
       then the last eight bytes reversed. 00112233-4455-6677-8899-aabbccddeeff
       is stored as 77 66 55 44 33 22 11 00 ff ee dd cc bb aa 99 88.
-    -webide-representation: '{high:hex} {low:hex}'
+    -webide-representation: '{digits0} {digits1} {digits2} {digits3}'
     seq:
-      - id: high
-        type: u8
+      - id: digits1
+        type: u4
+        doc: Hexadecimal digits 9 to 16 of the text form.
+      - id: digits0
+        type: u4
+        doc: The first eight of them; parts of 32 bits are exact in JavaScript too.
+      - id: digits3
+        type: u4
+        doc: The last eight.
+      - id: digits2
+        type: u4
+        doc: Digits 17 to 24.
+    instances:
+      high:
+        value: (digits0 * 0x100000000 + digits1).as<u8>
         doc: The first 16 hexadecimal digits of the text form.
-      - id: low
-        type: u8
+      low:
+        value: (digits2 * 0x100000000 + digits3).as<u8>
         doc: The last 16 hexadecimal digits of the text form.
   text:
     doc: A string, counted in bytes, without a terminator.

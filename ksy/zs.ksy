@@ -109,6 +109,14 @@ types:
         size-eos: true
         doc: Reserved for compatible additions; readers ignore it.
     instances:
+      codec_name:
+        value: codec.to_s("ISO-8859-1")
+        doc: The same as text; any byte is a character.
+        -webide-parse-mode: eager
+      metadata_text:
+        value: metadata.to_s("UTF-8")
+        doc: The same as text.
+        -webide-parse-mode: eager
       is_stored:
         value: 'codec == [0x6e, 0x6f, 0x6e, 0x65, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]'
         doc: Whether payloads are stored as they are (codec `none`).

@@ -122,12 +122,32 @@ class ArkRbuf(KaitaiStruct):
             self._read()
 
         def _read(self):
-            self.high = self._io.read_u8le()
-            self.low = self._io.read_u8le()
+            self.digits1 = self._io.read_u4le()
+            self.digits0 = self._io.read_u4le()
+            self.digits3 = self._io.read_u4le()
+            self.digits2 = self._io.read_u4le()
 
 
         def _fetch_instances(self):
             pass
+
+        @property
+        def high(self):
+            """The first 16 hexadecimal digits of the text form."""
+            if hasattr(self, '_m_high'):
+                return self._m_high
+
+            self._m_high = (self.digits0 * 4294967296 + self.digits1)
+            return getattr(self, '_m_high', None)
+
+        @property
+        def low(self):
+            """The last 16 hexadecimal digits of the text form."""
+            if hasattr(self, '_m_low'):
+                return self._m_low
+
+            self._m_low = (self.digits2 * 4294967296 + self.digits3)
+            return getattr(self, '_m_low', None)
 
 
     class ObjectHeader(KaitaiStruct):

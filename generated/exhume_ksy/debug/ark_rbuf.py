@@ -149,7 +149,7 @@ class ArkRbuf(KaitaiStruct):
         then the last eight bytes reversed. 00112233-4455-6677-8899-aabbccddeeff
         is stored as 77 66 55 44 33 22 11 00 ff ee dd cc bb aa 99 88.
         """
-        SEQ_FIELDS = ["high", "low"]
+        SEQ_FIELDS = ["digits1", "digits0", "digits3", "digits2"]
         def __init__(self, _io, _parent=None, _root=None):
             super(ArkRbuf.Guid, self).__init__(_io)
             self._parent = _parent
@@ -157,16 +157,40 @@ class ArkRbuf(KaitaiStruct):
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
-            self._debug['high']['start'] = self._io.pos()
-            self.high = self._io.read_u8le()
-            self._debug['high']['end'] = self._io.pos()
-            self._debug['low']['start'] = self._io.pos()
-            self.low = self._io.read_u8le()
-            self._debug['low']['end'] = self._io.pos()
+            self._debug['digits1']['start'] = self._io.pos()
+            self.digits1 = self._io.read_u4le()
+            self._debug['digits1']['end'] = self._io.pos()
+            self._debug['digits0']['start'] = self._io.pos()
+            self.digits0 = self._io.read_u4le()
+            self._debug['digits0']['end'] = self._io.pos()
+            self._debug['digits3']['start'] = self._io.pos()
+            self.digits3 = self._io.read_u4le()
+            self._debug['digits3']['end'] = self._io.pos()
+            self._debug['digits2']['start'] = self._io.pos()
+            self.digits2 = self._io.read_u4le()
+            self._debug['digits2']['end'] = self._io.pos()
 
 
         def _fetch_instances(self):
             pass
+
+        @property
+        def high(self):
+            """The first 16 hexadecimal digits of the text form."""
+            if hasattr(self, '_m_high'):
+                return self._m_high
+
+            self._m_high = (self.digits0 * 4294967296 + self.digits1)
+            return getattr(self, '_m_high', None)
+
+        @property
+        def low(self):
+            """The last 16 hexadecimal digits of the text form."""
+            if hasattr(self, '_m_low'):
+                return self._m_low
+
+            self._m_low = (self.digits2 * 4294967296 + self.digits3)
+            return getattr(self, '_m_low', None)
 
 
     class ObjectHeader(KaitaiStruct):

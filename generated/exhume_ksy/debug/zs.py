@@ -221,6 +221,15 @@ class Zs(KaitaiStruct):
             pass
 
         @property
+        def codec_name(self):
+            """The same as text; any byte is a character."""
+            if hasattr(self, '_m_codec_name'):
+                return self._m_codec_name
+
+            self._m_codec_name = (self.codec).decode(u"ISO-8859-1")
+            return getattr(self, '_m_codec_name', None)
+
+        @property
         def is_stored(self):
             """Whether payloads are stored as they are (codec `none`)."""
             if hasattr(self, '_m_is_stored'):
@@ -228,6 +237,15 @@ class Zs(KaitaiStruct):
 
             self._m_is_stored = self.codec == b"\x6E\x6F\x6E\x65\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"
             return getattr(self, '_m_is_stored', None)
+
+        @property
+        def metadata_text(self):
+            """The same as text."""
+            if hasattr(self, '_m_metadata_text'):
+                return self._m_metadata_text
+
+            self._m_metadata_text = (self.metadata).decode(u"UTF-8")
+            return getattr(self, '_m_metadata_text', None)
 
 
     @property

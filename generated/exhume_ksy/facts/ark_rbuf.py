@@ -83,14 +83,16 @@ class Guid:
     """`ark_rbuf::guid`"""
 
     size: Final = 16
-    dtype: Final = [("high", "<u8"), ("low", "<u8")]
-    packed: Final = "<QQ"
+    dtype: Final = [("digits1", "<u4"), ("digits0", "<u4"), ("digits3", "<u4"), ("digits2", "<u4")]
+    packed: Final = "<IIII"
 
     class at:
         """Where fields start and end, in bytes from the start."""
 
-        high: Final = (0, 8)
-        low: Final = (8, 16)
+        digits1: Final = (0, 4)
+        digits0: Final = (4, 8)
+        digits3: Final = (8, 12)
+        digits2: Final = (12, 16)
 
 
 class Text:

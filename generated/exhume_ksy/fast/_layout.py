@@ -50,7 +50,7 @@ def short(path: Any, at: int, end: int, size: int) -> LayoutError:
     return LayoutError(path, start, end, f"{size} bytes", f"{max(0, end - start)} bytes", short=True)
 
 
-SOURCE = "90d1cb90bd81a03a"
+SOURCE = "e3a66105dd137f75"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

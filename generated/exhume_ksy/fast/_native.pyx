@@ -11,7 +11,7 @@ cdef extern from *:
     uint32_t swap4 "__builtin_bswap32" (uint32_t) noexcept nogil
     uint64_t swap8 "__builtin_bswap64" (uint64_t) noexcept nogil
 
-SOURCE = '90d1cb90bd81a03a'
+SOURCE = 'e3a66105dd137f75'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

@@ -9,7 +9,7 @@ import struct
 from ._layout import LayoutError, View, short
 
 _STRUCT0 = struct.Struct("<BI")
-_STRUCT1 = struct.Struct("<QQ")
+_STRUCT1 = struct.Struct("<IIII")
 _STRUCT2 = struct.Struct("<I")
 _STRUCT3 = struct.Struct("<Q")
 
@@ -213,22 +213,48 @@ class Guid:
     """A GUID as two integers: the first eight bytes of its text form reversed, then the last eight bytes reversed.
     00112233-4455-6677-8899-aabbccddeeff is stored as 77 66 55 44 33 22 11 00 ff ee dd cc bb aa 99 88.
     """
-    __slots__ = ('high', 'low')
-    high: int
-    """The first 16 hexadecimal digits of the text form."""
-    low: int
-    """The last 16 hexadecimal digits of the text form."""
+    __slots__ = ('digits1', 'digits0', 'digits3', 'digits2', '_high', '_low')
+    digits1: int
+    """Hexadecimal digits 9 to 16 of the text form."""
+    digits0: int
+    """The first eight of them; parts of 32 bits are exact in JavaScript too."""
+    digits3: int
+    """The last eight."""
+    digits2: int
+    """Digits 17 to 24."""
+
+    @property
+    def high(self) -> int:
+        """The first 16 hexadecimal digits of the text form."""
+        try:
+            return self._high
+        except AttributeError:
+            pass
+        self._high = self.digits0 * 0x100000000 + self.digits1
+        return self._high
+
+    @property
+    def low(self) -> int:
+        """The last 16 hexadecimal digits of the text form."""
+        try:
+            return self._low
+        except AttributeError:
+            pass
+        self._low = self.digits2 * 0x100000000 + self.digits3
+        return self._low
 
 
 def read_guid(view: View, at: int, end: int) -> tuple[Guid, int]:
     """`ark_rbuf::guid` at `at`, and where it ends. Raises `LayoutError`."""
     value = Guid()
     if end - at < 16:
-        raise short((("high", 8), ("low", 16),), at, end, 16)
-    high, low = _STRUCT1.unpack_from(view, at)
+        raise short((("digits1", 4), ("digits0", 8), ("digits3", 12), ("digits2", 16),), at, end, 16)
+    digits1, digits0, digits3, digits2 = _STRUCT1.unpack_from(view, at)
     at += 16
-    value.high = high
-    value.low = low
+    value.digits1 = digits1
+    value.digits0 = digits0
+    value.digits3 = digits3
+    value.digits2 = digits2
     return value, at
 
 

@@ -149,7 +149,7 @@ def read_zs(view: View, at: int, end: int, base: int | None = None) -> tuple[Zs,
 
 class FileHeader:
     """What describes the file as a whole."""
-    __slots__ = ('ofs_root', 'len_root', 'len_file', 'sha256_data', 'codec', 'len_metadata', 'metadata', 'extensions', '_is_stored')
+    __slots__ = ('ofs_root', 'len_root', 'len_file', 'sha256_data', 'codec', 'len_metadata', 'metadata', 'extensions', '_codec_name', '_metadata_text', '_is_stored')
     ofs_root: int
     """Where the root index block starts."""
     len_root: int
@@ -169,6 +169,26 @@ class FileHeader:
     """A JSON object in UTF-8, about the records; any keys are allowed."""
     extensions: View
     """Reserved for compatible additions; readers ignore it."""
+
+    @property
+    def codec_name(self) -> str:
+        """The same as text; any byte is a character."""
+        try:
+            return self._codec_name
+        except AttributeError:
+            pass
+        self._codec_name = str(self.codec, 'ISO-8859-1')
+        return self._codec_name
+
+    @property
+    def metadata_text(self) -> str:
+        """The same as text."""
+        try:
+            return self._metadata_text
+        except AttributeError:
+            pass
+        self._metadata_text = str(self.metadata, 'UTF-8')
+        return self._metadata_text
 
     @property
     def is_stored(self) -> bool:
