@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := generated
 .PHONY: help setup kernel node demo test generated check-generated ksy-lint ksy-lint-seeds targets opaque upstream \
-        ksy-mutation web-ide lint types docs check-docs check samples golden digests mutation coverage bench build clean
+        ksy-mutation reads web-ide lint types docs check-docs check samples golden digests mutation coverage bench build clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -95,6 +95,9 @@ opaque: node  ## how much of the samples the specifications leave opaque
 
 upstream: node  ## write the folder that the public collection of Kaitai takes into build/upstream/
 	@$(BIN)/python -m tools.upstream
+
+reads: setup  ## count what generated code reads of the samples, into docs/spec-driven.md
+	@$(BIN)/python -m tests.toolchain.reads
 
 web-ide: node  ## write one self-contained .ksy per schema into build/web-ide/
 	@$(BIN)/python -m tools.web_ide

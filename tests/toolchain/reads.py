@@ -1,0 +1,236 @@
+"""Which share of the bytes that specifications describe is read by generated code, counted while samples are verified.
+
+Every generated reader is wrapped, then each of the project's own samples is opened and verified.  What counts as
+described are the sections that name a schema: their stored bytes, or the decompressed ones where they are compressed.
+A byte counts as read when a reader of that schema, or of one that it imports, went over it.  Bytes are recognized by
+their contents, since a reader does not know where what it is given came from.
+
+`make reads` writes the table of `docs/spec-driven.md`.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache, partial, wraps
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import exhume
+import exhume.kaitai
+from exhume.sections import Section, SectionMap
+from tests.archives import own_archives
+from tests.toolchain.trees import spec_ids
+from tools.blocks import read_block, write_block
+from tools.ksy_facts import specification
+
+PAGE, TARGET = "spec-driven.md", "reads"
+FEWEST = 8
+"""A buffer shorter than this is taken for a part of a section only when it is all of it."""
+
+REST = {
+    "ark_manifest": "`formats/ark/rbuf`, which reads every value by the types that an archive declares itself",
+    "ark_rbuf": "`formats/ark/rbuf`, by the types that the archive declares itself",
+    "ark_split": "the index: NumPy, as rows of the generated `dtype`; messages: `formats/ark/messages.py`",
+    "clp_s_dictionary_entries": "the kernel, which makes the texts while it finds them",
+    "clp_s_table": "the kernel and NumPy: which columns there are follows from the schema of the table",
+    "data_bundle_index_block": "the kernel, as any block of LevelDB",
+    "data_bundle_shard": "nobody: the zeros between the header and the records",
+    "leveldb_block": "the kernel: keys are put together from the one before while their order is checked",
+    "leveldb_data_block": "the kernel, as `leveldb_block`",
+    "leveldb_footer": "the magic, which is read when asked for: the count does not see bytes that are no structure",
+    "leveldb_properties": "the kernel, as `leveldb_block`",
+    "leveldb_table": "the trailers of blocks: type and checksum at the generated places",
+    "leveldb_write_batch": "the number of the batch and the count, at the generated places; the operations are read",
+    "zs": "magic, header length and checksum: the generated `struct` formats, since one that is wrong does not end it",
+    "zs_data_block": "the kernel: one pass finds the lengths, the order, the first and the last record",
+    "zstd_frame": "the zstd library",
+}
+"""By schema, what reads the bytes that no generated reader goes over, and why."""
+
+
+@dataclass
+class Reads:
+    """The ranges that readers went over, by the buffer that they were given and the schema that they are of."""
+
+    ranges: dict[bytes, set[tuple[str, int, int]]] = field(default_factory=dict)
+
+    def add(self, schema: str, view: bytes | memoryview, start: int, stop: int) -> None:
+        self.ranges.setdefault(bytes(view), set()).add((schema, start, stop))
+
+    def over(self, data: bytes, schema: str) -> int:
+        """How many of the bytes were read by readers of the schema."""
+        marks = bytearray(len(data))
+        wanted = closure(schema)
+        for buffer, ranges in self.ranges.items():
+            offset = _offset(buffer, data)
+            if offset is None:
+                continue
+            for reader, start, stop in ranges:
+                first, last = max(0, start + offset), min(len(data), stop + offset)
+                if reader in wanted and first < last:
+                    marks[first:last] = b"\1" * (last - first)
+        return sum(marks)
+
+
+def _offset(buffer: bytes, data: bytes) -> int | None:
+    """Where a buffer starts in `data`; negative when it is the buffer that holds the data."""
+    if buffer == data:
+        return 0
+    if len(buffer) >= FEWEST and (at := data.find(buffer)) >= 0:
+        return at
+    if len(data) >= FEWEST and (at := buffer.find(data)) >= 0:
+        return -at
+    return None
+
+
+@cache
+def closure(schema: str) -> frozenset[str]:
+    """A schema and all that it imports."""
+    imports = specification(schema)["meta"].get("imports", [])
+    return frozenset({schema}.union(*(closure(one) for one in imports)))
+
+
+class _Followed(io.BytesIO):
+    """What a Kaitai class reads from: every read is noted, those of lazy instances too."""
+
+    def __init__(self, data: bytes, schema: str, reads: Reads) -> None:
+        super().__init__(data)
+        self._note = partial(reads.add, schema, data)
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        start = self.tell()
+        found = super().read(size)
+        self._note(start, start + len(found))
+        return found
+
+
+def _readers() -> Iterator[tuple[str, Callable[..., Any]]]:
+    for schema in spec_ids():
+        module = import_module(f"exhume_ksy.fast.{schema}")
+        for name, value in vars(module).items():
+            if name.startswith(("read_", "scan_")) and value.__module__ == module.__name__:
+                yield schema, value
+
+
+def _noted(reader: Callable[..., Any], schema: str, reads: Reads) -> Callable[..., Any]:
+    @wraps(reader)
+    def wrapped(view: Any, at: int, *rest: Any, **more: Any) -> Any:
+        found = reader(view, at, *rest, **more)
+        reads.add(schema, view, at, found[1] if isinstance(found, tuple) else found.resume_at)
+        return found
+
+    return wrapped
+
+
+@contextmanager
+def recorded() -> Iterator[Reads]:
+    """What every generated reader, and the plain Kaitai classes that are still in use, go over meanwhile."""
+    reads = Reads()
+    instead: dict[Any, Any] = {}
+    for schema, reader in list(_readers()):
+        instead[reader] = _noted(reader, schema, reads)
+    parse = exhume.kaitai.parse
+
+    def parsing(cls: Any, data: Any, *rest: Any) -> Any:
+        whole = bytes(data) if isinstance(data, (bytes, memoryview)) else data.read()
+        return parse(cls, _Followed(whole, cls.__module__.rpartition(".")[2], reads), *rest)
+
+    instead[parse] = parsing
+    replaced = []
+    for module in [one for name, one in sys.modules.items() if name.startswith("exhume")]:
+        for name, value in list(vars(module).items()):
+            if callable(value) and value.__hash__ is not None and value in instead:
+                replaced.append((module, name, value))
+                setattr(module, name, instead[value])
+    try:
+        yield reads
+    finally:
+        for module, name, value in replaced:
+            setattr(module, name, value)
+
+
+def described(sections: SectionMap) -> Iterator[tuple[str, bytes]]:
+    """The bytes that schemas describe, with the schema."""
+    section: Section
+    for section in sections:
+        if section.payload_schema is not None:
+            assert section.load is not None
+            yield section.payload_schema.partition("::")[0], section.load()
+        elif section.schema is not None:
+            source = sections.sources[section.span.source]
+            data = source.read_at(section.span.start - source.origin, section.span.size)
+            yield section.schema.partition("::")[0], data
+
+
+@dataclass
+class Share:
+    """Bytes that a schema describes, and how many of them generated code read."""
+
+    size: int = 0
+    read: int = 0
+
+    @property
+    def percent(self) -> int:
+        """How much of it, rounded down."""
+        return self.read * 100 // self.size
+
+    def __add__(self, other: Share) -> Share:
+        return Share(self.size + other.size, self.read + other.read)
+
+
+def _verify(path: Path) -> tuple[str, list[tuple[str, bytes]]]:
+    with exhume.open(path) as archive:
+        for _ in archive.verify():
+            pass
+        return archive.format, list(described(archive.sections()))
+
+
+def measure(paths: list[Path]) -> dict[str, dict[str, Share]]:
+    """The shares by format and schema."""
+    found: dict[str, dict[str, Share]] = {}
+    for path in paths:
+        _verify(path)  # imports whatever it needs
+        with recorded() as reads:
+            format, parts = _verify(path)
+        shares = found.setdefault(format, {})
+        for schema, data in parts:
+            shares[schema] = shares.get(schema, Share()) + Share(len(data), reads.over(data, schema))
+    return found
+
+
+def by_schema(found: dict[str, dict[str, Share]]) -> dict[str, Share]:
+    """The same by schema, whatever format it occurs in; without those of which the samples hold nothing."""
+    total: dict[str, Share] = {}
+    for shares in found.values():
+        for schema, share in shares.items():
+            if share.size:
+                total[schema] = total.get(schema, Share()) + share
+    return total
+
+
+def table(found: dict[str, dict[str, Share]]) -> str:
+    """The page's block: a total per format, a line per schema."""
+    lines = ["| format | bytes described | read by generated code |", "| --- | ---: | ---: |"]
+    for format, shares in sorted(found.items()):
+        total = sum(shares.values(), Share())
+        lines.append(f"| {format} | {total.size} | {total.percent} % |")
+    lines += ["", "| schema | bytes | share | what reads the rest |", "| --- | ---: | ---: | --- |"]
+    for schema, share in sorted(by_schema(found).items()):
+        rest = "" if share.read == share.size else REST[schema]
+        lines.append(f"| `{schema}` | {share.size} | {share.percent} % | {rest} |")
+    return "\n".join(lines)
+
+
+def recorded_shares() -> dict[str, int]:
+    """Percent by schema, as the page has it."""
+    rows = [line.split("|") for line in read_block(PAGE, TARGET).splitlines() if line.startswith("| `")]
+    return {row[1].strip(" `"): int(row[3].split()[0]) for row in rows}
+
+
+if __name__ == "__main__":
+    write_block(PAGE, TARGET, table(measure(own_archives())))

@@ -1,0 +1,60 @@
+"""The share of described bytes that generated code reads does not fall, and what else reads them is said."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+import exhume
+from tests.archives import own_archives
+from tests.toolchain import reads
+
+
+@pytest.fixture(scope="module")
+def shares() -> dict[str, reads.Share]:
+    return reads.by_schema(reads.measure(own_archives()))
+
+
+def test_no_share_falls_below_the_table(shares: dict[str, reads.Share]) -> None:
+    table = reads.recorded_shares()
+    assert len(table) > 20
+    now = {schema: share.percent for schema, share in shares.items()}
+    assert {schema: (now.get(schema), was) for schema, was in table.items() if now.get(schema, 0) < was} == {}
+
+
+def test_what_else_reads_a_schema_is_said(shares: dict[str, reads.Share]) -> None:
+    assert {schema for schema, share in shares.items() if share.read < share.size} - reads.REST.keys() == set()
+
+
+def test_a_byte_counts_only_when_a_reader_of_its_schema_went_over_it() -> None:
+    path = next(path for path in own_archives() if path.suffix == ".caf")
+    layout: Any = import_module("exhume.formats.caf.layout")
+    original = layout.read_chunk_footer
+    with reads.recorded() as found, exhume.open(path) as archive:
+        assert layout.read_chunk_footer is not original
+        list(archive.verify())
+    assert layout.read_chunk_footer is original
+    footer = path.read_bytes()[-4:]
+    assert found.over(footer, "caf") == 4
+    assert found.over(footer, "uleb128") == found.over(b"none", "caf") == 0
+    assert reads.Reads().over(footer, "caf") == 0
+
+
+def test_parts_of_buffers_are_found_by_their_contents() -> None:
+    found = reads.Reads()
+    found.add("uleb128", b"0123456789", 2, 4)
+    assert found.over(b"ab0123456789cd", "zs_index_block") == 2  # which imports it
+    assert found.over(b"34567890"[:6], "uleb128") == 0  # too short to be told from others
+    assert found.over(b"23456789", "uleb128") == 2
+    assert found.over(b"0123456789", "utf8_text") == 0
+
+
+def test_the_table_names_formats_and_schemas() -> None:
+    some = {"zs": {"zs_data_block": reads.Share(10, 3), "zs": reads.Share(10, 10), "zs_index_block": reads.Share()}}
+    text = reads.table(some)
+    assert "| zs | 20 | 65 % |" in text
+    assert "| `zs` | 10 | 100 % |  |" in text
+    assert f"| `zs_data_block` | 10 | 30 % | {reads.REST['zs_data_block']} |" in text
+    assert "zs_index_block" not in text
