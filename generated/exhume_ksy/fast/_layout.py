@@ -50,7 +50,7 @@ def short(path: Any, at: int, end: int, size: int) -> LayoutError:
     return LayoutError(path, start, end, f"{size} bytes", f"{max(0, end - start)} bytes", short=True)
 
 
-SOURCE = "e3a66105dd137f75"
+SOURCE = "8530f9ce2fcb9192"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

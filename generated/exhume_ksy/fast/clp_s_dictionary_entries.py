@@ -103,7 +103,7 @@ def scan_entry(view: View, at: int, end: int, count: int | None = None) -> Entry
     """
     columns = EntryColumns(view, end)
     if native is not None:
-        at = native.clp_s_dictionary_entries_entry(columns, view, at, end, -1 if count is None else count)
+        at = native.clp_s_dictionary_entries_entry(columns, view, at, end, -1 if count is None else min(count, end))
     first = at
     add_at = columns.at.append
     add_value_start = columns.value_start.append

@@ -133,7 +133,7 @@ def scan_node(view: View, at: int, end: int, count: int | None = None) -> NodeCo
     """The `clp_s_schema_tree::node` from `at` to `end`, or `count` of them, as columns; does not raise, see `problem`."""
     columns = NodeColumns(view, end)
     if native is not None:
-        at = native.clp_s_schema_tree_node(columns, view, at, end, -1 if count is None else count)
+        at = native.clp_s_schema_tree_node(columns, view, at, end, -1 if count is None else min(count, end))
     first = at
     add_at = columns.at.append
     add_parent_id = columns.parent_id.append

@@ -112,7 +112,7 @@ def scan_stream(view: View, at: int, end: int, count: int | None = None) -> Stre
     """
     columns = StreamColumns(view, end)
     if native is not None:
-        at = native.clp_s_table_metadata_stream(columns, view, at, end, -1 if count is None else count)
+        at = native.clp_s_table_metadata_stream(columns, view, at, end, -1 if count is None else min(count, end))
     first = at
     add_at = columns.at.append
     add_ofs_stream = columns.ofs_stream.append
@@ -195,7 +195,7 @@ def scan_table(view: View, at: int, end: int, count: int | None = None) -> Table
     """
     columns = TableColumns(view, end)
     if native is not None:
-        at = native.clp_s_table_metadata_table(columns, view, at, end, -1 if count is None else count)
+        at = native.clp_s_table_metadata_table(columns, view, at, end, -1 if count is None else min(count, end))
     first = at
     add_at = columns.at.append
     add_stream_id = columns.stream_id.append

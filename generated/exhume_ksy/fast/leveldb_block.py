@@ -298,7 +298,7 @@ def scan_entry(view: View, at: int, end: int, count: int | None = None) -> Entry
     """The `leveldb_block::entry` from `at` to `end`, or `count` of them, as columns; does not raise, see `problem`."""
     columns = EntryColumns(view, end)
     if native is not None:
-        at = native.leveldb_block_entry(columns, view, at, end, -1 if count is None else count)
+        at = native.leveldb_block_entry(columns, view, at, end, -1 if count is None else min(count, end))
     first = at
     add_at = columns.at.append
     add_len_shared = columns.len_shared.append

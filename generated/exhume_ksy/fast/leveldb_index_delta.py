@@ -225,7 +225,7 @@ def scan_entry(view: View, at: int, end: int, count: int | None = None) -> Entry
     """
     columns = EntryColumns(view, end)
     if native is not None:
-        at = native.leveldb_index_delta_entry(columns, view, at, end, -1 if count is None else count)
+        at = native.leveldb_index_delta_entry(columns, view, at, end, -1 if count is None else min(count, end))
     first = at
     add_at = columns.at.append
     add_len_shared = columns.len_shared.append

@@ -189,7 +189,7 @@ def scan_operation(view: View, at: int, end: int, count: int | None = None) -> O
     """
     columns = OperationColumns(view, end)
     if native is not None:
-        at = native.leveldb_write_batch_operation(columns, view, at, end, -1 if count is None else count)
+        at = native.leveldb_write_batch_operation(columns, view, at, end, -1 if count is None else min(count, end))
     first = at
     add_at = columns.at.append
     add_operation_type = columns.operation_type.append

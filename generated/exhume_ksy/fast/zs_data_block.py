@@ -112,7 +112,7 @@ def scan_record(view: View, at: int, end: int, count: int | None = None) -> Reco
     """The `zs_data_block::record` from `at` to `end`, or `count` of them, as columns; does not raise, see `problem`."""
     columns = RecordColumns(view, end)
     if native is not None:
-        at = native.zs_data_block_record(columns, view, at, end, -1 if count is None else count)
+        at = native.zs_data_block_record(columns, view, at, end, -1 if count is None else min(count, end))
     first = at
     add_at = columns.at.append
     add_data_start = columns.data_start.append

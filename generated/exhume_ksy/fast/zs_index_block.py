@@ -139,7 +139,7 @@ def scan_entry(view: View, at: int, end: int, count: int | None = None) -> Entry
     """The `zs_index_block::entry` from `at` to `end`, or `count` of them, as columns; does not raise, see `problem`."""
     columns = EntryColumns(view, end)
     if native is not None:
-        at = native.zs_index_block_entry(columns, view, at, end, -1 if count is None else count)
+        at = native.zs_index_block_entry(columns, view, at, end, -1 if count is None else min(count, end))
     first = at
     add_at = columns.at.append
     add_key_start = columns.key_start.append

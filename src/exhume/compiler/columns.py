@@ -194,7 +194,7 @@ def _function(scan: Scan, type: Type, name: str, columns: list[Column], body: li
     if covered(type):
         scan.module.native = True
         with head.block("if native is not None:"):
-            many = "-1 if count is None else count"
+            many = "-1 if count is None else min(count, end)"
             head.add(f"at = native.{function_name(type)}(columns, view, at, end, {many})")
     head.add("first = at")
     head.lines += bind.lines

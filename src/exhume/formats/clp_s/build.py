@@ -8,22 +8,38 @@ from typing import Any, Final
 
 import msgpack
 
-from exhume.formats.clp_s.layout import HEADER_SIZE, MAGIC, SECTION_NAMES, PacketType, Version
+from exhume.formats.clp_s.layout import (
+    HEADER_PACKED,
+    MAGIC,
+    SECTION_NAMES,
+    STREAM_PACKED,
+    TABLE_PACKED,
+    Compression,
+    PacketType,
+    TimestampEncoding,
+    Version,
+)
 
-ZSTD: Final = 0
-INTEGER_EPOCH: Final = 1
-DOUBLE_EPOCH: Final = 2
+INTEGER_EPOCH: Final = int(TimestampEncoding.EPOCH)
+DOUBLE_EPOCH: Final = int(TimestampEncoding.DOUBLE_EPOCH)
 
 
 def build_header(version: Version, original_size: int, archive_size: int, metadata_size: int) -> bytes:
     """The 64-byte header.  Spec: Header section."""
     major, minor, patch = version
-    head = struct.pack(
-        "<4sHBBQQ32xIHH", MAGIC, patch, minor, major, original_size, archive_size, metadata_size, ZSTD, 0
+    return struct.pack(
+        HEADER_PACKED,
+        MAGIC,
+        patch,
+        minor,
+        major,
+        original_size,
+        archive_size,
+        b"",
+        metadata_size,
+        Compression.ZSTD,
+        0,
     )
-    if len(head) != HEADER_SIZE:
-        raise AssertionError("the header is 64 bytes")
-    return head
 
 
 def build_metadata(
@@ -115,7 +131,7 @@ def build_table_metadata(streams: Sequence[tuple[int, int]], tables: Sequence[tu
         tables: Stream id, offset in the stream, schema id and records of each table.
     """
     parts = [struct.pack("<Q", len(streams))]
-    parts += [struct.pack("<QQ", *stream) for stream in streams]
+    parts += [struct.pack(STREAM_PACKED, *stream) for stream in streams]
     parts.append(struct.pack("<QQ", 0, len(tables)))
-    parts += [struct.pack("<QQiQ", *table) for table in tables]
+    parts += [struct.pack(TABLE_PACKED, *table) for table in tables]
     return b"".join(parts)

@@ -10,6 +10,8 @@ from exhume.codecs import zstd
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import layout
 from exhume.formats.clp_s.layout import (
+    DICTIONARIES,
+    DICTIONARY_HEAD,
     HEADER_SIZE,
     KNOWN_VERSIONS,
     FileEntry,
@@ -201,7 +203,7 @@ class Finder:
         return True
 
     def _dictionaries(self, found: Fragments, at: dict[str, int], follows: int) -> None:
-        names = ("/var.dict", "/log.dict", "/array.dict")
+        names = DICTIONARIES
         for number, name in enumerate(names):
             start = at.get(name, follows)
             after = at.get(names[number + 1] if number + 1 < len(names) else "/0", at.get("/tables", 0))
@@ -213,16 +215,17 @@ class Finder:
 
     def _dictionary(self, name: str, start: int, stated_end: int) -> Dictionary:
         source = self._source
-        raw = source.read_up_to(start, 8)
-        count = int.from_bytes(raw, "little") if len(raw) == 8 else 0
+        raw = source.read_up_to(start, DICTIONARY_HEAD)
+        count = int.from_bytes(raw, "little") if len(raw) == DICTIONARY_HEAD else 0
+        body = start + DICTIONARY_HEAD
         payload, used, whole = b"", 0, True
-        if count and (not stated_end or stated_end > start + 8):
-            room = (stated_end or source.size) - start - 8
-            data = source.read_up_to(start + 8, min(room, WINDOW))
+        if count and (not stated_end or stated_end > body):
+            room = (stated_end or source.size) - body
+            data = source.read_up_to(body, min(room, WINDOW))
             payload, used, whole = zstd.zstd_partial(data, max_size=self._limits.payload_size)
-        entries = [*_entries(payload, count)]
-        end = stated_end or start + 8 + used
-        stored = max(0, min(stated_end or source.size, source.size) - start - 8)
+        entries, _ = layout.parse_dictionary(payload, count, source.span(start, start).in_payload(0, len(payload)))
+        end = stated_end or body + used
+        stored = max(0, min(stated_end or source.size, source.size) - body)
         if count > min(MAX_DICTIONARY, ENTRIES_PER_BYTE * stored + FEW_ENTRIES):
             count = len(entries)
         found = Dictionary(name, count, entries, start, end)
@@ -252,19 +255,6 @@ def build_schema_map(schemas: Iterable[Schema]) -> bytes:
         struct.pack(f"<iII{len(s.entries)}i", s.schema_id, len(s.entries), s.num_ordered, *s.entries) for s in schemas
     ]
     return len(rows).to_bytes(8, "little") + b"".join(rows)
-
-
-def _entries(payload: bytes, most: int) -> Iterator[bytes]:
-    """Whole entries at the start of a dictionary's payload."""
-    at = 0
-    for _ in range(most):
-        if len(payload) - at < 8:
-            return
-        size = int.from_bytes(payload[at : at + 8], "little")
-        if size > len(payload) - at - 8:
-            return
-        yield payload[at + 8 : at + 8 + size]
-        at += 8 + size
 
 
 def span_of(source: Source, start: int, end: int) -> Span:

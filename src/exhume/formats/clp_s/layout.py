@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
+from exhume_ksy.facts.clp_s import Compression as Compression
 from exhume_ksy.facts.clp_s import FileHeader
+from exhume_ksy.facts.clp_s_dictionary import ClpSDictionary
 from exhume_ksy.facts.clp_s_metadata import PacketType as PacketType
-from exhume_ksy.facts.clp_s_metadata import TimestampEncoding
+from exhume_ksy.facts.clp_s_metadata import TimestampEncoding as TimestampEncoding
 from exhume_ksy.facts.clp_s_schema_tree import Node
 from exhume_ksy.facts.clp_s_schema_tree import NodeType as NodeType
-from exhume_ksy.facts.clp_s_table_metadata import Table
+from exhume_ksy.facts.clp_s_table_metadata import ClpSTableMetadata, Stream, Table
 from exhume_ksy.fast._layout import LayoutError
 from exhume_ksy.fast.clp_s import read_file_header
 from exhume_ksy.fast.clp_s_metadata import read_clp_s_metadata, read_timestamp_dictionary
@@ -24,7 +26,7 @@ from exhume_ksy.fast.clp_s_table_metadata import read_clp_s_table_metadata
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
-from exhume.layouts import read
+from exhume.layouts import read, refused
 from exhume.lightclass import dataclass, field
 from exhume.lighttyping import TYPE_CHECKING, Any, Final
 
@@ -33,6 +35,17 @@ if TYPE_CHECKING:
 
 MAGIC: Final = FileHeader.magic
 HEADER_SIZE: Final = FileHeader.size
+HEADER_FIELDS: Final = FileHeader.at
+"""Where the fields of the header lie in the file."""
+
+HEADER_PACKED: Final = FileHeader.packed
+STREAM_PACKED: Final = Stream.packed
+TABLE_PACKED: Final = Table.packed
+STREAM_SIZE: Final = Stream.size
+STREAMS_AT: Final = ClpSTableMetadata.at.num_streams[1]
+DICTIONARY_HEAD: Final = ClpSDictionary.at.num_entries[1]
+"""Bytes of a dictionary section in front of its compressed entries: their number."""
+
 ROOT: Final = -1
 MAX_NODE_ID: Final = (1 << 24) - 1
 
@@ -45,6 +58,8 @@ SECTION_NAMES: Final = (
     "/array.dict",
     "/0",
 )
+DICTIONARIES: Final = SECTION_NAMES[3:6]
+TABLE_SECTIONS: Final = ("/0", "/tables")
 KNOWN_VERSIONS: Final = ((0, 2, 0), (0, 3, 0), (0, 3, 1), (0, 3, 2), (0, 4, 0), (0, 4, 1), (0, 5, 0), (0, 5, 1))
 
 Version = tuple[int, int, int]
@@ -114,8 +129,9 @@ def parse_header(data: bytes, where: Span) -> Header:
 
     Raises CLPS-301 (short), CLPS-101 (magic); other fields are for the reader to judge.  Spec: Header section.
     """
-    if data[:4] != MAGIC[: len(data)] or not data:
-        raise checks.BAD_MAGIC.error(span=where.sub(0, min(4, len(data))), expected=MAGIC, actual=data[:4])
+    start = data[: len(MAGIC)]
+    if start != MAGIC[: len(data)] or not data:
+        raise checks.BAD_MAGIC.error(span=where.sub(0, len(start)), expected=MAGIC, actual=start)
     try:
         raw, _ = read_file_header(data, 0, len(data))
     except LayoutError as error:
@@ -393,6 +409,21 @@ def parse_schema_map(data: bytes, where: Span) -> tuple[dict[int, Schema], list[
             repeated.append(item.schema_id)
         schemas[item.schema_id] = Schema(item.schema_id, tuple(item.entries.value), item.num_ordered)
     return schemas, repeated, at
+
+
+def parse_dictionary(data: bytes, count: int, where: Span) -> tuple[list[bytes], ExhumeError | None]:
+    """Entries of a decompressed dictionary up to the first of `count` that does not fit, and what is wrong with it.
+
+    For salvage and for saying what is wrong; whole dictionaries are read by the kernel, which keeps them in one piece.
+    """
+    from exhume_ksy.fast.clp_s_dictionary_entries import scan_entry  # no search needs it
+
+    found = scan_entry(data, 0, len(data), count)
+    entries = [data[start:end] for start, end in zip(found.value_start, found.value_end, strict=True)]
+    if found.problem is None:
+        return entries, None
+    found.problem.within("entries")
+    return entries, refused(found.problem, where, checks.BAD_DICTIONARY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from exhume.codecs.zstd import ZSTD_MAGIC
 from exhume.errors import ExhumeError
 from exhume.findings import Finding, Severity
 from exhume.formats.clp_s import checks
-from exhume.formats.clp_s.layout import HEADER_SIZE, KNOWN_VERSIONS
+from exhume.formats.clp_s.layout import HEADER_SIZE, KNOWN_VERSIONS, Compression, parse_header
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Carved, Proof, Verdict
 from exhume.source import Source
-
-ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
@@ -22,10 +21,14 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carv
     section at least starts like a zstd frame.
     """
     head = source.read_up_to(hit, HEADER_SIZE + 4)
-    if len(head) < HEADER_SIZE + 4 or head[HEADER_SIZE:] != ZSTD_MAGIC or head[60:62] != b"\0\0":
+    if len(head) < HEADER_SIZE + 4 or head[HEADER_SIZE:] != ZSTD_MAGIC:
         return None
-    size = int.from_bytes(head[16:24], "little")
-    if size < HEADER_SIZE + int.from_bytes(head[56:60], "little"):
+    try:
+        header = parse_header(head, source.span(hit, hit + HEADER_SIZE))
+    except ExhumeError:
+        return None
+    size = header.archive_size
+    if header.compression_type != Compression.ZSTD or size < header.files_base:
         return None
     room = source.size - hit
     length = min(size, room)

@@ -20,7 +20,11 @@ from exhume.formats.clp_s import checks, layout, packets
 from exhume.formats.clp_s.columns import Column, Texts
 from exhume.formats.clp_s.kernel import ClpsStrings
 from exhume.formats.clp_s.layout import (
+    DICTIONARIES,
+    DICTIONARY_HEAD,
+    HEADER_FIELDS,
     HEADER_SIZE,
+    Compression,
     FileEntry,
     Header,
     Packet,
@@ -77,8 +81,13 @@ class ClpSArchive(RecordArchive):
         super().__init__(source, limits=limits)
         where = source.span(0, min(HEADER_SIZE, source.size))
         self.header: Header = layout.parse_header(source.read_up_to(0, HEADER_SIZE), where)
-        if self.header.compression_type != 0:
-            raise checks.BAD_COMPRESSION.error(span=where.sub(60, 62), expected=0, actual=self.header.compression_type)
+        if self.header.compression_type != Compression.ZSTD:
+            raise checks.BAD_COMPRESSION.error(
+                span=where.sub(*HEADER_FIELDS.compression_type),
+                field_path="compression_type",
+                expected=int(Compression.ZSTD),
+                actual=self.header.compression_type,
+            )
         self._streams: OrderedDict[int, bytes] = OrderedDict()
         self._lock = threading.Lock()
         self._stream_locks: dict[int, threading.Lock] = {}
@@ -310,19 +319,22 @@ class ClpSArchive(RecordArchive):
         """A dictionary section, read anew.  Raises CLPS-350."""
         entry = self.file_entry(name)
         span = self.source.span(entry.start, entry.end)
-        if entry.size < 8:
-            raise checks.BAD_DICTIONARY.error(f"{name} has no count", span=span, expected="8 bytes", actual=entry.size)
+        if entry.size < DICTIONARY_HEAD:
+            raise checks.BAD_DICTIONARY.error(
+                f"{name} has no count", span=span, expected=f"{DICTIONARY_HEAD} bytes", actual=entry.size
+            )
         if entry.end > self.source.size:
             self.inflate(entry.start, entry.end, 0)  # raises CLPS-302
         head, body = self._stored_dictionary(entry)
         count = int.from_bytes(head, "little")
         most = self.limits.payload_size
-        payload = self.inflate(entry.start + 8, entry.end, most, stored=body) if entry.size > 8 else b""
-        where = span.sub(8, span.size).in_payload(0, len(payload))
+        start = entry.start + DICTIONARY_HEAD
+        payload = self.inflate(start, entry.end, most, stored=body) if entry.end > start else b""
+        where = span.sub(DICTIONARY_HEAD, span.size).in_payload(0, len(payload))
         if count > len(payload) // 8:
             raise checks.BAD_DICTIONARY.error(
                 f"{name} ends before its last entry",
-                span=span.sub(0, 8),
+                span=span.sub(0, DICTIONARY_HEAD),
                 field_path="num_entries",
                 expected=f"at most {len(payload) // 8}",
                 actual=count,
@@ -331,9 +343,14 @@ class ClpSArchive(RecordArchive):
         try:
             return ClpsStrings(payload, count)
         except ValueError as error:
-            index, at = error.args
+            entries, problem = layout.parse_dictionary(payload, count, where)
+            assert problem is not None  # the kernel read the same
             raise checks.BAD_DICTIONARY.error(
-                f"{name} ends inside entry {index}", span=where.sub(at, len(payload)), field_path=f"entries[{index}]"
+                f"{name} ends inside entry {len(entries)}",
+                span=problem.span,
+                field_path=problem.field_path,
+                expected=problem.expected,
+                actual=problem.actual,
             ) from error
 
     def _stored_dictionary(self, entry: FileEntry) -> tuple[Buffer, Buffer | None]:
@@ -344,21 +361,22 @@ class ClpSArchive(RecordArchive):
         if not self.source.is_remote:
             fetched = self._fetched.pop((entry.start, entry.end), None)
             if fetched is None:
-                return self.source.read_at(entry.start, 8), None
-            return fetched[:8], memoryview(fetched)[8:]
+                return self.source.read_at(entry.start, DICTIONARY_HEAD), None
+            return fetched[:DICTIONARY_HEAD], memoryview(fetched)[DICTIONARY_HEAD:]
         with self._lock:
             stored = self._small_dictionaries.get(entry.start)
             if stored is None:
                 others = [
                     other
                     for other in self.files
-                    if other.name.endswith(".dict") and other != entry and 8 <= other.size <= SMALL_DICTIONARY
+                    if other.name in DICTIONARIES and other != entry
+                    and DICTIONARY_HEAD <= other.size <= SMALL_DICTIONARY
                     and other.name not in self.section_problems and other.end <= self.source.size
                 ]  # fmt: skip
                 wanted = [entry, *(o for o in others if o.start not in self._small_dictionaries)]
                 stored, *more = self.source.read_many([(one.start, one.end) for one in wanted])
                 self._small_dictionaries.update(zip((one.start for one in wanted[1:]), more, strict=True))
-        return stored[:8], stored[8:]
+        return stored[:DICTIONARY_HEAD], stored[DICTIONARY_HEAD:]
 
     @cached_property
     def variables(self) -> ClpsStrings:

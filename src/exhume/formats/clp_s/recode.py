@@ -14,16 +14,20 @@ from exhume.checksums import sha256
 from exhume.codecs import compress
 from exhume.codecs.stored import store
 from exhume.errors import WriterError
-from exhume.formats.clp_s.layout import FileEntry, PacketType
+from exhume.formats.clp_s.layout import (
+    DICTIONARIES,
+    STREAM_SIZE,
+    STREAMS_AT,
+    TABLE_SECTIONS,
+    FileEntry,
+    PacketType,
+)
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.rewrap import Piece, write_container
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.source import STREAM_CHUNK
 
-DICTIONARIES = ("/var.dict", "/log.dict", "/array.dict")
 STRUCTURES = ("/schema_tree", "/schema_ids")
-TABLES = ("/0", "/tables")
-STREAM_AT, STREAM_SIZE = 8, 16
 
 Wrap = Callable[[bytes], bytes]
 
@@ -76,7 +80,7 @@ def _sections(archive: ClpSArchive, wrap: Wrap, progress: Progress, folder: Path
                 yield entry.name, [wrap(archive.structure(entry.name)[0])]
             elif entry.name in DICTIONARIES:
                 yield entry.name, [*_dictionary(archive, entry, wrap)]
-            elif entry.name in TABLES:
+            elif entry.name in TABLE_SECTIONS:
                 spool.seek(0)
                 yield entry.name, iter(partial(spool.read, STREAM_CHUNK), b"")
             else:
@@ -89,7 +93,7 @@ def with_stream_offsets(payload: bytes, sizes: Sequence[int]) -> bytes:
     out = bytearray(payload)
     offset = 0
     for number, size in enumerate(sizes):
-        struct.pack_into("<Q", out, STREAM_AT + STREAM_SIZE * number, offset)
+        struct.pack_into("<Q", out, STREAMS_AT + STREAM_SIZE * number, offset)
         offset += size
     return bytes(out)
 
@@ -131,7 +135,7 @@ def content_digest(archive: ClpSArchive) -> str:
             add(entry.name, archive.structure(entry.name)[0])
         elif entry.name in DICTIONARIES:
             add(entry.name, b"".join(dictionary_payload(archive, entry)))
-        elif entry.name in TABLES:
+        elif entry.name in TABLE_SECTIONS:
             for number in range(len(archive.table_metadata.streams)):
                 add(f"stream {number}", archive.stream_payload(number))
         else:

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgpack
 
 from exhume.formats.clp_s.build import build_header
-from exhume.formats.clp_s.layout import PacketType, Version
+from exhume.formats.clp_s.layout import HEADER_SIZE, PacketType, Version
 from exhume.output.atomic import AtomicFile
 
 Piece = tuple[str, Iterable[bytes]]
@@ -49,7 +49,7 @@ def write_container(
             chosen = listed if kind == PacketType.ARCHIVE_FILE_INFO else body
             payload += struct.pack("<BI", kind, len(chosen)) + chosen
         metadata = wrap(bytes(payload))
-        header = build_header(version, original_size, 64 + len(metadata) + size, len(metadata))
+        header = build_header(version, original_size, HEADER_SIZE + len(metadata) + size, len(metadata))
         with AtomicFile(output) as file:
             file.file.write(header + metadata)
             spool.seek(0)

@@ -23,7 +23,7 @@ from exhume.codecs.zstd import zstd_partial
 from exhume.errors import ExhumeError, UnsupportedOperationError
 from exhume.findings import Finding, Severity
 from exhume.formats.clp_s.fragments import WINDOW, Dictionary, Finder, Fragments, span_of
-from exhume.formats.clp_s.layout import NodeType, PacketType, TableEntry
+from exhume.formats.clp_s.layout import STREAM_PACKED, TABLE_PACKED, NodeType, PacketType, TableEntry
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.recode import wrapper
 from exhume.formats.clp_s.rewrap import write_container
@@ -210,9 +210,9 @@ def _table_metadata(streams: list[_KeptStream]) -> bytes:
     for number, stream in enumerate(streams):
         at = 0
         for table in stream.tables:
-            rows.append(struct.pack("<QQiQ", number, at, table.schema_id, table.num_messages))
+            rows.append(struct.pack(TABLE_PACKED, number, at, table.schema_id, table.num_messages))
             at += table.end - table.start
-        head.append(struct.pack("<QQ", offset, at))
+        head.append(struct.pack(STREAM_PACKED, offset, at))
         offset += stream.stored_size
     return b"".join([*head, struct.pack("<QQ", 0, len(rows)), *rows])
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from exhume.codecs.zstd import zstd_checksum
 from exhume.errors import ExhumeError
 from exhume.findings import Check
-from exhume.formats.clp_s.layout import HEADER_SIZE, FileEntry
+from exhume.formats.clp_s.layout import DICTIONARIES, DICTIONARY_HEAD, HEADER_SIZE, TABLE_SECTIONS, FileEntry
 from exhume.limits import Limits
 from exhume.sections import Section, SectionKind, SectionMap
 from exhume.source import Source, Tree
@@ -23,12 +23,8 @@ PAYLOAD_SCHEMAS = {
     "/schema_tree": "clp_s_schema_tree",
     "/schema_ids": "clp_s_schema_ids",
     "/table_metadata": "clp_s_table_metadata",
-    "/var.dict": "clp_s_dictionary_entries",
-    "/log.dict": "clp_s_dictionary_entries",
-    "/array.dict": "clp_s_dictionary_entries",
+    **dict.fromkeys(DICTIONARIES, "clp_s_dictionary_entries"),
 }
-DICTIONARIES = ("/var.dict", "/log.dict", "/array.dict")
-TABLE_SECTIONS = ("/0", "/tables")
 
 
 def build(archive: ClpSArchive) -> SectionMap:
@@ -87,7 +83,7 @@ def _section(archive: ClpSArchive, name: str, entry: FileEntry) -> Section:
     schema, head = "zstd_frame", 0
     kind = SectionKind.STRUCTURE
     if name in DICTIONARIES:
-        schema, head, kind = "clp_s_dictionary", 8, SectionKind.DATA
+        schema, head, kind = "clp_s_dictionary", DICTIONARY_HEAD, SectionKind.DATA
     return Section(
         name,
         span,

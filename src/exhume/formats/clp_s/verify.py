@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from exhume.archive import Progress
@@ -11,13 +11,30 @@ from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.clp_s import checks, layout
 from exhume.formats.clp_s.columns import typed
-from exhume.formats.clp_s.layout import COLUMN_TYPES, KNOWN_VERSIONS, NodeType, PacketType
+from exhume.formats.clp_s.layout import (
+    COLUMN_TYPES,
+    DICTIONARIES,
+    DICTIONARY_HEAD,
+    HEADER_FIELDS,
+    KNOWN_VERSIONS,
+    TABLE_SECTIONS,
+    NodeType,
+    PacketType,
+    TimestampEncoding,
+)
 from exhume.parallel import map_ordered
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.kernel import ClpsStrings
     from exhume.formats.clp_s.reader import ClpSArchive
     from exhume.formats.clp_s.tables import Table, TableData
+
+
+RAW_TYPES: Mapping[int, tuple[int, ...]] = {
+    TimestampEncoding.EPOCH: (NodeType.INTEGER, NodeType.DATE_STRING),
+    TimestampEncoding.DOUBLE_EPOCH: (NodeType.FLOAT, NodeType.FORMATTED_FLOAT),
+}
+"""Node types whose values are epochs as they are, by the encoding of their range."""
 
 
 def verify(archive: ClpSArchive, quick: bool, jobs: int, progress: Progress) -> Iterator[Finding]:
@@ -49,10 +66,15 @@ def _header(archive: ClpSArchive) -> Iterator[Finding]:
     header, source = archive.header, archive.source
     if header.version not in KNOWN_VERSIONS:
         yield checks.UNKNOWN_VERSION.finding(
-            span=source.span(4, 8), field_path="header.version", actual=header.version_text
+            span=source.span(*HEADER_FIELDS.version), field_path="header.version", actual=header.version_text
         )
     if any(header.reserved):
-        yield checks.RESERVED_NOT_ZERO.finding(span=source.span(24, 64), field_path="header.reserved1")
+        at = HEADER_FIELDS
+        name, (start, end) = next(
+            (name, place) for name, place in (("reserved1", at.reserved1), ("reserved2", at.reserved2))
+            if any(source.read_at(place[0], place[1] - place[0]))
+        )  # fmt: skip
+        yield checks.RESERVED_NOT_ZERO.finding(span=source.span(start, end), field_path=f"header.{name}")
     if header.archive_size > source.size:
         yield checks.FILE_TOO_SHORT.finding(
             span=source.span(source.size, source.size),
@@ -93,9 +115,9 @@ def _metadata(archive: ClpSArchive) -> Iterator[Finding]:
 
 def _frames(archive: ClpSArchive, name: str, start: int, end: int) -> Iterator[Finding]:
     """Whether the zstd frames of a section end where the section does."""
-    if name in ("/0", "/tables") or (name != "metadata" and name not in layout.SECTION_NAMES):
+    if name in TABLE_SECTIONS or (name != "metadata" and name not in layout.SECTION_NAMES):
         return  # streams are checked one by one; nothing is known about other sections
-    start += 8 if name.endswith(".dict") else 0
+    start += DICTIONARY_HEAD if name in DICTIONARIES else 0
     if start >= end:
         return
     stored = archive.source.read_at(start, end - start)
@@ -178,7 +200,7 @@ def _is_utf8(text: bytes) -> bool:
 
 
 def _dictionaries(archive: ClpSArchive) -> Iterator[Finding]:
-    for name in ("/var.dict", "/log.dict", "/array.dict"):
+    for name in DICTIONARIES:
         try:
             entry = archive.file_entry(name)
             found: ClpsStrings = archive.dictionary(name)
@@ -186,9 +208,10 @@ def _dictionaries(archive: ClpSArchive) -> Iterator[Finding]:
             yield Finding.from_error(error)
             continue
         span = archive.source.span(entry.start, entry.end)
-        payload = archive.inflate(entry.start + 8, entry.end, archive.limits.payload_size) if entry.size > 8 else b""
+        body = entry.start + DICTIONARY_HEAD
+        payload = archive.inflate(body, entry.end, archive.limits.payload_size) if entry.end > body else b""
         if found.end < len(payload):
-            where = span.sub(8, span.size).in_payload(found.end, len(payload))
+            where = span.sub(DICTIONARY_HEAD, span.size).in_payload(found.end, len(payload))
             yield checks.TRAILING_PAYLOAD.finding(name, span=where, actual=f"{len(payload) - found.end} bytes")
         seen: set[bytes] = set()
         for index, text in enumerate(found):
@@ -301,10 +324,9 @@ def _bounds(data: TableData) -> Iterator[Finding]:
                 continue
             low: float
             high: float
-            raw_types = {1: (NodeType.INTEGER, NodeType.DATE_STRING), 2: (NodeType.FLOAT, NodeType.FORMATTED_FLOAT)}
-            if column.type == NodeType.TIMESTAMP and found.encoding == 1:
+            if column.type == NodeType.TIMESTAMP and found.encoding == TimestampEncoding.EPOCH:
                 low, high = min(column.values) // 1_000_000, -(-max(column.values) // 1_000_000)
-            elif column.type in raw_types.get(found.encoding, ()):
+            elif column.type in RAW_TYPES.get(found.encoding, ()):
                 low, high = min(column.values), max(column.values)
             else:
                 continue
