@@ -1,8 +1,7 @@
 """The Protocol Buffers messages of a bundle, both ways.
 
 A field that is absent has its default; a known field of the wrong wire type, a cut value or a group is garbage
-(`WireError`); unknown fields are kept in `unknown` and otherwise ignored.  The rows of an index are many, so this is
-the hand-written twin of `ksy/data_bundle_field.ksy`; `tests/data_bundle/test_twins.py` compares the two.
+(`WireError`); unknown fields are kept in `unknown` and otherwise ignored.
 
 Spec: `docs/formats/data_bundle.md`, "Messages"; protobuf.dev, "Encoding".
 """
@@ -10,14 +9,12 @@ Spec: `docs/formats/data_bundle.md`, "Messages"; protobuf.dev, "Encoding".
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-from exhume.formats.leveldb.wire import MAX_U64, WireError, build_bytes, build_varint, parse_bytes, parse_varint
+from exhume.formats.data_bundle.layout_fields import ConfigNames, FileNames, RecordNames, collect, names
+from exhume.formats.leveldb.wire import MAX_U64, WireError, build_bytes, build_varint
 
 MAGIC_TEXT = "daBundleV1"
-VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 
 class Compression(enum.IntEnum):
@@ -37,35 +34,6 @@ class FileType(enum.IntEnum):
     DIRECTORY = 2
 
 
-def parse_fields(data: bytes) -> Iterator[tuple[int, int, int | bytes]]:
-    """`(field number, wire type, value)` of a message, in order."""
-    at, end = 0, len(data)
-    while at < end:
-        start = at
-        key = data[at]
-        if key < 0x80:
-            at += 1
-        else:
-            key, at = parse_varint(data, at, end)
-        number, wire = key >> 3, key & 7
-        if not 0 < number < 1 << 29:
-            raise WireError("field number out of range", start)
-        value: int | bytes
-        if wire == VARINT:
-            value, at = parse_varint(data, at, end)
-        elif wire == BYTES:
-            value, at = parse_bytes(data, at, end)
-        elif wire in (FIXED64, FIXED32):
-            size = 8 if wire == FIXED64 else 4
-            if end - at < size:
-                raise WireError("the data end inside a number", start)
-            value = int.from_bytes(data[at : at + size], "little")
-            at += size
-        else:
-            raise WireError(f"wire type {wire}", start)
-        yield number, wire, value
-
-
 def _number(field: int, value: int) -> bytes:
     """A number of a field below 16; nothing for 0."""
     if value < 0x80:
@@ -73,22 +41,34 @@ def _number(field: int, value: int) -> bytes:
     return bytes((field << 3,)) + build_varint(value)
 
 
-def _collect(data: bytes, numbers: dict[int, str], texts: dict[int, str]) -> tuple[dict[str, Any], tuple[int, ...]]:
-    """Known fields by name (the last one of a number counts) and the numbers of unknown ones."""
-    values: dict[str, Any] = {}
-    unknown: list[int] = []
-    for number, wire, value in parse_fields(data):
-        if number in numbers:
-            if wire != VARINT:
-                raise WireError(f"field {number} has wire type {wire}", 0)
-            values[numbers[number]] = value
-        elif number in texts:
-            if wire != BYTES:
-                raise WireError(f"field {number} has wire type {wire}", 0)
-            values[texts[number]] = value
-        else:
-            unknown.append(number)
-    return values, tuple(unknown)
+_USER_DATA = names({}, {1: "type_url", 2: "value"})
+_FILE = names(
+    {
+        FileNames.FILE_TYPE: "type",
+        FileNames.SHARD_INDEX: "shard_index",
+        FileNames.SHARD_UNCOMPRESSED_OFFSET: "offset",
+        FileNames.UNCOMPRESSED_SIZE: "size",
+        FileNames.CRC32C: "crc32c",
+    },
+    {FileNames.USER_DATA: "user_data"},
+)
+_RECORD = names(
+    {
+        RecordNames.SHARD_INDEX: "shard_index",
+        RecordNames.SHARD_UNCOMPRESSED_OFFSET: "offset",
+        RecordNames.SHARD_BYTE_OFFSET: "byte_offset",
+        RecordNames.ALL_ZEROS: "all_zeros",
+    }
+)
+_CONFIG = names(
+    {
+        ConfigNames.BLOCK_SIZE: "block_size",
+        ConfigNames.RECORD_SIZE: "record_size",
+        ConfigNames.COMPRESSION_METHOD: "compression",
+        ConfigNames.RAW_PACKED: "raw_packed",
+    },
+    {ConfigNames.VERSION_MAGIC: "magic"},
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +86,7 @@ class UserData:
     @classmethod
     def parse(cls, data: bytes) -> UserData:
         """Reads the message."""
-        values, _ = _collect(data, {}, {1: "type_url", 2: "value"})
+        values, _ = collect(data, _USER_DATA)
         return cls(values.get("type_url", b"").decode("utf-8", "surrogateescape"), values.get("value", b""))
 
     def to_dict(self) -> dict[str, str]:
@@ -140,7 +120,7 @@ class FileMetadata:
     @classmethod
     def parse(cls, data: bytes) -> FileMetadata:
         """Reads the message."""
-        values, unknown = _collect(data, _FILE_NUMBERS, {6: "user_data"})
+        values, unknown = collect(data, _FILE)
         user = values.pop("user_data", None)
         if values.get("crc32c", 0) >> 32:
             raise WireError("a CRC of more than 32 bits", 0)
@@ -148,9 +128,6 @@ class FileMetadata:
             values.get("type", 0), values.get("shard_index", 0), values.get("offset", 0), values.get("size", 0),
             values.get("crc32c", 0), None if user is None else UserData.parse(user), unknown,
         )  # fmt: skip
-
-
-_FILE_NUMBERS = {1: "type", 2: "shard_index", 3: "offset", 4: "size", 5: "crc32c"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,14 +150,10 @@ class RecordMetadata:
     @classmethod
     def parse(cls, data: bytes) -> RecordMetadata:
         """Reads the message; of the two members of the oneof the last one counts."""
-        byte_offset: int | None = None
-        zeros = False
-        for number, _, value in parse_fields(data):
-            if number == 3 and isinstance(value, int):
-                byte_offset, zeros = value, False
-            elif number == 4 and isinstance(value, int):
-                byte_offset, zeros = None, bool(value)
-        values, unknown = _collect(data, {1: "shard_index", 2: "offset", 3: "byte_offset", 4: "all_zeros"}, {})
+        values, unknown = collect(data, _RECORD)
+        last = next((name for name in reversed(values) if name in ("byte_offset", "all_zeros")), None)
+        byte_offset = values["byte_offset"] if last == "byte_offset" else None
+        zeros = last == "all_zeros" and bool(values["all_zeros"])
         return cls(values.get("shard_index", 0), values.get("offset", 0), byte_offset, zeros, unknown)
 
 
@@ -203,8 +176,7 @@ class BundleConfig:
     @classmethod
     def parse(cls, data: bytes) -> BundleConfig:
         """Reads the message."""
-        names = {2: "block_size", 3: "record_size", 4: "compression", 6: "raw_packed"}
-        values, unknown = _collect(data, names, {1: "magic"})
+        values, unknown = collect(data, _CONFIG)
         return cls(
             values.get("magic", b"").decode("utf-8", "backslashreplace"), values.get("block_size", 0),
             values.get("record_size", 0), values.get("compression", 0), bool(values.get("raw_packed", 0)), unknown,
@@ -262,5 +234,4 @@ __all__ = [
     "UserData",
     "align",
     "compression_name",
-    "parse_fields",
 ]
