@@ -185,12 +185,17 @@ def test_bad_input_is_refused_and_leaves_nothing(tmp_path: Path, data: bytes, op
         {"metadata": [1]},
         {"metadata": {"a": float("nan")}},
         {"metadata": {"a": object()}},
-        {"no_such_option": 1},
     ],
 )
 def test_bad_options_are_refused(tmp_path: Path, options: dict[str, Any]) -> None:
     with pytest.raises(WriterError):
         exhume.create(tmp_path / "a.zs", "zs", **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_options_that_do_not_exist_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="no_such_option"):
+        exhume.create(tmp_path / "a.zs", "zs", no_such_option=1)
     assert list(tmp_path.iterdir()) == []
 
 
