@@ -35,7 +35,7 @@ FEWEST = 8
 REST = {
     "ark_manifest": "`formats/ark/rbuf`, which reads every value by the types that an archive declares itself",
     "ark_rbuf": "`formats/ark/rbuf`, by the types that the archive declares itself",
-    "ark_split": "the index: NumPy, as rows of the generated `dtype`; messages: `formats/ark/messages.py`",
+    "ark_split": "the index: NumPy, as rows of the generated `dtype`",
     "clp_s_dictionary_entries": "the kernel, which makes the texts while it finds them",
     "clp_s_table": "the kernel and NumPy: which columns there are follows from the schema of the table",
     "data_bundle_index_block": "the kernel, as any block of LevelDB",
