@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from exhume.errors import ExhumeError, Span
 from exhume.formats.zs import layout
 from exhume.formats.zs.encode import shortest_key
 from exhume.formats.zs.search import after_prefix, make_bounds
+from exhume.kerneltypes import MalformedRecordsError
 
 ENTRIES = st.lists(
     st.builds(layout.IndexEntry, st.binary(max_size=5), st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1)),
@@ -58,20 +61,28 @@ def test_no_more_entries_are_read_than_the_limit(entries: int, monkeypatch: pyte
 
 
 @pytest.mark.parametrize(
-    ("data", "needed", "level"),
-    [
-        (b"", 0, -1),
-        (b"\x85", 0, -1),
-        (b"\x05", 14, -1),
-        (b"\x05\x01", 14, 1),
-        (b"\x02\x01xAAAAAAA", 11, 1),
-        (b"\x85\x01\x02", 143, 2),
-    ],
+    ("data", "needed"),
+    [(b"", 0), (b"\x85", 0), (b"\x05", 14), (b"\x05\x01", 14), (b"\x02\x01xAAAAAAA", 11), (b"\x85\x01\x02", 143)],
 )
-def test_a_short_block_says_how_long_it_is(data: bytes, needed: int, level: int) -> None:
+def test_a_short_block_says_how_long_it_is(data: bytes, needed: int) -> None:
+    view = memoryview(b"__" + data)
     with pytest.raises(layout.ShortBlockError) as caught:
-        layout.parse_block(memoryview(b"__" + data), 2, 0)
-    assert (caught.value.needed, caught.value.level) == (needed, level)
+        layout.parse_block(view, 2, 0)
+    assert caught.value.needed == needed
+    if data[-1:] in (b"\x01", b"A", b"\x02"):
+        assert layout.parse_frame(view, 2)[0] == needed
+    else:
+        with pytest.raises(layout.ShortBlockError):
+            layout.parse_frame(view, 2)
+
+
+@pytest.mark.parametrize("read", [layout.parse_frame, lambda data, at: layout.parse_block(data, at, 0)])
+def test_a_block_that_cannot_be_framed_says_why(read: Any) -> None:
+    with pytest.raises(ValueError, match="length 0"):
+        read(memoryview(b"\x00" + bytes(8)), 0)
+    with pytest.raises(MalformedRecordsError) as caught:
+        read(memoryview(b"\x85\x00\x01" + bytes(20)), 0)
+    assert (caught.value.reason, caught.value.offset) == ("overlong", 0)
 
 
 @given(

@@ -27,6 +27,7 @@ from exhume.formats.zs.layout import (
     ShortBlockError,
     parse_block,
     parse_checksum,
+    parse_frame,
     parse_index,
     parse_preamble,
 )
@@ -179,16 +180,13 @@ class BlockFile:
             if at + 12 > base + len(window) and base + len(window) < size:
                 window, base = memoryview(self.source.read_up_to(at, FRAME_WINDOW)), at
             try:
-                block = parse_block(window, at - base, at)
-                yield at, block.size, block.level
-                at = block.end
-            except ShortBlockError as error:
-                if not error.needed or error.needed > size - at:
-                    raise self.frame_error(error, at) from error
-                yield at, error.needed, error.level
-                at += error.needed
+                taken, level = parse_frame(window, at - base)
+                if taken > size - at:
+                    raise ShortBlockError(taken)
             except ValueError as error:
                 raise self.frame_error(error, at) from error
+            yield at, taken, level
+            at += taken
 
     def check(self, block: RawBlock) -> None:
         """Raises ZS-202 when the block's checksum does not match."""

@@ -182,40 +182,46 @@ class RawBlock:
 
 
 class ShortBlockError(ValueError):
-    """More bytes are needed; `needed` is how many the block takes as far as is known (0: its length is cut),
-    `level` its level (-1: cut as well).
-    """
+    """More bytes are needed; `needed` is how many the block takes as far as is known (0: its length is cut)."""
 
-    def __init__(self, needed: int, level: int = -1) -> None:
+    def __init__(self, needed: int) -> None:
         super().__init__(f"the block needs {needed} bytes")
         self.needed = needed
-        self.level = level
+
+
+def parse_frame(data: memoryview, position: int) -> tuple[int, int]:
+    """Size and level of the block whose length field starts at `position`; `data` need not hold all of it.
+
+    Raises:
+        ShortBlockError: `data` end before the level.
+        MalformedRecordsError: `overlong` length.
+        ValueError: length 0, so that there is no level.
+    """
+    try:
+        length, start = read_uleb128(data, position, len(data))
+    except LayoutError as error:
+        if error.short:
+            raise ShortBlockError(0) from error
+        raise MalformedRecordsError("overlong", position, -1) from error
+    if length == 0:
+        raise ValueError("a block of length 0")
+    size = start - position + length + CRC.size
+    if start >= len(data):
+        raise ShortBlockError(size)
+    return size, data[start]
 
 
 def parse_block(data: memoryview, position: int, offset: int) -> RawBlock:
     """The block whose length field starts at `position` of `data`, which is `offset` of the file.
 
-    Raises:
-        ShortBlockError: `data` end inside it.
-        MalformedRecordsError: `overlong` length.
-        ValueError: length 0, so that there is no level.
+    Raises as `parse_frame` does, and `ShortBlockError` when `data` end inside the block.
     """
     try:
         block, end = read_block(data, position, len(data))
     except LayoutError as error:
-        raise _unframed(error, data, position) from error
+        raise ShortBlockError(parse_frame(data, position)[0]) from error
     start, stop = block.body.extent
     return RawBlock(offset, end - position, data[start:stop], block.crc)
-
-
-def _unframed(error: LayoutError, data: memoryview, position: int) -> ValueError:
-    if error.path == "body.level":
-        return ValueError("a block of length 0")
-    field, at = _integer(error)
-    if field != error.path:
-        return ShortBlockError(0) if error.short else MalformedRecordsError("overlong", at, -1)
-    length, start = read_uleb128(data, position, len(data))
-    return ShortBlockError(start + length + CRC.size - position, data[start] if start < len(data) else -1)
 
 
 def _integer(error: LayoutError) -> tuple[str, int]:
