@@ -84,7 +84,7 @@ instances:
     repeat: expr
     repeat-expr: index.content.as<leveldb_index_delta>.entries.entries.size
     if: has_handles and index.is_stored and footer.is_rocksdb and footer.version >= 4
-    doc: The same for an index of deltas of one level.
+    doc: The same for an index of deltas.
 types:
   block_trailer:
     doc: The five bytes behind every block.
@@ -199,7 +199,10 @@ types:
         if: _parent.index.content.as<leveldb_index_delta>.entries.entries[idx].len_shared.value != 0
       block:
         pos: 0
-        type: block(ofs_block, len_block, 2)
+        type: 'block(ofs_block, len_block, _parent.delta_blocks[0].ofs_block.as<u8> == 0 ? 2 : 5)'
+        doc: |
+          Data start a table; an index whose first block does not lie there is one
+          of two levels, and names parts of the index.
 enums:
   compressions:
     0: none

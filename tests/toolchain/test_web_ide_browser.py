@@ -16,7 +16,10 @@ from typing import Any
 
 import pytest
 
+from exhume.engines.recode import recode
+from tests.real import RealSamples
 from tests.toolchain import trees
+from tests.toolchain.test_real_files import FILES, files_of
 from tools import ksy_lint, nodejs
 
 SCRIPT = Path(__file__).with_name("webide_browser.mjs")
@@ -61,6 +64,27 @@ def test_opens_in_the_web_ide(case: trees.Case) -> None:
     assert result["errors"] == []
     assert result["bad"] == []
     assert result["nodes"] > 1
+
+
+def test_stored_archives_open_in_the_web_ide(tmp_path: Path) -> None:
+    samples = sorted((trees.ROOT / "tests/samples/clp_s").glob("*.clps"))
+    for sample in samples:
+        recode(sample, tmp_path / sample.name, stored=True)
+    found = browse([_item("clp_s", tmp_path / sample.name) for sample in samples])
+    assert [(one["errors"], one["bad"]) for one in found] == [([], [])] * len(samples)
+
+
+def test_real_files_open_in_the_web_ide(real_samples: RealSamples) -> None:
+    files = [(name, file) for name in FILES for file in files_of(name, real_samples)[::5]]
+    found = browse([_item(name, file) for name, file in files])
+    assert [(file.name, one["errors"], one["bad"]) for (_, file), one in zip(files, found, strict=True)] == [
+        (file.name, [], []) for _, file in files
+    ]
+
+
+def _item(name: str, file: Path) -> dict[str, Any]:
+    specs = sorted(str(file) for file in (trees.ROOT / "ksy").glob("*.ksy"))
+    return {"specs": specs, "spec": str(trees.ROOT / "ksy" / f"{name}.ksy"), "sample": str(file)}
 
 
 def test_the_web_ide_reports_what_breaks(tmp_path: Path) -> None:

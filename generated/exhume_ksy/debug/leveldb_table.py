@@ -339,13 +339,16 @@ class LeveldbTable(KaitaiStruct):
 
         @property
         def block(self):
+            """Data start a table; an index whose first block does not lie there is one
+            of two levels, and names parts of the index.
+            """
             if hasattr(self, '_m_block'):
                 return self._m_block
 
             _pos = self._io.pos()
             self._io.seek(0)
             self._debug['_m_block']['start'] = self._io.pos()
-            self._m_block = LeveldbTable.Block(self.ofs_block, self.len_block, 2, self._io, self, self._root)
+            self._m_block = LeveldbTable.Block(self.ofs_block, self.len_block, (2 if self._parent.delta_blocks[0].ofs_block == 0 else 5), self._io, self, self._root)
             self._m_block._read()
             self._debug['_m_block']['end'] = self._io.pos()
             self._io.seek(_pos)
@@ -487,7 +490,7 @@ class LeveldbTable(KaitaiStruct):
 
     @property
     def delta_blocks(self):
-        """The same for an index of deltas of one level."""
+        """The same for an index of deltas."""
         if hasattr(self, '_m_delta_blocks'):
             return self._m_delta_blocks
 

@@ -185,7 +185,7 @@ class LeveldbTable:
 
     @property
     def delta_blocks(self) -> list[DeltaBlock] | None:
-        """The same for an index of deltas of one level."""
+        """The same for an index of deltas."""
         try:
             return self._delta_blocks
         except AttributeError:
@@ -553,6 +553,9 @@ class DeltaBlock:
 
     @property
     def block(self) -> Block:
+        """Data start a table; an index whose first block does not lie there is one of two levels, and names parts of the
+        index.
+        """
         try:
             return self._block
         except AttributeError:
@@ -560,7 +563,7 @@ class DeltaBlock:
         view, base, end = self._io
         at = base + 0
         try:
-            block, at = read_block(view, at, end, base, self.ofs_block, self.len_block, 2)
+            block, at = read_block(view, at, end, base, self.ofs_block, self.len_block, 2 if self._parent.delta_blocks[0].ofs_block == 0 else 5)
         except LayoutError as error:
             error.within("block")
             raise
