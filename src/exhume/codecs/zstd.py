@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from exhume.codecs.common import Buffer, Decoded, over_budget
+from exhume.codecs.layout import DESCRIPTOR_AT, HAS_CHECKSUM, skip_skippable
+from exhume.codecs.layout import ZSTD_MAGIC as ZSTD_MAGIC
 from exhume.codecs.libzstd import libzstd
 from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
 from exhume.lighttyping import Any
 
-ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-_HAS_CHECKSUM = 4  # in the frame's descriptor, RFC 8878, 3.1.1.1.1
 ZSTD_WINDOW_MAX = 1 << 27
 """Largest zstd window accepted (128 MiB, the limit of the zstd command line without --long)."""
 
@@ -36,7 +36,7 @@ def zstd_frame_size(data: Buffer, max_size: int) -> int | None:
 
 def zstd_one(data: Buffer, max_size: int, size: int | None) -> Decoded:
     """One zstd frame (skippable frames in front of it are passed over)."""
-    at = _skip_skippable(data, 0)
+    at = skip_skippable(data, 0)
     zstd_frame_size(memoryview(data)[at : at + 18], max_size)
     engine = libzstd.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj()
     parts: list[bytes] = []
@@ -60,15 +60,6 @@ def zstd_one(data: Buffer, max_size: int, size: int | None) -> Decoded:
         # A frame of constant bytes grows 2^14-fold and more; go on in small steps when little room is left.
         step = max(1024, min(1 << 16, (max_size - total) // 8192))
     raise CodecError("zstd: the frame is cut short", actual=f"{len(data)} bytes without an end")
-
-
-def _skip_skippable(data: Buffer, at: int) -> int:
-    while len(data) - at >= 8 and data[at + 1 : at + 4] == b"\x2a\x4d\x18" and data[at] & 0xF0 == 0x50:
-        size = int.from_bytes(data[at + 4 : at + 8], "little")
-        if size > len(data) - at - 8:
-            raise CodecError("zstd: a skippable frame is cut short", expected=f"{size} bytes")
-        at += 8 + size
-    return at
 
 
 def zstd_sized(data: Buffer, size: int) -> bytes | None:
@@ -124,7 +115,7 @@ def zstd_checksum(frame: Buffer, max_size: int) -> tuple[int, int]:
     from exhume.checksums import xxhash64  # no search needs it, and it loads much
 
     bare = bytearray(frame[:-4])
-    bare[4] &= ~_HAS_CHECKSUM
+    bare[DESCRIPTOR_AT] &= ~HAS_CHECKSUM
     return int.from_bytes(frame[-4:], "little"), xxhash64(zstd_one(bare, max_size, None).data) & 0xFFFFFFFF
 
 
