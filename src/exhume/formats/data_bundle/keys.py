@@ -1,7 +1,8 @@
 """Keys of index rows: parts whose bytes sort as their values do.
 
-Pure functions.  `parse_key` raises `WireError`.  Compared with the generated parser in
-`tests/data_bundle/test_twins.py`.
+Pure functions; `parse_*` raise `WireError`.  They are written by hand because there is one key for every row: the
+specification unfolds an integer into ten fields and a string into chunks, whose reader takes ten times as long.
+`tests/data_bundle/test_twins.py` compares the two.
 
 Spec: `docs/formats/data_bundle.md`, "Index rows" (dacha's order-preserving encoders).
 """

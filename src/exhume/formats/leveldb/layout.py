@@ -148,7 +148,12 @@ _COUNTERS: Final[Mapping[int, str]] = {
 
 def parse_version_edit(payload: bytes, where: Span) -> VersionEdit:
     """One record of a manifest; raises `StructureError` or `TruncatedError` for one that cannot be read to its end."""
-    raw, _ = read(edits.read_leveldb_version_edit, payload, where)
+    try:
+        raw, _ = edits.read_leveldb_version_edit(payload, 0, len(payload))
+    except LayoutError as error:
+        if error.path.endswith(".raw_tag"):
+            error.expected = "a tag whose length is known"
+        raise refused(error, where) from error
     values: dict[str, Any] = {}
     pointers: list[tuple[int, bytes]] = []
     deleted: list[tuple[int, int]] = []
