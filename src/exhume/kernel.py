@@ -15,7 +15,6 @@ from exhume._pykernel import (
     BLOCK_SHARED,
     BLOCK_SHORT_KEY,
     build_uleb128,
-    read_uleb128,
 )
 from exhume.kerneltypes import MalformedRecordsError, Scan
 from exhume.lighttyping import TYPE_CHECKING
@@ -57,7 +56,6 @@ __all__ = [
     "frame_records",
     "frame_terminated",
     "internal_entries",
-    "read_uleb128",
     "resolve_items",
     "scan_records",
     "split_records",

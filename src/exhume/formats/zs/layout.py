@@ -17,6 +17,7 @@ from exhume_ksy.fast.uleb128 import read_uleb128
 from exhume_ksy.fast.zs import read_block, read_file_header
 from exhume_ksy.fast.zs_index_block import scan_entry
 
+from exhume.checksums import crc64_xz
 from exhume.errors import ExhumeError, Span
 from exhume.formats.zs import checks
 from exhume.kernel import MalformedRecordsError, build_uleb128
@@ -230,12 +231,19 @@ def _integer(error: LayoutError) -> tuple[str, int]:
     return path, error.at - int(group or 0)
 
 
-def length_at(data: memoryview, position: int) -> tuple[int, int] | None:
-    """The length field at `position` and where it ends; None when there is no whole one in its shortest form."""
+def is_block(data: memoryview, position: int, largest: int) -> bool:
+    """Whether a block of at most `largest` bytes, not an extension, stands at `position` and its checksum fits.
+
+    Made to be asked of every byte of what is damaged: the cheap reasons against it come first.
+    """
     try:
-        return read_uleb128(data, position, len(data))
+        length, start = read_uleb128(data, position, len(data))
     except LayoutError:
-        return None
+        return False
+    end = start + length
+    if not 2 <= length <= largest or end + CRC.size > len(data) or data[start] > MAX_INDEX_LEVEL:
+        return False
+    return crc64_xz(data[start:end]) == parse_checksum(data, end)
 
 
 def build_block(level: int, stored: bytes, crc: int) -> bytes:

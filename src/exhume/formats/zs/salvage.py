@@ -19,20 +19,17 @@ from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile
 from exhume.formats.zs.framing import split_in_parts
 from exhume.formats.zs.layout import (
-    CRC,
     DECODERS,
     ENVELOPE_SIZE,
     FIXED_HEADER,
-    MAX_INDEX_LEVEL,
     STORED_CODECS,
     Header,
     IndexEntry,
     RawBlock,
     ShortBlockError,
     codec_field,
-    length_at,
+    is_block,
     parse_block,
-    parse_checksum,
 )
 from exhume.formats.zs.reader import Head, kind_of, read_head
 from exhume.formats.zs.sorting import ExternalSorter
@@ -281,22 +278,10 @@ def _search(file: BlockFile, start: int, stop: int) -> int:
     while base < stop:
         data = memoryview(source.read_up_to(base, SEARCH_STEP + LARGEST_GUESS + 18))
         for position in range(min(SEARCH_STEP, stop - base)):
-            if _fits(data, position):
+            if is_block(data, position, LARGEST_GUESS):
                 return base + position
         base += SEARCH_STEP
     return stop
-
-
-def _fits(data: memoryview, position: int) -> bool:
-    """Whether a block may stand there: asked of every byte, so that the cheap reasons against it come first."""
-    found = length_at(data, position)
-    if found is None:
-        return False
-    length, start = found
-    end = start + length
-    if not 2 <= length <= LARGEST_GUESS or end + CRC.size > len(data) or data[start] > MAX_INDEX_LEVEL:
-        return False
-    return crc64_xz(data[start:end]) == parse_checksum(data, end)
 
 
 def _lose(recovery: Recovery, start: int, end: int, hints: dict[int, tuple[int, int]]) -> None:
