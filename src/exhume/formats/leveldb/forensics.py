@@ -115,7 +115,7 @@ def survey_table(table: Table, room: int) -> tuple[Survey, Kept | None]:
         if keep:
             blocks.append(block)
         try:
-            end = block.tail.end
+            end = block.entries_end
         except FormatError:
             continue
         low, high, fine = kernel.entries_order(block.data, end, table.limits.structure_size)

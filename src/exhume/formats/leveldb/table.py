@@ -63,6 +63,12 @@ class Block(NamedTuple):
         return self.span.in_payload(0, len(self.data))
 
     @property
+    def entries_end(self) -> int:
+        """The end of `tail`; by hand for the plain form, because every block that is read asks for it."""
+        end = len(self.data) - 4 - 4 * int.from_bytes(self.data[-4:], "little")
+        return end if 0 <= end <= len(self.data) - 4 else self.tail.end
+
+    @property
     def tail(self) -> layout.Tail:
         """Where its entries end, and its restart points; raises `StructureError` when they do not fit."""
         return layout.parse_tail(self.data, self.payload_span)
@@ -240,7 +246,7 @@ class Table:
     def split_block(self, block: Block, report: Report = checks.strict) -> list[tuple[bytes, bytes, int]]:
         """`(key, value, offset)` of a block whose keys are plain names (metaindex, index)."""
         try:
-            end = block.tail.end
+            end = block.entries_end
         except FormatError as error:
             checks.tell(report, checks.BLOCK, error)
             return []
@@ -355,7 +361,7 @@ class Table:
     def block_items(self, block: Block, rank: int, report: Report = checks.strict) -> tuple[list[Item], bool]:
         """The entries of a data block, and whether they are in order."""
         try:
-            end = block.tail.end
+            end = block.entries_end
         except FormatError as error:
             checks.tell(report, checks.BLOCK, error)
             return [], True
