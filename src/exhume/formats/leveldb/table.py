@@ -336,7 +336,8 @@ class Table:
         out = []
         for key, value, at in self.split_block(block, report):
             try:
-                out.append((key[:cut], layout.parse_handle(value, block.span.in_payload(at, at))))
+                handle = layout.whole_handle(value) or layout.parse_handle(value, block.span.in_payload(at, at))
+                out.append((key[:cut], handle))
             except FormatError as error:
                 checks.tell(report, checks.HANDLE, error)
         return out
