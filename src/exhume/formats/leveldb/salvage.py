@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from exhume.archive import Progress, no_progress
-from exhume.errors import FormatError, Span, UnsupportedOperationError
+from exhume.errors import Span, UnsupportedOperationError
 from exhume.findings import Finding, Severity
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.database import Database
-from exhume.formats.leveldb.model import DELETIONS, Role, Status, Verdict, Version
+from exhume.formats.leveldb.model import DELETIONS, Role, Status, ValueType, Verdict, Version
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.table_writer import write_database
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -38,13 +38,10 @@ def salvage(
     if mode is SalvageMode.FILES:
         raise UnsupportedOperationError("a database has no files: salvage it as archive or jsonl")
     with LevelDbArchive(source, limits=limits) as archive:
-        return salvage_database(archive.database, output, mode=mode, progress=progress)
+        return _salvage(archive.database, output, mode, progress)
 
 
-def salvage_database(
-    database: Database, output: Path, *, mode: SalvageMode, progress: Progress = no_progress
-) -> SalvageReport:
-    """The same for a database that is open."""
+def _salvage(database: Database, output: Path, mode: SalvageMode, progress: Progress) -> SalvageReport:
     report = SalvageReport("leveldb", str(output))
     found: list[Finding] = []
     collect = checks.collector(found.append)
@@ -64,10 +61,8 @@ def salvage_database(
     return report
 
 
-def surviving_rows(
-    database: Database, collect: checks.Report, report: SalvageReport | None = None
-) -> Iterator[tuple[bytes, bytes]]:
-    """Rows of the newest state that can be read, sorted; entries whose checksum is bad are left out.
+def surviving_rows(database: Database, collect: checks.Report, report: SalvageReport) -> Iterator[tuple[bytes, bytes]]:
+    """Rows of the newest state that can be read, sorted; entries whose checksum is bad are left out, deletions too.
 
     Files that a sound manifest does not use stay out; with a lost or damaged manifest they all count.
     """
@@ -76,21 +71,26 @@ def surviving_rows(
     versions: Iterator[Version] = database.versions(collect, unreferenced=not whole)
     if not whole:
         versions = iter(sorted(versions, key=lambda v: (v.column_family, v.key, -v.sequence)))
-    last: tuple[int, bytes] | None = None
+    last: bytes | None = None
+    disbelieved: tuple[bytes, int] | None = None
     for version in versions:
-        if version.column_family or version.status is Status.BEYOND:
+        if version.status is Status.BEYOND:
             continue
-        if version.checksum == "bad":
-            if report is not None:
-                report.lose("versions with a bad checksum")
+        if version.column_family:
+            report.lose("versions in other column families")
             continue
-        if (version.column_family, version.key) == last:
+        if version.checksum == Verdict.BAD:
+            report.lose("versions with a bad checksum")
+            disbelieved = version.key, version.sequence
             continue
-        last = version.column_family, version.key
-        if version.value_type in DELETIONS or version.value_type == 15 or _wiped(version):
+        if version.key == last:
             continue
-        if report is not None:
-            report.vouch(vouched(version))
+        last = version.key
+        # Deleted by a range deletion, or by a deletion that was left out above: any other is the newest of its key.
+        wiped = version.status is Status.DELETED and disbelieved != (version.key, version.superseded_by)
+        if version.value_type in DELETIONS or version.value_type == ValueType.RANGE_DELETION or wiped:
+            continue
+        report.vouch(vouched(version))
         yield version.key, version.value
 
 
@@ -100,15 +100,8 @@ def vouched(version: Version) -> Verified:
     return known[Verdict(version.checksum)]
 
 
-def _wiped(version: Version) -> bool:
-    """Deleted by a range deletion (a point deletion would have come first)."""
-    return version.status is Status.DELETED
-
-
 def _line(version: Version) -> dict[str, Any]:
-    return {
-        "key": _bytes(version.key), "value": _bytes(version.value), **version.to_dict(),
-    }  # fmt: skip
+    return {"key": _bytes(version.key), "value": _bytes(version.value), **version.to_dict()}
 
 
 def _bytes(data: bytes) -> dict[str, str]:
@@ -120,10 +113,10 @@ def _bytes(data: bytes) -> dict[str, str]:
 
 def _account(database: Database, found: list[Finding], report: SalvageReport) -> None:
     """The fate of every file, and of every damaged span in it."""
-    damaged: dict[str, list[Finding]] = {}
+    damaged: dict[str, list[tuple[Span, Finding]]] = {}
     for finding in found:
         if finding.span is not None and finding.severity is not Severity.NOTE:
-            damaged.setdefault(finding.span.source, []).append(finding)
+            damaged.setdefault(finding.span.source, []).append((finding.span, finding))
     for file in database.files:
         if file.size is None:
             report.lose("tables")
@@ -135,11 +128,8 @@ def _account(database: Database, found: list[Finding], report: SalvageReport) ->
             continue
         kind = "data" if file.role is Role.LIVE else f"{file.role} {file.kind}"
         at = source.origin
-        for finding in sorted(
-            damaged.get(source.name, ()), key=lambda f: (f.span.start, f.span.end) if f.span else (0, 0)
-        ):
-            span = finding.span
-            if span is None or span.end <= at:
+        for span, finding in sorted(damaged.get(source.name, ()), key=lambda pair: (pair[0].start, pair[0].end)):
+            if span.end <= at:
                 continue
             start = max(at, span.start)
             report.account(Span(source.name, at, start), Fate.RECOVERED, kind)
@@ -147,6 +137,3 @@ def _account(database: Database, found: list[Finding], report: SalvageReport) ->
             report.lose("spans")
             at = span.end
         report.account(Span(source.name, at, source.origin + file.size), Fate.RECOVERED, kind)
-
-
-__all__ = ["FormatError", "salvage", "salvage_database", "surviving_rows", "vouched"]

@@ -1,0 +1,191 @@
+"""What salvage keeps of a database: rows and versions, the fate of every file, counts, notes, progress."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from exhume.errors import LimitExceededError, UnsupportedOperationError
+from exhume.formats.leveldb.blocks import build_block
+from exhume.formats.leveldb.log import build_batch, build_log
+from exhume.formats.leveldb.salvage import salvage
+from exhume.formats.leveldb.wire import InternalKey, build_bytes
+from exhume.limits import Limits
+from exhume.recovery import SalvageMode, SalvageReport, Verified
+from exhume.source import MemoryTree
+from exhume.testing.corrupt import flip
+from tests.leveldb.make_samples import DELETE, PUT, build_database
+from tests.leveldb.test_damage import CASES, KEY, LIVE, Files, drop, retable, table_of
+
+RECORDS = SalvageMode.RECORDS
+LOG, OLD_LOG, TABLE, MANIFEST = "000006.log", "000003.log", "000005.ldb", "MANIFEST-000004"
+
+
+def salvaged(files: Files, folder: Path, **options: Any) -> tuple[SalvageReport, dict[bytes, bytes]]:
+    """The report, and the rows of what was written."""
+    folder.mkdir(exist_ok=True)
+    report = salvage(MemoryTree(files), folder / "out", **options)
+    with exhume.open(folder / "out", format="leveldb") as archive:
+        opened: Any = archive
+        return report, dict(opened.database.scan())
+
+
+def told(report: SalvageReport) -> list[tuple[str, int, int, str, str]]:
+    return [(s.span.source, s.span.start, s.span.end, str(s.fate), s.what) for s in report.spans]
+
+
+def test_a_sound_database(tmp_path: Path) -> None:
+    files = build_database()
+    seen: list[tuple[int, int | None, str]] = []
+    report, rows = salvaged(files, tmp_path, progress=lambda *step: seen.append(step))
+    assert rows == LIVE  # what only the obsolete log knows, and what was deleted, stays away
+    assert (dict(report.recovered), dict(report.lost), report.notes) == ({"rows": 3}, {}, [])
+    assert report.verified is Verified.CHECKSUMS
+    assert sorted(told(report)) == [
+        (OLD_LOG, 0, len(files[OLD_LOG]), "recovered", "obsolete log"),
+        (TABLE, 0, len(files[TABLE]), "recovered", "data"),
+        (LOG, 0, len(files[LOG]), "recovered", "data"),
+        ("CURRENT", 0, 16, "rebuilt", "CURRENT"),
+        (MANIFEST, 0, len(files[MANIFEST]), "rebuilt", MANIFEST),
+    ]
+    assert seen[-1] == (3, 3, "rows")
+
+
+def test_files_that_are_no_part_of_the_data(tmp_path: Path) -> None:
+    report, _ = salvaged({**build_database(), "LOG": b"text"}, tmp_path)
+    assert [row for row in told(report) if row[3] == "ignored"] == [("LOG", 0, 4, "ignored", "LOG")]
+
+
+def test_lines_tell_every_version(tmp_path: Path) -> None:
+    files = build_database()
+    files[LOG] = build_log([build_batch(7, [(PUT, b"elder", b"bl\xffck"), (DELETE, b"cherry", b"")])])
+    seen: list[tuple[int, int | None, str]] = []
+    out = tmp_path / "lines"
+    report = salvage(MemoryTree(files), out, mode=RECORDS, progress=lambda *step: seen.append(step))
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert len(lines) == 10 == report.recovered["versions"]
+    assert [step for step in seen if step[2] == "versions"] == [(n, None, "versions") for n in range(1, 11)]
+    (elder,) = [line for line in lines if line["key"]["text"] == "elder"]
+    assert elder["key"] == {"text": "elder"}
+    assert elder["value"] == {"text": "bl�ck", "base64": base64.b64encode(b"bl\xffck").decode()}
+    assert (elder["sequence"], elder["status"], elder["checksum"]) == (7, "live", "good")
+    assert report.verified is Verified.CHECKSUMS
+
+
+def test_the_limits_hold(tmp_path: Path) -> None:
+    """Where the table's block would be more than may be read, a row of it cannot come back."""
+    bomb = dict(build_database())
+    table_of((build_block([(KEY, bytes(1000))]), KEY))(bomb)
+    whole, _ = salvaged(bomb, tmp_path)
+    assert whole.recovered["rows"] == 3
+    with pytest.raises(LimitExceededError):
+        salvage(MemoryTree(bomb), tmp_path / "small", limits=Limits(payload_size=100, structure_size=100))
+
+
+def test_keys_are_no_file_names(tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedOperationError, match="no files"):
+        salvage(MemoryTree(build_database()), tmp_path / "out", mode=SalvageMode.FILES)
+
+
+def test_the_newest_version_that_is_proved_counts(tmp_path: Path) -> None:
+    """Of a log record whose checksum does not fit nothing is believed: no value, and no deletion either."""
+    files = build_database()
+    batch = build_batch(7, [(PUT, b"apple", b"forged"), (DELETE, b"damson", b"")])
+    data = build_log([batch, build_batch(9, [(PUT, b"elder", b"black")])])
+    files[LOG] = flip(data, 0)
+    report, rows = salvaged(files, tmp_path)
+    assert rows == {b"apple": b"red", b"cherry": b"dark", b"damson": b"blue" * 20, b"elder": b"black"}
+    assert report.lost == {"versions with a bad checksum": 2, "spans": 1}
+    assert report.recovered == {"rows": 4}
+    assert report.verified is Verified.CHECKSUMS
+    end = 7 + len(batch)
+    assert [row for row in told(report) if row[0] == LOG and row[3] == "recovered"] == [
+        (LOG, end, len(data), "recovered", "data")
+    ]
+    assert {s.code for s in report.spans if str(s.fate) == "lost"} == {"LDB-201"}
+
+
+@pytest.mark.parametrize("lose", ["CURRENT", MANIFEST])
+def test_without_a_manifest_every_file_counts(lose: str, tmp_path: Path) -> None:
+    files = build_database()
+    files[OLD_LOG] = build_log([build_batch(1, [(PUT, b"fig", b"late")]), build_batch(60, [(PUT, b"apple", b"new")])])
+    drop(lose)(files)
+    report, rows = salvaged(files, tmp_path)
+    assert rows == {**LIVE, b"fig": b"late", b"apple": b"new"}
+    assert report.lost == {}
+
+
+def test_a_damaged_manifest_is_none(tmp_path: Path) -> None:
+    """Its second record is lost, or one of its tables is missing: older files count again."""
+    files = build_database()
+    files[OLD_LOG] = build_log([build_batch(1, [(PUT, b"fig", b"late")])])
+    assert b"fig" not in salvaged(files, tmp_path)[1]
+    damaged = {**files, MANIFEST: flip(files[MANIFEST], len(files[MANIFEST]) - 1)}
+    assert salvaged(damaged, tmp_path / "1")[1][b"fig"] == b"late"
+    del files[TABLE]
+    report, rows = salvaged(files, tmp_path / "2")
+    assert rows == {b"apple": b"golden", b"elder": b"black", b"fig": b"late"}
+    assert report.lost == {"tables": 1}
+    assert report.notes == [f"{TABLE} is missing"]
+    assert {row[0] for row in told(report)} == {"CURRENT", MANIFEST, OLD_LOG, LOG}
+
+
+def test_versions_beyond_the_last_sequence_are_no_state(tmp_path: Path) -> None:
+    files = build_database()
+    keys = [InternalKey(key, n, PUT).build() for key, n in ((b"k", 1 << 40), (b"k", 1), (b"m", 1))]
+    table_of((build_block(list(zip(keys, (b"v", b"w", b"x"), strict=True))), keys[-1]))(files)
+    _, rows = salvaged(files, tmp_path)
+    assert rows == {b"apple": b"golden", b"elder": b"black", b"k": b"w", b"m": b"x"}
+
+
+def put_in(family: int, key: bytes, value: bytes) -> bytes:
+    return b"\x05" + bytes((family,)) + build_bytes(key) + build_bytes(value)
+
+
+def test_other_column_families_are_counted_as_lost(tmp_path: Path) -> None:
+    """A LevelDB database has one; that rows of others are not in the output is said."""
+    files = build_database()
+    batch = build_batch(7, [(PUT, b"z", b"1")])
+    batch = batch[:8] + (3).to_bytes(4, "little") + batch[12:] + put_in(2, b"a", b"2") + put_in(2, b"b", b"3")
+    files[LOG] = build_log([batch])
+    report, rows = salvaged(files, tmp_path)
+    assert rows == {b"apple": b"red", b"cherry": b"dark", b"damson": b"blue" * 20, b"z": b"1"}
+    assert report.lost == {"versions in other column families": 2}
+    assert not report.complete
+
+
+def test_a_range_deletion_deletes_what_is_older(tmp_path: Path) -> None:
+    """And it is no row itself, whatever stands behind it in the order of keys."""
+    files = build_database()
+    batch = build_batch(7, [(15, b"b", b"d"), (PUT, b"c", b"new")])
+    files[LOG] = build_log([batch])
+    report, rows = salvaged(files, tmp_path)
+    assert rows == {b"apple": b"red", b"c": b"new", b"damson": b"blue" * 20}
+    assert report.lost == {}
+
+
+def test_notes_of_verify_cost_nothing(tmp_path: Path) -> None:
+    """Warnings and errors with a place make a span of the file lost; notes (an obsolete file) do not."""
+    files = build_database()
+    retable(files)
+    report, _ = salvaged({**files, "000002.log": b""}, tmp_path)
+    assert "lost" not in {row[3] for row in told(report)}
+
+
+@pytest.mark.parametrize("number", range(0, len(CASES), 4))
+def test_the_spans_of_each_file_are_all_of_it(number: int, tmp_path: Path) -> None:
+    files = build_database()
+    CASES[number][1](files)
+    report = salvage(MemoryTree(files), tmp_path / "out")
+    for name, data in files.items():
+        at = 0
+        for source, start, end, *_ in told(report):
+            if source == name:
+                assert start == at
+                at = end
+        assert at == len(data), name
