@@ -44,7 +44,7 @@ seq:
     type: file_header
   - id: crc_header
     -checksum: CRC-64/XZ
-    type: u8
+    type: crc64
     doc: CRC-64/XZ of the header's bytes, without the length field.
 instances:
   is_complete:
@@ -136,8 +136,25 @@ types:
       - id: crc
         -orig-id: CRC-64-xz
         -checksum: CRC-64/XZ
-        type: u8
+        type: crc64
         doc: CRC-64/XZ of the body as it is stored, compression and all.
+  crc64:
+    doc: |
+      A checksum of 64 bits, least significant byte first. Parts of 32 bits are
+      exact in JavaScript too.
+    -webide-representation: '{high:hex} {low:hex}'
+    -scalar: value
+    seq:
+      - id: low
+        type: u4
+        doc: The last eight hexadecimal digits.
+      - id: high
+        type: u4
+        doc: The first eight.
+    instances:
+      value:
+        value: (high * 0x100000000 + low).as<u8>
+        doc: All 64 bits.
   block_body:
     doc: |
       What the block's checksum covers. Blocks of level 64 and above are

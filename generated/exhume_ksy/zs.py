@@ -40,12 +40,13 @@ class Zs(KaitaiStruct):
         self._raw_header = self._io.read_bytes(self.len_header)
         _io__raw_header = KaitaiStream(BytesIO(self._raw_header))
         self.header = Zs.FileHeader(_io__raw_header, self, self._root)
-        self.crc_header = self._io.read_u8le()
+        self.crc_header = Zs.Crc64(self._io, self, self._root)
 
 
     def _fetch_instances(self):
         pass
         self.header._fetch_instances()
+        self.crc_header._fetch_instances()
         _ = self.blocks
         if hasattr(self, '_m_blocks'):
             pass
@@ -76,13 +77,14 @@ class Zs(KaitaiStruct):
             self._raw_body = self._io.read_bytes(self.len_body.value)
             _io__raw_body = KaitaiStream(BytesIO(self._raw_body))
             self.body = Zs.BlockBody(_io__raw_body, self, self._root)
-            self.crc = self._io.read_u8le()
+            self.crc = Zs.Crc64(self._io, self, self._root)
 
 
         def _fetch_instances(self):
             pass
             self.len_body._fetch_instances()
             self.body._fetch_instances()
+            self.crc._fetch_instances()
 
 
     class BlockBody(KaitaiStruct):
@@ -146,6 +148,34 @@ class Zs(KaitaiStruct):
                 self._io.seek(_pos)
 
             return getattr(self, '_m_index_block', None)
+
+
+    class Crc64(KaitaiStruct):
+        """A checksum of 64 bits, least significant byte first. Parts of 32 bits are
+        exact in JavaScript too.
+        """
+        def __init__(self, _io, _parent=None, _root=None):
+            super(Zs.Crc64, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.low = self._io.read_u4le()
+            self.high = self._io.read_u4le()
+
+
+        def _fetch_instances(self):
+            pass
+
+        @property
+        def value(self):
+            """All 64 bits."""
+            if hasattr(self, '_m_value'):
+                return self._m_value
+
+            self._m_value = (self.high * 4294967296 + self.low)
+            return getattr(self, '_m_value', None)
 
 
     class FileHeader(KaitaiStruct):

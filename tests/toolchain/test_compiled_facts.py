@@ -28,4 +28,4 @@ def test_formats_of_the_ends_fit_the_places_of_fields() -> None:
 def test_the_ends_of_a_type_are_what_its_bytes_are_packed_with() -> None:
     assert struct.Struct(zs.Zs.prefix).pack(zs.Zs.magic[1], 3) == b"\xabZStoBe\x01\x03" + bytes(7)
     assert struct.calcsize(zs.FileHeader.prefix) == zs.FileHeader.at.len_metadata[1] == 80
-    assert (zs.Zs.suffix, zs.Block.suffix) == ("<Q", "<Q")
+    assert (zs.Zs.suffix, zs.Block.suffix) == ("<II", "<II")

@@ -50,13 +50,15 @@ class Zs(KaitaiStruct):
         self.header._read()
         self._debug['header']['end'] = self._io.pos()
         self._debug['crc_header']['start'] = self._io.pos()
-        self.crc_header = self._io.read_u8le()
+        self.crc_header = Zs.Crc64(self._io, self, self._root)
+        self.crc_header._read()
         self._debug['crc_header']['end'] = self._io.pos()
 
 
     def _fetch_instances(self):
         pass
         self.header._fetch_instances()
+        self.crc_header._fetch_instances()
         _ = self.blocks
         if hasattr(self, '_m_blocks'):
             pass
@@ -95,7 +97,8 @@ class Zs(KaitaiStruct):
             self.body._read()
             self._debug['body']['end'] = self._io.pos()
             self._debug['crc']['start'] = self._io.pos()
-            self.crc = self._io.read_u8le()
+            self.crc = Zs.Crc64(self._io, self, self._root)
+            self.crc._read()
             self._debug['crc']['end'] = self._io.pos()
 
 
@@ -103,6 +106,7 @@ class Zs(KaitaiStruct):
             pass
             self.len_body._fetch_instances()
             self.body._fetch_instances()
+            self.crc._fetch_instances()
 
 
     class BlockBody(KaitaiStruct):
@@ -177,6 +181,39 @@ class Zs(KaitaiStruct):
                 self._io.seek(_pos)
 
             return getattr(self, '_m_index_block', None)
+
+
+    class Crc64(KaitaiStruct):
+        """A checksum of 64 bits, least significant byte first. Parts of 32 bits are
+        exact in JavaScript too.
+        """
+        SEQ_FIELDS = ["low", "high"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(Zs.Crc64, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['low']['start'] = self._io.pos()
+            self.low = self._io.read_u4le()
+            self._debug['low']['end'] = self._io.pos()
+            self._debug['high']['start'] = self._io.pos()
+            self.high = self._io.read_u4le()
+            self._debug['high']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+
+        @property
+        def value(self):
+            """All 64 bits."""
+            if hasattr(self, '_m_value'):
+                return self._m_value
+
+            self._m_value = (self.high * 4294967296 + self.low)
+            return getattr(self, '_m_value', None)
 
 
     class FileHeader(KaitaiStruct):

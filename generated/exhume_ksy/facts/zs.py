@@ -13,7 +13,7 @@ class Zs:
 
     magic: Final = (b'\xabZSfiLe\x01', b'\xabZStoBe\x01',)
     prefix: Final = "<8sQ"
-    suffix: Final = "<Q"
+    suffix: Final = "<II"
 
     class at:
         """Where fields start and end, in bytes from the start."""
@@ -41,7 +41,21 @@ class FileHeader:
 class Block:
     """`zs::block`"""
 
-    suffix: Final = "<Q"
+    suffix: Final = "<II"
+
+
+class Crc64:
+    """`zs::crc64`"""
+
+    size: Final = 8
+    dtype: Final = [("low", "<u4"), ("high", "<u4")]
+    packed: Final = "<II"
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        low: Final = (0, 4)
+        high: Final = (4, 8)
 
 
 class BlockBody:

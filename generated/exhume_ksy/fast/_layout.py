@@ -50,7 +50,7 @@ def short(path: Any, at: int, end: int, size: int) -> LayoutError:
     return LayoutError(path, start, end, f"{size} bytes", f"{max(0, end - start)} bytes", short=True)
 
 
-SOURCE = "5f0b15fec97ad7a1"
+SOURCE = "150f52d712835505"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

@@ -13,6 +13,7 @@ from .zs_index_block import read_zs_index_block
 
 _STRUCT0 = struct.Struct("<Q")
 _STRUCT1 = struct.Struct("<QQQ32s16sQ")
+_STRUCT2 = struct.Struct("<II")
 
 
 class Zs:
@@ -139,10 +140,11 @@ def read_zs(view: View, at: int, end: int, base: int | None = None) -> tuple[Zs,
         raise
     at = stop
     value.header = header
-    if end - at < 8:
-        raise short("crc_header", at, end, 8)
-    (crc_header,) = _STRUCT0.unpack_from(view, at)
-    at += 8
+    try:
+        crc_header, at = read_crc64(view, at, end)
+    except LayoutError as error:
+        error.within("crc_header")
+        raise
     value.crc_header = crc_header
     return value, at
 
@@ -258,12 +260,22 @@ def read_block(view: View, at: int, end: int, root: Zs | None = None) -> tuple[B
         raise
     at = stop
     value.body = body
-    if end - at < 8:
-        raise short("crc", at, end, 8)
-    (crc,) = _STRUCT0.unpack_from(view, at)
-    at += 8
+    try:
+        crc, at = read_crc64(view, at, end)
+    except LayoutError as error:
+        error.within("crc")
+        raise
     value.crc = crc
     return value, at
+
+
+def read_crc64(view: View, at: int, end: int) -> tuple[int, int]:
+    """`zs::crc64` at `at`: its value, and where it ends. Raises `LayoutError`."""
+    if end - at < 8:
+        raise short((("low", 4), ("high", 8),), at, end, 8)
+    low, high = _STRUCT2.unpack_from(view, at)
+    at += 8
+    return high * 0x100000000 + low, at
 
 
 class BlockBody:

@@ -14,7 +14,7 @@ from typing import Any, Final
 from exhume_ksy.facts import zs as facts
 from exhume_ksy.fast._layout import LayoutError
 from exhume_ksy.fast.uleb128 import read_uleb128
-from exhume_ksy.fast.zs import read_block, read_file_header
+from exhume_ksy.fast.zs import read_block, read_crc64, read_file_header
 from exhume_ksy.fast.zs_index_block import scan_entry
 
 from exhume.checksums import crc64_xz
@@ -31,7 +31,7 @@ PREAMBLE: Final = struct.Struct(facts.Zs.prefix)
 FIXED_HEADER: Final = struct.Struct(facts.FileHeader.prefix)
 """The header up to the metadata: 80 bytes."""
 
-CRC: Final = struct.Struct(facts.Block.suffix)
+CRC: Final = struct.Struct(facts.Crc64.packed)
 ENVELOPE_SIZE: Final = PREAMBLE.size + CRC.size
 """Bytes around the header data; the first block starts this much plus the header length into the file."""
 
@@ -99,8 +99,7 @@ def parse_preamble(data: bytes) -> tuple[bytes, int]:
 
 def parse_checksum(data: bytes | memoryview, at: int = 0) -> int:
     """The checksum of eight bytes that follows a header or a block."""
-    crc: int = CRC.unpack_from(data, at)[0]
-    return crc
+    return read_crc64(data, at, at + CRC.size)[0]
 
 
 def parse_header(data: bytes, where: Span) -> Header:
@@ -127,7 +126,7 @@ def build_preamble(magic: bytes, size: int) -> bytes:
 
 def build_checksum(crc: int) -> bytes:
     """The eight bytes that follow a header or a block."""
-    return CRC.pack(crc)
+    return CRC.pack(crc & 0xFFFFFFFF, crc >> 32)
 
 
 def build_header(header: Header) -> bytes:
