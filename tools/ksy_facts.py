@@ -236,6 +236,8 @@ def check(case: Case, package: str = PACKAGE, seen: Seen | None = None) -> Itera
         try:
             if root is None or fact.verb in ("refuses", "ends"):
                 root = parser(*case.args, KaitaiStream(BytesIO(data)))
+                if hasattr(root, "_debug"):
+                    root._read()  # noqa: SLF001 -- the classes with positions read when they are told to
             actual = walk(root, fact.path, looked)
         except ValidationFailedError as error:
             root = None

@@ -11,6 +11,7 @@ import functools
 import importlib
 import random
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from exhume_ksy.fast._layout import LayoutError
@@ -21,6 +22,7 @@ from exhume.compiler.text import safe
 from exhume.kaitai import FAILURES
 from exhume.schema import camel, spec
 from tests.conftest import ROOT
+from tools import ksy_facts
 
 ENOUGH = 20_000
 """Values that one comparison looks at; a damaged count may make millions."""
@@ -34,6 +36,51 @@ def model() -> Model:
 
 class DifferenceError(AssertionError):
     """The two do not agree; `args` say where and on what."""
+
+
+def fast_failures(schema: str) -> Iterator[str]:
+    """Yields the expectations about a schema that the fast readers do not meet, where the debug classes do."""
+    for case in ksy_facts.cases(schema):
+        type = next(one for one in model().schemas[schema].all() if case.type in ("", one.id))
+        data = bytes(case.data)
+        for fact in case.facts:
+            try:
+                fast = read_whole(type, data, case.args)[0]
+                if fact.verb in ("refuses", "ends"):
+                    found = _follow(None, fast, fact.path)[1]
+                    yield f"{schema}:{fact.line}: {fact.path}: {found!r}, and nothing refused it"
+                    continue
+                slow = getattr(importlib.import_module(f"exhume_ksy.debug.{schema}"), camel(schema))
+                slow = (getattr(slow, camel(case.type)) if case.type else slow)(*case.args, KaitaiStream(BytesIO(data)))
+                slow._read()
+                _Comparison().value(*_follow(slow, fast, fact.path), fact.path)
+            except LayoutError as error:
+                last = fact.path.rpartition(".")[2].partition("[")[0]
+                refused = not error.short and last in re.split(r"[.\[]", error.path)
+                if not (refused if fact.verb == "refuses" else error.short and fact.verb == "ends"):
+                    yield f"{schema}:{fact.line}: {fact.path}: {error}"
+            except (*FAILURES, DifferenceError, _EndedError) as error:
+                yield f"{schema}:{fact.line}: {fact.path}: {error!r}"
+
+
+def _follow(slow: Any, fast: Any, path: str) -> tuple[Any, Any, Any]:
+    """What lies at the end of a path for Kaitai (unless that is None) and for the fast readers, and its kind."""
+    kind: Any = None
+    for name, index in ksy_facts.STEP.findall(path):
+        if index:
+            slow, fast = slow and slow[int(index)], fast[int(index)]
+            kind = kind.of if isinstance(kind, Sequence) else None
+        elif name == "size" and hasattr(fast, "__len__"):
+            slow, fast, kind = len(slow) if slow is not None else None, len(fast), None
+        else:
+            if isinstance(slow, KaitaiStruct):
+                type = type_of(slow)
+                kind, slow = type.field(name).kind, getattr(slow, name, None)
+                if type.scalar not in (None, name):
+                    return slow, slow, kind  # a part of a number, of which the fast readers keep the value only
+            if hasattr(fast, "__slots__"):
+                fast = getattr(fast, safe(name))
+    return slow, fast, kind
 
 
 class _EndedError(Exception):
@@ -61,7 +108,7 @@ def compare(schema: str, data: bytes, arguments: list[Any]) -> bool:
         refused = error
     given = [bytes(one) if isinstance(one, list) and all(0 <= x < 256 for x in one) else one for one in arguments]
     try:
-        fast, at = read_whole(schema, data, given)
+        fast, at = read_whole(model().schemas[schema], data, given)
     except LayoutError as error:
         if refused is None:
             raise DifferenceError("refused only by the fast reader", str(error)) from error
@@ -86,10 +133,10 @@ def compare(schema: str, data: bytes, arguments: list[Any]) -> bool:
     return True
 
 
-def read_whole(schema: str, data: bytes, arguments: list[Any]) -> tuple[Any, int]:
-    """The fast reader on all of `data`; the place of a schema with parameters is given for each it asks for."""
-    reader = fast_reader(schema)
-    named = dict(zip([one.id for one in model().schemas[schema].params], arguments, strict=True))
+def read_whole(type: Type, data: bytes, arguments: list[Any]) -> tuple[Any, int]:
+    """The fast reader of a type on all of `data`; the place of one with parameters is given for each it asks for."""
+    reader = getattr(importlib.import_module(f"exhume_ksy.fast.{type.root.id}"), type.reader_name)
+    named = dict(zip([one.id for one in type.params], arguments, strict=True))
     wanted = reader.__code__.co_varnames[: reader.__code__.co_argcount]
     rest = {name: named.get(name.removesuffix("_") if name not in named else name, None) for name in wanted[3:]}
     return reader(data, 0, len(data), **({**rest, "base": 0} if "base" in wanted else rest))  # type: ignore[no-any-return]

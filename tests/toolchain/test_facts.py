@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from exhume_ksy.fast import caf
 
-from tests.toolchain import trees
+from tests.toolchain import differential, trees
 from tools import ksy_facts, ksy_mutation
 
 SCHEMAS = pytest.mark.parametrize("schema", trees.spec_ids())
@@ -18,6 +19,23 @@ SCHEMAS = pytest.mark.parametrize("schema", trees.spec_ids())
 @SCHEMAS
 def test_every_fact_holds(schema: str) -> None:
     assert list(ksy_facts.failures([schema])) == []
+    assert list(ksy_facts.failures([schema], "exhume_ksy.debug")) == []
+    assert list(differential.fast_failures(schema)) == []
+
+
+def test_a_fact_that_a_fast_reader_breaks_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "== a\n\"x{}\" 02 00 00 00 | ofs_index = 1; refuses footer.len_index; ends footer.len_index; data = b'x'"
+    cases = tuple(ksy_facts.parse("caf", text))
+    monkeypatch.setattr(ksy_facts, "cases", lambda schema: cases)
+    nothing = ["caf:2: footer.len_index: 2, and nothing refused it"] * 2
+    assert list(differential.fast_failures("caf")) == nothing
+    monkeypatch.setattr(caf.Caf, "ofs_index", 2)
+    wrong = [
+        "caf:2: ofs_index: DifferenceError('ofs_index', 1, 2)",
+        *nothing,
+        "caf:2: data: DifferenceError('data', b'x', b'x{')",
+    ]
+    assert list(differential.fast_failures("caf")) == wrong
 
 
 @SCHEMAS
