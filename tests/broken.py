@@ -82,6 +82,7 @@ Named = Iterator[tuple[str, Build | Broken]]
 def _zs() -> Named:
     from tests.zs import make_samples
     from tests.zs.build import File, entries, records
+    from tests.zs.damaged import DAMAGED
     from tests.zs.make_samples import BROKEN, deep_index, deflate
 
     yield from ((name, _bytes(data)) for name, (_, data) in BROKEN.items())
@@ -101,9 +102,18 @@ def _zs() -> Named:
     bounds = (("exhume.formats.zs.layout.MAX_INDEX_ENTRIES", 5),)
     yield "index-too-large", Broken(_bytes(file.finish(root)), bounds=bounds)
     yield "directory", _empty_directory
+    yield from ((name, _bytes(data)) for name, data in DAMAGED.items())
+    step = (("exhume.formats.zs.salvage.SEARCH_STEP", 7), ("exhume.formats.zs.salvage.LARGEST_GUESS", 40))
+    for name in ("root and two blocks", "300 bytes between, no root", "root and a block unframed"):
+        yield f"salvage: {name}, in steps", Broken(_bytes(DAMAGED[f"salvage: {name}"]), bounds=step)
+    big = _bytes(DAMAGED["salvage: block of 5000"])
+    yield "salvage: block of 5000 where 1000 are allowed", Broken(big, Limits(payload_size=1000))
+    yield "salvage: block of 5000 where 5012 are allowed", Broken(big, Limits(payload_size=5012))
+    yield "salvage: block of 5000 where 5013 are allowed", Broken(big, Limits(payload_size=5013))
 
 
 def _caf() -> Named:
+    from tests.caf.damaged import DAMAGED, WINDOWED
     from tests.caf.make_samples import BROKEN, DATA, VARIANTS, WHOLE, chunk
 
     yield from ((name, _bytes(data)) for name, (_, data) in BROKEN.items())
@@ -123,6 +133,14 @@ def _caf() -> Named:
     yield "above-the-hard-limit", sparse((32 << 30) + 1)
     yield "index-above-a-limit", Broken(_bytes(chunk(WHOLE)), Limits(index_size=len(WHOLE) - 1))
     yield "directory", _empty_directory
+    yield from ((name, _bytes(data)) for name, data in DAMAGED.items())
+    for name in WINDOWED:
+        for size in (13, 60, len(WHOLE)):
+            bounds = (("exhume.formats.caf.salvage.WINDOW", size),)
+            yield f"salvage: {name}, windows of {size}", Broken(_bytes(DAMAGED[f"salvage: {name}"]), bounds=bounds)
+    for size in (len(WHOLE) - 1, len(WHOLE), len(WHOLE) + 3):
+        small = Broken(_bytes(DAMAGED["salvage: footer zeros"]), Limits(structure_size=size))
+        yield f"salvage: footer zeros where {size} bytes are read", small
 
 
 def _ark() -> Named:

@@ -13,10 +13,11 @@ import pytest
 import exhume
 from exhume.engines.carve import carve
 from exhume.engines.salvage import salvage
-from exhume.errors import UnsupportedOperationError
+from exhume.errors import LimitExceededError, SourceError, Span, UnrecognizedFormatError, UnsupportedOperationError
 from exhume.formats.caf.build import build_index
 from exhume.formats.caf.locate import locate
 from exhume.formats.caf.salvage import recover
+from exhume.limits import Limits
 from exhume.recovery import Carved, Fate, SalvageMode, SalvageReport, Verdict, Verified
 from exhume.source import BytesSource
 from exhume.testing.corrupt import every_truncation
@@ -159,6 +160,88 @@ def test_as_files_refuses_unsafe_names(tmp_path: Path, exhume_cli: Callable[...,
     assert not (tmp_path / "a.txt").exists()
     with pytest.raises(UnsupportedOperationError):
         salvage(source, tmp_path / "x", mode=SalvageMode.RECORDS)
+
+
+def test_what_the_refusals_say(tmp_path: Path) -> None:
+    with pytest.raises(UnrecognizedFormatError) as caught:
+        salvage(tmp_path, tmp_path.parent / "out", format="caf")
+    assert (caught.value.format, caught.value.actual) == ("caf", str(tmp_path))
+
+
+@pytest.mark.parametrize("mode", [SalvageMode.ARCHIVE, SalvageMode.FILES])
+def test_progress_counts_the_bytes_of_the_members(tmp_path: Path, mode: SalvageMode) -> None:
+    told: list[tuple[int, int | None, str]] = []
+    data = chunk(index_of(("a", 0, 20), ("b", 20, 30), ("c", 30, 64)))
+    salvage(data, tmp_path / "out", format="caf", mode=mode, progress=lambda *said: told.append(said))
+    assert [said for said in told if said[1] == 64] == [(20, 64, "bytes"), (30, 64, "bytes"), (64, 64, "bytes")]
+
+
+def test_members_as_files_and_what_has_no_safe_name(tmp_path: Path) -> None:
+    data = BROKEN["unsafe-name"][1]
+    report = salvage(data, tmp_path / "out", format="caf", mode=SalvageMode.FILES)
+    assert {p.name: p.read_bytes() for p in (tmp_path / "out").iterdir()} == {"ok": DATA[20:]}
+    assert (report.recovered, report.lost, report.verified) == ({"files": 1}, {"files": 1}, Verified.UNVERIFIABLE)
+    assert [(f.span.start, f.span.end, f.fate, f.what, f.why) for f in report.spans] == [
+        (0, 20, Fate.LOST, "file ../a.txt", "could not be read or written"),
+        (20, 64, Fate.RECOVERED, "file ok", ""),
+        (64, len(data) - 4, Fate.REBUILT, "index", ""),
+        (len(data) - 4, len(data), Fate.REBUILT, "footer and what is around it", ""),
+    ]
+    assert report.notes[-1].startswith("lost '../a.txt': ")
+    assert report.notes[-1].endswith("(EX-502)")
+
+
+def test_an_output_that_cannot_be_written_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: object) -> None:
+        raise SourceError("no space left", span=Span("elsewhere", 0, 0))
+
+    monkeypatch.setattr("exhume.output.tree.OutputTree.copy", full)
+    with pytest.raises(SourceError, match="no space"):
+        salvage(chunk(WHOLE), tmp_path / "out", format="caf", mode=SalvageMode.FILES)
+
+    def unknown(*arguments: object) -> None:
+        raise SourceError("who knows")
+
+    monkeypatch.setattr("exhume.output.tree.OutputTree.copy", unknown)
+    with pytest.raises(SourceError, match="who knows"):
+        salvage(chunk(WHOLE), tmp_path / "out", format="caf", mode=SalvageMode.FILES)
+
+
+def test_offsets_in_notes_and_spans_are_those_of_the_image(tmp_path: Path) -> None:
+    shared = index_of(("a", 8, 20), ("b", 8, 40), ("c", 40, 64))
+    for index, expected in (
+        (WHOLE + b"????", "the footer does not lead to the index; found it at offset 1064"),
+        (b"#" * 40 + WHOLE[33:], "the start of the index is gone; entries from offset 1104 were read"),
+        (shared, "2 files start at offset 1008 and end one after the other"),
+    ):
+        report = salvage(b"#" * 1000 + chunk(index), tmp_path / "out", format="caf", offset=1000)
+        (tmp_path / "out").unlink()
+        assert any(note.startswith(expected) for note in report.notes), report.notes
+        assert (report.spans[0].span.start, report.spans[-1].span.end) == (1000, 1000 + 64 + len(index) + 4)
+
+
+def test_a_torn_first_entry_at_the_end_of_an_image(tmp_path: Path) -> None:
+    """The writer died inside its first entry: what stands before the index is kept, wherever the chunk lies."""
+    torn = DATA + b'{"format_version":"1.0","files":{"a":{"st'
+    report = salvage(b"#" * 1000 + torn, tmp_path / "out", format="caf", offset=1000)
+    assert [(f.span.start, f.span.end, f.fate) for f in report.spans] == [
+        (1000, 1064, Fate.RECOVERED), (1064, 1000 + len(torn), Fate.LOST),
+    ]  # fmt: skip
+
+
+def test_members_say_what_they_are() -> None:
+    """Where a name was not what the entry says, the member tells why."""
+    twice = recover(BytesSource(BROKEN["duplicate-name"][1]))
+    assert [(m.name, m.note) for m in twice.members] == [
+        ("y", ""), ("x", ""), ("x (first occurrence)", "hidden by a later entry of the same name"),
+    ]  # fmt: skip
+    assert (twice.order, twice.index_found, twice.index_whole, twice.lost) == ("insertion", True, True, [])
+
+
+def test_an_index_above_the_limit_is_refused() -> None:
+    with pytest.raises(LimitExceededError):
+        recover(BytesSource(chunk(WHOLE)), Limits(structure_size=len(WHOLE) - 1))
+    assert recover(BytesSource(chunk(WHOLE)), Limits(structure_size=len(WHOLE))).index_whole
 
 
 # --- carving ------------------------------------------------------------------------------------------------------

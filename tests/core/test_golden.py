@@ -56,6 +56,15 @@ def test_one_fault_is_one_finding(format: str) -> None:
         assert all(None not in paths and len(set(paths)) == len(paths) for paths in repeated.values()), (name, repeated)
 
 
+@pytest.mark.parametrize("format", ["caf", "zs"])
+def test_every_byte_of_one_file_has_one_fate(format: str) -> None:
+    for name, case in golden(format).items():
+        if isinstance(report := case["salvage"]["archive"], dict):
+            spans = [(fate["start"], fate["end"]) for fate in report["spans"]]
+            starts, ends = [start for start, _ in spans], [0, *(end for _, end in spans)]
+            assert starts == ends[:-1], (name, spans)
+
+
 def test_repetitions_are_recognised_in_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     def finding(at: int, path: str | None = None) -> Finding:
         return Finding("EX-1", Severity.ERROR, "wrong", Span("a", at, at + 1), path)

@@ -12,12 +12,15 @@ import pytest
 import exhume
 from exhume.engines.carve import carve
 from exhume.engines.salvage import salvage
-from exhume.errors import UnrecognizedFormatError, UnsupportedOperationError
+from exhume.errors import SourceError, UnrecognizedFormatError, UnsupportedOperationError
 from exhume.formats.zs.writer import ZsWriter
 from exhume.recovery import Fate, SalvageMode, SalvageReport, Verdict, Verified
+from exhume.source import BytesSource
 from exhume.testing.corrupt import flip, zero_sector
+from exhume.testing.sources import LyingSource
 
 from .build import PARTIAL, File, reader
+from .damaged import Tree
 from .make_samples import METADATA, WORDS
 
 
@@ -178,3 +181,102 @@ def test_carving(whole: bytes, tmp_path: Path) -> None:
     assert all(f.span is None or f.span.start >= second for f in found[1].findings)
     with exhume.open(image, offset=first, length=len(whole)) as archive:
         assert archive.format == "zs"
+
+
+def test_what_the_refusals_say(tmp_path: Path) -> None:
+    (tmp_path / "dir").mkdir()
+    with pytest.raises(UnrecognizedFormatError) as caught:
+        salvage(tmp_path / "dir", tmp_path / "out", format="zs")
+    assert (caught.value.format, caught.value.actual) == ("zs", str(tmp_path / "dir"))
+
+
+def test_progress_reaches_the_end_block_by_block(tmp_path: Path) -> None:
+    tree = Tree()
+    told: list[tuple[int, int | None, str]] = []
+    salvage(tree.bytes, tmp_path / "out", format="zs", progress=lambda *said: told.append(said))
+    ends = [offset + size for offset, size in sorted([*tree.data, *tree.leaves, tree.root])]
+    size = len(tree.bytes)
+    assert [said for said in told if said[2] == "bytes"][: len(ends)] == [(end, size, "bytes") for end in ends]
+
+
+def test_offsets_in_notes_and_spans_are_those_of_the_image(tmp_path: Path) -> None:
+    tree = Tree()
+    damaged = tree.without(tree.root, tree.data[1])
+    report = salvage(b"#" * 1000 + damaged, tmp_path / "out", format="zs", offset=1000)
+    assert f"nothing after offset {1000 + tree.root[0]} could be read" in report.notes
+    assert [fate.span.start for fate in report.spans if fate.fate is Fate.LOST] == [
+        1000 + tree.data[1][0], 1000 + tree.root[0],
+    ]  # fmt: skip
+
+
+def test_a_source_that_fails_is_not_damage(tmp_path: Path) -> None:
+    """Where reading fails the evidence says nothing: the error is passed on, and nothing is made of it."""
+    tree = Tree()
+    for place in (*tree.data, *tree.leaves, tree.root):
+        for offset in (place[0], place[0] + place[1] - 1):
+
+            def fail(at: int, size: int, data: bytes, offset: int = offset) -> bytes:
+                if at <= offset < at + size and at >= tree.file.start:
+                    raise SourceError("the disk does not answer")
+                return data
+
+            with pytest.raises(SourceError):
+                salvage(LyingSource(BytesSource(tree.bytes), fail), tmp_path / "out", format="zs")
+            assert not (tmp_path / "out").exists()
+
+
+def test_the_largest_guess_is_still_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without an index, blocks of up to `LARGEST_GUESS` bytes are found behind damage, wherever a step ends."""
+    file = File()
+    file.raw(b"\xff" * 5)
+    file.data(b"k" * 37)  # its length is 39: level, length and record
+    data = file.finish(((1 << 63) - 1, 0), length=0)
+    for largest, found in ((38, []), (39, [b"k" * 37]), (40, [b"k" * 37])):
+        monkeypatch.setattr("exhume.formats.zs.salvage.LARGEST_GUESS", largest)
+        for step in (1, 2, 3, 4, 5, 6, 100):
+            monkeypatch.setattr("exhume.formats.zs.salvage.SEARCH_STEP", step)
+            assert rescue(data, tmp_path)[1] == found, (largest, step)
+
+
+def test_blocks_that_no_index_names_are_looked_for_near_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Byte by byte as far as `NEAR`; then the next block that an index names is taken."""
+    file = File()
+    file.raw(b"\xff" * 20)
+    file.data(b"a")
+    named = file.data(b"b")
+    data = file.finish(file.index(1, (b"b", named)), sha256=bytes(32))
+    for near, found in ((31, [b"b"]), (32, [b"b"]), (33, [b"a", b"b"]), (1000, [b"a", b"b"])):
+        monkeypatch.setattr("exhume.formats.zs.salvage.NEAR", near)
+        assert rescue(data, tmp_path)[1] == found, near
+
+
+def test_lines_come_in_order_and_whole(tmp_path: Path) -> None:
+    file = File()
+    places = [(key, file.data(key, key + b"z")) for key in (b"c", b"a", b"b")]
+    data = file.finish(file.index(1, *places))
+    report = salvage(data, tmp_path / "out", format="zs", mode=SalvageMode.RECORDS)
+    assert (report.format, report.output) == ("zs", str(tmp_path / "out"))
+    lines = (tmp_path / "out").read_text().splitlines()
+    assert [json.loads(line)["record"]["text"] for line in lines] == ["a", "az", "b", "bz", "c", "cz"]
+
+
+def test_the_codec_and_the_metadata_are_kept(tmp_path: Path) -> None:
+    for codec in (b"none", b"deflate"):
+        (tmp_path / "out").unlink(missing_ok=True)
+        salvage(Tree(codec).bytes, tmp_path / "out", format="zs")
+        with reader(tmp_path / "out") as archive:
+            assert (archive.header.codec, archive.metadata) == (codec.decode(), {"of": "us"})
+
+
+def test_a_cut_between_two_blocks_is_not_complete(tmp_path: Path) -> None:
+    """No byte that is there is lost then: the length and the SHA-256 in the header tell that something is missing."""
+    tree = Tree()
+    report, records = rescue(tree.bytes[: tree.data[2][0]], tmp_path)
+    assert (len(records), report.complete, report.lost["data blocks"]) == (4, False, 1)
+
+
+def test_nothing_is_lost_when_the_digest_of_the_records_fits(tmp_path: Path) -> None:
+    """What cannot be read behind the records was an index: it is made anew."""
+    tree = Tree()
+    report, records = rescue(tree.without(tree.root), tmp_path)
+    assert (len(records), report.complete, report.lost["data blocks"]) == (10, True, 0)

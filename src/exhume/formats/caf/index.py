@@ -89,7 +89,7 @@ class _Number:
     def __init__(self, text: str, plain: bool) -> None:
         self.text, self.plain = text, plain
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return self.text
 
 

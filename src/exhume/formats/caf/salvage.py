@@ -122,7 +122,9 @@ def _number_pieces(source: Source, recovery: Recovery) -> None:
 def recover(source: Source, limits: Limits = DEFAULT_LIMITS) -> Recovery:
     """Finds the index and says what can be read, without writing anything."""
     found = Recovery()
-    index = _index_by_footer(source, limits, found) or _index_by_text(source, limits, found)
+    index = _index_by_footer(source, limits, found)
+    if index is None:  # not where it is empty
+        index = _index_by_text(source, limits, found)
     if index is None:
         found.index_found = found.index_whole = False
         found.notes.append("no index was found: names and boundaries of the files are lost")

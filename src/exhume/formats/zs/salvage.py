@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,9 @@ LARGEST_GUESS = 16 << 20
 SEARCH_STEP = 8 << 20
 """Bytes searched at once."""
 
+NEAR = 1 << 16
+"""How far the next block that an index names may be for the bytes before it to be searched as well."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
@@ -75,13 +78,13 @@ class Recovery:
 
     file: BlockFile
     metadata: dict[str, Any]
+    header_holds: bool
     kept: list[Kept] = field(default_factory=list)
     passages: list[Passage] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     sorted: bool = True
     lost_blocks: int = 0
     digest: bytes = b""
-    header_holds: bool = False
 
 
 def salvage(
@@ -124,15 +127,30 @@ def recover(source: Source, limits: Limits = DEFAULT_LIMITS, progress: Progress 
     header, trusted = _believe(head)
     start = header.blocks_offset if trusted else _first_block(source, head)
     file = BlockFile(source, header, limits)
-    recovery = Recovery(file, head.metadata or {}, notes=[problem.message for problem in head.problems])
+    holds = trusted and not any(problem.code == checks.HEADER_CRC.code for problem in head.problems)
+    recovery = Recovery(file, head.metadata or {}, holds, notes=[problem.message for problem in head.problems])
     if not trusted:
         recovery.notes.append("the header is damaged: codec and first block were found by trial")
     hints = _hints(file) if trusted else {}
-    recovery.header_holds = trusted and not any(p.code == checks.HEADER_CRC.code for p in head.problems)
     _walk(recovery, start, hints, progress, codec_known=trusted)
-    if recovery.digest == header.data_sha256 and trusted:
-        recovery.notes.append("the SHA-256 of the kept data is the one in the header: no record is missing")
+    if trusted:
+        _compare_with_header(recovery)
     return recovery
+
+
+def _compare_with_header(recovery: Recovery) -> None:
+    """What the header's SHA-256 and length prove about records that could not be read."""
+    header, size = recovery.file.header, recovery.file.source.size
+    if recovery.digest == header.data_sha256:
+        recovery.notes.append("the SHA-256 of the kept data is the one in the header: no record is missing")
+        recovery.lost_blocks = 0
+        recovery.passages = [
+            replace(passage, fate=Fate.IGNORED) if passage.fate is Fate.LOST else passage
+            for passage in recovery.passages
+        ]
+    elif recovery.header_holds and header.file_size > size:
+        recovery.notes.append(f"the file ends {header.file_size - size} bytes before the length that its header states")
+        recovery.lost_blocks = max(1, recovery.lost_blocks)
 
 
 def _believe(head: Head) -> tuple[Header, bool]:
@@ -163,7 +181,7 @@ def _hints(file: BlockFile) -> dict[int, tuple[int, int]]:
         if level >= 0 or entries is not None:
             found[offset] = (size, level if entries is None else entries[0])
         if entries is not None:
-            waiting += [(entry.offset, entry.size, entries[0] - 1) for entry in entries[1] if entries[0] > 0]
+            waiting += [(entry.offset, entry.size, entries[0] - 1) for entry in entries[1]]
     return found
 
 
@@ -267,7 +285,7 @@ def _resume(file: BlockFile, damaged: int, offsets: list[int]) -> int:
     """Where the next intact block after `damaged` starts; the end of the file when there is none."""
     for offset in offsets[bisect_right(offsets, damaged) :]:
         if _intact(file, offset) is not None:
-            return min(offset, _search(file, damaged + 1, offset)) if offset - damaged < 1 << 16 else offset
+            return min(offset, _search(file, damaged + 1, offset)) if offset - damaged < NEAR else offset
     return _search(file, damaged + 1, file.source.size)
 
 
@@ -288,27 +306,29 @@ def _lose(recovery: Recovery, start: int, end: int, hints: dict[int, tuple[int, 
     """Accounts for a stretch without an intact block; the index tells, if it can, what was there."""
     source = recovery.file.source
     named = sorted(offset for offset in hints if start <= offset < end)
+    file = recovery.file
+    why, code = "no block with a fitting checksum", None
     try:
-        block = next(recovery.file.walk(start, start + 1))
-        reason, code = (checks.BLOCK_CRC.title, checks.BLOCK_CRC.code) if block.end <= end else ("", None)
+        block = next(file.walk(start, start + 1))
+        if block.end <= end:
+            file.check(block)
+            file.limits.check("payload_size", block.size, file.span(block))
     except SourceError:
         raise
     except ExhumeError as error:
-        reason, code = error.message, error.code
-    except StopIteration:
-        reason, code = "", None
-    why = reason or "no block with a fitting checksum"
+        why, code = error.message, error.code
     at = start
     for offset in named:
         size, level = hints[offset]
-        stop = min(end, offset + size)
         if offset > at:
             recovery.passages.append(Passage(at, offset, Fate.LOST, "unreadable bytes", why, code))
+            at = offset
         if level == 0:
             recovery.lost_blocks += 1
+        stop = max(at, min(end, offset + size))
         fate = Fate.LOST if level == 0 else Fate.REBUILT
-        recovery.passages.append(Passage(offset, stop, fate, f"{kind_of(level)} block", why, code))
-        at = max(at, stop)
+        recovery.passages.append(Passage(at, stop, fate, f"{kind_of(level)} block", why, code))
+        at = stop
     if at < end:
         if not named:
             recovery.lost_blocks += 1
