@@ -47,6 +47,7 @@ types:
         type: ark_rbuf::guid
         doc: The GUID that manifests call this file by; also its name.
       - id: ofs_index
+        -lint-ok: A file cut short opens as far as it goes; reading past its end is refused.
         -orig-id: index_offset
         type: u4
         doc: Offset of the index in the file.
@@ -102,10 +103,12 @@ types:
         type: u8
         doc: Indexed time in nanoseconds of the steady clock, not of a calendar.
       - id: ofs_data
+        -lint-ok: In the file, of which only the index may be here.
         -orig-id: offset
         type: u4
         doc: Offset of the message in the file.
       - id: len_data
+        -lint-ok: In the file, of which only the index may be here.
         -orig-id: size
         type: u4
         doc: Stored, that is compressed, bytes of the message.

@@ -103,6 +103,7 @@ types:
         type: u8
         doc: Bytes of JSON (or of decompressed KV-IR) that went in.
       - id: len_archive
+        -lint-ok: The header is also read alone; what lies past the end is refused where it is read.
         -orig-id: compressed_archive_size
         type: u8
         doc: Size of the whole file, this header included.
@@ -110,6 +111,7 @@ types:
         -orig-id: reserved_padding1
         size: 32
       - id: len_metadata
+        -lint-ok: The header is also read alone; what lies past the end is refused where it is read.
         -orig-id: metadata_section_size
         type: u4
         doc: Compressed size of the metadata section.

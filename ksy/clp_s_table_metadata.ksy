@@ -22,6 +22,7 @@ seq:
     repeat: expr
     repeat-expr: num_streams
   - id: num_separate_column_schemas
+    -lint-ok: Always 0; nothing repeats by it.
     type: u8
     doc: Always 0.
   - id: num_tables

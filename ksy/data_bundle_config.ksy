@@ -17,6 +17,7 @@ doc-ref: https://github.com/dennisss/dacha/tree/master/pkg/bundle
 -webide-representation: '{fields}'
 seq:
   - id: fields
+    -lint-ok: A row is small and read as a whole.
     type: field
     repeat: eos
 types:

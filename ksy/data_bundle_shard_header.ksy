@@ -18,6 +18,7 @@ doc-ref: https://github.com/dennisss/dacha/tree/master/pkg/bundle
 -webide-representation: '{fields}'
 seq:
   - id: fields
+    -lint-ok: A header is small and read as a whole.
     type: field
     repeat: eos
 types:

@@ -18,6 +18,7 @@ doc: |
 doc-ref: https://github.com/facebook/rocksdb/blob/main/table/block_based/block_builder.cc
 instances:
   num_restarts:
+    -lint-ok: Too many make `ofs_restarts` negative, and `entries` refuses that.
     pos: _io.size - 4
     type: u4
   ofs_restarts:

@@ -18,6 +18,7 @@ doc: |
 doc-ref: https://github.com/facebook/rocksdb/blob/main/include/rocksdb/table_properties.h
 instances:
   num_restarts:
+    -lint-ok: Too many make `ofs_restarts` negative, and `properties` refuses that.
     pos: _io.size - 4
     type: u4
   ofs_restarts:

@@ -69,10 +69,12 @@ types:
     doc: What describes the file as a whole.
     seq:
       - id: ofs_root
+        -lint-ok: A file cut short opens as far as it goes; `root` is absent when it lies past the end.
         -orig-id: Root index offset
         type: u8
         doc: Where the root index block starts.
       - id: len_root
+        -lint-ok: A file cut short opens as far as it goes; `root` is absent when it lies past the end.
         -orig-id: Root index length
         type: u8
         doc: Bytes of the root index block, its length field and checksum included.

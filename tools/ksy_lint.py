@@ -510,16 +510,8 @@ def check_specs(root: Path, loaded: dict[str, dict[str, Any]], forbidden: set[st
             yield f"ksy/{name}.ksy: {where}: {what}"
 
 
-def without_pending(root: Path, found: list[str]) -> list[str]:
-    """Returns the problems but those that `ksy/lint-pending.txt` lists, and the lines there that are none any more."""
-    file = root / "ksy" / "lint-pending.txt"
-    listed = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
-    gone = [f"ksy/lint-pending.txt: {line}: is mended, or was never wrong" for line in listed if line not in found]
-    return [*(line for line in found if line not in listed), *gone]
-
-
 def lint(root: Path) -> list[str]:
-    """Returns every problem with the specifications under `root`, one line each, but those that are known (pending).
+    """Returns every problem with the specifications under `root`, one line each.
 
     Raises:
         nodejs.NodeError: Node.js cannot be had.
@@ -535,7 +527,6 @@ def lint(root: Path) -> list[str]:
         return found
     loaded = {file.stem: item for file, item in read_specs(files, node).items()}
     found.extend(check_specs(root, loaded, forbidden_modules(root)))
-    found = without_pending(root, found)
     return found or [f"compiler: {text}" for text in compiler_problems(files, node)]
 
 

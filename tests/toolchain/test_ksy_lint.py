@@ -85,16 +85,6 @@ def test_a_type_that_another_specification_or_the_program_opens_is_used(root: Pa
 
 
 @pytest.mark.node
-def test_what_is_pending_is_passed_over_until_it_is_mended(root: Path) -> None:
-    (root / "ksy/thing.ksy").write_text(GOOD.replace("          max: _io.size\n", "          min: 1\n"))
-    (found,) = ksy_lint.lint(root)
-    (root / "ksy/lint-pending.txt").write_text(f"{found}\n")
-    assert ksy_lint.lint(root) == []
-    (root / "ksy/thing.ksy").write_text(GOOD)
-    assert ksy_lint.lint(root) == [f"ksy/lint-pending.txt: {found}: is mended, or was never wrong"]
-
-
-@pytest.mark.node
 @pytest.mark.parametrize("name", ["msgpack", "json", "numpy", "class", "exhume_ksy"])
 def test_module_names_are_refused(root: Path, name: str) -> None:
     (root / f"ksy/{name}.ksy").write_text(GOOD.replace("id: thing", f"id: {name}"))

@@ -22,7 +22,7 @@ class Caf(KaitaiStruct):
     that every range lies in the data section, and that no two of them overlap.
     
     .. seealso::
-       CAF specification 1.0, "File Structure"
+       File Structure - https://github.com/JackalLabs/jackal-js-worker/blob/main/FORMAT.md
     """
     SEQ_FIELDS = []
     def __init__(self, _io, _parent=None, _root=None):
