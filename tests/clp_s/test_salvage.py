@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 import exhume
+from exhume.errors import UnsupportedOperationError
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.salvage import _gaps
-from exhume.recovery import SalvageReport, Verified
-from tests.clp_s.build import Built, i64, tiny, u64
+from exhume.recovery import SalvageMode, SalvageReport, Verified
+from tests.clp_s.build import DEMO_TEXT, Built, demo, i64, tiny, u64
 
 ORDERED = Built(
     nodes=[(-1, b"", 10), (0, b"log_event_idx", 11), (-1, b"", 5), (2, b"a", 0)],
@@ -94,3 +95,45 @@ def test_a_schema_that_has_no_layout_is_left_out(tmp_path: Path) -> None:
     report, found = salvaged(wild, tmp_path)
     assert found == [7, 8, 9, 10, 11]
     assert report.lost["schemas"] == 1
+
+
+def test_a_table_whose_schema_is_gone_is_counted(tmp_path: Path) -> None:
+    streams = [[*ORDERED.streams[0], (7, 1, i64(5) + i64(12))], [(8, 0, b"")]]
+    report, found = salvaged(ORDERED.replace(streams=streams), tmp_path)
+    assert found == [7, 8, 9, 10, 11]
+    assert (report.lost["tables"], report.lost["records"]) == (2, 1)
+
+
+def test_progress_counts_streams(tmp_path: Path) -> None:
+    told: list[tuple[int, int | None, str]] = []
+    built = ORDERED.replace(streams=[ORDERED.streams[0][:1], ORDERED.streams[0][1:]])
+    exhume.salvage(built.build(), tmp_path / "out", format="clp-s", progress=lambda *said: told.append(said))
+    assert [said for said in told if said[2] == "streams"] == [(1, 2, "streams"), (2, 2, "streams")]
+
+
+def test_no_scratch_files_are_left(tmp_path: Path) -> None:
+    salvaged(ORDERED, tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["clean.clps", "damaged.clps"]
+
+
+def test_what_cannot_be_done(tmp_path: Path) -> None:
+    for target, mode in ((ORDERED.build(), SalvageMode.FILES), (tmp_path, SalvageMode.ARCHIVE)):
+        with pytest.raises(UnsupportedOperationError):
+            exhume.salvage(target, tmp_path.parent / "out", format="clp-s", mode=mode)
+
+
+def test_what_is_made_anew_is_what_the_archive_was(tmp_path: Path) -> None:
+    """Version, size of the original, packets and dictionaries of the output, with and without those of the input."""
+    exhume.salvage(demo().build(), tmp_path / "out", format="clp-s")
+    with exhume.open(tmp_path / "out") as archive:
+        assert isinstance(archive, ClpSArchive)
+        assert (archive.header.version, archive.header.original_size) == ((0, 5, 1), 1234)
+        assert b"".join(archive.json_chunks()) == DEMO_TEXT
+    lost = demo(stored_sections={"/var.dict": u64(6), "/log.dict": u64(2), "/array.dict": u64(2)})
+    exhume.salvage(lost.build(), tmp_path / "lost", format="clp-s")
+    with exhume.open(tmp_path / "lost") as archive:
+        assert isinstance(archive, ClpSArchive)
+        first, second, third = archive.json_lines()
+    assert b'"msg":"<lost log type 0>","name":"<lost variable 1>"' in first
+    assert b'"msg":"<lost log type 1>","name":"<lost variable 2>"' in second
+    assert json.loads(third) == {"name": "<lost variable 1>", "o": {}}

@@ -175,11 +175,11 @@ def _whole_tables(
                 lost += table.num_messages
         yield whole
         where = span_of(source, start, end)
-        if lost:
+        if len(whole) < len(tables):
             why = f"{len(payload)} of {stream.size} bytes could be decoded: {lost} records are gone"
             report.account(where, Fate.LOST, f"stream {number}", why)
             report.lose("records", lost)
-            report.lose("tables", sum(table.end > len(payload) for table in tables))
+            report.lose("tables", len(tables) - len(whole))
         else:
             report.account(where, Fate.RECOVERED, f"stream {number}")
         progress(number + 1, len(streams), "streams")
