@@ -78,13 +78,13 @@ def choose(found: list[FileVersion], report: SalvageReport, *, deleted: bool) ->
     for entry in (f for f in newest if f.version.checksum != Verdict.BAD):
         path = entry.path
         if entry.proof is None:
-            if path not in best and entry.version.status is Status.TOMBSTONE and path not in wanted:
+            if entry.version.status is Status.TOMBSTONE and path not in wanted:
                 gone.add(path)
             continue
         if path in gone and not deleted:
             continue
         wanted.add(path)
-        if path in best or entry.proof != "good" or entry.row is None:
+        if path in best or entry.proof != "good":
             continue
         best[path] = entry
         if entry.version.status is not Status.LIVE:
@@ -215,7 +215,7 @@ def _account(tree: Tree, history: History, report: SalvageReport) -> None:
             report.account(source.span(0, size), Fate.LOST, "shard", error.message, error.code)
             report.lose("shards")
             continue
-        report.account(source.span(0, min(size, shard.header.data_offset)), Fate.REBUILT, "shard header")
+        report.account(source.span(0, shard.header.data_offset), Fate.REBUILT, "shard header")
         if shard.is_flat:
             report.account(source.span(shard.header.data_offset, size), Fate.RECOVERED, "data")
             continue
@@ -224,7 +224,7 @@ def _account(tree: Tree, history: History, report: SalvageReport) -> None:
             if place is None or place < at or place > size:
                 continue
             _account_rest(report, source, at, place)
-            bound = min(size, max(shard.bounds[index], place))
+            bound = max(shard.bounds[index], place)
             try:
                 shard.decode(index)
                 report.account(source.span(place, bound), Fate.RECOVERED, "record")
