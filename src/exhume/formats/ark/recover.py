@@ -155,14 +155,15 @@ def _listed(split: Split, reference: SplitReference, notes: list[str]) -> tuple[
     missing = header.item_count - len(found)
     if not missing:
         return found, 0
-    # A count that reaches outside the file, or over messages, is wrong: entries are those that fit, up to the first
-    # that does not.
+    # Entries are those that fit, up to the first that does not.  A count that reaches over messages, or outside the
+    # file, is wrong where the index has no room for it: then it does not say how many are lost.
     fits = _fits(split, reference, found)
     wrong = np.flatnonzero(~fits)
     kept = found[: int(wrong[0])] if len(wrong) else found
     notes.append(f"the header counts {header.item_count} messages, {len(kept)} entries are there")
     split.header = replace(split.header, item_count=len(kept))
-    return kept, 0 if len(kept) < len(found) else missing
+    lies = len(kept) < len(found) and header.item_count > header.maximum_count
+    return kept, 0 if lies else header.item_count - len(kept)
 
 
 def _index_at(split: Split, offset: int, count: int) -> Array:

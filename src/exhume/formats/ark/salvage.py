@@ -7,7 +7,7 @@ new splits.  Sections and filters stay as they are where the manifest can be rea
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -35,7 +35,7 @@ from exhume.formats.ark.rbuf.guid import NIL, is_guid, new_guid
 from exhume.formats.ark.rbuf.layout import HEADERS
 from exhume.formats.ark.reader import ArkReader, SplitReference
 from exhume.formats.ark.recover import Survey, statistics_of, survey_split, untimed_messages
-from exhume.formats.ark.splitwriter import SplitWriter
+from exhume.formats.ark.splitwriter import SplitWriter, header_area
 from exhume.jsonout import dumps
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.output.atomic import AtomicDirectory, AtomicFile
@@ -223,7 +223,7 @@ class _Salvage:
         identifier = new_guid()
         total = int(found.entries["len_data"].sum(dtype=np.int64))
         path = self.root / "splits" / identifier
-        writer = SplitWriter(path, identifier, len(names), len(found.entries), max(1, total))
+        writer = SplitWriter(path, identifier, len(names), len(found.entries), total)
         for start in range(0, len(found.entries), BATCH):
             part = found.entries[start : start + BATCH]
             stored = split.read_messages(part["ofs_data"].astype(np.int64), part["len_data"].astype(np.int64))
@@ -266,14 +266,12 @@ class _Salvage:
             rows.append((start, end, Fate.LOST, "message", finding.message, finding.code))
         at = 0
         for start, end, fate, what, why, code in sorted(rows, key=lambda row: row[:2]):
-            if start > at:
-                self._rest(found, at, start)
             begin = max(start, at)
             if end > begin:
+                self._rest(found, at, begin)
                 self.report.account(source.span(begin, end), fate, what, why, code)
                 at = end
-        if at < source.size:
-            self._rest(found, at, source.size)
+        self._rest(found, at, source.size)
 
     def _last_byte(self, found: Survey) -> int:
         """Where the last message ends, or the index where there is none."""
@@ -299,8 +297,8 @@ class _Salvage:
 
     def _untimed(self, reference: SplitReference, source: Source, found: Survey | None) -> None:
         """Keeps messages that have no usable index entry, without times, beside the log."""
-        start = min(self._data_starts(source, found), default=0)
-        rows = list(untimed_messages(self.reader, reference, source, start)) if start else []
+        start = min(self._data_starts(reference, source, found), default=source.size)
+        rows = list(untimed_messages(self.reader, reference, source, start))
         if not rows:
             return
         folder = self.root / "untimed"
@@ -316,13 +314,16 @@ class _Salvage:
             f"split {reference.identifier}: no index, {len(rows)} messages without times are in untimed/"
         )
 
-    def _data_starts(self, source: Source, found: Survey | None) -> Iterable[int]:
-        """Where the messages of a split without index begin: the first object behind the index area or the header."""
+    def _data_starts(self, reference: SplitReference, source: Source, found: Survey | None) -> Iterator[int]:
+        """Where the messages of a split without index begin: the first object behind the header or the index area."""
+        behind = header_area(len(reference.channels))
         capacity = found.split.header.maximum_count if found is not None else 0
-        places = [1024 + capacity * ENTRY_SIZE] if capacity else []
-        head = source.read_up_to(0, 1 << 20)
-        for at in [*places, 1024]:
-            while at < len(head) and not head[at]:
-                at += 1
-            if at < len(head) and head[at] in HEADERS:
-                yield at
+        for start in (behind, behind + capacity * ENTRY_SIZE):
+            at = min(start, source.size)
+            for chunk in source.chunks(at, source.size):
+                rest = chunk.lstrip(b"\0")
+                at += len(chunk) - len(rest)
+                if rest:
+                    if rest[0] in HEADERS:
+                        yield at
+                    break

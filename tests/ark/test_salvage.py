@@ -1,0 +1,354 @@
+"""What salvage keeps of a log: messages, the fate of every byte of a split, counts, notes, the new manifest."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+import exhume
+from exhume.errors import ExhumeError, LimitExceededError, UnsupportedOperationError
+from exhume.formats.ark.filters import Filter
+from exhume.formats.ark.manifest import ManifestSection
+from exhume.formats.ark.rbuf.guid import NIL
+from exhume.formats.ark.reader import ArkReader
+from exhume.formats.ark.salvage import salvage
+from exhume.formats.ark.writer import ArkWriter
+from exhume.limits import Limits
+from exhume.recovery import SalvageMode, SalvageReport, Verified
+from exhume.source import BytesSource, LocalTree
+from tests.ark import make_samples
+from tests.ark.logs import REGISTRY, TYPE, counted_guids, message
+from tests.ark.test_recovery import read
+from tests.ark.test_rules import CAPACITY, DATA, FORGED, HEADER, Log, cut, other_registry, rename
+
+Told = list[tuple[int, int, str, str]]
+RECORDS = SalvageMode.RECORDS
+SIZE = len(message(0, 3))
+END = DATA + 6 * SIZE
+
+
+def salvaged(root: Path, out: Path, **options: Any) -> SalvageReport:
+    with LocalTree(root) as tree:
+        return salvage(tree, out, **options)
+
+
+def told(report: SalvageReport, source: str = "splits") -> Told:
+    rows = [(s.span.start, s.span.end, str(s.fate), s.what) for s in report.spans if s.span.source.startswith(source)]
+    for (_, end, *_), (start, *_) in itertools.pairwise(rows):
+        assert start == end
+    return rows
+
+
+def manifest_of(out: Path) -> Any:
+    with exhume.open(out) as log:
+        assert isinstance(log, ArkReader)
+        return log.manifest
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Log:
+    return Log(tmp_path / "log")
+
+
+BEFORE, AFTER = (0, DATA, "rebuilt", "header, index and unused bytes"), (DATA, END, "recovered", "messages")
+
+
+def test_a_sound_log(log: Log, tmp_path: Path) -> None:
+    seen: list[tuple[int, int | None, str]] = []
+    before, old = read(log.root), log.manifest
+    report = salvaged(log.root, tmp_path / "out", progress=lambda *step: seen.append(step))
+    assert read(tmp_path / "out") == before
+    assert (report.recovered, report.lost) == ({"messages": 6}, {})
+    assert report.notes == ["manifest read with: embedded registry"]
+    assert report.verified is Verified.REREAD
+    assert told(report) == [(0, END, "recovered", "split without damage")]
+    assert told(report, "manifests") == [(0, log.manifest_path.stat().st_size, "rebuilt", "manifest")]
+    assert seen == [(1, 1, "splits")]
+    new = manifest_of(tmp_path / "out")
+    assert new.identifier != old.identifier
+    assert new.common_identifier == old.common_identifier
+    assert (new.name, new.metadata, new.sections) == (old.name, old.metadata, old.sections)
+    assert (tmp_path / "out/splits" / log.split_path.name).read_bytes() == log.split_path.read_bytes()
+    assert not (tmp_path / "out/untimed").exists()
+
+
+def test_every_split_is_told_of_once(tmp_path: Path) -> None:
+    log = make_samples.write_log(tmp_path / "log")
+    seen: list[tuple[int, int | None, str]] = []
+    report = salvaged(tmp_path / "log", tmp_path / "out", progress=lambda *step: seen.append(step))
+    count = len(list((tmp_path / "log/splits").iterdir()))
+    assert seen == [(n, count, "splits") for n in range(1, count + 1)]
+    assert read(tmp_path / "out") == read(tmp_path / "log")
+    assert report.lost == {}
+    again = salvaged(tmp_path / "log", tmp_path / "again", log=log.identifier[:8])
+    assert again.recovered == report.recovered
+
+
+def test_json_lines(log: Log, tmp_path: Path) -> None:
+    """They hold what the clean log would hold; nothing else is left behind, and the log is not made elsewhere."""
+    made: list[str] = []
+    real = os.mkdir
+
+    def noting(path: Any, *rest: Any, **named: Any) -> None:
+        made.append(str(path))
+        real(path, *rest, **named)
+
+    with patch("os.mkdir", noting):
+        report = salvaged(log.root, tmp_path / "lines", mode=RECORDS)
+    lines = [json.loads(line) for line in (tmp_path / "lines").read_text().splitlines()]
+    assert [line["time_ns"] for line in lines] == list(range(100, 106))
+    assert {line["channel"] for line in lines} == {"/a", "/b"}
+    assert report.recovered == {"messages": 6}
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["lines", "log"]
+    assert made
+    assert all(path.startswith(str(tmp_path / ".exhume-")) for path in made)
+
+
+def test_messages_are_no_files(log: Log, tmp_path: Path) -> None:
+    with pytest.raises(UnsupportedOperationError, match="messages"):
+        salvaged(log.root, tmp_path / "out", mode=SalvageMode.FILES)
+
+
+def test_nothing_to_salvage(tmp_path: Path) -> None:
+    """No manifest and no split: the error of opening it, for a directory and for bytes."""
+    (tmp_path / "empty/splits").mkdir(parents=True)
+    (tmp_path / "empty/splits/notes").write_bytes(b"x")
+    (tmp_path / "empty/splits" / FORGED).write_bytes(b"no split")
+    with pytest.raises(ExhumeError) as caught:
+        salvaged(tmp_path / "empty", tmp_path / "out")
+    assert caught.value.code == "ARK-101"
+    with pytest.raises(ExhumeError):
+        salvage(BytesSource(b"hello"), tmp_path / "out")
+
+
+def test_without_a_manifest_each_split_is_a_column(log: Log, tmp_path: Path) -> None:
+    log.manifest_path.unlink()
+    (log.root / "splits/notes").write_bytes(b"x")
+    (log.root / "splits" / FORGED).write_bytes(b"no split")
+    report = salvaged(log.root, tmp_path / "out")
+    assert report.recovered == {"messages": 6}
+    assert report.notes[0] == "manifest read with: salvage scan"
+    assert told(report, "manifests") == []
+    new = manifest_of(tmp_path / "out")
+    assert [column.name for section in new.sections for column in section.columns] == [f"split {log.split_path.name}"]
+    assert new.common_identifier == new.identifier != NIL
+    assert report.verified is Verified.UNVERIFIABLE
+    unchecked = [note for note in report.notes if note.startswith("channel ")]
+    assert len(unchecked) == len(set(unchecked)) == 2
+
+
+def test_a_directory_of_several_logs_wants_a_choice(log: Log, tmp_path: Path) -> None:
+    other = Log(tmp_path / "other")
+    other.set_manifest(replace(other.manifest, identifier=FORGED))
+    (log.root / "manifests" / FORGED).write_bytes(other.manifest_path.read_bytes())
+    with pytest.raises(ExhumeError) as caught:
+        salvaged(log.root, tmp_path / "out")
+    assert caught.value.code == "ARK-108"
+    assert salvaged(log.root, tmp_path / "out", log=FORGED).recovered == {"messages": 6}
+
+
+def test_the_limits_hold(log: Log, tmp_path: Path) -> None:
+    report = salvaged(log.root, tmp_path / "out", limits=Limits(structure_size=100))
+    assert report.notes[0] == "manifest read with: salvage scan"
+    with pytest.raises(LimitExceededError):
+        salvaged(log.root, tmp_path / "lines", limits=Limits(structure_size=100), mode=RECORDS)
+
+
+def test_a_damaged_message_costs_itself(log: Log, tmp_path: Path) -> None:
+    before = read(log.root)
+    log.poke(DATA + 2 * SIZE, b"\xee")
+    report = salvaged(log.root, tmp_path / "out")
+    assert read(tmp_path / "out") == before[:2] + before[3:]
+    assert (report.recovered, report.lost) == ({"messages": 5}, {"messages": 1})
+    one, two = DATA + 2 * SIZE, DATA + 3 * SIZE
+    assert told(report) == [
+        BEFORE, (DATA, one, "recovered", "messages"), (one, two, "lost", "message"), (two, END, "recovered", "messages")
+    ]  # fmt: skip
+    (lost,) = [s for s in report.spans if str(s.fate) == "lost"]
+    assert lost.code
+    assert lost.why
+    (path,) = (tmp_path / "out/splits").iterdir()
+    assert path.name != log.split_path.name
+    (stated,) = manifest_of(tmp_path / "out").sections[0].columns[0].splits
+    assert (stated.identifier, sum(each.count for each in stated.statistics)) == (path.name, 5)
+    assert not (tmp_path / "out/untimed").exists()
+
+
+def test_an_entry_that_points_outside(log: Log, tmp_path: Path) -> None:
+    """The bytes that no entry names any more are lost once, however many entries point elsewhere."""
+    log.poke_entry(5, "ofs_data", 1 << 20)
+    log.poke_entry(4, "len_data", 0)
+    report = salvaged(log.root, tmp_path / "out")
+    assert (report.recovered["messages"], report.lost["messages"]) == (4, 2)
+    end = DATA + 4 * SIZE
+    assert told(report) == [BEFORE, (DATA, end, "recovered", "messages"), (end, END, "lost", "message")]
+    assert report.lost["spans without an index entry"] == 1
+    assert report.spans[2].why == "no index entry names these bytes"
+
+
+def test_entries_that_share_bytes(log: Log, tmp_path: Path) -> None:
+    log.poke_entry(1, "ofs_data", DATA)
+    log.poke_entry(1, "object_identifier", 9)
+    report = salvaged(log.root, tmp_path / "out")
+    two, three = DATA + SIZE, DATA + 2 * SIZE
+    assert told(report) == [
+        BEFORE, (DATA, two, "recovered", "messages"), (two, three, "lost", "message"),
+        (three, END, "recovered", "messages"),
+    ] or told(report)[1] == (DATA, two, "lost", "message")  # fmt: skip
+    assert report.lost["messages"] == 1
+
+
+def test_bytes_behind_the_messages(log: Log, tmp_path: Path) -> None:
+    raw = log.split_path.read_bytes()
+    log.split_path.write_bytes(raw + bytes(9))
+    report = salvaged(log.root, tmp_path / "zeros")
+    assert told(report) == [
+        (0, END, "recovered", "split without damage"), (END, END + 9, "rebuilt", "header, index and unused bytes")
+    ]  # fmt: skip
+    assert report.lost == {}
+    log.split_path.write_bytes(raw + b"\0more")
+    report = salvaged(log.root, tmp_path / "more")
+    assert told(report)[1:] == [(END, END + 5, "lost", "message")]
+    assert report.lost == {"spans without an index entry": 1}
+    assert report.recovered == {"messages": 6}
+
+
+def test_a_split_without_messages(tmp_path: Path) -> None:
+    log = Log(tmp_path / "log")
+    log.poke(HEADER, bytes(18 * CAPACITY))
+    log.poke_header("num_indexed_items", 0)
+    cut(log.split_path, DATA)
+    report = salvaged(log.root, tmp_path / "out")
+    assert told(report)[0][0] == 0
+    assert told(report)[-1][1] == DATA
+    assert report.recovered.get("messages", 0) == 0
+    assert report.verified is Verified.NOTHING
+    assert report.lost == {}
+
+
+def test_a_missing_split(log: Log, tmp_path: Path) -> None:
+    log.split_path.unlink()
+    report = salvaged(log.root, tmp_path / "out")
+    assert report.lost == {"splits": 1, "messages": 6}
+    assert [note for note in report.notes if note.startswith(f"split {log.split_path.name}: ")]
+    assert manifest_of(tmp_path / "out").sections[0].columns[0].splits == ()
+    log.change_column(splits=tuple(
+        replace(s, statistics=tuple(replace(each, count=None) for each in s.statistics))
+        for s in log.manifest.sections[0].columns[0].splits))  # fmt: skip
+    assert salvaged(log.root, tmp_path / "again").lost == {"splits": 1, "messages": 0}
+
+
+def test_a_file_that_is_no_split(log: Log, tmp_path: Path) -> None:
+    log.split_path.write_bytes(b"?" * 300)
+    report = salvaged(log.root, tmp_path / "out")
+    assert told(report) == [(0, 300, "lost", "split")]
+    assert (report.spans[0].code, bool(report.spans[0].why)) == ("ARK-320", True)
+    assert report.lost == {"splits": 1, "messages": 6}
+
+
+def single(root: Path, count: int, capacity: int) -> tuple[Path, int]:
+    """A log of one channel, and where its messages begin."""
+    with ArkWriter(root, split_items=capacity, guids=counted_guids()) as log:
+        log.channel("/a", TYPE, REGISTRY)
+        for number in range(count):
+            log.write("/a", 100 + number, message(number, 3))
+    (path,) = (root / "splits").iterdir()
+    return path, HEADER + 18 * capacity
+
+
+@pytest.mark.parametrize("capacity", [8, 70_000])
+@pytest.mark.parametrize("header", [True, False])
+def test_messages_without_their_index(tmp_path: Path, capacity: int, *, header: bool) -> None:
+    """However large the index was; without the header too."""
+    path, start = single(tmp_path / "log", 3, capacity)
+    raw = path.read_bytes()
+    path.write_bytes(
+        (raw[:HEADER] if header else b"?" * 100 + bytes(HEADER - 100)) + bytes(start - HEADER) + raw[start:]
+    )
+    report = salvaged(tmp_path / "log", tmp_path / "out")
+    assert report.recovered["messages without time"] == 3
+    assert report.lost["messages"] == 3
+    assert report.verified is Verified.REREAD
+    assert report.notes[-1] == f"split {path.name}: no index, 3 messages without times are in untimed/"
+    lines = [json.loads(line) for line in (tmp_path / f"out/untimed/{path.name}.jsonl").read_text().splitlines()]
+    assert [(line["split"], line["offset"], line["size"]) for line in lines] == [
+        (path.name, start + n * SIZE, SIZE) for n in range(3)
+    ]
+    assert [line["value"]["number"] for line in lines] == [0, 1, 2]
+
+
+def test_messages_behind_an_index_of_noise(tmp_path: Path) -> None:
+    path, start = single(tmp_path / "log", 3, 8)
+    raw = path.read_bytes()
+    path.write_bytes(raw[:HEADER] + b"\x01" * (start - HEADER) + raw[start:])
+    report = salvaged(tmp_path / "log", tmp_path / "out")
+    assert report.recovered["messages without time"] == 3
+
+
+def test_two_splits_without_index(tmp_path: Path) -> None:
+    with ArkWriter(tmp_path / "log", split_items=2, guids=counted_guids()) as log:
+        log.channel("/a", TYPE, REGISTRY)
+        for number in range(4):
+            log.write("/a", 100 + number, message(number, 3))
+    for path in (tmp_path / "log/splits").iterdir():
+        raw = path.read_bytes()
+        path.write_bytes(raw[:HEADER] + bytes(36) + raw[HEADER + 36 :])
+    report = salvaged(tmp_path / "log", tmp_path / "out")
+    assert len(list((tmp_path / "out/untimed").iterdir())) == 2
+    assert report.recovered["messages without time"] == 4
+
+
+def test_a_split_that_is_cut_within_its_index(log: Log, tmp_path: Path) -> None:
+    """Its header counts six messages, and the index has room for them: that none is there is a loss of six."""
+    cut(log.split_path, HEADER + 4 * 18)
+    report = salvaged(log.root, tmp_path / "out")
+    assert report.lost["messages"] == 6
+    assert not report.complete
+    assert [note for note in report.notes if "the header counts 6 messages, 0 entries are there" in note]
+
+
+def test_filters(log: Log, tmp_path: Path) -> None:
+    hidden = ManifestSection((), filter=Filter(deny=("/b",)))
+    log.set_manifest(replace(log.manifest, sections=(*log.manifest.sections, hidden)))
+    report = salvaged(log.root, tmp_path / "out")
+    assert manifest_of(tmp_path / "out").sections[1].filter == hidden.filter
+    assert len(report.notes) == 1
+    other = Log(tmp_path / "other")
+    other_registry(other)
+    report = salvaged(other.root, tmp_path / "other-out")
+    assert "a filter that is not understood was left out: more may be shown than before" in report.notes
+    assert manifest_of(tmp_path / "other-out").sections[0].filter.is_understood
+    assert len(read(tmp_path / "other-out")) == 6
+
+
+def test_a_damaged_registry(log: Log, tmp_path: Path) -> None:
+    objects = log.manifest.sections[0].columns[0].objects
+    log.change_column(objects=(replace(objects[0], schema_registry='{"schemas": 1}'), objects[1], objects[1]))
+    report = salvaged(log.root, tmp_path / "out")
+    made = manifest_of(tmp_path / "out").sections[0].columns[0].objects
+    assert made == (replace(objects[0], schema_registry=""), objects[1])
+    assert [n for n in report.notes if n.startswith(f"channel {objects[0].name}: its schema registry is damaged (")]
+
+
+def test_what_the_reader_found_is_noted(log: Log, tmp_path: Path) -> None:
+    rename(log.manifest_path, FORGED)
+    log.manifest_path = log.root / "manifests" / FORGED
+    log.poke(-5, b"\0", log.manifest_path)
+    report = salvaged(log.root, tmp_path / "out")
+    assert [note for note in report.notes[1:] if "ARK-" in note]
+
+
+def test_a_split_alone(log: Log, tmp_path: Path) -> None:
+    """Its source belongs to the caller and stays open."""
+    source = BytesSource(log.split_path.read_bytes(), log.split_path.name)
+    report = salvage(source, tmp_path / "out")
+    assert report.recovered == {"messages": 6}
+    assert source.read_at(0, 1)
+    assert [(s.span.start, s.span.end) for s in report.spans] == [(0, END)]
