@@ -102,10 +102,12 @@ def test_equivalent_mutants_are_mutants() -> None:
         assert all(len(reason) > 20 for reason in known.values())
 
 
-def test_rules_and_checks_reach_the_goal() -> None:
+HELD = {name for name in NAMES if name.endswith(("/verify", "/checks"))} | {"data_bundle/salvage", "leveldb/salvage"}
+
+
+def test_what_judges_reaches_the_goal() -> None:
     lines = [line for line in read_block("trust.md", "mutation").splitlines() if "`" in line]
     rows = {line.split("`")[1].removesuffix(".py"): float(line.split("|")[-2].strip(" %")) for line in lines}
     assert set(rows) <= set(NAMES)
-    assert {name for name in NAMES if name.endswith(("/verify", "/checks"))} <= set(rows)
-    judges = {name: share for name, share in rows.items() if name.endswith(("/verify", "/checks"))}
-    assert {name: share for name, share in judges.items() if share < 100 * GOAL} == {}
+    assert set(rows) >= HELD
+    assert {name: rows[name] for name in HELD if rows[name] < 100 * GOAL} == {}
