@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 from exhume_ksy.fast._layout import LayoutError
 
 from exhume.errors import ExhumeError, Span, StructureError, TruncatedError, shorten
@@ -40,13 +37,21 @@ def read(
         raise refused(error, where, rule) from error
 
 
-@contextmanager
-def reading(where: Span, rule: Rule | None = None) -> Iterator[None]:
+class reading:  # noqa: N801 - used like a function: `with reading(where, rule):`
     """The same for whatever reads in between: the lazy fields of a value, or a reader called from here."""
-    try:
-        yield
-    except FAILURES as error:
-        raise refused(error, where, rule) from error
+
+    __slots__ = ("rule", "where")
+
+    def __init__(self, where: Span, rule: Rule | None = None) -> None:
+        self.where = where
+        self.rule = rule
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, FAILURES):
+            raise refused(error, self.where, self.rule) from error
 
 
 def refused(error: Exception, where: Span, rule: Rule | None = None) -> ExhumeError:

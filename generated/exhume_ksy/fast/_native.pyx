@@ -11,7 +11,7 @@ cdef extern from *:
     uint32_t swap4 "__builtin_bswap32" (uint32_t) noexcept nogil
     uint64_t swap8 "__builtin_bswap64" (uint64_t) noexcept nogil
 
-SOURCE = '150f52d712835505'
+SOURCE = '146415f8fc470111'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

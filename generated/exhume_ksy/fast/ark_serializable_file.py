@@ -7,7 +7,6 @@ from __future__ import annotations
 import struct
 
 from ._layout import LayoutError, View, short
-from .ark_manifest import read_ark_manifest
 from .ark_rbuf import read_text
 
 _STRUCT0 = struct.Struct("<I")
@@ -70,6 +69,7 @@ class ArkSerializableFile:
             return self._manifest
         except AttributeError:
             pass
+        from .ark_manifest import read_ark_manifest
         view, base, end = self._io
         if not (self.footer.len_trailer > 0 and self.trailer.type_name.value == 'ark::logging::Manifest'):
             self._manifest = None

@@ -7,12 +7,6 @@ from __future__ import annotations
 import struct
 
 from ._layout import LayoutError, View, short
-from .clp_s_dictionary import read_clp_s_dictionary
-from .clp_s_metadata import read_clp_s_metadata
-from .clp_s_schema_ids import read_clp_s_schema_ids
-from .clp_s_schema_tree import read_clp_s_schema_tree
-from .clp_s_table import read_boolean_column, read_clp_column, read_date_column, read_float_column, read_formatted_float_column, read_id_column, read_integer_column, read_timestamp_column
-from .clp_s_table_metadata import read_clp_s_table_metadata
 from .zstd_frame import read_zstd_frame
 
 _STRUCT0 = struct.Struct("<QQ32sIHH")
@@ -55,6 +49,7 @@ class ClpS:
             return self._metadata
         except AttributeError:
             pass
+        from .zstd_frame import read_zstd_frame
         view, base, end = self._io
         at = base + 64
         size = self.header.len_metadata
@@ -77,6 +72,7 @@ class ClpS:
             return self._metadata_payload
         except AttributeError:
             pass
+        from .clp_s_metadata import read_clp_s_metadata
         view, base, end = self._io
         if not (self.metadata.is_stored):
             self._metadata_payload = None
@@ -347,6 +343,7 @@ class Section:
             return self._body
         except AttributeError:
             pass
+        from .clp_s_dictionary import read_clp_s_dictionary
         view, base, end = self._io
         view, base, end = self._root._io
         at = base + self._root.ofs_files + self.ofs_section
@@ -440,6 +437,7 @@ class SchemaTreeSection:
             return self._payload
         except AttributeError:
             pass
+        from .clp_s_schema_tree import read_clp_s_schema_tree
         view, base, end = self._io
         if not (self.compressed.is_stored):
             self._payload = None
@@ -489,6 +487,7 @@ class SchemaMapSection:
             return self._payload
         except AttributeError:
             pass
+        from .clp_s_schema_ids import read_clp_s_schema_ids
         view, base, end = self._io
         if not (self.compressed.is_stored):
             self._payload = None
@@ -538,6 +537,7 @@ class TableMetadataSection:
             return self._payload
         except AttributeError:
             pass
+        from .clp_s_table_metadata import read_clp_s_table_metadata
         view, base, end = self._io
         if not (self.compressed.is_stored):
             self._payload = None
@@ -646,6 +646,7 @@ class Stream:
             return self._compressed
         except AttributeError:
             pass
+        from .zstd_frame import read_zstd_frame
         view, base, end = self._io
         at = base + self.ofs_stream
         if at < base:
@@ -976,6 +977,7 @@ class Column:
             return self._content
         except AttributeError:
             pass
+        from .clp_s_table import read_boolean_column, read_clp_column, read_date_column, read_float_column, read_formatted_float_column, read_id_column, read_integer_column, read_timestamp_column
         view, base, end = self._io
         if not (self.is_inside and not self.is_split):
             self._content = None

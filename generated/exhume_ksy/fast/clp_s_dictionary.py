@@ -7,7 +7,6 @@ from __future__ import annotations
 import struct
 
 from ._layout import LayoutError, View, short
-from .clp_s_dictionary_entries import read_clp_s_dictionary_entries
 from .zstd_frame import read_zstd_frame
 
 _STRUCT0 = struct.Struct("<Q")
@@ -35,6 +34,7 @@ class ClpSDictionary:
             return self._entries
         except AttributeError:
             pass
+        from .clp_s_dictionary_entries import read_clp_s_dictionary_entries
         view, base, end = self._io
         if not (self.compressed.is_stored):
             self._entries = None

@@ -9,7 +9,6 @@ import struct
 from array import array
 
 from ._layout import LayoutError, View, short
-from .clp_s_msgpack import read_clp_s_msgpack
 from .utf8_text import read_utf8_text
 
 _STRUCT0 = struct.Struct("<BI")
@@ -98,6 +97,7 @@ class PacketBody:
             return self._content
         except AttributeError:
             pass
+        from .clp_s_msgpack import read_clp_s_msgpack
         view, base, end = self._io
         at = base + 0
         size = end - base

@@ -12,7 +12,6 @@ from ._layout import LayoutError, View, short
 from .data_bundle_config import read_data_bundle_config
 from .data_bundle_file_metadata import read_data_bundle_file_metadata
 from .data_bundle_record_metadata import read_data_bundle_record_metadata
-from .data_bundle_row_key import read_data_bundle_row_key
 from .leveldb_varint import read_leveldb_varint
 
 _STRUCT0 = struct.Struct("<I")
@@ -234,6 +233,7 @@ class Row:
             return self._whole_key
         except AttributeError:
             pass
+        from .data_bundle_row_key import read_data_bundle_row_key
         view, base, end = self._io
         if not (self.len_shared == 0 and self.len_key_suffix > 8):
             self._whole_key = None

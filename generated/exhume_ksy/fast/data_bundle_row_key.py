@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from ._layout import LayoutError, View, short
 from .data_bundle_key import read_data_bundle_key
-from .leveldb_internal_key import read_leveldb_internal_key
 
 
 class DataBundleRowKey:
@@ -31,6 +30,7 @@ class DataBundleRowKey:
             return self._version
         except AttributeError:
             pass
+        from .leveldb_internal_key import read_leveldb_internal_key
         view, base, end = self._io
         at = base + end - base - 8
         if at < base:

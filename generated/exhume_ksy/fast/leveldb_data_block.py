@@ -9,7 +9,6 @@ import struct
 from array import array
 
 from ._layout import LayoutError, View, short
-from .leveldb_internal_key import read_leveldb_internal_key
 from .leveldb_varint import read_leveldb_varint
 
 _STRUCT0 = struct.Struct("<I")
@@ -245,6 +244,7 @@ class Entry:
             return self._key_parts
         except AttributeError:
             pass
+        from .leveldb_internal_key import read_leveldb_internal_key
         view, base, end = self._io
         if not (self.len_key_suffix >= 8):
             self._key_parts = None

@@ -7,8 +7,6 @@ from __future__ import annotations
 import struct
 
 from ._layout import LayoutError, View, short
-from .leveldb_version_edit import read_leveldb_version_edit
-from .leveldb_write_batch import read_leveldb_write_batch
 
 _STRUCT0 = struct.Struct("<IH")
 _STRUCT1 = struct.Struct("<I")
@@ -207,6 +205,7 @@ class FragmentData:
             return self._batch
         except AttributeError:
             pass
+        from .leveldb_write_batch import read_leveldb_write_batch
         view, base, end = self._io
         if not (self.is_whole and not self.is_manifest):
             self._batch = None
@@ -227,6 +226,7 @@ class FragmentData:
             return self._version_edit
         except AttributeError:
             pass
+        from .leveldb_version_edit import read_leveldb_version_edit
         view, base, end = self._io
         if not (self.is_whole and self.is_manifest):
             self._version_edit = None

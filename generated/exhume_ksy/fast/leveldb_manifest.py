@@ -6,7 +6,6 @@ from __future__ import annotations
 
 
 from ._layout import LayoutError, View, short
-from .leveldb_log import read_block
 
 
 class LeveldbManifest:
@@ -27,6 +26,7 @@ class LeveldbManifest:
             return self._blocks
         except AttributeError:
             pass
+        from .leveldb_log import read_block
         view, base, end = self._io
         if not (end - base > 0):
             self._blocks = None

@@ -7,13 +7,6 @@ from __future__ import annotations
 import struct
 
 from ._layout import LayoutError, View, short
-from .leveldb_block import read_leveldb_block
-from .leveldb_block_handle import read_leveldb_block_handle
-from .leveldb_data_block import read_leveldb_data_block
-from .leveldb_filter import read_leveldb_filter
-from .leveldb_footer import read_leveldb_footer
-from .leveldb_index_delta import read_leveldb_index_delta
-from .leveldb_properties import read_leveldb_properties
 
 _STRUCT0 = struct.Struct("<BI")
 
@@ -66,6 +59,7 @@ class LeveldbTable:
             return self._footer
         except AttributeError:
             pass
+        from .leveldb_footer import read_leveldb_footer
         view, base, end = self._io
         at = base + end - base - self.len_footer
         if at < base:
@@ -312,6 +306,11 @@ class Block:
             return self._content
         except AttributeError:
             pass
+        from .leveldb_block import read_leveldb_block
+        from .leveldb_data_block import read_leveldb_data_block
+        from .leveldb_filter import read_leveldb_filter
+        from .leveldb_index_delta import read_leveldb_index_delta
+        from .leveldb_properties import read_leveldb_properties
         view, base, end = self._io
         if not (self.is_stored and self.kind > 0):
             self._content = None
@@ -400,6 +399,7 @@ class MetaBlock:
             return self._handle
         except AttributeError:
             pass
+        from .leveldb_block_handle import read_leveldb_block_handle
         view, base, end = self._io
         view, base, end = self._parent.metaindex.content.entries.entries[self.idx].value._io
         at = base + 0
@@ -468,6 +468,7 @@ class DataBlock:
             return self._handle
         except AttributeError:
             pass
+        from .leveldb_block_handle import read_leveldb_block_handle
         view, base, end = self._io
         view, base, end = self._parent.index.content.entries.entries[self.idx].value._io
         at = base + 0

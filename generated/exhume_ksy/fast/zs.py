@@ -8,8 +8,6 @@ import struct
 
 from ._layout import LayoutError, View, short
 from .uleb128 import read_uleb128
-from .zs_data_block import read_zs_data_block
-from .zs_index_block import read_zs_index_block
 
 _STRUCT0 = struct.Struct("<Q")
 _STRUCT1 = struct.Struct("<QQQ32s16sQ")
@@ -301,6 +299,7 @@ class BlockBody:
             return self._data_block
         except AttributeError:
             pass
+        from .zs_data_block import read_zs_data_block
         view, base, end = self._io
         if not (self.level == 0 and self._root.header.is_stored):
             self._data_block = None
@@ -322,6 +321,7 @@ class BlockBody:
             return self._index_block
         except AttributeError:
             pass
+        from .zs_index_block import read_zs_index_block
         view, base, end = self._io
         if not (self.level >= 1 and self.level <= 63 and self._root.header.is_stored):
             self._index_block = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from exhume.compiler import expressions as ex
+from exhume.compiler.code import import_lines
 from exhume.compiler.model import Field
 from exhume.compiler.needs import is_position, without_rest
 from exhume.compiler.refusal import RefusedError
@@ -68,6 +69,7 @@ class Class(Statements):
                 lines.add(f"return {kept}")
             with lines.block("except AttributeError:"):
                 lines.add("pass")
+            here, self.module.waiting = len(lines.lines), {}
             asked = [one for one in (field.condition, field.value) if one is not None]
             if field.value is None or any("_io" in ex.names(one) for one in asked):
                 lines.add("view, base, end = self._io")
@@ -80,8 +82,11 @@ class Class(Statements):
                 self._read_instance(field)
                 lines.add(f"{kept} = {self.local(field)}")
             lines.add(f"return {kept}")
+            lines.lines[here:here] = ["        " + line for line in import_lines(self.module.waiting)]
         except RefusedError as error:
             raise error.within(field.where) from None
+        finally:
+            self.module.waiting = None
         return out + lines.lines
 
     def _read_instance(self, field: Field) -> None:

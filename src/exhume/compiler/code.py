@@ -20,6 +20,8 @@ class Module:
         self.needs = needs
         self.imports: dict[str, set[str]] = {}
         self.formats: dict[str, str] = {}
+        self.waiting: dict[str, set[str]] | None = None
+        """Where imports go that are made only when a property is asked for; None for those of the whole module."""
         self.arrays = False
         self.native = False
 
@@ -34,9 +36,7 @@ class Module:
         if self.arrays:
             head.append("from array import array")
         head += ["", f"from ._layout import LayoutError, View, {'native, ' if self.native else ''}short"]
-        for id, found in sorted(self.imports.items()):
-            if id != self.schema.id:
-                head.append(f"from .{id} import {', '.join(sorted(found))}")
+        head += import_lines(self.imports)
         head.append("")
         return head + [f'{name} = struct.Struct("{format}")' for format, name in self.formats.items()]
 
@@ -46,8 +46,15 @@ class Module:
 
     def name_of(self, type: Type, name: str) -> str:
         """A class or reader by the name it has here, imported where it belongs to another specification."""
-        self.imports.setdefault(type.root.id, set()).add(name)
+        if type.root is not self.schema:
+            found = self.imports if self.waiting is None else self.waiting
+            found.setdefault(type.root.id, set()).add(name)
         return name
+
+
+def import_lines(found: dict[str, set[str]]) -> list[str]:
+    """Imports from sibling modules."""
+    return [f"from .{id} import {', '.join(sorted(names))}" for id, names in sorted(found.items())]
 
 
 class Code(abc.ABC):
