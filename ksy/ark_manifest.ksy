@@ -49,6 +49,7 @@ seq:
 types:
   group:
     doc: A group of the manifest; other numbers than 0 and 1 are kept as bytes.
+    -webide-representation: 'group {header.number:dec}, {header.len_body:dec} bytes'
     seq:
       - id: header
         type: ark_rbuf::group_header
@@ -91,6 +92,7 @@ types:
         doc: Fields of later versions.
   metadata_entry:
     doc: One key with its value.
+    -webide-representation: '{key}: {value}'
     seq:
       - id: key
         type: ark_rbuf::text
@@ -99,6 +101,7 @@ types:
         doc: JSON text.
   section:
     doc: The object ark::logging::ManifestSection.
+    -webide-representation: '{num_columns:dec} columns of log {original_log_identifier}'
     seq:
       - id: header
         type: ark_rbuf::object_header
@@ -147,6 +150,7 @@ types:
     doc: |
       The object ark::logging::ColumnDeclaration: channels that share split
       files and a compression type.
+    -webide-representation: '{name}: {num_object_types:dec} channels, {num_splits:dec} splits'
     seq:
       - id: header
         type: ark_rbuf::object_header
@@ -179,6 +183,7 @@ types:
         doc: Fields of later versions.
   object_declaration:
     doc: 'The object ark::logging::ObjectDeclaration: one channel.'
+    -webide-representation: '{name}: {type_identifier}'
     seq:
       - id: header
         type: ark_rbuf::object_header
@@ -201,6 +206,7 @@ types:
         if: header.groups_follow
   object_group:
     doc: A group of an object declaration.
+    -webide-representation: 'group {header.number:dec}, {header.len_body:dec} bytes'
     seq:
       - id: header
         type: ark_rbuf::group_header
@@ -221,6 +227,7 @@ types:
           beginning of any query.
   split_declaration:
     doc: 'The object ark::logging::SplitDeclaration: one split file.'
+    -webide-representation: 'split {identifier}, {num_statistics:dec} channels'
     seq:
       - id: header
         type: ark_rbuf::object_header
@@ -241,6 +248,7 @@ types:
         doc: Fields of later versions.
   split_object_statistics:
     doc: How much of one channel a split file holds.
+    -webide-representation: '{object_identifier}: {num_items:dec} messages, {num_bytes:dec} bytes'
     seq:
       - id: header
         type: ark_rbuf::object_header

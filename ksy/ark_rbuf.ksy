@@ -81,6 +81,7 @@ types:
         doc: Bytes of the group, counted from the end of this header.
   group:
     doc: A group whose number the schema does not know; readers skip it.
+    -webide-representation: 'group {header.number:dec}, {header.len_body:dec} bytes'
     seq:
       - id: header
         type: group_header

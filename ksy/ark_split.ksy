@@ -77,6 +77,7 @@ types:
         doc: Fields of later versions.
   type_mapping:
     doc: The object ark::logging::SplitTypeMappingInfo.
+    -webide-representation: '{short_identifier:dec}: {object_identifier}'
     seq:
       - id: header
         type: ark_rbuf::object_header
@@ -98,6 +99,7 @@ types:
         repeat: eos
   index_entry:
     doc: The packed C structure SplitIndexEntry, 18 bytes.
+    -webide-representation: '{len_data:dec} bytes at {ofs_data:dec}, time {timestamp_ns:dec}'
     seq:
       - id: timestamp_ns
         type: u8

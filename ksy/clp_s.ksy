@@ -280,6 +280,7 @@ types:
         doc: One for each entry of the schema, in its order.
   schema_search:
     doc: Whether a place of the schema map has the wanted schema, or is its last.
+    -webide-representation: 'place {idx:dec}, schema {schema_id:dec}'
     params:
       - id: idx
         type: u4
@@ -439,6 +440,7 @@ types:
         -webide-parse-mode: eager
   piece:
     doc: The part of a column that one block holds.
+    -webide-representation: 'bytes {ofs_start:dec} to {ofs_end:dec}, block {num_block:dec}'
     params:
       - id: ofs_start
         type: u8

@@ -50,6 +50,7 @@ types:
     doc: |
       A node of the schema tree or, among the unordered entries, a marker that
       opens a container.
+    -webide-representation: '{value:dec}'
     seq:
       - id: value
         type: s4

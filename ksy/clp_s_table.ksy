@@ -49,6 +49,7 @@ types:
     doc: |
       Integers, or for node type 11 the first integer and then the difference
       to the row before, modulo 2^64.
+    -webide-representation: '{num_values:dec} integers'
     params:
       - id: num_values
         type: u8
@@ -59,6 +60,7 @@ types:
         repeat-expr: num_values
   float_column:
     doc: Binary64 numbers.
+    -webide-representation: '{num_values:dec} floats'
     params:
       - id: num_values
         type: u8
@@ -69,6 +71,7 @@ types:
         repeat-expr: num_values
   formatted_float_column:
     doc: Binary64 numbers, then the format of each.
+    -webide-representation: '{num_values:dec} formatted floats'
     params:
       - id: num_values
         type: u8
@@ -102,6 +105,7 @@ types:
         -webide-parse-mode: eager
   boolean_column:
     doc: One byte each; anything but 0 is true.
+    -webide-representation: '{num_values:dec} booleans'
     params:
       - id: num_values
         type: u8
@@ -110,6 +114,7 @@ types:
         size: num_values
   id_column:
     doc: Positions in the variable dictionary.
+    -webide-representation: '{num_values:dec} texts'
     params:
       - id: num_values
         type: u8
@@ -122,6 +127,7 @@ types:
     doc: |
       Encoded text: which log type each row has and where its variables start,
       then the variables of all rows.
+    -webide-representation: '{num_values:dec} encoded texts'
     params:
       - id: num_values
         type: u8
@@ -154,6 +160,7 @@ types:
         -webide-parse-mode: eager
   date_column:
     doc: Epochs, then the pattern of each.
+    -webide-representation: '{num_values:dec} dates'
     params:
       - id: num_values
         type: u8
@@ -169,6 +176,7 @@ types:
         repeat-expr: num_values
   timestamp_column:
     doc: Nanoseconds as differences to the row before, then the patterns.
+    -webide-representation: '{num_values:dec} timestamps'
     params:
       - id: num_values
         type: u8
@@ -183,6 +191,7 @@ types:
         repeat-expr: num_values
   unknown_column:
     doc: A node type that stores nothing, as far as is known.
+    -webide-representation: 'nothing stored'
 enums:
   float_notation:
     0: plain

@@ -60,6 +60,7 @@ types:
   entry:
     -columns: true
     doc: A key, of which the first bytes may be those of the key before, and a value.
+    -webide-representation: '{len_shared} + {key_suffix:str}: {len_value} bytes'
     seq:
       - id: len_shared
         -lint-ok: Of the key before, whose length no specification adds up.

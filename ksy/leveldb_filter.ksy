@@ -37,6 +37,7 @@ instances:
 types:
   filter:
     doc: The bloom filter of one stretch of the table.
+    -webide-representation: 'filter {idx:dec}'
     params:
       - id: idx
         type: u4

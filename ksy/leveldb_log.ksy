@@ -35,6 +35,7 @@ types:
     doc: |
       32 KiB of fragments; the last block ends where the file ends. Damage never
       spreads past the next block border.
+    -webide-representation: '{fragments}'
     params:
       - id: is_manifest
         type: bool

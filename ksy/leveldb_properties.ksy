@@ -41,6 +41,7 @@ types:
         repeat: eos
   property:
     doc: A name and a value.
+    -webide-representation: '{name}: {len_value} bytes'
     seq:
       - id: len_shared
         -lint-ok: Of the name before, whose length no specification adds up.

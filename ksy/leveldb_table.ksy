@@ -165,11 +165,13 @@ types:
         type: block(handle.ofs_block.value, handle.len_block.value, kind)
   data_block:
     doc: A data block by way of its entry in the index.
+    -webide-representation: '{handle}'
     params:
       - id: idx
         type: u4
     instances:
       handle:
+        -webide-parse-mode: eager
         io: _parent.index.content.as<leveldb_block>.entries.entries[idx].value._io
         pos: 0
         type: leveldb_block_handle
@@ -179,17 +181,20 @@ types:
         type: block(handle.ofs_block.value, handle.len_block.value, 2)
   delta_block:
     doc: A data block by way of its entry in an index of deltas.
+    -webide-representation: '{len_block:dec} bytes at {ofs_block:dec}'
     params:
       - id: idx
         type: u4
     instances:
       ofs_block:
+        -webide-parse-mode: eager
         value: >-
           _parent.index.content.as<leveldb_index_delta>.entries.entries[idx].len_shared.value == 0 or idx == 0 ?
           _parent.index.content.as<leveldb_index_delta>.entries.entries[idx].handle.ofs_block.value :
           (_parent.delta_blocks[idx - 1].ofs_block.as<u8> + _parent.delta_blocks[idx - 1].len_block.as<u8> + 5).as<u8>
         doc: Right behind the block before, except at a restart.
       len_block:
+        -webide-parse-mode: eager
         value: >-
           _parent.index.content.as<leveldb_index_delta>.entries.entries[idx].len_shared.value == 0 or idx == 0 ?
           _parent.index.content.as<leveldb_index_delta>.entries.entries[idx].handle.len_block.value :

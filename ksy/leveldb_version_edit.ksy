@@ -29,6 +29,7 @@ seq:
 types:
   field:
     doc: A tag and what it announces.
+    -webide-representation: '{tag}: {body}'
     seq:
       - id: raw_tag
         type: leveldb_varint
@@ -69,11 +70,13 @@ types:
       tag:
         value: 'raw_tag.value >= 8192 ? 8192 : raw_tag.value'
         enum: tags
+        -webide-parse-mode: eager
         doc: Every tag from 8192 is one that readers may skip.
   no_payload:
     doc: No payload.
   compact_pointer:
     doc: Where the next compaction of a level starts.
+    -webide-representation: 'level {level}: {internal_key}'
     seq:
       - id: level
         type: leveldb_varint
@@ -81,6 +84,7 @@ types:
         type: leveldb_bytes
   deleted_file:
     doc: A table that is no longer part of the database.
+    -webide-representation: '{number}, level {level}'
     seq:
       - id: level
         type: leveldb_varint
@@ -88,6 +92,7 @@ types:
         type: leveldb_varint
   new_file:
     doc: A table that is part of the database from now on.
+    -webide-representation: '{number}, level {level}, {len_file} bytes'
     seq:
       - id: level
         type: leveldb_varint
@@ -104,6 +109,7 @@ types:
         doc: An internal key.
   new_file2:
     doc: RocksDB; the only form that dacha writes.
+    -webide-representation: '{file}'
     seq:
       - id: file
         type: new_file
@@ -113,6 +119,7 @@ types:
         type: leveldb_varint
   new_file3:
     doc: RocksDB; adds the path that holds the table.
+    -webide-representation: '{number}, level {level}, {len_file} bytes'
     seq:
       - id: level
         type: leveldb_varint
@@ -133,6 +140,7 @@ types:
         type: leveldb_varint
   new_file4:
     doc: RocksDB; adds attributes that may be skipped.
+    -webide-representation: '{file}'
     seq:
       - id: file
         type: new_file2
@@ -142,6 +150,7 @@ types:
         repeat-until: _.tag.value == 1
   attribute:
     doc: One attribute of a table.
+    -webide-representation: '{tag}: {data}'
     seq:
       - id: tag
         type: leveldb_varint
@@ -155,6 +164,7 @@ types:
         if: tag.value != 1
   blob_file_addition:
     doc: A file of large values that is part of the database from now on.
+    -webide-representation: '{number}: {num_blobs} values, {len_blobs} bytes'
     seq:
       - id: number
         type: leveldb_varint
@@ -174,6 +184,7 @@ types:
         repeat-until: _.tag.value == 0
   blob_file_garbage:
     doc: Values in a blob file that nothing refers to any more.
+    -webide-representation: '{number}: {num_blobs} values, {len_blobs} bytes'
     seq:
       - id: number
         type: leveldb_varint
@@ -189,6 +200,7 @@ types:
         repeat-until: _.tag.value == 0
   blob_attribute:
     doc: One attribute of a blob file.
+    -webide-representation: '{tag}: {data}'
     seq:
       - id: tag
         type: leveldb_varint

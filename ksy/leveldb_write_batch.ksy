@@ -35,6 +35,7 @@ types:
   operation:
     -columns: true
     doc: One write, or a marker of a transaction.
+    -webide-representation: '{operation_type} {key}{transaction_name} {value}'
     seq:
       - id: operation_type
         type: u1
@@ -48,7 +49,7 @@ types:
       - id: key
         type: leveldb_bytes
         if: has_key
-        doc: For a range deletion its first key; for markers a transaction name.
+        doc: For a range deletion its first key; for log data the note.
       - id: value
         type: leveldb_bytes
         if: has_value
@@ -56,7 +57,12 @@ types:
       - id: commit_timestamp
         type: leveldb_bytes
         if: operation_type == operation_types::commit_with_timestamp
-        doc: Follows the timestamp in `key` as the transaction name.
+        doc: When the transaction is committed; stands before its name.
+      - id: transaction_name
+        -orig-id: xid
+        type: leveldb_bytes
+        if: has_transaction_name
+        doc: Name of the transaction that the marker is about.
     instances:
       has_column_family:
         value: |
@@ -74,6 +80,14 @@ types:
           and operation_type != operation_types::no_operation
           and operation_type != operation_types::begin_persisted_prepare
           and operation_type != operation_types::begin_unprepare
+          and not has_transaction_name
+        doc: Markers have none.
+      has_transaction_name:
+        value: |
+          operation_type == operation_types::end_prepare
+          or operation_type == operation_types::commit
+          or operation_type == operation_types::rollback
+          or operation_type == operation_types::commit_with_timestamp
       has_value:
         value: |
           operation_type == operation_types::value

@@ -277,6 +277,15 @@ def check_representation(where: str, spec: dict[str, Any], types: dict[str, Any]
             inner = {} if plain else types.get(kind.split("(")[0]) if isinstance(kind, str) else None
 
 
+def check_repeated(where: str, attribute: dict[str, Any], types: dict[str, Any]) -> Iterator[Problem]:
+    """Yields a problem when an element of an array does not say on one line what it is."""
+    kind = attribute.get("type")
+    kinds = kind.get("cases", {}).values() if isinstance(kind, dict) else [kind]
+    for name in dict.fromkeys(str(one).split("(")[0] for one in kinds if "repeat" in attribute):
+        if "-webide-representation" not in types.get(name, {"-webide-representation": ""}):
+            yield where, f"{name} is repeated and has no -webide-representation"
+
+
 def fields_of(spec: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Returns the fields, parameters and instances of a type by name."""
     stored = [*spec.get("params", []), *spec.get("seq", [])]
@@ -407,7 +416,9 @@ def check_type(
             if section == "seq" and not nested:
                 yield from check_eager(inner, attribute)
             yield from check_attribute(inner, attribute)
+            yield from check_repeated(inner, attribute, types)
     for name, attribute in spec.get("instances", {}).items():
+        yield from check_repeated(f"{where}/instances/{name}", attribute, types)
         yield from check_name(f"{where}/instances", name, "field")
         yield from check_attribute(f"{where}/instances/{name}", attribute)
         yield from check_bound(f"{where}/instances/{name}", name, attribute)

@@ -292,6 +292,12 @@ SEEDS = [
         "seq reads all that is left",
     ),
     Seed(
+        "elements of an array that do not say what they are",
+        "    -webide-representation: '{len_body:dec} bytes'\n",
+        "",
+        "item is repeated and has no -webide-representation",
+    ),
+    Seed(
         "a representation that names no field",
         "'{len_body:dec} bytes'",
         "'{length:dec} bytes'",

@@ -99,6 +99,10 @@ class LeveldbWriteBatch(KaitaiStruct):
                 pass
                 self.commit_timestamp = leveldb_bytes.LeveldbBytes(self._io)
 
+            if self.has_transaction_name:
+                pass
+                self.transaction_name = leveldb_bytes.LeveldbBytes(self._io)
+
 
 
         def _fetch_instances(self):
@@ -119,6 +123,10 @@ class LeveldbWriteBatch(KaitaiStruct):
                 pass
                 self.commit_timestamp._fetch_instances()
 
+            if self.has_transaction_name:
+                pass
+                self.transaction_name._fetch_instances()
+
 
         @property
         def has_column_family(self):
@@ -130,11 +138,20 @@ class LeveldbWriteBatch(KaitaiStruct):
 
         @property
         def has_key(self):
+            """Markers have none."""
             if hasattr(self, '_m_has_key'):
                 return self._m_has_key
 
-            self._m_has_key =  ((self.operation_type != LeveldbWriteBatch.OperationTypes.begin_prepare) and (self.operation_type != LeveldbWriteBatch.OperationTypes.no_operation) and (self.operation_type != LeveldbWriteBatch.OperationTypes.begin_persisted_prepare) and (self.operation_type != LeveldbWriteBatch.OperationTypes.begin_unprepare)) 
+            self._m_has_key =  ((self.operation_type != LeveldbWriteBatch.OperationTypes.begin_prepare) and (self.operation_type != LeveldbWriteBatch.OperationTypes.no_operation) and (self.operation_type != LeveldbWriteBatch.OperationTypes.begin_persisted_prepare) and (self.operation_type != LeveldbWriteBatch.OperationTypes.begin_unprepare) and ((not (self.has_transaction_name)))) 
             return getattr(self, '_m_has_key', None)
+
+        @property
+        def has_transaction_name(self):
+            if hasattr(self, '_m_has_transaction_name'):
+                return self._m_has_transaction_name
+
+            self._m_has_transaction_name =  ((self.operation_type == LeveldbWriteBatch.OperationTypes.end_prepare) or (self.operation_type == LeveldbWriteBatch.OperationTypes.commit) or (self.operation_type == LeveldbWriteBatch.OperationTypes.rollback) or (self.operation_type == LeveldbWriteBatch.OperationTypes.commit_with_timestamp)) 
+            return getattr(self, '_m_has_transaction_name', None)
 
         @property
         def has_value(self):

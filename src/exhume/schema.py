@@ -420,7 +420,14 @@ def _summary(value: Any, made: Field, representation: str) -> Any:
             return found.value
         return _represented(made, whole[1], whole[2])
     if representation:
-        told = PLACEHOLDER.sub(lambda one: str(_empty(_represented(made, one[1], one[2]))), representation)
+        # Parameters lie nowhere and are no children.
+        given = {name: one for name, one in vars(value).items() if isinstance(one, int)}
+
+        def told_of(one: re.Match[str]) -> str:
+            found = _represented(made, one[1], one[2])
+            return str(_empty(given.get(one[1]) if found is None else found))
+
+        told = PLACEHOLDER.sub(told_of, representation)
         return told if PLACEHOLDER.sub("", representation).strip() != told.strip() else None
     instances = _instances(value.__class__)
     wanted = "value" if "value" in instances else "name" if "name" in instances else None

@@ -13,8 +13,10 @@ from exhume_ksy.clp_s import ClpS
 import exhume
 from exhume.engines.explain import Selection, explain_archive
 from exhume.engines.recode import recode
+from exhume.errors import Span
+from exhume.schema import Explainer
 from tests.conftest import ROOT
-from tools import opaque, targets, upstream
+from tools import ksy_facts, opaque, targets, upstream
 
 
 def test_a_stored_clp_s_archive_lies_open() -> None:
@@ -89,3 +91,17 @@ def test_a_language_without_a_runtime_is_not_counted(monkeypatch: pytest.MonkeyP
         targets.runtime("java")
     verdict = targets.Verdict("java", "not checked: no java/ in KAITAI_RUNTIMES", 45)
     assert "| Java | 45 of 45 | - | not checked" in targets.table([verdict], 45)
+
+
+def shown(schema: str, number: int, name: str) -> list[str]:
+    """The lines that `explain` gives the elements of an array, for the bytes of a fact."""
+    data = bytes(ksy_facts.cases(schema)[number].data)
+    tree = Explainer(Span("x", 0, len(data))).explain(schema, data)
+    (array,) = [field for _, field in tree.walk() if field.name == name and field.children]
+    return [str(element.value) for element in array.children]
+
+
+def test_an_element_says_on_one_line_what_it_is() -> None:
+    assert shown("leveldb_filter", 0, "filters")[:2] == ["filter 0", "filter 1"]  # from a parameter
+    assert shown("ark_manifest", 0, "groups")[:2] == ["group 0, 4 bytes", "group 1, 17 bytes"]
+    assert shown("leveldb_write_batch", 0, "operations")[20].split() == ["commit_with_timestamp", "'id'"]

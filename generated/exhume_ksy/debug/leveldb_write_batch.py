@@ -88,7 +88,7 @@ class LeveldbWriteBatch(KaitaiStruct):
 
     class Operation(KaitaiStruct):
         """One write, or a marker of a transaction."""
-        SEQ_FIELDS = ["operation_type", "column_family", "key", "value", "commit_timestamp"]
+        SEQ_FIELDS = ["operation_type", "column_family", "key", "value", "commit_timestamp", "transaction_name"]
         def __init__(self, _io, _parent=None, _root=None):
             super(LeveldbWriteBatch.Operation, self).__init__(_io)
             self._parent = _parent
@@ -129,6 +129,13 @@ class LeveldbWriteBatch(KaitaiStruct):
                 self.commit_timestamp._read()
                 self._debug['commit_timestamp']['end'] = self._io.pos()
 
+            if self.has_transaction_name:
+                pass
+                self._debug['transaction_name']['start'] = self._io.pos()
+                self.transaction_name = leveldb_bytes.LeveldbBytes(self._io)
+                self.transaction_name._read()
+                self._debug['transaction_name']['end'] = self._io.pos()
+
 
 
         def _fetch_instances(self):
@@ -149,6 +156,10 @@ class LeveldbWriteBatch(KaitaiStruct):
                 pass
                 self.commit_timestamp._fetch_instances()
 
+            if self.has_transaction_name:
+                pass
+                self.transaction_name._fetch_instances()
+
 
         @property
         def has_column_family(self):
@@ -160,11 +171,20 @@ class LeveldbWriteBatch(KaitaiStruct):
 
         @property
         def has_key(self):
+            """Markers have none."""
             if hasattr(self, '_m_has_key'):
                 return self._m_has_key
 
-            self._m_has_key =  ((self.operation_type != LeveldbWriteBatch.OperationTypes.begin_prepare) and (self.operation_type != LeveldbWriteBatch.OperationTypes.no_operation) and (self.operation_type != LeveldbWriteBatch.OperationTypes.begin_persisted_prepare) and (self.operation_type != LeveldbWriteBatch.OperationTypes.begin_unprepare)) 
+            self._m_has_key =  ((self.operation_type != LeveldbWriteBatch.OperationTypes.begin_prepare) and (self.operation_type != LeveldbWriteBatch.OperationTypes.no_operation) and (self.operation_type != LeveldbWriteBatch.OperationTypes.begin_persisted_prepare) and (self.operation_type != LeveldbWriteBatch.OperationTypes.begin_unprepare) and ((not (self.has_transaction_name)))) 
             return getattr(self, '_m_has_key', None)
+
+        @property
+        def has_transaction_name(self):
+            if hasattr(self, '_m_has_transaction_name'):
+                return self._m_has_transaction_name
+
+            self._m_has_transaction_name =  ((self.operation_type == LeveldbWriteBatch.OperationTypes.end_prepare) or (self.operation_type == LeveldbWriteBatch.OperationTypes.commit) or (self.operation_type == LeveldbWriteBatch.OperationTypes.rollback) or (self.operation_type == LeveldbWriteBatch.OperationTypes.commit_with_timestamp)) 
+            return getattr(self, '_m_has_transaction_name', None)
 
         @property
         def has_value(self):

@@ -50,7 +50,7 @@ def short(path: Any, at: int, end: int, size: int) -> LayoutError:
     return LayoutError(path, start, end, f"{size} bytes", f"{max(0, end - start)} bytes", short=True)
 
 
-SOURCE = "146415f8fc470111"
+SOURCE = "3af4da3a9e575b94"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

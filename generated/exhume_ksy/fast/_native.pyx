@@ -11,7 +11,7 @@ cdef extern from *:
     uint32_t swap4 "__builtin_bswap32" (uint32_t) noexcept nogil
     uint64_t swap8 "__builtin_bswap64" (uint64_t) noexcept nogil
 
-SOURCE = '146415f8fc470111'
+SOURCE = '3af4da3a9e575b94'
 """What this was compiled from: a module built from other specifications is not used."""
 
 
@@ -775,6 +775,10 @@ def leveldb_write_batch_operation(columns, const uint8_t[::1] view, int64_t star
     cdef uint64_t commit_timestamp_len_data_ = 0
     cdef int64_t commit_timestamp_at_data_ = 0
     cdef int64_t commit_timestamp_end_data_ = 0
+    cdef int64_t transaction_name_rest_ = 0
+    cdef uint64_t transaction_name_len_data_ = 0
+    cdef int64_t transaction_name_at_data_ = 0
+    cdef int64_t transaction_name_end_data_ = 0
     cdef int64_t *c_at = NULL
     cdef uint8_t *c_operation_type = NULL
     cdef uint64_t *c_column_family = NULL
@@ -784,6 +788,8 @@ def leveldb_write_batch_operation(columns, const uint8_t[::1] view, int64_t star
     cdef int64_t *c_value_data_end = NULL
     cdef int64_t *c_commit_timestamp_data_start = NULL
     cdef int64_t *c_commit_timestamp_data_end = NULL
+    cdef int64_t *c_transaction_name_data_start = NULL
+    cdef int64_t *c_transaction_name_data_end = NULL
     if view.shape[0] == 0 or stop > view.shape[0] or start < 0:
         return start
     p = &view[0]
@@ -820,6 +826,12 @@ def leveldb_write_batch_operation(columns, const uint8_t[::1] view, int64_t star
                 if not grow(<void **> &c_commit_timestamp_data_end, sizeof(int64_t), room):
                     full = False
                     break
+                if not grow(<void **> &c_transaction_name_data_start, sizeof(int64_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_transaction_name_data_end, sizeof(int64_t), room):
+                    full = False
+                    break
             if end - at < 1:
                 break
             memcpy(&operation_type_, p + at, 1)
@@ -834,7 +846,7 @@ def leveldb_write_batch_operation(columns, const uint8_t[::1] view, int64_t star
                     break
             else:
                 column_family_ = 0
-            if (((<wide> operation_type_ != <wide> 9 and <wide> operation_type_ != <wide> 13) and <wide> operation_type_ != <wide> 18) and <wide> operation_type_ != <wide> 19):
+            if ((((<wide> operation_type_ != <wide> 9 and <wide> operation_type_ != <wide> 13) and <wide> operation_type_ != <wide> 18) and <wide> operation_type_ != <wide> 19) and not (((<wide> operation_type_ == <wide> 10 or <wide> operation_type_ == <wide> 11) or <wide> operation_type_ == <wide> 12) or <wide> operation_type_ == <wide> 21)):
                 if at < end and p[at] < 0x80:
                     key_len_data_ = p[at]
                     at += 1
@@ -885,6 +897,23 @@ def leveldb_write_batch_operation(columns, const uint8_t[::1] view, int64_t star
             else:
                 commit_timestamp_at_data_ = 0
                 commit_timestamp_end_data_ = 0
+            if (((<wide> operation_type_ == <wide> 10 or <wide> operation_type_ == <wide> 11) or <wide> operation_type_ == <wide> 12) or <wide> operation_type_ == <wide> 21):
+                if at < end and p[at] < 0x80:
+                    transaction_name_len_data_ = p[at]
+                    at += 1
+                elif not read_leveldb_varint(p, &at, end, &transaction_name_len_data_):
+                    break
+                if not (<wide> transaction_name_len_data_ <= <wide> (end - at)):
+                    break
+                transaction_name_at_data_ = at
+                size = <wide> transaction_name_len_data_
+                if size < 0 or size > <wide> (end - at):
+                    break
+                at += <int64_t> size
+                transaction_name_end_data_ = at
+            else:
+                transaction_name_at_data_ = 0
+                transaction_name_end_data_ = 0
             c_at[rows] = first
             c_operation_type[rows] = operation_type_
             c_column_family[rows] = column_family_
@@ -894,6 +923,8 @@ def leveldb_write_batch_operation(columns, const uint8_t[::1] view, int64_t star
             c_value_data_end[rows] = value_end_data_
             c_commit_timestamp_data_start[rows] = commit_timestamp_at_data_
             c_commit_timestamp_data_end[rows] = commit_timestamp_end_data_
+            c_transaction_name_data_start[rows] = transaction_name_at_data_
+            c_transaction_name_data_end[rows] = transaction_name_end_data_
             rows += 1
             first = at
     try:
@@ -909,6 +940,8 @@ def leveldb_write_batch_operation(columns, const uint8_t[::1] view, int64_t star
             columns.value_data_end.frombytes((<char *> c_value_data_end)[: rows * sizeof(int64_t)])
             columns.commit_timestamp_data_start.frombytes((<char *> c_commit_timestamp_data_start)[: rows * sizeof(int64_t)])
             columns.commit_timestamp_data_end.frombytes((<char *> c_commit_timestamp_data_end)[: rows * sizeof(int64_t)])
+            columns.transaction_name_data_start.frombytes((<char *> c_transaction_name_data_start)[: rows * sizeof(int64_t)])
+            columns.transaction_name_data_end.frombytes((<char *> c_transaction_name_data_end)[: rows * sizeof(int64_t)])
     finally:
         free(c_at)
         free(c_operation_type)
@@ -919,6 +952,8 @@ def leveldb_write_batch_operation(columns, const uint8_t[::1] view, int64_t star
         free(c_value_data_end)
         free(c_commit_timestamp_data_start)
         free(c_commit_timestamp_data_end)
+        free(c_transaction_name_data_start)
+        free(c_transaction_name_data_end)
     return first
 
 

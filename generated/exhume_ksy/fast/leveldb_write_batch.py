@@ -49,16 +49,18 @@ def read_leveldb_write_batch(view: View, at: int, end: int) -> tuple[LeveldbWrit
 
 class Operation:
     """One write, or a marker of a transaction."""
-    __slots__ = ('operation_type', 'column_family', 'key', 'value', 'commit_timestamp', '_has_column_family', '_has_key', '_has_value')
+    __slots__ = ('operation_type', 'column_family', 'key', 'value', 'commit_timestamp', 'transaction_name', '_has_column_family', '_has_key', '_has_transaction_name', '_has_value')
     operation_type: int
     column_family: int | None
     """RocksDB column family; 0 (default) when absent."""
     key: LeveldbBytes | None
-    """For a range deletion its first key; for markers a transaction name."""
+    """For a range deletion its first key; for log data the note."""
     value: LeveldbBytes | None
     """For a range deletion the key it ends before."""
     commit_timestamp: LeveldbBytes | None
-    """Follows the timestamp in `key` as the transaction name."""
+    """When the transaction is committed; stands before its name."""
+    transaction_name: LeveldbBytes | None
+    """Name of the transaction that the marker is about."""
 
     @property
     def has_column_family(self) -> bool:
@@ -71,12 +73,22 @@ class Operation:
 
     @property
     def has_key(self) -> bool:
+        """Markers have none."""
         try:
             return self._has_key
         except AttributeError:
             pass
-        self._has_key = self.operation_type not in (9, 13, 18, 19)
+        self._has_key = self.operation_type not in (9, 13, 18, 19) and not self.has_transaction_name
         return self._has_key
+
+    @property
+    def has_transaction_name(self) -> bool:
+        try:
+            return self._has_transaction_name
+        except AttributeError:
+            pass
+        self._has_transaction_name = self.operation_type in (10, 11, 12, 21)
+        return self._has_transaction_name
 
     @property
     def has_value(self) -> bool:
@@ -111,7 +123,7 @@ def read_operation(view: View, at: int, end: int) -> tuple[Operation, int]:
     else:
         column_family = None
     value.column_family = column_family
-    if operation_type not in (9, 13, 18, 19):
+    if operation_type not in (9, 13, 18, 19) and not (operation_type in (10, 11, 12, 21)):
         try:
             key, at = read_leveldb_bytes(view, at, end)
         except LayoutError as error:
@@ -138,12 +150,21 @@ def read_operation(view: View, at: int, end: int) -> tuple[Operation, int]:
     else:
         commit_timestamp = None
     value.commit_timestamp = commit_timestamp
+    if operation_type in (10, 11, 12, 21):
+        try:
+            transaction_name, at = read_leveldb_bytes(view, at, end)
+        except LayoutError as error:
+            error.within("transaction_name")
+            raise
+    else:
+        transaction_name = None
+    value.transaction_name = transaction_name
     return value, at
 
 
 class OperationColumns:
     """Many `leveldb_write_batch::operation`, one column per field; see `scan_operation`."""
-    __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'operation_type', 'column_family', 'key_data_start', 'key_data_end', 'value_data_start', 'value_data_end', 'commit_timestamp_data_start', 'commit_timestamp_data_end')
+    __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'operation_type', 'column_family', 'key_data_start', 'key_data_end', 'value_data_start', 'value_data_end', 'commit_timestamp_data_start', 'commit_timestamp_data_end', 'transaction_name_data_start', 'transaction_name_data_end')
 
     def __init__(self, view: View, end: int) -> None:
         self.view = view
@@ -162,6 +183,8 @@ class OperationColumns:
         self.value_data_end = array("q")
         self.commit_timestamp_data_start = array("q")
         self.commit_timestamp_data_end = array("q")
+        self.transaction_name_data_start = array("q")
+        self.transaction_name_data_end = array("q")
 
     def __len__(self) -> int:
         return len(self.at)
@@ -182,6 +205,10 @@ class OperationColumns:
         """The bytes of one element."""
         return self.view[self.commit_timestamp_data_start[index] : self.commit_timestamp_data_end[index]]
 
+    def transaction_name_data(self, index: int) -> View:
+        """The bytes of one element."""
+        return self.view[self.transaction_name_data_start[index] : self.transaction_name_data_end[index]]
+
 
 def scan_operation(view: View, at: int, end: int, count: int | None = None) -> OperationColumns:
     """The `leveldb_write_batch::operation` from `at` to `end`, or `count` of them, as columns; does not raise, see
@@ -200,6 +227,8 @@ def scan_operation(view: View, at: int, end: int, count: int | None = None) -> O
     add_value_data_end = columns.value_data_end.append
     add_commit_timestamp_data_start = columns.commit_timestamp_data_start.append
     add_commit_timestamp_data_end = columns.commit_timestamp_data_end.append
+    add_transaction_name_data_start = columns.transaction_name_data_start.append
+    add_transaction_name_data_end = columns.transaction_name_data_end.append
     try:
         while at < end if count is None else len(columns.at) < count:
             first = at
@@ -221,7 +250,7 @@ def scan_operation(view: View, at: int, end: int, count: int | None = None) -> O
                         raise
             else:
                 column_family = 0
-            if operation_type not in (9, 13, 18, 19):
+            if operation_type not in (9, 13, 18, 19) and not (operation_type in (10, 11, 12, 21)):
                 start = at
                 if at < end and (key_len_data := view[at]) < 0x80:
                     at += 1
@@ -269,6 +298,22 @@ def scan_operation(view: View, at: int, end: int, count: int | None = None) -> O
                 at = end_commit_timestamp_data = at + commit_timestamp_len_data
             else:
                 at_commit_timestamp_data = end_commit_timestamp_data = 0
+            if operation_type in (10, 11, 12, 21):
+                start = at
+                if at < end and (transaction_name_len_data := view[at]) < 0x80:
+                    at += 1
+                else:
+                    try:
+                        transaction_name_len_data, at = read_leveldb_varint(view, at, end)
+                    except LayoutError as error:
+                        error.within("transaction_name.len_data")
+                        raise
+                if transaction_name_len_data > end - at:
+                    raise LayoutError("transaction_name.len_data", start, at, f"at most {end - at}", transaction_name_len_data)
+                at_transaction_name_data = at
+                at = end_transaction_name_data = at + transaction_name_len_data
+            else:
+                at_transaction_name_data = end_transaction_name_data = 0
             add_at(first)
             add_operation_type(operation_type)
             add_column_family(column_family)
@@ -278,6 +323,8 @@ def scan_operation(view: View, at: int, end: int, count: int | None = None) -> O
             add_value_data_end(end_value_data)
             add_commit_timestamp_data_start(at_commit_timestamp_data)
             add_commit_timestamp_data_end(end_commit_timestamp_data)
+            add_transaction_name_data_start(at_transaction_name_data)
+            add_transaction_name_data_end(end_transaction_name_data)
     except LayoutError as error:
         error.within(f"[{len(columns.at)}]")
         columns.problem = error
