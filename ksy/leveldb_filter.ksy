@@ -1,7 +1,9 @@
 meta:
   id: leveldb_filter
   title: LevelDB filter block
-  application: LevelDB, dacha EmbeddedDB
+  application:
+    - LevelDB
+    - dacha EmbeddedDB
   tags:
     - database
   license: CC0-1.0

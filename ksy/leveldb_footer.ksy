@@ -1,7 +1,10 @@
 meta:
   id: leveldb_footer
   title: Footer of a LevelDB or RocksDB table
-  application: LevelDB, RocksDB, dacha EmbeddedDB
+  application:
+    - LevelDB
+    - RocksDB
+    - dacha EmbeddedDB
   tags:
     - database
   license: CC0-1.0

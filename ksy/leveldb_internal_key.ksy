@@ -1,7 +1,10 @@
 meta:
   id: leveldb_internal_key
   title: LevelDB internal key
-  application: LevelDB, RocksDB, dacha EmbeddedDB
+  application:
+    - LevelDB
+    - RocksDB
+    - dacha EmbeddedDB
   tags:
     - database
   license: CC0-1.0

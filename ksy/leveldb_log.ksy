@@ -1,7 +1,10 @@
 meta:
   id: leveldb_log
   title: LevelDB log file framing
-  application: LevelDB, RocksDB, dacha EmbeddedDB
+  application:
+    - LevelDB
+    - RocksDB
+    - dacha EmbeddedDB
   file-extension: log
   tags:
     - database

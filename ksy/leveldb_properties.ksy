@@ -1,7 +1,9 @@
 meta:
   id: leveldb_properties
   title: Properties block of a RocksDB or dacha table
-  application: RocksDB, dacha EmbeddedDB
+  application:
+    - RocksDB
+    - dacha EmbeddedDB
   tags:
     - database
   license: CC0-1.0

@@ -1,7 +1,10 @@
 meta:
   id: leveldb_table
   title: LevelDB or RocksDB table
-  application: LevelDB, RocksDB, dacha EmbeddedDB
+  application:
+    - LevelDB
+    - RocksDB
+    - dacha EmbeddedDB
   file-extension:
     - ldb
     - sst

@@ -1,7 +1,10 @@
 meta:
   id: leveldb_version_edit
   title: LevelDB version edit
-  application: LevelDB, RocksDB, dacha EmbeddedDB
+  application:
+    - LevelDB
+    - RocksDB
+    - dacha EmbeddedDB
   tags:
     - database
     - log

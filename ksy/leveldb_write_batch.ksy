@@ -1,7 +1,10 @@
 meta:
   id: leveldb_write_batch
   title: LevelDB write batch
-  application: LevelDB, RocksDB, dacha EmbeddedDB
+  application:
+    - LevelDB
+    - RocksDB
+    - dacha EmbeddedDB
   tags:
     - database
     - log
