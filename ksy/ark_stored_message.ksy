@@ -13,7 +13,7 @@ doc: |
   the codec, then a footer of 6 bytes. Messages of uncompressed columns have
   no footer. Parse with a window that holds exactly the bytes that the index
   entry names.
-doc-ref: https://pypi.org/project/lqs-client/ footer of compressed messages
+doc-ref: https://ark.tbdrobotics.com/docs/overviews/logging/format/ footer of compressed messages, as lqs-client reads it
 instances:
   payload:
     pos: 0

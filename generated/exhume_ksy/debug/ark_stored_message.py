@@ -17,7 +17,7 @@ class ArkStoredMessage(KaitaiStruct):
     entry names.
     
     .. seealso::
-       footer of compressed messages - https://pypi.org/project/lqs-client/
+       footer of compressed messages, as lqs-client reads it - https://ark.tbdrobotics.com/docs/overviews/logging/format/
     """
 
     class Codec(IntEnum):
