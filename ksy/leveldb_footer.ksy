@@ -71,6 +71,7 @@ types:
       - id: extended_magic
         contents: [0x3e, 0x00, 0x7a, 0x00]
       - id: footer_checksum
+        -checksum: of the footer
         type: u4
         doc: |
           Checksum over the 53 bytes of the footer with this field zero, then
