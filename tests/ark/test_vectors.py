@@ -16,7 +16,7 @@ from kaitaistruct import KaitaiStream
 
 from exhume import codecs
 from exhume.errors import Span
-from exhume.formats.ark import layout, splitindex
+from exhume.formats.ark import layout
 from exhume.formats.ark.manifest import Manifest, ManifestSection, build_manifest, load_manifest, own_registry
 from exhume.formats.ark.messages import Decompressor
 from exhume.formats.ark.rbuf import guid_bytes, guid_text, is_guid, parse_idl
@@ -63,9 +63,9 @@ def test_split_header() -> None:
 
 
 def test_index_entry() -> None:
-    (entry,) = splitindex.parse_index(v.INDEX_ENTRY)
+    (entry,) = layout.parse_index(v.INDEX_ENTRY)
     assert entry.item() == (5_000_000_000, 1096, 9, 0, 0)
-    assert np.array([entry.item()], splitindex.INDEX_DTYPE).tobytes() == v.INDEX_ENTRY
+    assert np.array([entry.item()], layout.ENTRY_DTYPE).tobytes() == v.INDEX_ENTRY
     raw = generated(ArkSplit.IndexEntry, v.INDEX_ENTRY)
     assert (raw.timestamp_ns, raw.ofs_data, raw.len_data, raw.object_identifier, raw.flags) == entry.item()
 

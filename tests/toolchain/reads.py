@@ -1,7 +1,8 @@
 """Which share of the bytes that specifications describe is read by generated code, counted while samples are verified.
 
-Every generated reader is wrapped, then each of the project's own samples is opened and verified.  What counts as
-described are the sections that name a schema: their stored bytes, or the decompressed ones where they are compressed.
+Every generated reader is wrapped, and what makes rows of generated fields; then each of the project's own samples is
+opened and verified.  What counts as described are the sections that name a schema: their stored bytes, or the
+decompressed ones where they are compressed.
 A byte counts as read when a reader of that schema, or of one that it imports, went over it.  Bytes are recognized by
 their contents, since a reader does not know where what it is given came from.
 
@@ -11,6 +12,7 @@ their contents, since a reader does not know where what it is given came from.
 from __future__ import annotations
 
 import io
+import struct
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +24,7 @@ from typing import Any
 
 import exhume
 import exhume.kaitai
+import exhume.layouts
 from exhume.sections import Section, SectionMap
 from tests.archives import own_archives
 from tests.toolchain.trees import spec_ids
@@ -35,14 +38,12 @@ FEWEST = 8
 REST = {
     "ark_manifest": "`formats/ark/rbuf`, which reads every value by the types that an archive declares itself",
     "ark_rbuf": "`formats/ark/rbuf`, by the types that the archive declares itself",
-    "ark_split": "the index: NumPy, as rows of the generated `dtype`",
     "clp_s_dictionary_entries": "the kernel, which makes the texts while it finds them",
     "clp_s_table": "the kernel and NumPy: which columns there are follows from the schema of the table",
     "data_bundle_index_block": "the kernel, as any block of LevelDB",
     "data_bundle_shard": "nobody: the zeros between the header and the records",
     "leveldb_block": "the kernel: keys are put together from the one before while their order is checked",
     "leveldb_data_block": "the kernel, as `leveldb_block`",
-    "leveldb_footer": "the magic, which is read when asked for: the count does not see bytes that are no structure",
     "leveldb_properties": "the kernel, as `leveldb_block`",
     "leveldb_table": "the trailers of blocks: type and checksum at the generated places",
     "leveldb_write_batch": "the number of the batch and the count, at the generated places; the operations are read",
@@ -117,9 +118,35 @@ def _readers() -> Iterator[tuple[str, Callable[..., Any]]]:
                 yield schema, value
 
 
+class _Watched(bytes):
+    """Bytes that note which of them are taken, so that what is read only when it is asked for is seen too."""
+
+    note: Callable[[int, int], None]
+
+    def __getitem__(self, key: Any, /) -> Any:
+        if isinstance(key, slice):
+            self.note(*key.indices(len(self))[:2])
+        return super().__getitem__(key)
+
+
+class _WatchedStruct:
+    """A `struct.Struct` of a generated module that notes what it unpacks."""
+
+    def __init__(self, plan: struct.Struct, schema: str, reads: Reads) -> None:
+        self._plan, self._schema, self._reads = plan, schema, reads
+
+    def unpack_from(self, view: Any, at: int) -> Any:
+        found = self._plan.unpack_from(view, at)
+        self._reads.add(self._schema, view, at, at + self._plan.size)
+        return found
+
+
 def _noted(reader: Callable[..., Any], schema: str, reads: Reads) -> Callable[..., Any]:
     @wraps(reader)
     def wrapped(view: Any, at: int, *rest: Any, **more: Any) -> Any:
+        if isinstance(view, bytes):
+            view = _Watched(view)
+            view.note = partial(reads.add, schema, view)
         found = reader(view, at, *rest, **more)
         reads.add(schema, view, at, found[1] if isinstance(found, tuple) else found.resume_at)
         return found
@@ -129,7 +156,7 @@ def _noted(reader: Callable[..., Any], schema: str, reads: Reads) -> Callable[..
 
 @contextmanager
 def recorded() -> Iterator[Reads]:
-    """What every generated reader, and the plain Kaitai classes that are still in use, go over meanwhile."""
+    """What every generated reader, rows of generated fields, and the plain Kaitai classes still in use go over."""
     reads = Reads()
     instead: dict[Any, Any] = {}
     for schema, reader in list(_readers()):
@@ -141,7 +168,20 @@ def recorded() -> Iterator[Reads]:
         return parse(cls, _Followed(whole, cls.__module__.rpartition(".")[2], reads), *rest)
 
     instead[parse] = parsing
+    rows = exhume.layouts.rows
+
+    def noted_rows(kind: Any, data: Any) -> Any:
+        reads.add(kind.__module__.rpartition(".")[2], data, 0, len(data))
+        return rows(kind, data)
+
+    instead[rows] = noted_rows
     replaced = []
+    for schema in spec_ids():
+        fast = import_module(f"exhume_ksy.fast.{schema}")
+        for name, value in list(vars(fast).items()):
+            if isinstance(value, struct.Struct):
+                replaced.append((fast, name, value))
+                setattr(fast, name, _WatchedStruct(value, schema, reads))
     for module in [one for name, one in sys.modules.items() if name.startswith("exhume")]:
         for name, value in list(vars(module).items()):
             if callable(value) and value.__hash__ is not None and value in instead:

@@ -42,6 +42,20 @@ def test_a_byte_counts_only_when_a_reader_of_its_schema_went_over_it() -> None:
     assert reads.Reads().over(footer, "caf") == 0
 
 
+def test_what_is_read_when_asked_for_is_seen_and_rows_of_generated_fields() -> None:
+    rbuf: Any = import_module("exhume_ksy.fast.ark_rbuf")
+    layout: Any = import_module("exhume.formats.ark.layout")
+    data = b"\xd1" + bytes(range(50))
+    with reads.recorded() as found:
+        value, _ = rbuf.read_ark_rbuf(data, 0, len(data))
+        assert found.over(data, "ark_rbuf") == 1
+        assert bytes(value.body) == data[1:]
+        assert found.over(data, "ark_rbuf") == len(data)
+        entries = bytes(range(36))
+        assert len(layout.parse_index(entries)) == 2
+        assert found.over(entries, "ark_split") == 36
+
+
 def test_parts_of_buffers_are_found_by_their_contents() -> None:
     found = reads.Reads()
     found.add("uleb128", b"0123456789", 2, 4)

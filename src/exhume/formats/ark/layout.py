@@ -1,14 +1,14 @@
 """Bytes to values and back for what is not driven by a registry: split headers, indexes, footers, trailers.
 
 The generated readers put into the format's nouns, and the writers.  By hand stay which rule a misfit breaks, and what a
-file means that has no trailer.  The entries of an index are read in `splitindex`.
+file means that has no trailer.
 """
 
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from exhume_ksy.facts import ark_split, ark_stored_message
 from exhume_ksy.facts.ark_manifest import ArkManifest
@@ -32,7 +32,10 @@ from exhume.formats.ark.checks import (
 )
 from exhume.formats.ark.rbuf.guid import guid_bytes, guid_text
 from exhume.formats.ark.rbuf.layout import HEADER
-from exhume.layouts import read, reading
+from exhume.layouts import read, reading, rows
+
+if TYPE_CHECKING:
+    import numpy as np
 
 ENTRY_SIZE: Final = ark_split.IndexEntry.size
 ENTRY_DTYPE: Final = ark_split.IndexEntry.dtype
@@ -120,6 +123,11 @@ def parse_split_header(data: bytes, where: Span) -> SplitHeader:
         span = where.sub(*HEADER_FIELDS.format_version)
         raise SPLIT_VERSION.error(span=span, field_path="format_version", expected=1, actual=header.version)
     return header
+
+
+def parse_index(data: bytes) -> np.ndarray[Any, Any]:
+    """Index entries as rows of `ENTRY_DTYPE`."""
+    return rows(ark_split.IndexEntry, data)
 
 
 def _guid(raw: Guid) -> str:

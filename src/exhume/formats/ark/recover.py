@@ -24,13 +24,13 @@ from exhume.formats.ark.layout import (
     MESSAGE_FOOTER_MAGIC,
     SplitHeader,
     TypeMapping,
+    parse_index,
     read_header_by_place,
 )
 from exhume.formats.ark.manifest import Statistics
 from exhume.formats.ark.messages import Decompressor, column_codec, decode_value
 from exhume.formats.ark.query import message_span
 from exhume.formats.ark.rbuf.layout import HEADERS
-from exhume.formats.ark.splitindex import INDEX_DTYPE
 from exhume.formats.ark.splits import Array, Split
 from exhume.source import Source
 
@@ -170,9 +170,9 @@ def _index_at(split: Split, offset: int, count: int) -> Array:
     """Up to `count` entries at an offset, as many as the file has."""
     header, size = split.header, split.source.size
     if offset < header.size or offset >= size:
-        return np.zeros(0, INDEX_DTYPE)
+        return parse_index(b"")
     count = min(count, (size - offset) // ENTRY_SIZE)
-    return np.frombuffer(split.source.read_at(offset, count * ENTRY_SIZE), INDEX_DTYPE)
+    return parse_index(split.source.read_at(offset, count * ENTRY_SIZE))
 
 
 def _plausible(split: Split, reference: SplitReference, entries: Array) -> bool:
@@ -292,7 +292,7 @@ def unindexed_entries(reader: ArkReader, reference: SplitReference, split: Split
     room = (size - start) // ENTRY_SIZE if start < size else 0
     count = min(max(0, header.maximum_count - header.item_count), room, MAX_SLOTS)
     if count <= 0 or header.index_offset < header.size:
-        return np.zeros(0, INDEX_DTYPE)
+        return parse_index(b"")
     slots = split.read_index(header.item_count, header.item_count + count)
     fits = _fits(split, reference, slots)
     if UNUSED_INDEX_SLOTS_ARE_ZERO:

@@ -27,9 +27,9 @@ from exhume.formats.ark.layout import (
     HEADER_WINDOW,
     MAPPING_SIZE,
     SplitHeader,
+    parse_index,
     parse_split_header,
 )
-from exhume.formats.ark.splitindex import parse_index
 from exhume.source import Source
 
 Array = np.ndarray[Any, Any]

@@ -12,6 +12,7 @@ import numpy as np
 
 from exhume.formats.ark.assumptions import MINIMUM_SPLIT_SIZE
 from exhume.formats.ark.layout import (
+    ENTRY_DTYPE,
     ENTRY_SIZE,
     HEADER_FIELDS,
     HEADER_SIZE,
@@ -21,7 +22,6 @@ from exhume.formats.ark.layout import (
     build_split_header,
 )
 from exhume.formats.ark.manifest import Statistics
-from exhume.formats.ark.splitindex import INDEX_DTYPE
 from exhume.formats.ark.splits import Array
 from exhume.output.atomic import GrowingFile
 
@@ -121,7 +121,7 @@ class SplitWriter:
 
     def _take_entries(self) -> Array:
         """The entries since the last flush, sorted by time (stable)."""
-        entries = np.zeros(len(self._times), INDEX_DTYPE)
+        entries = np.zeros(len(self._times), ENTRY_DTYPE)
         sizes = np.array(self._sizes, np.uint64)
         ends = np.cumsum(sizes) + np.uint64(self._end - int(sizes.sum()))
         entries["timestamp_ns"] = np.array(self._times, np.uint64)
