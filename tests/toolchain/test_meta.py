@@ -14,6 +14,7 @@ import pytest
 
 from exhume import registry
 from exhume.findings import Rule
+from tests.toolchain import copies
 from tools import nodejs
 
 ROOT = nodejs.ROOT
@@ -179,11 +180,33 @@ def test_no_format_imports_another(described: registry.Format) -> None:
 
 def test_only_layouts_import_the_generated_parsers() -> None:
     wrong = [
-        str(file.relative_to(SRC))
+        f"{file.relative_to(SRC)}: {name}"
         for file in modules()
-        if any(within(name, "exhume_ksy") for name in imports(file)) and not file.name.startswith("layout")
+        for name in imports(file)
+        if within(name, "exhume_ksy")
+        if not file.name.startswith("layout")
+        if not (file.name == "__init__.py" and within(name, "exhume_ksy.facts"))  # a signature is a magic
     ]
     assert wrong == []
+
+
+# ------------------------------------------------------------------------------------------ a layout is written once
+
+
+@pytest.mark.parametrize("folder", sorted(copies.found()), ids=lambda folder: folder or "exhume")
+def test_no_code_knows_a_layout_by_itself(folder: str) -> None:
+    """Places, formats, magics and enums come from the specifications: `exhume_ksy.facts`, or a generated reader."""
+    wrong = [str(one) for one in copies.found()[folder] if copies.excepted(one) is None]
+    if folder in copies.WAITING:
+        assert 0 < len(wrong) <= copies.WAITING[folder], "\n".join(wrong)
+    else:
+        assert wrong == []
+
+
+def test_every_exception_is_needed() -> None:
+    used = {copies.excepted(one) for several in copies.found().values() for one in several}
+    assert set(copies.EXCEPTIONS) - used == set()
+    assert set(copies.WAITING) - set(copies.found()) == set()
 
 
 @pytest.mark.parametrize("file", sorted((SRC / "engines").rglob("*.py")), ids=lambda file: file.name)

@@ -1,0 +1,230 @@
+"""What `src/exhume` knows of a layout by itself although the specifications say it: places, formats, magics, enums.
+
+    python -m tests.toolchain.copies [FOLDER]
+
+prints what is found, a line each.  The facts that belong in their place are in `exhume_ksy.facts`.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cache
+from importlib import import_module
+
+from tests.toolchain.trees import spec_ids
+from tools import nodejs
+
+SRC = nodejs.ROOT / "src" / "exhume"
+BUFFERS = frozenset(
+    "data raw head tail stored payload contents content frame block buf buffer view window piece body chunk footer header "
+    "key rest largest smallest".split()
+)
+"""What bytes are called: of anything else a slice is taken for text or a list."""
+
+FORMATS = frozenset(("pack", "pack_into", "unpack", "unpack_from", "iter_unpack", "calcsize", "Struct"))
+
+OTHERS = "a format of others, of which no specification stands here"
+EXCEPTIONS = {
+    ("codecs/blocks.py", ""): OTHERS,
+    ("codecs/stored.py", ""): OTHERS,
+    ("codecs/streams.py", ""): OTHERS,
+    ("codecs/xz.py", ""): OTHERS,
+    ("codecs/zstd.py", "view[at:at + 256]"): "how far it looks for an end, no field",
+    ("formats/caf/pieces.py", ""): "the parts that other programs put around a CAF: " + OTHERS,
+    ("testing/contracts.py", ""): "reads at places that it makes up",
+}
+"""What stays, by file and code (all of a file where that is empty), each with its reason."""
+
+WAITING = {
+    "": 4,
+    "codecs": 4,
+    "formats/ark": 13,
+    "formats/ark/rbuf": 11,
+    "formats/caf": 5,
+    "formats/clp_s": 107,
+    "formats/data_bundle": 16,
+    "formats/leveldb": 36,
+    "formats/zs": 7,
+}
+"""Folders whose code is still to follow, with how many places at most."""
+
+
+@dataclass(frozen=True)
+class Copy:
+    """One piece of code that knows a layout."""
+
+    file: str
+    line: int
+    kind: str
+    code: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.kind}: {self.code}"
+
+
+@cache
+def enums() -> dict[str, dict[str, int]]:
+    """The members of every enum of the specifications, by `schema.Name`."""
+    modules = {id: vars(import_module(f"exhume_ksy.facts.{id}")) for id in spec_ids()}
+    return {
+        f"{id}.{name}": {member.name: int(member) for member in one}
+        for id, module in modules.items()
+        for name, one in module.items()
+        if isinstance(one, type) and issubclass(one, IntEnum) and one is not IntEnum
+    }
+
+
+@cache
+def magics() -> dict[bytes, str]:
+    """The fixed bytes of the specifications, at least two of them that are not all zero, by where they stand."""
+    found: dict[bytes, str] = {}
+    for id in spec_ids():
+        for name, kind in vars(import_module(f"exhume_ksy.facts.{id}")).items():
+            for field, value in vars(kind).items() if isinstance(kind, type) else ():
+                for one in value if isinstance(value, tuple) else (value,):
+                    if type(one) is int and one >= 1 << 32:  # a magic that is read as a number
+                        found[one.to_bytes(8, "little")] = found[one.to_bytes(8, "big")] = f"{id}.{name}.{field}"
+                    if isinstance(one, bytes) and len(one) > 1 and any(one):
+                        found[one] = f"{id}.{name}.{field}"
+    return found
+
+
+def _number(node: ast.AST | None) -> int | None:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and (inner := _number(node.operand)) is not None:
+        return -inner
+    return node.value if isinstance(node, ast.Constant) and type(node.value) is int else None
+
+
+def _name(node: ast.AST) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _call(node: ast.Call) -> str | None:
+    name = _name(node.func)
+    if name == "from_bytes":
+        return "bytes to a number"
+    if name == "to_bytes" and node.args and _number(node.args[0]) is not None:
+        return "a number to bytes"
+    if name in FORMATS and node.args:
+        format = node.args[0]
+        if isinstance(format, ast.JoinedStr) or (isinstance(format, ast.Constant) and isinstance(format.value, str)):
+            return "format"
+    if name in ("frombuffer", "typed", "cast") and node.args:
+        letter = node.args[-1]
+        if isinstance(letter, ast.Constant) and isinstance(letter.value, str) and letter.value != "B":
+            return "format"
+    return None
+
+
+def _span(node: ast.Subscript) -> str | None:
+    if not isinstance(node.slice, ast.Slice) or _name(node.value) not in BUFFERS:
+        return None
+    lower, upper = node.slice.lower, node.slice.upper
+    first, last = _number(lower), _number(upper)
+    if first is not None and last is not None:
+        return "span"
+    added = isinstance(upper, ast.BinOp) and isinstance(upper.op, ast.Add)
+    if isinstance(upper, ast.BinOp) and added and lower is not None:
+        size = _number(upper.right)
+        return "span" if size is not None and size > 1 and ast.dump(upper.left) == ast.dump(lower) else None
+    single = first if upper is None else last if lower is None else None
+    if single is not None and abs(single) > 1:
+        return "span"
+    return None
+
+
+def _width(node: ast.BinOp) -> str | None:
+    """Bytes for each row or element: `8 * rows`."""
+    if not isinstance(node.op, ast.Mult):
+        return None
+    parts = (node.left, node.right)
+    sizes = [size for one in parts if (size := _number(one)) is not None]
+    return "width" if len(sizes) == 1 and sizes[0] in (4, 8, 10, 16) else None
+
+
+def _enum(node: ast.ClassDef) -> str | None:
+    if not any(_name(base) in ("IntEnum", "IntFlag", "Enum") for base in node.bases):
+        return None
+    members = {
+        _name(target).lower(): value
+        for one in node.body
+        if isinstance(one, ast.Assign) and (value := _number(one.value)) is not None
+        for target in one.targets
+    }
+    for name, known in enums().items():
+        same = [member for member, value in known.items() if members.get(member.lower()) == value]
+        if len(same) > 1:
+            return f"enum {name}"
+    return None
+
+
+def _table(node: ast.Dict) -> str | None:
+    """A number for each of several members of an enum: a column of a table that a specification has."""
+    keys = [one for one in node.keys if isinstance(one, ast.Attribute) and one.attr.isupper()]
+    numbers = [one for one in node.values if _number(one) is not None]
+    return "table" if len(keys) > 2 and len(keys) == len(numbers) == len(node.keys) else None
+
+
+def _constant(node: ast.Constant) -> str | None:
+    if isinstance(node.value, bytes):
+        return next((f"magic {where}" for magic, where in magics().items() if magic in node.value), None)
+    if isinstance(node.value, str):
+        packed = node.value.replace(" ", "").lower()
+        return next((f"magic {where}" for magic, where in magics().items() if magic.hex() in packed), None)
+    return None
+
+
+def _kind(node: ast.AST, format: bool) -> str | None:
+    match node:
+        case ast.Call():
+            return _call(node)
+        case ast.Subscript():
+            return _span(node)
+        case ast.BinOp():
+            return _width(node) if format else None
+        case ast.ClassDef():
+            return _enum(node)
+        case ast.Dict():
+            return _table(node)
+        case ast.Constant():
+            return _constant(node)
+    return None
+
+
+def copies(text: str, file: str = "formats/x.py") -> Iterator[Copy]:
+    """What the code of one module knows of a layout."""
+    tree = ast.parse(text)
+    docs = {
+        id(one.value) for one in ast.walk(tree) if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        if id(node) not in docs and (kind := _kind(node, file.startswith("formats/"))) is not None:
+            code = f"class {node.name}" if isinstance(node, ast.ClassDef) else ast.unparse(node)
+            yield Copy(file, getattr(node, "lineno", 0), kind, " ".join(code.split()))
+
+
+@cache
+def found() -> dict[str, list[Copy]]:
+    """What stands in the modules of `src/exhume`, by folder; the compiler apart, which makes all of it."""
+    out: dict[str, list[Copy]] = {}
+    for path in sorted(SRC.rglob("*.py")):
+        file = path.relative_to(SRC).as_posix()
+        if not file.startswith("compiler/"):
+            out.setdefault(file.rpartition("/")[0], []).extend(copies(path.read_text(encoding="utf-8"), file))
+    return out
+
+
+def excepted(one: Copy) -> tuple[str, str] | None:
+    """The exception that allows it."""
+    return next((key for key in EXCEPTIONS if key[0] == one.file and key[1] in one.code), None)
+
+
+if __name__ == "__main__":
+    for folder, several in found().items():
+        for one in several:
+            if folder.startswith("".join(sys.argv[1:])) and excepted(one) is None:
+                print(one)  # noqa: T201 - that is what it is for
