@@ -20,8 +20,31 @@ from tools import nodejs
 
 SRC = nodejs.ROOT / "src" / "exhume"
 BUFFERS = frozenset(
-    "data raw head tail stored payload contents content frame block buf buffer view window piece body chunk footer header "
-    "key rest largest smallest".split()
+    [
+        "data",
+        "raw",
+        "head",
+        "tail",
+        "stored",
+        "payload",
+        "contents",
+        "content",
+        "frame",
+        "block",
+        "buf",
+        "buffer",
+        "view",
+        "window",
+        "piece",
+        "body",
+        "chunk",
+        "footer",
+        "header",
+        "key",
+        "rest",
+        "largest",
+        "smallest",
+    ]
 )
 """What bytes are called: of anything else a slice is taken for text or a list."""
 
@@ -45,7 +68,7 @@ WAITING = {
     "formats/ark": 13,
     "formats/ark/rbuf": 11,
     "formats/caf": 5,
-    "formats/clp_s": 107,
+    "formats/clp_s": 104,
     "formats/data_bundle": 16,
     "formats/leveldb": 36,
     "formats/zs": 7,
