@@ -7,6 +7,7 @@ import json
 import os
 import random
 import struct
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,16 @@ def test_a_reader_says_which_field_is_wrong_and_where() -> None:
     with pytest.raises(ValueError, match=r"^nodes\[0\]\.len_key at 12: expected at most 28, found 99$") as caught:
         fast_reader("clp_s_schema_tree")(data, 0, len(data))
     assert not caught.value.short  # type: ignore[attr-defined]
+
+
+def test_numbers_are_not_copied_unless_their_byte_order_is_another() -> None:
+    data = bytearray(b"xx\x01\x02\xff\xff")
+    little, big = (_layout.numbers(memoryview(data), 2, 4, "h", order) for order in ("little", "big"))
+    assert (little.tolist(), big.tolist()) == ([0x201, -1], [0x102, -1])
+    data[2] = 9
+    same, other = (little, big) if sys.byteorder == "little" else (big, little)
+    assert 9 in same.tobytes()
+    assert 9 not in other.tobytes()
 
 
 def test_facts_pack_what_readers_read() -> None:

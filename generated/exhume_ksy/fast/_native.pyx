@@ -11,7 +11,7 @@ cdef extern from *:
     uint32_t swap4 "__builtin_bswap32" (uint32_t) noexcept nogil
     uint64_t swap8 "__builtin_bswap64" (uint64_t) noexcept nogil
 
-SOURCE = '3af4da3a9e575b94'
+SOURCE = '8ea77c4c03f25df7'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

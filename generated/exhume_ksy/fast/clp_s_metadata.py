@@ -4,11 +4,9 @@
 
 from __future__ import annotations
 
-import sys
 import struct
-from array import array
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, numbers, short
 from .utf8_text import read_utf8_text
 
 _STRUCT0 = struct.Struct("<BI")
@@ -202,7 +200,7 @@ class TimestampRange:
     key: Utf8Text
     """KQL path of the key, escaped as in a query."""
     num_column_ids: int
-    column_ids: array[int]
+    column_ids: memoryview[int]
     """Schema tree nodes that hold values of the key."""
     encoding: int
     begin_epoch: int | None
@@ -243,9 +241,7 @@ def read_timestamp_range(view: View, at: int, end: int) -> tuple[TimestampRange,
     if many > (end - at) // 4:
         many = max(0, end - at) // 4
         raise short(f"column_ids[{many}]", at + many * 4, end, 4)
-    column_ids = array("i", bytes(view[at : at + many * 4]))
-    if sys.byteorder == "big":
-        column_ids.byteswap()
+    column_ids = numbers(view, at, many * 4, "i", "little")
     at += many * 4
     value.column_ids = column_ids
     if end - at < 8:

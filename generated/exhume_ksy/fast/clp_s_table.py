@@ -4,11 +4,9 @@
 
 from __future__ import annotations
 
-import sys
 import struct
-from array import array
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, numbers, short
 
 _STRUCT0 = struct.Struct("<H")
 _STRUCT1 = struct.Struct("<Q")
@@ -80,7 +78,7 @@ class IntegerColumn:
     """Integers, or for node type 11 the first integer and then the difference to the row before, modulo 2^64."""
     __slots__ = ('num_values', 'values')
     num_values: int
-    values: array[int]
+    values: memoryview[int]
 
 
 def read_integer_column(view: View, at: int, end: int, num_values: int) -> tuple[IntegerColumn, int]:
@@ -91,9 +89,7 @@ def read_integer_column(view: View, at: int, end: int, num_values: int) -> tuple
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"values[{many}]", at + many * 8, end, 8)
-    values = array("q", bytes(view[at : at + many * 8]))
-    if sys.byteorder == "big":
-        values.byteswap()
+    values = numbers(view, at, many * 8, "q", "little")
     at += many * 8
     value.values = values
     return value, at
@@ -103,7 +99,7 @@ class FloatColumn:
     """Binary64 numbers."""
     __slots__ = ('num_values', 'values')
     num_values: int
-    values: array[float]
+    values: memoryview[float]
 
 
 def read_float_column(view: View, at: int, end: int, num_values: int) -> tuple[FloatColumn, int]:
@@ -114,9 +110,7 @@ def read_float_column(view: View, at: int, end: int, num_values: int) -> tuple[F
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"values[{many}]", at + many * 8, end, 8)
-    values = array("d", bytes(view[at : at + many * 8]))
-    if sys.byteorder == "big":
-        values.byteswap()
+    values = numbers(view, at, many * 8, "d", "little")
     at += many * 8
     value.values = values
     return value, at
@@ -126,7 +120,7 @@ class FormattedFloatColumn:
     """Binary64 numbers, then the format of each."""
     __slots__ = ('num_values', 'values', 'formats')
     num_values: int
-    values: array[float]
+    values: memoryview[float]
     formats: list[FloatFormat]
 
 
@@ -138,9 +132,7 @@ def read_formatted_float_column(view: View, at: int, end: int, num_values: int) 
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"values[{many}]", at + many * 8, end, 8)
-    values = array("d", bytes(view[at : at + many * 8]))
-    if sys.byteorder == "big":
-        values.byteswap()
+    values = numbers(view, at, many * 8, "d", "little")
     at += many * 8
     value.values = values
     formats = []
@@ -231,7 +223,7 @@ class IdColumn:
     """Positions in the variable dictionary."""
     __slots__ = ('num_values', 'values')
     num_values: int
-    values: array[int]
+    values: memoryview[int]
 
 
 def read_id_column(view: View, at: int, end: int, num_values: int) -> tuple[IdColumn, int]:
@@ -242,9 +234,7 @@ def read_id_column(view: View, at: int, end: int, num_values: int) -> tuple[IdCo
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"values[{many}]", at + many * 8, end, 8)
-    values = array("Q", bytes(view[at : at + many * 8]))
-    if sys.byteorder == "big":
-        values.byteswap()
+    values = numbers(view, at, many * 8, "Q", "little")
     at += many * 8
     value.values = values
     return value, at
@@ -256,7 +246,7 @@ class ClpColumn:
     num_values: int
     rows: list[ClpWord]
     num_variables: int
-    variables: array[int]
+    variables: memoryview[int]
 
 
 def read_clp_column(view: View, at: int, end: int, num_values: int) -> tuple[ClpColumn, int]:
@@ -284,9 +274,7 @@ def read_clp_column(view: View, at: int, end: int, num_values: int) -> tuple[Clp
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"variables[{many}]", at + many * 8, end, 8)
-    variables = array("q", bytes(view[at : at + many * 8]))
-    if sys.byteorder == "big":
-        variables.byteswap()
+    variables = numbers(view, at, many * 8, "q", "little")
     at += many * 8
     value.variables = variables
     return value, at
@@ -332,9 +320,9 @@ class DateColumn:
     """Epochs, then the pattern of each."""
     __slots__ = ('num_values', 'epochs', 'pattern_ids')
     num_values: int
-    epochs: array[int]
+    epochs: memoryview[int]
     """Milliseconds; with the patterns %E and %F as they were."""
-    pattern_ids: array[int]
+    pattern_ids: memoryview[int]
 
 
 def read_date_column(view: View, at: int, end: int, num_values: int) -> tuple[DateColumn, int]:
@@ -345,18 +333,14 @@ def read_date_column(view: View, at: int, end: int, num_values: int) -> tuple[Da
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"epochs[{many}]", at + many * 8, end, 8)
-    epochs = array("q", bytes(view[at : at + many * 8]))
-    if sys.byteorder == "big":
-        epochs.byteswap()
+    epochs = numbers(view, at, many * 8, "q", "little")
     at += many * 8
     value.epochs = epochs
     many = max(0, num_values)
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"pattern_ids[{many}]", at + many * 8, end, 8)
-    pattern_ids = array("q", bytes(view[at : at + many * 8]))
-    if sys.byteorder == "big":
-        pattern_ids.byteswap()
+    pattern_ids = numbers(view, at, many * 8, "q", "little")
     at += many * 8
     value.pattern_ids = pattern_ids
     return value, at
@@ -366,8 +350,8 @@ class TimestampColumn:
     """Nanoseconds as differences to the row before, then the patterns."""
     __slots__ = ('num_values', 'deltas', 'pattern_ids')
     num_values: int
-    deltas: array[int]
-    pattern_ids: array[int]
+    deltas: memoryview[int]
+    pattern_ids: memoryview[int]
 
 
 def read_timestamp_column(view: View, at: int, end: int, num_values: int) -> tuple[TimestampColumn, int]:
@@ -378,18 +362,14 @@ def read_timestamp_column(view: View, at: int, end: int, num_values: int) -> tup
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"deltas[{many}]", at + many * 8, end, 8)
-    deltas = array("q", bytes(view[at : at + many * 8]))
-    if sys.byteorder == "big":
-        deltas.byteswap()
+    deltas = numbers(view, at, many * 8, "q", "little")
     at += many * 8
     value.deltas = deltas
     many = max(0, num_values)
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"pattern_ids[{many}]", at + many * 8, end, 8)
-    pattern_ids = array("Q", bytes(view[at : at + many * 8]))
-    if sys.byteorder == "big":
-        pattern_ids.byteswap()
+    pattern_ids = numbers(view, at, many * 8, "Q", "little")
     at += many * 8
     value.pattern_ids = pattern_ids
     return value, at

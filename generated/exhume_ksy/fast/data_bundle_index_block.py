@@ -4,11 +4,9 @@
 
 from __future__ import annotations
 
-import sys
 import struct
-from array import array
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, numbers, short
 from .data_bundle_config import read_data_bundle_config
 from .data_bundle_file_metadata import read_data_bundle_file_metadata
 from .data_bundle_record_metadata import read_data_bundle_record_metadata
@@ -119,7 +117,7 @@ class DataBundleIndexBlock:
         return self._rows
 
     @property
-    def restarts(self) -> array[int]:
+    def restarts(self) -> memoryview[int]:
         """Offsets of rows that spell out their whole key; the first is 0."""
         try:
             return self._restarts
@@ -133,9 +131,7 @@ class DataBundleIndexBlock:
         if many > (end - at) // 4:
             many = max(0, end - at) // 4
             raise short(f"restarts[{many}]", at + many * 4, end, 4)
-        restarts = array("I", bytes(view[at : at + many * 4]))
-        if sys.byteorder == "big":
-            restarts.byteswap()
+        restarts = numbers(view, at, many * 4, "I", "little")
         at += many * 4
         self._restarts = restarts
         return self._restarts

@@ -138,7 +138,7 @@ class Varuint:
     """
     __slots__ = ('first', 'rest', '_num_rest', '_high', '_after1', '_after2', '_after3', '_after4', '_after5', '_after6', '_after7', '_value')
     first: int
-    rest: array[int]
+    rest: memoryview[int]
 
     @property
     def num_rest(self) -> int:

@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
-import sys
 import struct
 from array import array
 
-from ._layout import LayoutError, View, native, short
+from ._layout import LayoutError, View, native, numbers, short
 from .leveldb_varint import read_leveldb_varint
 
 _STRUCT0 = struct.Struct("<I")
@@ -122,7 +121,7 @@ class LeveldbBlock:
         return self._entries
 
     @property
-    def restarts(self) -> array[int]:
+    def restarts(self) -> memoryview[int]:
         """Offsets of entries that spell out their whole key; the first is 0."""
         try:
             return self._restarts
@@ -136,9 +135,7 @@ class LeveldbBlock:
         if many > (end - at) // 4:
             many = max(0, end - at) // 4
             raise short(f"restarts[{many}]", at + many * 4, end, 4)
-        restarts = array("I", bytes(view[at : at + many * 4]))
-        if sys.byteorder == "big":
-            restarts.byteswap()
+        restarts = numbers(view, at, many * 4, "I", "little")
         at += many * 4
         self._restarts = restarts
         return self._restarts

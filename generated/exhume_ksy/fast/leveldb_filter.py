@@ -4,11 +4,9 @@
 
 from __future__ import annotations
 
-import sys
 import struct
-from array import array
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, numbers, short
 
 _STRUCT0 = struct.Struct("<I")
 
@@ -74,7 +72,7 @@ class LeveldbFilter:
         return self._num_filters
 
     @property
-    def offsets(self) -> array[int]:
+    def offsets(self) -> memoryview[int]:
         """Start of each filter, and the end of the last, which is `ofs_offsets`."""
         try:
             return self._offsets
@@ -88,9 +86,7 @@ class LeveldbFilter:
         if many > (end - at) // 4:
             many = max(0, end - at) // 4
             raise short(f"offsets[{many}]", at + many * 4, end, 4)
-        offsets = array("I", bytes(view[at : at + many * 4]))
-        if sys.byteorder == "big":
-            offsets.byteswap()
+        offsets = numbers(view, at, many * 4, "I", "little")
         at += many * 4
         self._offsets = offsets
         return self._offsets

@@ -4,11 +4,10 @@
 
 from __future__ import annotations
 
-import sys
 import struct
 from array import array
 
-from ._layout import LayoutError, View, native, short
+from ._layout import LayoutError, View, native, numbers, short
 from .leveldb_block_handle import read_leveldb_block_handle
 from .leveldb_varint import read_leveldb_varint
 
@@ -77,7 +76,7 @@ class LeveldbIndexDelta:
         return self._entries
 
     @property
-    def restarts(self) -> array[int]:
+    def restarts(self) -> memoryview[int]:
         try:
             return self._restarts
         except AttributeError:
@@ -90,9 +89,7 @@ class LeveldbIndexDelta:
         if many > (end - at) // 4:
             many = max(0, end - at) // 4
             raise short(f"restarts[{many}]", at + many * 4, end, 4)
-        restarts = array("I", bytes(view[at : at + many * 4]))
-        if sys.byteorder == "big":
-            restarts.byteswap()
+        restarts = numbers(view, at, many * 4, "I", "little")
         at += many * 4
         self._restarts = restarts
         return self._restarts

@@ -4,11 +4,9 @@
 
 from __future__ import annotations
 
-import sys
 import struct
-from array import array
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, numbers, short
 from .leveldb_varint import read_leveldb_varint
 
 _STRUCT0 = struct.Struct("<I")
@@ -76,7 +74,7 @@ class LeveldbProperties:
         return self._properties
 
     @property
-    def restarts(self) -> array[int]:
+    def restarts(self) -> memoryview[int]:
         try:
             return self._restarts
         except AttributeError:
@@ -89,9 +87,7 @@ class LeveldbProperties:
         if many > (end - at) // 4:
             many = max(0, end - at) // 4
             raise short(f"restarts[{many}]", at + many * 4, end, 4)
-        restarts = array("I", bytes(view[at : at + many * 4]))
-        if sys.byteorder == "big":
-            restarts.byteswap()
+        restarts = numbers(view, at, many * 4, "I", "little")
         at += many * 4
         self._restarts = restarts
         return self._restarts

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import sys
 from array import array
 
 from ._layout import LayoutError, View, native, short

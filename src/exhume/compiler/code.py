@@ -23,19 +23,20 @@ class Module:
         self.waiting: dict[str, set[str]] | None = None
         """Where imports go that are made only when a property is asked for; None for those of the whole module."""
         self.arrays = False
+        self.numbers = False
         self.native = False
 
     def head(self) -> list[str]:
         """The lines before the first class, once everything else is written."""
         head = [f'"""Compiled from ksy/{self.schema.id}.ksy by `make generated`; never edited by hand."""']
         head += ["# mypy: ignore-errors", "# ruff: noqa", "", "from __future__ import annotations", ""]
-        if self.arrays:
-            head.append("import sys")
         if self.formats:
             head.append("import struct")
         if self.arrays:
             head.append("from array import array")
-        head += ["", f"from ._layout import LayoutError, View, {'native, ' if self.native else ''}short"]
+        shared = {"LayoutError", "View", "short"}
+        shared |= {name for name, used in (("native", self.native), ("numbers", self.numbers)) if used}
+        head += ["", f"from ._layout import {', '.join(sorted(shared))}"]
         head += import_lines(self.imports)
         head.append("")
         return head + [f'{name} = struct.Struct("{format}")' for format, name in self.formats.items()]

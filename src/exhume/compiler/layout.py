@@ -7,6 +7,7 @@ LAYOUT = '''"""What all readers raise, and how they say which field is cut short
 from __future__ import annotations
 
 import os
+import sys
 
 TYPE_CHECKING = False  # `typing` is for type checkers; it takes longer to import than all of this
 if TYPE_CHECKING:
@@ -38,6 +39,21 @@ class LayoutError(ValueError):
 
     def __str__(self) -> str:
         return f"{self.path} at {self.at}: expected {self.expected}, found {self.actual}"
+
+
+def numbers(view: View, at: int, size: int, code: str, order: str) -> memoryview[Any]:
+    """The numbers in `size` bytes from `at` on, each of the kind that `code` names for `array`.
+
+    They are not copied unless their byte order is not that of the machine.
+    """
+    found = memoryview(view)[at : at + size]
+    if order == sys.byteorder:
+        return found.cast(code)
+    from array import array
+
+    turned = array(code, bytes(found))
+    turned.byteswap()
+    return memoryview(turned)
 
 
 def short(path: Any, at: int, end: int, size: int) -> LayoutError:

@@ -152,12 +152,8 @@ class Statements(Code):
         if code == "B":
             lines.add(f"{into} = view[at : at + many]", "at += many")
             return
-        self.module.arrays = True
-        lines.add(f'{into} = array("{code}", bytes(view[at : at + many * {size}]))')
-        order = "little" if kind.big else "big"
-        if size > 1:
-            with lines.block(f'if sys.byteorder == "{order}":'):
-                lines.add(f"{into}.byteswap()")
+        self.module.numbers = True
+        lines.add(f'{into} = numbers(view, at, many * {size}, "{code}", "{"big" if kind.big else "little"}")')
         lines.add(f"at += many * {size}")
 
     def _read_one(self, field: Field, kind: Kind, into: str, path: str, *, bare: bool = False) -> None:

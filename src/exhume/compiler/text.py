@@ -71,7 +71,7 @@ def annotation(kind: Kind) -> str:
     if isinstance(kind, Sequence):
         kind = Sequence(number_of(kind.of))
         if isinstance(kind.of, (Integer, Plain)) and kind.of.size:
-            return "View" if kind.of == Integer(size=1) else f"array[{annotation(kind.of)}]"
+            return "View" if kind.of == Integer(size=1) else f"memoryview[{annotation(kind.of)}]"
         if isinstance(kind.of, Structure) and kind.of.type.raw.get("-columns"):
             return f"{kind.of.type.class_name}Columns"
         return f"list[{annotation(kind.of)}]"
