@@ -17,7 +17,7 @@ import exhume
 from exhume.engines.carve import carve
 from exhume.engines.salvage import salvage
 from exhume.errors import ExhumeError
-from exhume.formats.ark.layout import HEADER_FIELDS
+from exhume.formats.ark.layout import ENTRY_FIELDS, HEADER_FIELDS
 from exhume.formats.ark.opening import open_archive
 from exhume.formats.ark.reader import ArkReader
 from exhume.formats.ark.repair import repair_log
@@ -92,6 +92,23 @@ def test_a_count_that_lies_keeps_what_fits(tmp_path: Path) -> None:
     log.poke_header("num_indexed_items", 1 << 24)
     _, found = salvaged(log, tmp_path)
     assert found == before
+
+
+@pytest.mark.parametrize("offset", [2048, 8192])
+def test_an_index_that_is_elsewhere_is_found(tmp_path: Path, offset: int) -> None:
+    """The header does not lead to it: it is looked for where writers put it."""
+    log = Log(tmp_path / "log")
+    before = read(log.root)
+    raw = log.split_path.read_bytes()
+    log.split_path.write_bytes(raw[:1024].ljust(offset, b"\0") + raw[1024:])
+    start, end = ENTRY_FIELDS.ofs_data
+    for position in range(6):
+        at = offset + 18 * position
+        old = int.from_bytes(raw[1024 + 18 * position :][start:end], "little")
+        log.poke(at + start, u32(old + offset - 1024))
+    report, found = salvaged(log, tmp_path)
+    assert found == before
+    assert f"split {log.split_path.name}: the index is at offset {offset}, not at 1024" in report.notes
 
 
 @pytest.mark.parametrize("size", range(0, 1500, 97))

@@ -15,7 +15,7 @@ from exhume.errors import UnsupportedOperationError
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.salvage import _gaps
 from exhume.recovery import SalvageMode, SalvageReport, Verified
-from tests.clp_s.build import DEMO_TEXT, Built, demo, i64, tiny, u64
+from tests.clp_s.build import DEMO_TEXT, Built, clp, demo, i64, tiny, u64
 
 ORDERED = Built(
     nodes=[(-1, b"", 10), (0, b"log_event_idx", 11), (-1, b"", 5), (2, b"a", 0)],
@@ -137,3 +137,39 @@ def test_what_is_made_anew_is_what_the_archive_was(tmp_path: Path) -> None:
     assert b'"msg":"<lost log type 0>","name":"<lost variable 1>"' in first
     assert b'"msg":"<lost log type 1>","name":"<lost variable 2>"' in second
     assert json.loads(third) == {"name": "<lost variable 1>", "o": {}}
+
+
+@pytest.mark.parametrize("survive", range(4))
+def test_records_stay_json_without_the_texts_of_their_numbers(survive: int, tmp_path: Path) -> None:
+    """Numbers whose text is kept, bare and quoted elements of arrays: all are entries of one dictionary."""
+    built = Built(
+        nodes=[(-1, b"", 5), (0, b"f", 13), (0, b"s", 3), (0, b"a", 6)],
+        schemas=[(0, [1, 2, 3], [])],
+        streams=[[(0, 3, u64(0, 0, 1) + u64(0, 1, 2) + clp([(0, 0), (1, 1), (0, 2)], [1, 2, 2]))]],
+        variables=[b"12e3", b"45e6", b"78e9"],
+        array_types=[b"[\x12]", b'["in \x12"]'],
+    )
+    kept = b"".join(u64(4) + text for text in built.variables[:survive])
+    lost = built.replace(stored_sections={"/var.dict": u64(3) + (built.compress(kept) if kept else b"?")})
+    report = exhume.salvage(lost.build(), tmp_path / "lines", format="clp-s", mode=SalvageMode.RECORDS)
+    assert (report.verified, report.lost["dictionary entries"]) == (Verified.REREAD, 3 - survive)
+    number: list[object] = [12e3, 45e6, 78e9][:survive] + [f"<lost variable {n}>" for n in range(survive, 3)]
+    text = ["12e3", "45e6", "78e9"][:survive] + [f"<lost variable {n}>" for n in range(survive, 3)]
+    if survive < 1:
+        text[0] = '"<lost variable 0>"'
+    if survive < 2:
+        text[1] = '"<lost variable 1>"'
+    if survive < 3:  # an element of one array, and within one of another
+        number[2], text[2] = None, "null"
+    assert [json.loads(line) for line in (tmp_path / "lines").read_text().splitlines()] == [
+        {"f": number[0], "s": text[0], "a": [number[1]]},
+        {"f": number[0], "s": text[1], "a": [f"in {text[2]}"]},
+        {"f": number[1], "s": text[2], "a": [number[2]]},
+    ]
+
+
+def test_lost_arrays_are_arrays(tmp_path: Path) -> None:
+    lost = demo(stored_sections={"/array.dict": u64(2)})
+    exhume.salvage(lost.build(), tmp_path / "lines", format="clp-s", mode=SalvageMode.RECORDS)
+    records = [json.loads(line) for line in (tmp_path / "lines").read_text().splitlines()]
+    assert [record.get("arr") for record in records] == [["<lost array 0>"], ["<lost array 1>"], None]

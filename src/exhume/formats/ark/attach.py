@@ -81,7 +81,7 @@ def attach_splits(data: bytes, span: Span, root: Tree, error: ExhumeError | None
     findings = [Finding.from_error(error)] if error is not None else []
     detail = f"{Rung.SALVAGE}: {sum(len(column.splits) for column in joined)} splits, filters are not known"
     findings.append(RUNG.finding(detail, span=span))
-    return LoadedManifest(manifest, Rung.SALVAGE, tuple(findings), detail=detail)
+    return LoadedManifest(manifest, Rung.SALVAGE, tuple(findings))
 
 
 def column_of_split(source: Source, identifier: str, data: bytes) -> Column | None:

@@ -220,7 +220,6 @@ class LoadedManifest:
     """The decoded object, for re-encoding with `registry`."""
     registry: Registry | None = None
     file: SerializableFile | None = None
-    detail: str = ""
 
 
 def load_manifest(data: bytes, where: Span) -> LoadedManifest:
@@ -261,7 +260,7 @@ def load_manifest(data: bytes, where: Span) -> LoadedManifest:
     findings.append(RUNG.finding(f"{Rung.BUILT_IN} ({name})", span=where))
     findings += notes
     return LoadedManifest(
-        manifest, Rung.BUILT_IN, tuple(findings), value, registry, file and replace(file, content=content[:used]), name
+        manifest, Rung.BUILT_IN, tuple(findings), value, registry, file and replace(file, content=content[:used])
     )
 
 

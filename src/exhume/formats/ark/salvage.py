@@ -7,6 +7,7 @@ new splits.  Sections and filters stay as they are where the manifest can be rea
 from __future__ import annotations
 
 import tempfile
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
@@ -16,10 +17,11 @@ import numpy as np
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, UnsupportedOperationError
+from exhume.findings import Finding
 from exhume.formats.ark.attach import column_of_split
+from exhume.formats.ark.checks import UNREFERENCED
 from exhume.formats.ark.collection import ArkDirectory
 from exhume.formats.ark.export import message_json
-from exhume.formats.ark.filters import Filter
 from exhume.formats.ark.layout import ENTRY_SIZE
 from exhume.formats.ark.manifest import (
     Column,
@@ -30,12 +32,13 @@ from exhume.formats.ark.manifest import (
     SplitDeclaration,
     build_manifest,
 )
-from exhume.formats.ark.opening import open_archive
+from exhume.formats.ark.opening import is_split, open_archive
 from exhume.formats.ark.rbuf.guid import NIL, is_guid, new_guid
 from exhume.formats.ark.rbuf.layout import HEADERS
 from exhume.formats.ark.reader import ArkReader, SplitReference
 from exhume.formats.ark.recover import Survey, statistics_of, survey_split, untimed_messages
 from exhume.formats.ark.splitwriter import SplitWriter, header_area
+from exhume.formats.ark.verify import named_splits
 from exhume.jsonout import dumps
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.output.atomic import AtomicDirectory, AtomicFile
@@ -71,15 +74,15 @@ def salvage(
         with tempfile.TemporaryDirectory(dir=output.parent, prefix=".exhume-") as folder:
             root = Path(folder) / "log"
             root.mkdir()
-            made = _Salvage(reader, root, report, progress).run()
-            _write_lines(root, made, output, limits)
+            _Salvage(reader, root, report, progress).run()
+            _write_lines(root, output, limits)
     return report
 
 
-def _write_lines(root: Path, identifier: str, output: Path, limits: Limits) -> None:
+def _write_lines(root: Path, output: Path, limits: Limits) -> None:
     from exhume.source import LocalTree
 
-    with open_archive(LocalTree(root), limits=limits, log=identifier) as clean, AtomicFile(output) as file:
+    with open_archive(LocalTree(root), limits=limits) as clean, AtomicFile(output) as file:
         assert isinstance(clean, ArkReader)
         for message in clean.messages():
             file.file.write((dumps(message_json(message)) + "\n").encode("ascii"))
@@ -115,7 +118,7 @@ def _without_manifest(tree: Tree) -> LoadedManifest | None:
     if not columns:
         return None
     manifest = Manifest(NIL, NIL, "", (ManifestSection(tuple(columns)),))
-    return LoadedManifest(manifest, Rung.SALVAGE, detail="no manifest")
+    return LoadedManifest(manifest, Rung.SALVAGE)
 
 
 class _Salvage:
@@ -124,8 +127,8 @@ class _Salvage:
     def __init__(self, reader: ArkReader, root: Path, report: SalvageReport, progress: Progress) -> None:
         self.reader, self.root, self.report, self.progress = reader, root, report, progress
 
-    def run(self) -> str:
-        """Writes the clean log; returns its GUID."""
+    def run(self) -> None:
+        """Writes the clean log."""
         reader, report = self.reader, self.report
         (self.root / "manifests").mkdir()
         (self.root / "splits").mkdir()
@@ -142,7 +145,36 @@ class _Salvage:
         if reader.manifest_source is not None:
             span = reader.manifest_source.span(0, reader.manifest_source.size)
             report.account(span, Fate.REBUILT, "manifest")
-        return manifest.identifier
+        if reader.root is not None and isinstance(reader.source, Tree):
+            self._account_others(reader.root)
+
+    def _account_others(self, root: Tree) -> None:
+        """The fate of files of the root that are not read: nothing is kept of splits that no manifest names."""
+        reader, report = self.reader, self.report
+        mine = {reader.split_name(split.identifier) for _, _, split in reader.manifest.splits()}
+        if reader.manifest_source is not None:
+            mine.add(f"manifests/{PurePosixPath(reader.manifest_source.name).name}")
+        named = named_splits(reader, root)
+        unnamed = 0
+        for name in root.names():
+            if name in mine:
+                continue
+            folder, last = PurePosixPath(name).parent.name, PurePosixPath(name).name
+            try:
+                with root.source(name) as source:
+                    span = source.span(0, source.size)
+                    if folder == "splits" and last.lower() not in named and (is_guid(last) or is_split(source)):
+                        report.account(span, Fate.LOST, "split", UNREFERENCED.title, UNREFERENCED.code)
+                        unnamed += 1
+                    elif folder == "manifests" and reader.manifest_source is None:
+                        report.account(span, Fate.LOST, "manifest", "no log can be opened with it")
+                    else:
+                        report.account(span, Fate.IGNORED, "not part of the log")
+            except ExhumeError as error:
+                report.notes.append(f"{name}: {error}")
+        if unnamed:
+            report.lose("splits that no manifest names", unnamed)
+            report.notes.append("a split that no manifest names can be salvaged by itself: name its file")
 
     def _manifest(self, new: dict[str, SplitDeclaration | None]) -> Manifest:
         old = self.reader.manifest
@@ -159,11 +191,9 @@ class _Salvage:
                         splits=tuple(split for split in splits.values() if split is not None),
                     )
                 )
-            chosen = section.filter
-            if not chosen.is_understood:
+            if not section.filter.is_understood:  # what of it is understood is written
                 self.report.notes.append("a filter that is not understood was left out: more may be shown than before")
-                chosen = Filter(chosen.minimum_ns, chosen.maximum_ns, chosen.allow, chosen.deny)
-            sections.append(replace(section, columns=tuple(columns), filter=chosen))
+            sections.append(replace(section, columns=tuple(columns)))
         fresh = new_guid()
         common = old.common_identifier if old.common_identifier != NIL else fresh
         return replace(old, identifier=fresh, common_identifier=common, sections=tuple(sections))
@@ -247,36 +277,38 @@ class _Salvage:
                 self.report.notes.append(note)
 
     def _account(self, found: Survey) -> None:
-        """The fate of every byte of a split that was rewritten."""
-        source, entries = found.split.source, found.entries
-        rows: list[tuple[int, int, Fate, str, str, str | None]] = [
-            (
-                int(entry["ofs_data"]),
-                int(entry["ofs_data"]) + int(entry["len_data"]),
-                Fate.RECOVERED,
-                "messages",
-                "",
-                None,
-            )
-            for entry in entries
-        ]
-        for entry, finding in found.lost:
-            start, end = int(entry["ofs_data"]), int(entry["ofs_data"]) + int(entry["len_data"])
-            start, end = min(start, source.size), min(end, source.size)
-            rows.append((start, end, Fate.LOST, "message", finding.message, finding.code))
+        """The fate of every byte of a rewritten split: what a good entry leads to is there, whatever others say."""
+        source = found.split.source
+        starts = found.entries["ofs_data"].astype(np.int64)
+        ends = starts + found.entries["len_data"]
+        order = np.argsort(starts, kind="stable")
+        spans = ((int(entry["ofs_data"]), int(entry["len_data"]), finding) for entry, finding in found.lost)
+        lost = deque(sorted(((at, at + size, finding) for at, size, finding in spans), key=lambda row: row[0]))
         at = 0
-        for start, end, fate, what, why, code in sorted(rows, key=lambda row: row[:2]):
-            begin = max(start, at)
-            if end > begin:
-                self._rest(found, at, begin)
-                self.report.account(source.span(begin, end), fate, what, why, code)
-                at = end
-        self._rest(found, at, source.size)
+        for start, end in zip(starts[order].tolist(), ends[order].tolist(), strict=True):
+            self._unread(found, lost, at, start)
+            self.report.account(source.span(max(at, start), max(at, end)), Fate.RECOVERED, "messages")
+            at = max(at, end)
+        self._unread(found, lost, at, source.size)
+
+    def _unread(self, found: Survey, lost: deque[tuple[int, int, Finding]], at: int, end: int) -> None:
+        """The fate of bytes between messages: of `lost` ones (start, end, why; in order), or of none."""
+        source = found.split.source
+        while at < end:
+            while lost and lost[0][1] <= at:
+                lost.popleft()
+            if not lost or lost[0][0] >= end:
+                self._rest(found, at, end)
+                return
+            start, stop, why = lost[0]
+            self._rest(found, at, max(at, start))
+            at, start = min(end, stop), max(at, start)
+            self.report.account(source.span(start, at), Fate.LOST, "message", why.message, why.code)
 
     def _last_byte(self, found: Survey) -> int:
         """Where the last message ends, or the index where there is none."""
         ends = found.entries["ofs_data"].astype(np.int64) + found.entries["len_data"]
-        return min(found.split.source.size, max(found.index_end, int(ends.max(initial=0))))
+        return min(found.split.source.size, int(ends.max(initial=found.index_end)))
 
     def _rest(self, found: Survey, start: int, end: int) -> None:
         """The fate of bytes that are no message of an entry: what is not zero behind the index was one."""
@@ -316,9 +348,10 @@ class _Salvage:
 
     def _data_starts(self, reference: SplitReference, source: Source, found: Survey | None) -> Iterator[int]:
         """Where the messages of a split without index begin: the first object behind the header or the index area."""
-        behind = header_area(len(reference.channels))
-        capacity = found.split.header.maximum_count if found is not None else 0
-        for start in (behind, behind + capacity * ENTRY_SIZE):
+        starts = [header_area(len(reference.channels))]
+        if found is not None:
+            starts.append(starts[0] + found.split.header.maximum_count * ENTRY_SIZE)
+        for start in starts:
             at = min(start, source.size)
             for chunk in source.chunks(at, source.size):
                 rest = chunk.lstrip(b"\0")

@@ -74,10 +74,7 @@ def verify_log(
         done += _size(reader, reference)
         progress(done, total, "bytes")
     if check_unreferenced and reader.root is not None and reader.single_split is None:
-        used = {split.identifier for _, _, split in reader.manifest.splits()}
-        for name in reader.root.names("manifests"):
-            used |= _named_elsewhere(reader, name)
-        yield from unreferenced_splits(reader.root, used)
+        yield from unreferenced_splits(reader.root, named_splits(reader, reader.root))
 
 
 def _capped(findings: Iterator[Finding]) -> Iterator[Finding]:
@@ -399,15 +396,19 @@ def unreferenced_splits(root: Tree, used: set[str]) -> Iterator[Finding]:
                 yield UNREFERENCED.finding(span=source.span(0, source.size), actual=last)
 
 
-def _named_elsewhere(reader: ArkReader, name: str) -> set[str]:
-    """Splits that another manifest of the same root names (one that cannot be read names none)."""
+def named_splits(reader: ArkReader, root: Tree) -> set[str]:
+    """The splits that the manifest of a log names, or another one of its root (one that cannot be read names none)."""
+    used = {split.identifier for _, _, split in reader.manifest.splits()}
+    return used.union(*(_named_elsewhere(reader, root, name) for name in root.names("manifests")))
+
+
+def _named_elsewhere(reader: ArkReader, root: Tree, name: str) -> set[str]:
     from exhume.formats.ark.manifest import load_manifest
 
-    assert reader.root is not None
     if PurePosixPath(name).name.lower() == reader.manifest.identifier:
         return set()
     try:
-        with reader.root.source(name) as source:
+        with root.source(name) as source:
             loaded = load_manifest(source.read_at(0, source.size), source.span(0, source.size))
     except ExhumeError:
         return set()

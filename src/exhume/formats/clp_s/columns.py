@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks, kernel
@@ -297,6 +297,19 @@ class Column:
         if fault is not None:
             raise self.failure(fault)
         return out
+
+    def pieces(self, max_size: int = 1 << 20) -> Iterator[bytes]:
+        """`strings` of all rows, joined to pieces that end with the row that passes `max_size` bytes.
+
+        Raises the error of the first row that cannot be decoded.
+        """
+        program = ClpsProgram([self.operation(raw=True)], self.rows)
+        row = 0
+        while row < self.rows:
+            text, row, fault = program.render(row, self.rows, max_size)
+            if fault is not None:
+                raise self.failure(fault)
+            yield text
 
     def joined(self, start: int, stop: int) -> bytes:
         """`strings` of the rows `[start, stop)` in one piece.  Raises the error of the first that cannot be decoded."""

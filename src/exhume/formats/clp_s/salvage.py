@@ -1,7 +1,8 @@
 """Rebuilding a damaged archive: whole tables are kept as they are, everything around them is made anew.
 
 Tables are independent of each other but not of the schema tree, the schema map and the table metadata: without these
-no table can be read.  Lost dictionary entries become texts that say so, so that no record shows another one's value.
+no table can be read.  Lost dictionary entries become texts that say so, so that no record shows another one's value;
+where they stand for numbers or arrays, these are strings and arrays of JSON, so that records stay JSON.
 The format has no checksums: damage that still decodes to something well-formed cannot be told from data.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import re
 import struct
 import tempfile
 from collections.abc import Callable, Iterator
@@ -58,6 +60,7 @@ def salvage(
         )  # fmt: skip
         return report
     dropped: frozenset[int] = frozenset()
+    bare: dict[int, bytes] | None = None
     with tempfile.TemporaryDirectory(prefix="exhume-clps-", dir=Path(output).parent) as scratch:
         draft = Path(scratch) / "draft"
         with (Path(scratch) / "streams").open("w+b") as file:
@@ -66,7 +69,7 @@ def salvage(
                 kept.add(tables)
             while kept.streams:
                 draft.unlink(missing_ok=True)
-                _write(draft, found, kept, dropped)
+                _write(draft, found, kept, dropped, bare or {})
                 wrong = _wrong_packets(draft, limits) - dropped
                 if wrong:
                     dropped |= wrong
@@ -75,13 +78,15 @@ def salvage(
                         "damaged metadata packets were made anew: bounds, patterns or file names are gone"
                     )
                     continue
-                bad = _faulty(draft, limits, report)
-                if not bad:
-                    _count(draft, limits, report, found)
-                    _deliver(draft, Path(output), mode, limits)
-                    report.vouch(Verified.REREAD)  # every value was decoded; the format has no checksums
-                    return report
-                kept.drop(bad)
+                if bad := _faulty(draft, limits, report):
+                    kept.drop(bad)
+                    continue
+                if bare is None and (bare := _bare(draft, limits, found)):
+                    continue
+                _count(draft, limits, report, found)
+                _deliver(draft, Path(output), mode, limits)
+                report.vouch(Verified.REREAD)  # every value was decoded; the format has no checksums
+                return report
     report.notes.append("no table survives: nothing was written")
     return report
 
@@ -185,7 +190,7 @@ def _whole_tables(
         progress(number + 1, len(streams), "streams")
 
 
-def _write(draft: Path, found: Fragments, kept: _Kept, dropped: frozenset[int]) -> None:
+def _write(draft: Path, found: Fragments, kept: _Kept, dropped: frozenset[int], bare: dict[int, bytes]) -> None:
     wrap = wrapper()
     write_container(
         draft,
@@ -196,7 +201,7 @@ def _write(draft: Path, found: Fragments, kept: _Kept, dropped: frozenset[int]) 
             ("/schema_tree", [wrap(found.tree)]),
             ("/schema_ids", [wrap(found.schema_ids)]),
             ("/table_metadata", [wrap(_table_metadata(kept.streams))]),
-            *((dictionary.name, _dictionary(dictionary, wrap)) for dictionary in found.dictionaries),
+            *((dictionary.name, _dictionary(dictionary, bare, wrap)) for dictionary in found.dictionaries),
             ("/0", map(kept.stored, kept.streams)),
         ],
         wrap,
@@ -217,12 +222,45 @@ def _table_metadata(streams: list[_KeptStream]) -> bytes:
     return b"".join([*head, struct.pack("<QQ", 0, len(rows)), *rows])
 
 
-def _dictionary(dictionary: Dictionary, wrap: Callable[[bytes], bytes]) -> list[bytes]:
+def _dictionary(dictionary: Dictionary, bare: dict[int, bytes], wrap: Callable[[bytes], bytes]) -> list[bytes]:
     entries = list(dictionary.entries)
-    kind = {"/var.dict": "variable", "/log.dict": "log type"}.get(dictionary.name, "array")
-    entries += [f"<lost {kind} {number}>".encode() for number in range(len(entries), dictionary.count)]
+    lost = range(len(entries), dictionary.count)
+    match dictionary.name:
+        case "/var.dict":
+            entries += [bare.get(number, _lost_variable(number)) for number in lost]
+        case "/log.dict":
+            entries += [f"<lost log type {number}>".encode() for number in lost]
+        case _:
+            entries += [f'["<lost array {number}>"]'.encode() for number in lost]
     payload = b"".join(len(entry).to_bytes(8, "little") + entry for entry in entries)
     return [len(entries).to_bytes(8, "little"), wrap(payload)]
+
+
+def _lost_variable(number: int) -> bytes:
+    return f"<lost variable {number}>".encode()
+
+
+_LOST_VARIABLE = re.compile(rb"<lost variable (\d+)>")
+_JSON_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+
+
+def _bare(draft: Path, limits: Limits, found: Fragments) -> dict[int, bytes]:
+    """What takes the place of lost variables that stand outside quotes, as numbers do: their text between quotes.
+
+    `null` takes the place of those that array text has within quotes as well: no other text fits both.
+    """
+    bare: set[int] = set()
+    quoted: set[int] = set()
+    if any(dictionary.name == "/var.dict" and dictionary.lost for dictionary in found.dictionaries):
+        with FileSource(draft) as source:
+            for table in ClpSArchive(source, limits=limits).tables:
+                for column in table.load().columns:
+                    if column.type in (NodeType.DICTIONARY_FLOAT, NodeType.UNSTRUCTURED_ARRAY):
+                        for text in column.pieces():
+                            within = b"".join(_JSON_STRING.findall(text))
+                            quoted.update(map(int, _LOST_VARIABLE.findall(within)))
+                            bare.update(map(int, _LOST_VARIABLE.findall(_JSON_STRING.sub(b"", text))))
+    return {number: b"null" if number in quoted else b'"' + _lost_variable(number) + b'"' for number in bare}
 
 
 PACKET_RULES = {
