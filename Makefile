@@ -130,8 +130,9 @@ coverage: setup node  ## branch coverage of all tests with both kernels, and its
 digests: setup  ## write tests/digests.json again: what every writer writes (needs AVX-512 and qemu-user)
 	@$(BIN)/python -m tests.reproduce --write
 
-bench: setup  ## run the benchmarks (BENCH=... for one)
-	@for file in benchmarks/$(or $(BENCH),[a-z]*).py; do echo "== $$file"; $(BIN)/python "$$file" || exit 1; done
+bench: setup  ## run the benchmarks (BENCH=... for one; ARGS=... are its options)
+	@for file in benchmarks/$(or $(BENCH),[a-z]*).py; do echo "== $$file"; \
+	  $(BIN)/python -m benchmarks.$$(basename $$file .py) $(ARGS) || exit 1; done
 
 build: setup  ## sdist and wheel in dist/
 	$(PIP) install build
