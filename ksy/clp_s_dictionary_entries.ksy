@@ -11,8 +11,8 @@ meta:
 doc: |
   Variables, log types or array log types. The id of an entry is its position.
 
-  In a log type the bytes 0x11, 0x12 and, from 0.4.0 on, 0x13 stand for
-  variables, and a backslash takes the special meaning from the next byte.
+  In a log type some bytes stand for variables (`marks`), and a backslash takes
+  the special meaning from the next byte.
 doc-ref: https://github.com/y-scope/clp/tree/main/components/core/src/clp_s DictionaryWriter
 seq:
   - id: entries
@@ -36,3 +36,29 @@ types:
       text:
         value: value.to_s("UTF-8")
         -webide-parse-mode: eager
+  log_type_byte:
+    -lint-ok: Only the entries of two of the three dictionaries hold such bytes.
+    doc: A byte of a log type that is no text, from 0.4.0 on.
+    -webide-representation: '{mark}'
+    seq:
+      - id: mark
+        type: u1
+        enum: marks
+  classic_log_type_byte:
+    -lint-ok: Only the entries of two of the three dictionaries hold such bytes.
+    doc: A byte of a log type that is no text, before 0.4.0.
+    -webide-representation: '{mark}'
+    seq:
+      - id: mark
+        type: u1
+        enum: classic_marks
+enums:
+  marks:
+    0x11: integer
+    0x12: dictionary_entry
+    0x13: decimal
+    0x5c: escape
+  classic_marks:
+    0x11: integer_or_dictionary_entry
+    0x12: decimal
+    0x5c: escape

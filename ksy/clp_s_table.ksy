@@ -24,6 +24,7 @@ params:
       nothing (objects, nulls, structured arrays).
 seq:
   - id: columns
+    -ends: true
     type:
       switch-on: node_types[_index]
       cases:
@@ -85,6 +86,7 @@ types:
         repeat: expr
         repeat-expr: num_values
   float_format:
+    -scalar: word
     doc: How a number was written.
     -webide-representation: '{notation}, {num_significant_digits:dec} digits'
     seq:
@@ -145,6 +147,7 @@ types:
         repeat: expr
         repeat-expr: num_variables
   clp_word:
+    -scalar: word
     doc: Log type and position of the first variable, in one word.
     -webide-representation: 'log type {log_type_id:dec}, variables from {ofs_variable:dec}'
     seq:
@@ -158,6 +161,68 @@ types:
         value: word / 0x1000000
         doc: Index into the variables of the column.
         -webide-parse-mode: eager
+  decimal_variable:
+    -lint-ok: What a variable is only the log type of its row tells.
+    -scalar: word
+    doc: |
+      What the variable at a mark for decimal fractions holds, from 0.4.0 on:
+      how many digits there are, where the point stands, the digits and the sign.
+    -webide-representation: '{digits:dec}, {num_digits:dec} digits'
+    seq:
+      - id: word
+        type: u8
+    instances:
+      num_fraction_digits:
+        value: word % 0x10 + 1
+        doc: Digits behind the point.
+      num_digits:
+        value: word / 0x10 % 0x10 + 1
+        -webide-parse-mode: eager
+      digits:
+        value: word / 0x100 % 0x40000000000000
+        doc: As one number, without the point.
+        -webide-parse-mode: eager
+      sign:
+        value: word / 0x4000000000000000 / 2
+        doc: 1 when a minus stands in front.
+  classic_decimal_variable:
+    -lint-ok: What a variable is only the log type of its row tells.
+    -scalar: word
+    doc: The same as before 0.4.0.
+    -webide-representation: '{digits:dec}, {num_digits:dec} digits'
+    seq:
+      - id: word
+        type: u8
+    instances:
+      digits:
+        value: word % 0x40000000000000
+        doc: As one number, without the point.
+        -webide-parse-mode: eager
+      num_fraction_digits:
+        value: word / 0x80000000000000 % 0x10 + 1
+        doc: Digits behind the point.
+      num_digits:
+        value: word / 0x800000000000000 % 0x10 + 1
+        -webide-parse-mode: eager
+      sign:
+        value: word / 0x4000000000000000 / 2
+        doc: 1 when a minus stands in front.
+  classic_variable:
+    -lint-ok: What a variable is only the log type of its row tells.
+    -scalar: value
+    doc: |
+      What the variable at the other mark holds before 0.4.0: an integer, or a
+      position in the variable dictionary.
+    -webide-representation: '{value:dec}'
+    seq:
+      - id: value
+        type: s8
+    instances:
+      first_id:
+        value: '0x4000000000000000'
+        doc: Stands for position 0; integers are below it.
+      is_id:
+        value: value >= first_id and value != 0x7fffffffffffffff
   date_column:
     doc: Epochs, then the pattern of each.
     -webide-representation: '{num_values:dec} dates'

@@ -59,7 +59,8 @@ PATH = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*")
 MAX_SAFE = 2**53
 # Keys of our own and of the Web IDE, by where they stand; ksy/README.md says what they mean.
 OWN_TYPE = {"-webide-representation", "-scalar", "-columns", "-lint-ok"}
-OWN_ATTRIBUTE = {"-orig-id", "-checksum", "-parsed-as", "-webide-representation", "-webide-parse-mode", "-lint-ok"}
+OWN_ATTRIBUTE = {"-orig-id", "-checksum", "-parsed-as", "-ends", "-lint-ok"}
+OWN_ATTRIBUTE |= {"-webide-representation", "-webide-parse-mode"}
 OWN_VALUE = {"-orig-id", "-checksum"}
 COUNTS = ("len_", "num_", "ofs_")
 # What does not name a field or a type in one of the languages that the compiler writes: words that C++, Java, C#, Go,
@@ -309,7 +310,7 @@ def all_types(loaded: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def check_use(name: str, loaded: dict[str, dict[str, Any]], sections: set[str]) -> Iterator[Problem]:
-    """Yields the imports and the types of a specification that nothing uses.
+    """Yields the imports and the types of a specification that nothing uses; `-lint-ok` says who does use a type.
 
     Args:
         name: the specification.
@@ -330,7 +331,7 @@ def check_use(name: str, loaded: dict[str, dict[str, Any]], sections: set[str]) 
     def types(spec: dict[str, Any], path: str, where: str) -> Iterator[Problem]:
         for inner, content in spec.get("types", {}).items():
             full = f"{path}::{inner}"
-            used = re.search(rf"\b{inner}\b", text) or full in sections
+            used = re.search(rf"\b{inner}\b", text) or full in sections or "-lint-ok" in content
             if not used and not any(re.search(rf"\b{full}\b", each) for each in importers):
                 yield f"{where}/types/{inner}", "nothing uses this type"
             yield from types(content, full, f"{where}/types/{inner}")

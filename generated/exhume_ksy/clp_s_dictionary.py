@@ -3,8 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import zstd_frame
 from . import clp_s_dictionary_entries
+from . import zstd_frame
 
 
 if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):

@@ -3,6 +3,7 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from enum import IntEnum
 
 
 if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
@@ -11,12 +12,23 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 class ClpSDictionaryEntries(KaitaiStruct):
     """Variables, log types or array log types. The id of an entry is its position.
     
-    In a log type the bytes 0x11, 0x12 and, from 0.4.0 on, 0x13 stand for
-    variables, and a backslash takes the special meaning from the next byte.
+    In a log type some bytes stand for variables (`marks`), and a backslash takes
+    the special meaning from the next byte.
     
     .. seealso::
        DictionaryWriter - https://github.com/y-scope/clp/tree/main/components/core/src/clp_s
     """
+
+    class ClassicMarks(IntEnum):
+        integer_or_dictionary_entry = 17
+        decimal = 18
+        escape = 92
+
+    class Marks(IntEnum):
+        integer = 17
+        dictionary_entry = 18
+        decimal = 19
+        escape = 92
     def __init__(self, _io, _parent=None, _root=None):
         super(ClpSDictionaryEntries, self).__init__(_io)
         self._parent = _parent
@@ -37,6 +49,22 @@ class ClpSDictionaryEntries(KaitaiStruct):
         for i in range(len(self.entries)):
             pass
             self.entries[i]._fetch_instances()
+
+
+    class ClassicLogTypeByte(KaitaiStruct):
+        """A byte of a log type that is no text, before 0.4.0."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSDictionaryEntries.ClassicLogTypeByte, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.mark = KaitaiStream.resolve_enum(ClpSDictionaryEntries.ClassicMarks, self._io.read_u1())
+
+
+        def _fetch_instances(self):
+            pass
 
 
     class Entry(KaitaiStruct):
@@ -64,6 +92,22 @@ class ClpSDictionaryEntries(KaitaiStruct):
 
             self._m_text = (self.value).decode(u"UTF-8")
             return getattr(self, '_m_text', None)
+
+
+    class LogTypeByte(KaitaiStruct):
+        """A byte of a log type that is no text, from 0.4.0 on."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSDictionaryEntries.LogTypeByte, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.mark = KaitaiStream.resolve_enum(ClpSDictionaryEntries.Marks, self._io.read_u1())
+
+
+        def _fetch_instances(self):
+            pass
 
 
 

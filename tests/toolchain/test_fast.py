@@ -96,6 +96,31 @@ def test_columns_hold_what_reading_one_by_one_gives(
             assert len(short) == max(0, len(expected) - 1)
 
 
+def test_ends_are_found_as_reading_finds_them() -> None:
+    module = importlib.import_module("exhume_ksy.fast.clp_s_table")
+    draw = random.Random("ends")
+    for number in range(20 * DAMAGED):
+        data, (rows, types) = draw.choice(samples("clp_s_table"))
+        types = bytes(draw.choice((*types, *range(15), 77)) for _ in range(draw.randrange(6)))
+        view = (damaged(draw, data) if number % 2 else data) + bytes(draw.randrange(200))
+        rows, start = draw.randrange(rows + 2), draw.randrange(min(9, len(view) + 1))
+        try:
+            table, at = module.read_clp_s_table(view, start, len(view), rows, types)
+        except _layout.LayoutError as error:
+            with pytest.raises(_layout.LayoutError) as caught:
+                module.ends_clp_s_table_columns(view, start, len(view), rows, types)
+            assert (caught.value.path, caught.value.at, str(caught.value)) == (error.path, error.at, str(error))
+            continue
+        ends = module.ends_clp_s_table_columns(view, start, len(view), rows, types)
+        assert [*ends, at][-1] == at
+        alone = [
+            module.read_clp_s_table(view, begin, end, rows, bytes([type]))
+            for begin, end, type in zip([start, *ends], ends, types, strict=False)
+        ]
+        assert [end for _, end in alone] == ends
+        assert [type(one.columns[0]) for one, _ in alone] == [type(one) for one in table.columns]
+
+
 def type_of_columns(module: Any, type: Type) -> Any:
     """The class of the columns of a type."""
     return getattr(module, f"{type.class_name}Columns")

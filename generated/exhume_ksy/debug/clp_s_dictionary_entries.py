@@ -3,6 +3,7 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from enum import IntEnum
 import collections
 
 
@@ -12,12 +13,23 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 class ClpSDictionaryEntries(KaitaiStruct):
     """Variables, log types or array log types. The id of an entry is its position.
     
-    In a log type the bytes 0x11, 0x12 and, from 0.4.0 on, 0x13 stand for
-    variables, and a backslash takes the special meaning from the next byte.
+    In a log type some bytes stand for variables (`marks`), and a backslash takes
+    the special meaning from the next byte.
     
     .. seealso::
        DictionaryWriter - https://github.com/y-scope/clp/tree/main/components/core/src/clp_s
     """
+
+    class ClassicMarks(IntEnum):
+        integer_or_dictionary_entry = 17
+        decimal = 18
+        escape = 92
+
+    class Marks(IntEnum):
+        integer = 17
+        dictionary_entry = 18
+        decimal = 19
+        escape = 92
     SEQ_FIELDS = ["entries"]
     def __init__(self, _io, _parent=None, _root=None):
         super(ClpSDictionaryEntries, self).__init__(_io)
@@ -50,6 +62,25 @@ class ClpSDictionaryEntries(KaitaiStruct):
             self.entries[i]._fetch_instances()
 
 
+    class ClassicLogTypeByte(KaitaiStruct):
+        """A byte of a log type that is no text, before 0.4.0."""
+        SEQ_FIELDS = ["mark"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSDictionaryEntries.ClassicLogTypeByte, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['mark']['start'] = self._io.pos()
+            self.mark = KaitaiStream.resolve_enum(ClpSDictionaryEntries.ClassicMarks, self._io.read_u1())
+            self._debug['mark']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+
+
     class Entry(KaitaiStruct):
         """One dictionary value."""
         SEQ_FIELDS = ["len_value", "value"]
@@ -80,6 +111,25 @@ class ClpSDictionaryEntries(KaitaiStruct):
 
             self._m_text = (self.value).decode(u"UTF-8")
             return getattr(self, '_m_text', None)
+
+
+    class LogTypeByte(KaitaiStruct):
+        """A byte of a log type that is no text, from 0.4.0 on."""
+        SEQ_FIELDS = ["mark"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSDictionaryEntries.LogTypeByte, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['mark']['start'] = self._io.pos()
+            self.mark = KaitaiStream.resolve_enum(ClpSDictionaryEntries.Marks, self._io.read_u1())
+            self._debug['mark']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
 
 
 

@@ -198,6 +198,98 @@ class ClpSTable(KaitaiStruct):
             pass
 
 
+    class ClassicDecimalVariable(KaitaiStruct):
+        """The same as before 0.4.0."""
+        SEQ_FIELDS = ["word"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.ClassicDecimalVariable, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['word']['start'] = self._io.pos()
+            self.word = self._io.read_u8le()
+            self._debug['word']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+
+        @property
+        def digits(self):
+            """As one number, without the point."""
+            if hasattr(self, '_m_digits'):
+                return self._m_digits
+
+            self._m_digits = self.word % 18014398509481984
+            return getattr(self, '_m_digits', None)
+
+        @property
+        def num_digits(self):
+            if hasattr(self, '_m_num_digits'):
+                return self._m_num_digits
+
+            self._m_num_digits = (self.word // 576460752303423488) % 16 + 1
+            return getattr(self, '_m_num_digits', None)
+
+        @property
+        def num_fraction_digits(self):
+            """Digits behind the point."""
+            if hasattr(self, '_m_num_fraction_digits'):
+                return self._m_num_fraction_digits
+
+            self._m_num_fraction_digits = (self.word // 36028797018963968) % 16 + 1
+            return getattr(self, '_m_num_fraction_digits', None)
+
+        @property
+        def sign(self):
+            """1 when a minus stands in front."""
+            if hasattr(self, '_m_sign'):
+                return self._m_sign
+
+            self._m_sign = (self.word // 4611686018427387904) // 2
+            return getattr(self, '_m_sign', None)
+
+
+    class ClassicVariable(KaitaiStruct):
+        """What the variable at the other mark holds before 0.4.0: an integer, or a
+        position in the variable dictionary.
+        """
+        SEQ_FIELDS = ["value"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.ClassicVariable, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['value']['start'] = self._io.pos()
+            self.value = self._io.read_s8le()
+            self._debug['value']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+
+        @property
+        def first_id(self):
+            """Stands for position 0; integers are below it."""
+            if hasattr(self, '_m_first_id'):
+                return self._m_first_id
+
+            self._m_first_id = 4611686018427387904
+            return getattr(self, '_m_first_id', None)
+
+        @property
+        def is_id(self):
+            if hasattr(self, '_m_is_id'):
+                return self._m_is_id
+
+            self._m_is_id =  ((self.value >= self.first_id) and (self.value != 9223372036854775807)) 
+            return getattr(self, '_m_is_id', None)
+
+
     class ClpColumn(KaitaiStruct):
         """Encoded text: which log type each row has and where its variables start,
         then the variables of all rows.
@@ -326,6 +418,62 @@ class ClpSTable(KaitaiStruct):
             for i in range(len(self.pattern_ids)):
                 pass
 
+
+
+    class DecimalVariable(KaitaiStruct):
+        """What the variable at a mark for decimal fractions holds, from 0.4.0 on:
+        how many digits there are, where the point stands, the digits and the sign.
+        """
+        SEQ_FIELDS = ["word"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ClpSTable.DecimalVariable, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['word']['start'] = self._io.pos()
+            self.word = self._io.read_u8le()
+            self._debug['word']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+
+        @property
+        def digits(self):
+            """As one number, without the point."""
+            if hasattr(self, '_m_digits'):
+                return self._m_digits
+
+            self._m_digits = (self.word // 256) % 18014398509481984
+            return getattr(self, '_m_digits', None)
+
+        @property
+        def num_digits(self):
+            if hasattr(self, '_m_num_digits'):
+                return self._m_num_digits
+
+            self._m_num_digits = (self.word // 16) % 16 + 1
+            return getattr(self, '_m_num_digits', None)
+
+        @property
+        def num_fraction_digits(self):
+            """Digits behind the point."""
+            if hasattr(self, '_m_num_fraction_digits'):
+                return self._m_num_fraction_digits
+
+            self._m_num_fraction_digits = self.word % 16 + 1
+            return getattr(self, '_m_num_fraction_digits', None)
+
+        @property
+        def sign(self):
+            """1 when a minus stands in front."""
+            if hasattr(self, '_m_sign'):
+                return self._m_sign
+
+            self._m_sign = (self.word // 4611686018427387904) // 2
+            return getattr(self, '_m_sign', None)
 
 
     class FloatColumn(KaitaiStruct):

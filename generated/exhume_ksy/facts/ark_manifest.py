@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 class ArkManifest:
     """`ark_manifest`"""
 
-
     class at:
         """Where fields start and end, in bytes from the start."""
 
@@ -23,11 +22,15 @@ class ArkManifest:
 class Group:
     """`ark_manifest::group`"""
 
-
     class at:
         """Where fields start and end, in bytes from the start."""
 
         header: Final = (0, 6)
+
+    class cases:
+        """Values for which there is a type."""
+
+        body: Final = (0, 1)
 
 
 class SectionList:
@@ -44,7 +47,6 @@ class SectionList:
 class Metadata:
     """`ark_manifest::metadata`"""
 
-
     class at:
         """Where fields start and end, in bytes from the start."""
 
@@ -54,7 +56,6 @@ class Metadata:
 
 class Section:
     """`ark_manifest::section`"""
-
 
     class at:
         """Where fields start and end, in bytes from the start."""
@@ -66,7 +67,6 @@ class Section:
 class Query:
     """`ark_manifest::query`"""
 
-
     class at:
         """Where fields start and end, in bytes from the start."""
 
@@ -75,7 +75,6 @@ class Query:
 
 class ColumnDeclaration:
     """`ark_manifest::column_declaration`"""
-
 
     class at:
         """Where fields start and end, in bytes from the start."""
@@ -86,7 +85,6 @@ class ColumnDeclaration:
 class ObjectDeclaration:
     """`ark_manifest::object_declaration`"""
 
-
     class at:
         """Where fields start and end, in bytes from the start."""
 
@@ -96,11 +94,15 @@ class ObjectDeclaration:
 class ObjectGroup:
     """`ark_manifest::object_group`"""
 
-
     class at:
         """Where fields start and end, in bytes from the start."""
 
         header: Final = (0, 6)
+
+    class cases:
+        """Values for which there is a type."""
+
+        body: Final = (0,)
 
 
 class Latching:
@@ -119,7 +121,6 @@ class Latching:
 class SplitDeclaration:
     """`ark_manifest::split_declaration`"""
 
-
     class at:
         """Where fields start and end, in bytes from the start."""
 
@@ -130,7 +131,6 @@ class SplitDeclaration:
 
 class SplitObjectStatistics:
     """`ark_manifest::split_object_statistics`"""
-
 
     class at:
         """Where fields start and end, in bytes from the start."""

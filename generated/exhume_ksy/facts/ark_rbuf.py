@@ -35,7 +35,7 @@ class ObjectHeader:
         version: Final = (0, 1)
 
     class shift:
-        """How far fields of bits are shifted."""
+        """How far bits are shifted."""
 
         magic: Final = 4
         reserved: Final = 3
@@ -61,7 +61,7 @@ class GroupHeader:
         len_body: Final = (2, 6)
 
     class shift:
-        """How far fields of bits are shifted."""
+        """How far bits are shifted."""
 
         magic: Final = 4
         reserved: Final = 3
@@ -71,7 +71,6 @@ class GroupHeader:
 
 class Group:
     """`ark_rbuf::group`"""
-
 
     class at:
         """Where fields start and end, in bytes from the start."""

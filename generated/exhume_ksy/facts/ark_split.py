@@ -11,7 +11,6 @@ if TYPE_CHECKING:
 class FileHeader:
     """`ark_split::file_header`"""
 
-
     class at:
         """Where fields start and end, in bytes from the start."""
 
@@ -27,13 +26,21 @@ class FileHeader:
 class TypeMapping:
     """`ark_split::type_mapping`"""
 
-
     class at:
         """Where fields start and end, in bytes from the start."""
 
         header: Final = (0, 1)
         object_identifier: Final = (1, 17)
         short_identifier: Final = (17, 18)
+
+
+class EntryList:
+    """`ark_split::entry_list`"""
+
+    class each:
+        """Bytes of each element."""
+
+        entries: Final = 18
 
 
 class IndexEntry:

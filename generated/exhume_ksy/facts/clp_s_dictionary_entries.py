@@ -3,9 +3,26 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
+
+
+class Marks(IntEnum):
+    """`clp_s_dictionary_entries::marks`"""
+    INTEGER = 17
+    DICTIONARY_ENTRY = 18
+    DECIMAL = 19
+    ESCAPE = 92
+
+
+class ClassicMarks(IntEnum):
+    """`clp_s_dictionary_entries::classic_marks`"""
+    INTEGER_OR_DICTIONARY_ENTRY = 17
+    DECIMAL = 18
+    ESCAPE = 92
 
 
 class Entry:
@@ -17,3 +34,29 @@ class Entry:
         """Where fields start and end, in bytes from the start."""
 
         len_value: Final = (0, 8)
+
+
+class LogTypeByte:
+    """`clp_s_dictionary_entries::log_type_byte`"""
+
+    size: Final = 1
+    dtype: Final = [("mark", "u1")]
+    packed: Final = "<B"
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        mark: Final = (0, 1)
+
+
+class ClassicLogTypeByte:
+    """`clp_s_dictionary_entries::classic_log_type_byte`"""
+
+    size: Final = 1
+    dtype: Final = [("mark", "u1")]
+    packed: Final = "<B"
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        mark: Final = (0, 1)

@@ -69,6 +69,11 @@ class TimestampRange:
 
         len_key: Final = (0, 8)
 
+    class each:
+        """Bytes of each element."""
+
+        column_ids: Final = 4
+
 
 class TimestampPattern:
     """`clp_s_metadata::timestamp_pattern`"""

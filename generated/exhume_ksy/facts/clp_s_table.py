@@ -26,6 +26,43 @@ class ExponentSign(IntEnum):
     RESERVED = 3
 
 
+class ClpSTable:
+    """`clp_s_table`"""
+
+    class cases:
+        """Values for which there is a type."""
+
+        columns: Final = (0, 1, 2, 3, 4, 6, 8, 11, 12, 13, 14)
+
+
+class IntegerColumn:
+    """`clp_s_table::integer_column`"""
+
+    class each:
+        """Bytes of each element."""
+
+        values: Final = 8
+
+
+class FloatColumn:
+    """`clp_s_table::float_column`"""
+
+    class each:
+        """Bytes of each element."""
+
+        values: Final = 8
+
+
+class FormattedFloatColumn:
+    """`clp_s_table::formatted_float_column`"""
+
+    class each:
+        """Bytes of each element."""
+
+        values: Final = 8
+        formats: Final = 2
+
+
 class FloatFormat:
     """`clp_s_table::float_format`"""
 
@@ -37,6 +74,49 @@ class FloatFormat:
         """Where fields start and end, in bytes from the start."""
 
         word: Final = (0, 2)
+
+    class shift:
+        """How far bits are shifted."""
+
+        notation: Final = 14
+        exponent_sign: Final = 12
+        num_exponent_digits: Final = 10
+        num_significant_digits: Final = 5
+
+    @staticmethod
+    def notation(word: int) -> int:
+        return word >> 14
+
+    @staticmethod
+    def exponent_sign(word: int) -> int:
+        return word >> 12 & 3
+
+    @staticmethod
+    def num_exponent_digits(word: int) -> int:
+        return (word >> 10 & 3) + 1
+
+    @staticmethod
+    def num_significant_digits(word: int) -> int:
+        return (word >> 5 & 31) + 1
+
+
+class IdColumn:
+    """`clp_s_table::id_column`"""
+
+    class each:
+        """Bytes of each element."""
+
+        values: Final = 8
+
+
+class ClpColumn:
+    """`clp_s_table::clp_column`"""
+
+    class each:
+        """Bytes of each element."""
+
+        rows: Final = 8
+        variables: Final = 8
 
 
 class ClpWord:
@@ -50,3 +130,136 @@ class ClpWord:
         """Where fields start and end, in bytes from the start."""
 
         word: Final = (0, 8)
+
+    class shift:
+        """How far bits are shifted."""
+
+        log_type_id: Final = 0
+        ofs_variable: Final = 24
+
+    @staticmethod
+    def log_type_id(word: int) -> int:
+        return word & 0xffffff
+
+    @staticmethod
+    def ofs_variable(word: int) -> int:
+        """Index into the variables of the column."""
+        return word >> 24
+
+
+class DecimalVariable:
+    """`clp_s_table::decimal_variable`"""
+
+    size: Final = 8
+    dtype: Final = [("word", "<u8")]
+    packed: Final = "<Q"
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        word: Final = (0, 8)
+
+    class shift:
+        """How far bits are shifted."""
+
+        num_fraction_digits: Final = 0
+        num_digits: Final = 4
+        digits: Final = 8
+        sign: Final = 63
+
+    @staticmethod
+    def num_fraction_digits(word: int) -> int:
+        """Digits behind the point."""
+        return (word & 15) + 1
+
+    @staticmethod
+    def num_digits(word: int) -> int:
+        return (word >> 4 & 15) + 1
+
+    @staticmethod
+    def digits(word: int) -> int:
+        """As one number, without the point."""
+        return word >> 8 & 0x3fffffffffffff
+
+    @staticmethod
+    def sign(word: int) -> int:
+        """1 when a minus stands in front."""
+        return word >> 62 >> 1
+
+
+class ClassicDecimalVariable:
+    """`clp_s_table::classic_decimal_variable`"""
+
+    size: Final = 8
+    dtype: Final = [("word", "<u8")]
+    packed: Final = "<Q"
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        word: Final = (0, 8)
+
+    class shift:
+        """How far bits are shifted."""
+
+        digits: Final = 0
+        num_fraction_digits: Final = 55
+        num_digits: Final = 59
+        sign: Final = 63
+
+    @staticmethod
+    def digits(word: int) -> int:
+        """As one number, without the point."""
+        return word & 0x3fffffffffffff
+
+    @staticmethod
+    def num_fraction_digits(word: int) -> int:
+        """Digits behind the point."""
+        return (word >> 55 & 15) + 1
+
+    @staticmethod
+    def num_digits(word: int) -> int:
+        return (word >> 59 & 15) + 1
+
+    @staticmethod
+    def sign(word: int) -> int:
+        """1 when a minus stands in front."""
+        return word >> 62 >> 1
+
+
+class ClassicVariable:
+    """`clp_s_table::classic_variable`"""
+
+    size: Final = 8
+    first_id: Final = 0x4000000000000000
+    dtype: Final = [("value", "<i8")]
+    packed: Final = "<q"
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        value: Final = (0, 8)
+
+    @staticmethod
+    def is_id(value: int) -> bool:
+        return value >= 0x4000000000000000 and value != 0x7fffffffffffffff
+
+
+class DateColumn:
+    """`clp_s_table::date_column`"""
+
+    class each:
+        """Bytes of each element."""
+
+        epochs: Final = 8
+        pattern_ids: Final = 8
+
+
+class TimestampColumn:
+    """`clp_s_table::timestamp_column`"""
+
+    class each:
+        """Bytes of each element."""
+
+        deltas: Final = 8
+        pattern_ids: Final = 8

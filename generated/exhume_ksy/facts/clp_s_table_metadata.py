@@ -18,6 +18,12 @@ class ClpSTableMetadata:
 
         num_streams: Final = (0, 8)
 
+    class each:
+        """Bytes of each element."""
+
+        streams: Final = 16
+        tables: Final = 28
+
 
 class Stream:
     """`clp_s_table_metadata::stream`"""

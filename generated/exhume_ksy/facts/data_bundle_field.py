@@ -18,6 +18,15 @@ class WireTypes(IntEnum):
     FIXED32 = 5
 
 
+class DataBundleField:
+    """`data_bundle_field`"""
+
+    class cases:
+        """Values for which there is a type."""
+
+        value: Final = (0, 1, 2, 5)
+
+
 class Fixed64:
     """`data_bundle_field::fixed64`"""
 

@@ -16,3 +16,12 @@ class Tables(IntEnum):
     CONFIG = 1
     FILES = 2
     RECORDS = 3
+
+
+class Row:
+    """`data_bundle_index_block::row`"""
+
+    class cases:
+        """Values for which there is a type."""
+
+        value: Final = (1, 2, 3)

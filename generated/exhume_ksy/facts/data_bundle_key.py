@@ -8,6 +8,15 @@ if TYPE_CHECKING:
     from typing import Final
 
 
+class DataBundleKey:
+    """`data_bundle_key`"""
+
+    class cases:
+        """Values for which there is a type."""
+
+        body: Final = (1, 2, 3)
+
+
 class Varuint:
     """`data_bundle_key::varuint`"""
 
@@ -17,6 +26,11 @@ class Varuint:
         """Where fields start and end, in bytes from the start."""
 
         first: Final = (0, 1)
+
+    class each:
+        """Bytes of each element."""
+
+        rest: Final = 1
 
 
 class Chunk:

@@ -33,3 +33,12 @@ class Tags(IntEnum):
     BLOB_FILE_GARBAGE = 401
     COMPACTION_WATERLINE = 800
     IGNORABLE = 8192
+
+
+class Field:
+    """`leveldb_version_edit::field`"""
+
+    class cases:
+        """Values for which there is a type."""
+
+        body: Final = (1, 2, 3, 4, 5, 6, 7, 9, 10, 100, 102, 103, 200, 201, 202, 203, 300, 400, 401, 800, 8192)

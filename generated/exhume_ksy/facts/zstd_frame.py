@@ -63,7 +63,6 @@ class SkippableBody:
 class ZstandardBody:
     """`zstd_frame::zstandard_body`"""
 
-
     class at:
         """Where fields start and end, in bytes from the start."""
 
@@ -86,7 +85,7 @@ class FrameDescriptor:
         dictionary_id_flag: Final = (0, 1)
 
     class shift:
-        """How far fields of bits are shifted."""
+        """How far bits are shifted."""
 
         content_size_flag: Final = 6
         is_single_segment: Final = 5
@@ -108,7 +107,7 @@ class WindowDescriptor:
         mantissa: Final = (0, 1)
 
     class shift:
-        """How far fields of bits are shifted."""
+        """How far bits are shifted."""
 
         exponent: Final = 3
         mantissa: Final = 0
@@ -116,7 +115,6 @@ class WindowDescriptor:
 
 class Block:
     """`zstd_frame::block`"""
-
 
     class at:
         """Where fields start and end, in bytes from the start."""
@@ -137,7 +135,7 @@ class BlockHeader:
         len_block: Final = (0, 3)
 
     class shift:
-        """How far fields of bits are shifted."""
+        """How far bits are shifted."""
 
         is_last: Final = 0
         kind: Final = 1

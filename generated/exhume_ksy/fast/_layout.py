@@ -66,7 +66,7 @@ def short(path: Any, at: int, end: int, size: int) -> LayoutError:
     return LayoutError(path, start, end, f"{size} bytes", f"{max(0, end - start)} bytes", short=True)
 
 
-SOURCE = "8ea77c4c03f25df7"
+SOURCE = "31058f6856db5454"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

@@ -15,8 +15,8 @@ _STRUCT0 = struct.Struct("<Q")
 class ClpSDictionaryEntries:
     """Variables, log types or array log types. The id of an entry is its position.
 
-    In a log type the bytes 0x11, 0x12 and, from 0.4.0 on, 0x13 stand for variables, and a backslash takes the
-    special meaning from the next byte.
+    In a log type some bytes stand for variables (`marks`), and a backslash takes the special meaning from the next
+    byte.
     """
     __slots__ = ('entries',)
     entries: EntryColumns
@@ -129,3 +129,37 @@ def scan_entry(view: View, at: int, end: int, count: int | None = None) -> Entry
     else:
         columns.resume_at = at
     return columns
+
+
+class LogTypeByte:
+    """A byte of a log type that is no text, from 0.4.0 on."""
+    __slots__ = ('mark',)
+    mark: int
+
+
+def read_log_type_byte(view: View, at: int, end: int) -> tuple[LogTypeByte, int]:
+    """`clp_s_dictionary_entries::log_type_byte` at `at`, and where it ends. Raises `LayoutError`."""
+    value = LogTypeByte()
+    if at >= end:
+        raise short("mark", at, end, 1)
+    mark = view[at]
+    at += 1
+    value.mark = mark
+    return value, at
+
+
+class ClassicLogTypeByte:
+    """A byte of a log type that is no text, before 0.4.0."""
+    __slots__ = ('mark',)
+    mark: int
+
+
+def read_classic_log_type_byte(view: View, at: int, end: int) -> tuple[ClassicLogTypeByte, int]:
+    """`clp_s_dictionary_entries::classic_log_type_byte` at `at`, and where it ends. Raises `LayoutError`."""
+    value = ClassicLogTypeByte()
+    if at >= end:
+        raise short("mark", at, end, 1)
+    mark = view[at]
+    at += 1
+    value.mark = mark
+    return value, at

@@ -8,8 +8,9 @@ import struct
 
 from ._layout import LayoutError, View, numbers, short
 
-_STRUCT0 = struct.Struct("<H")
-_STRUCT1 = struct.Struct("<Q")
+_STRUCT0 = struct.Struct("<Q")
+_STRUCT1 = struct.Struct("<H")
+_STRUCT2 = struct.Struct("<q")
 
 
 class ClpSTable:
@@ -74,6 +75,42 @@ def read_clp_s_table(view: View, at: int, end: int, num_messages: int, node_type
     return value, at
 
 
+def ends_clp_s_table_columns(view: View, at: int, end: int, num_messages: int, node_types: View) -> list[int]:
+    """Where each of the `columns` of `clp_s_table` ends, when the first begins at `at`. Raises `LayoutError`."""
+    ends: list[int] = []
+    add = ends.append
+    first = at
+    try:
+        for on in node_types:
+            if on in (0, 1, 3, 11, 13):
+                at += 8 * num_messages
+            elif on in (2, 6):
+                at += 8 * num_messages
+                start = at
+                if end - at < 8:
+                    raise short("num_variables", at, end, 8)
+                (num_variables,) = _STRUCT0.unpack_from(view, at)
+                at += 8
+                if num_variables > (end - at) // 8:
+                    raise LayoutError("num_variables", start, at, f"at most {(end - at) // 8}", num_variables)
+                at += 8 * num_variables
+            elif on == 4:
+                at += num_messages
+            elif on in (8, 14):
+                at += 8 * num_messages + 8 * num_messages
+            elif on == 12:
+                at += 8 * num_messages + 2 * num_messages
+            if at > end:
+                break
+            add(at)
+        else:
+            return ends
+    except LayoutError:
+        pass
+    read_clp_s_table(view, first, end, num_messages, node_types)
+    raise AssertionError("what does not fit was read")
+
+
 class IntegerColumn:
     """Integers, or for node type 11 the first integer and then the difference to the row before, modulo 2^64."""
     __slots__ = ('num_values', 'values')
@@ -121,7 +158,7 @@ class FormattedFloatColumn:
     __slots__ = ('num_values', 'values', 'formats')
     num_values: int
     values: memoryview[float]
-    formats: list[FloatFormat]
+    formats: memoryview[int]
 
 
 def read_formatted_float_column(view: View, at: int, end: int, num_values: int) -> tuple[FormattedFloatColumn, int]:
@@ -135,69 +172,23 @@ def read_formatted_float_column(view: View, at: int, end: int, num_values: int) 
     values = numbers(view, at, many * 8, "d", "little")
     at += many * 8
     value.values = values
-    formats = []
-    try:
-        for _ in range(num_values):
-            one, at = read_float_format(view, at, end)
-            formats.append(one)
-    except LayoutError as error:
-        error.within(f"formats[{len(formats)}]")
-        raise
+    many = max(0, num_values)
+    if many > (end - at) // 2:
+        many = max(0, end - at) // 2
+        raise short(f"formats[{many}]", at + many * 2, end, 2)
+    formats = numbers(view, at, many * 2, "H", "little")
+    at += many * 2
     value.formats = formats
     return value, at
 
 
-class FloatFormat:
-    """How a number was written."""
-    __slots__ = ('word', '_notation', '_exponent_sign', '_num_exponent_digits', '_num_significant_digits')
-    word: int
-
-    @property
-    def notation(self) -> int:
-        try:
-            return self._notation
-        except AttributeError:
-            pass
-        self._notation = self.word // 0x4000
-        return self._notation
-
-    @property
-    def exponent_sign(self) -> int:
-        try:
-            return self._exponent_sign
-        except AttributeError:
-            pass
-        self._exponent_sign = self.word // 0x1000 % 4
-        return self._exponent_sign
-
-    @property
-    def num_exponent_digits(self) -> int:
-        try:
-            return self._num_exponent_digits
-        except AttributeError:
-            pass
-        self._num_exponent_digits = self.word // 0x400 % 4 + 1
-        return self._num_exponent_digits
-
-    @property
-    def num_significant_digits(self) -> int:
-        try:
-            return self._num_significant_digits
-        except AttributeError:
-            pass
-        self._num_significant_digits = self.word // 32 % 32 + 1
-        return self._num_significant_digits
-
-
-def read_float_format(view: View, at: int, end: int) -> tuple[FloatFormat, int]:
-    """`clp_s_table::float_format` at `at`, and where it ends. Raises `LayoutError`."""
-    value = FloatFormat()
+def read_float_format(view: View, at: int, end: int) -> tuple[int, int]:
+    """`clp_s_table::float_format` at `at`: its word, and where it ends. Raises `LayoutError`."""
     if end - at < 2:
         raise short("word", at, end, 2)
-    (word,) = _STRUCT0.unpack_from(view, at)
+    (word,) = _STRUCT1.unpack_from(view, at)
     at += 2
-    value.word = word
-    return value, at
+    return word, at
 
 
 class BooleanColumn:
@@ -244,7 +235,7 @@ class ClpColumn:
     """Encoded text: which log type each row has and where its variables start, then the variables of all rows."""
     __slots__ = ('num_values', 'rows', 'num_variables', 'variables')
     num_values: int
-    rows: list[ClpWord]
+    rows: memoryview[int]
     num_variables: int
     variables: memoryview[int]
 
@@ -253,19 +244,17 @@ def read_clp_column(view: View, at: int, end: int, num_values: int) -> tuple[Clp
     """`clp_s_table::clp_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = ClpColumn()
     value.num_values = num_values
-    rows = []
-    try:
-        for _ in range(num_values):
-            one, at = read_clp_word(view, at, end)
-            rows.append(one)
-    except LayoutError as error:
-        error.within(f"rows[{len(rows)}]")
-        raise
+    many = max(0, num_values)
+    if many > (end - at) // 8:
+        many = max(0, end - at) // 8
+        raise short(f"rows[{many}]", at + many * 8, end, 8)
+    rows = numbers(view, at, many * 8, "Q", "little")
+    at += many * 8
     value.rows = rows
     start = at
     if end - at < 8:
         raise short("num_variables", at, end, 8)
-    (num_variables,) = _STRUCT1.unpack_from(view, at)
+    (num_variables,) = _STRUCT0.unpack_from(view, at)
     at += 8
     if num_variables > (end - at) // 8:
         raise LayoutError("num_variables", start, at, f"at most {(end - at) // 8}", num_variables)
@@ -280,40 +269,40 @@ def read_clp_column(view: View, at: int, end: int, num_values: int) -> tuple[Clp
     return value, at
 
 
-class ClpWord:
-    """Log type and position of the first variable, in one word."""
-    __slots__ = ('word', '_log_type_id', '_ofs_variable')
-    word: int
-
-    @property
-    def log_type_id(self) -> int:
-        try:
-            return self._log_type_id
-        except AttributeError:
-            pass
-        self._log_type_id = self.word % 0x1000000
-        return self._log_type_id
-
-    @property
-    def ofs_variable(self) -> int:
-        """Index into the variables of the column."""
-        try:
-            return self._ofs_variable
-        except AttributeError:
-            pass
-        self._ofs_variable = self.word // 0x1000000
-        return self._ofs_variable
-
-
-def read_clp_word(view: View, at: int, end: int) -> tuple[ClpWord, int]:
-    """`clp_s_table::clp_word` at `at`, and where it ends. Raises `LayoutError`."""
-    value = ClpWord()
+def read_clp_word(view: View, at: int, end: int) -> tuple[int, int]:
+    """`clp_s_table::clp_word` at `at`: its word, and where it ends. Raises `LayoutError`."""
     if end - at < 8:
         raise short("word", at, end, 8)
-    (word,) = _STRUCT1.unpack_from(view, at)
+    (word,) = _STRUCT0.unpack_from(view, at)
     at += 8
-    value.word = word
-    return value, at
+    return word, at
+
+
+def read_decimal_variable(view: View, at: int, end: int) -> tuple[int, int]:
+    """`clp_s_table::decimal_variable` at `at`: its word, and where it ends. Raises `LayoutError`."""
+    if end - at < 8:
+        raise short("word", at, end, 8)
+    (word,) = _STRUCT0.unpack_from(view, at)
+    at += 8
+    return word, at
+
+
+def read_classic_decimal_variable(view: View, at: int, end: int) -> tuple[int, int]:
+    """`clp_s_table::classic_decimal_variable` at `at`: its word, and where it ends. Raises `LayoutError`."""
+    if end - at < 8:
+        raise short("word", at, end, 8)
+    (word,) = _STRUCT0.unpack_from(view, at)
+    at += 8
+    return word, at
+
+
+def read_classic_variable(view: View, at: int, end: int) -> tuple[int, int]:
+    """`clp_s_table::classic_variable` at `at`: its value, and where it ends. Raises `LayoutError`."""
+    if end - at < 8:
+        raise short("value", at, end, 8)
+    (value_,) = _STRUCT2.unpack_from(view, at)
+    at += 8
+    return value_, at
 
 
 class DateColumn:

@@ -292,6 +292,8 @@ def parse(text: Any) -> Expr:
     Raises `RefusedError` for what is no expression.
     """
     if isinstance(text, (bool, int, float)):
+        if type(text) is int and abs(text) > 1 << 53:
+            raise RefusedError(f"{text} may have lost digits: write a number of this size between quotes")
         return Literal(text)
     if isinstance(text, list):
         return _Parser("[" + ", ".join(map(str, text)) + "]").whole()

@@ -4,7 +4,11 @@ One module per specification: an `IntEnum` for each enum, and for each type a cl
 
 - `size`: its bytes, where that is fixed;
 - `at.<field>`: start and end of a field that lies at a fixed place from the start of the type;
-- `shift.<field>`: of a field of bits, how far it is shifted in the number that its bytes are;
+- `shift.<field>`: of a field of bits, or an instance that is some bits of the type's only number, how far it is shifted
+  in that number;
+- `<instance>(word)`: such an instance, of a type with `-scalar` that is one number;
+- `each.<field>`: bytes of each element of a repeated field;
+- `cases.<field>`: the values for which a field has a type of its own (`switch-on`);
 - `<field>`: the bytes or number that a field must be (`contents`, `valid`), or the tuple of those that it may be;
 - `dtype`: fields and formats for `numpy.dtype`, where all are fixed;
 - `packed`: the same for `struct`, in the order of the fields;
@@ -17,9 +21,11 @@ from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
 from exhume.compiler import expressions as ex
+from exhume.compiler import words
 from exhume.compiler.fixed import (
     byte_order,
     contents,
+    element_size,
     fixed_bytes,
     fixed_size,
     places,
@@ -27,7 +33,7 @@ from exhume.compiler.fixed import (
     struct_format,
     type_size,
 )
-from exhume.compiler.model import BYTES, Bits, Enum, Field, Integer, Kind, Model, Plain, Structure, Type
+from exhume.compiler.model import BYTES, Bits, Enum, Field, Integer, Kind, Model, Plain, Structure, Switch, Type
 from exhume.compiler.text import literal, safe, written_doc
 
 
@@ -115,6 +121,20 @@ def formats(type: Type) -> Iterator[tuple[str, str]]:
             yield name, format
 
 
+def _cases(field: Field) -> str | None:
+    """The numbers that a field is switched by, as Python."""
+    if not isinstance(field.one, Switch):
+        return None
+    numbers = [_number(case, field.owner) for case, _ in field.one.cases]
+    return str(tuple(numbers)) if None not in numbers else None
+
+
+def _number(expr: ex.Expr, here: Type) -> int | None:
+    if isinstance(expr, ex.EnumValue):
+        return here.enum("::".join(expr.path)).number(expr.value)
+    return expr.value if isinstance(expr, ex.Literal) and type(expr.value) is int else None
+
+
 def enum_name(enum: Enum) -> str:
     """The name of the class of an enum."""
     above = "" if enum.type.parent is None else enum.type.class_name
@@ -141,10 +161,18 @@ def _type(type: Type) -> str:
     spans = [f"        {safe(one.id)}: Final = ({start}, {end})" for one, start, end in places(type)]
     if spans:
         lines += ["", "    class at:", '        """Where fields start and end, in bytes from the start."""', "", *spans]
-    found_bits = [f"        {safe(one.id)}: Final = {shift}" for one, shift in shifts(type)]
-    if found_bits:
-        lines += ["", "    class shift:", '        """How far fields of bits are shifted."""', "", *found_bits]
-    return "\n".join([f"class {type.class_name}:", *written_doc(f"`{type.where}`"), "", *lines]) if lines else ""
+    for name, about, found_there in (
+        ("shift", "How far bits are shifted.", [*shifts(type), *words.shifts(type)]),
+        ("each", "Bytes of each element.", [(one, size) for one in type.seq if (size := element_size(one))]),
+        ("cases", "Values for which there is a type.", [(one, case) for one in type.seq if (case := _cases(one))]),
+    ):
+        if found_there:
+            lines += ["", f"    class {name}:", f'        """{about}"""', ""]
+            lines += [f"        {safe(one.id)}: Final = {value}" for one, value in found_there]
+    lines += words.methods(type)
+    if lines and lines[0]:
+        lines.insert(0, "")
+    return "\n".join([f"class {type.class_name}:", *written_doc(f"`{type.where}`"), *lines]) if lines else ""
 
 
 def facts_text(schema: Type) -> str:

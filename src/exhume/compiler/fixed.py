@@ -75,6 +75,16 @@ def type_size(type: Type) -> int | None:
     return found[-1][2] if found and len(found) == len(stored) else None
 
 
+def element_size(field: Field) -> int | None:
+    """Bytes of each element of a repeated field; None when that depends on the data."""
+    kind = field.one
+    if not field.repeat or field.size is not None or "valid" in field.raw:
+        return None
+    if isinstance(kind, (Integer, Plain)) and kind.size:
+        return kind.size
+    return type_size(kind.type) if isinstance(kind, Structure) else None
+
+
 def places(type: Type) -> Iterator[tuple[Field, int, int]]:
     """The fields at a fixed place, with where they start and end; of bits, the bytes that they share."""
     at = bits = 0

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from exhume.compiler.classes import Class
 from exhume.compiler.code import Module
 from exhume.compiler.columns import scan_text
+from exhume.compiler.ends import ends_text
 from exhume.compiler.model import Model, Type
 from exhume.compiler.needs import Needs, find_needs
 from exhume.compiler.reader import Reader
@@ -33,6 +34,7 @@ def _parts(module: Module, type: Type) -> Iterator[str]:
     yield Reader(module, type).text()
     if type.raw.get("-columns"):
         yield scan_text(module, type)
+    yield from (ends_text(module, type, field) for field in type.seq if field.raw.get("-ends"))
 
 
 def module_texts(model: Model) -> dict[str, str]:
