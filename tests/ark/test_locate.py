@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import exhume
+from exhume.formats.ark.layout import TRAILER_FOOTER_SIZE, build_serializable_file
 from exhume.formats.ark.rbuf import parse_idl
 from exhume.formats.ark.writer import ArkWriter
 from exhume.recovery import Carved, Proof, Verdict
@@ -84,6 +85,60 @@ def test_an_index_that_overlaps_is_damage(split: bytes) -> None:
     found = carved(bytes(data))
     assert found.verdict is Verdict.DAMAGED
     assert "ARK-329" in {finding.code for finding in found.findings}
+
+
+def grouped(path: Path, size: int = 9) -> bytes:
+    """A split whose objects have groups; `size` bytes of each message are in the last."""
+    registry = parse_idl(
+        "namespace test; schema Late { uint64 number; group 1 { string more; } group 2 { byte_buffer data; } }"
+    )
+    with ArkWriter(path, name="x", split_items=350) as log:
+        channel = log.channel("/c", "test::Late", registry)
+        for number in range(300):
+            value = {"number": number, "more": f"{number}", "data": b"\xe0" * size}
+            channel.write(1000 + number, registry.encoder("test::Late").encode(value))
+    (split,) = (path / "splits").iterdir()
+    return split.read_bytes()
+
+
+def test_an_object_with_groups_ends_with_the_last_of_them(tmp_path: Path) -> None:
+    """What begins a message is there; what ends it belongs to something else."""
+    data = grouped(tmp_path / "log")
+    found = carved(data)
+    assert (found.verdict, found.proved_by, found.findings) == (Verdict.WHOLE, Proof.STRUCTURE, ())
+    for cut in (5, 13, 14, 19):  # within the last group, and at the edges of its size
+        found = carved(data[:-cut] + b"?" * cut)
+        assert (found.verdict, found.proved_by) == ((Verdict.WHOLE if cut < 14 else Verdict.PARTIAL), Proof.STRUCTURE)
+    (finding,) = found.findings
+    assert finding.code == "ARK-304"
+    assert finding.message.endswith("the message does not end with a group of its object")
+    assert finding.span is not None
+    assert (finding.span.end, finding.span.size) == (found.end, found.end - finding.span.start)
+    assert found.intact == finding.span.start - CLUSTER
+
+
+def test_an_object_that_carries_a_trailer_is_one(tmp_path: Path) -> None:
+    registry = parse_idl("namespace test; schema Late { uint64 number; group 1 { uint8 more; } }")
+    encode = registry.encoder("test::Late").encode
+    with ArkWriter(tmp_path / "log", name="x", split_items=8) as log:
+        channel = log.channel("/c", "test::Late", registry)
+        for number in range(5):
+            file = build_serializable_file(encode({"number": number, "more": 1}), "test::Late", "{}")
+            channel.write(number, file)
+    (path,) = (tmp_path / "log" / "splits").iterdir()
+    data = path.read_bytes()
+    assert carved(data).verdict is Verdict.WHOLE
+    lie = data[: -TRAILER_FOOTER_SIZE] + b"\xff" + data[1 - TRAILER_FOOTER_SIZE :]
+    assert (carved(lie).verdict, carved(lie).proved_by) == (Verdict.PARTIAL, Proof.STRUCTURE)
+
+
+def test_times_out_of_order_are_damage(split: bytes) -> None:
+    """The index of a split that was closed is in time order."""
+    at = int.from_bytes(split[19:23], "little")
+    data = bytearray(split)
+    data[at + 18 * 7 : at + 18 * 7 + 8] = bytes(8)
+    found = carved(bytes(data))
+    assert (found.verdict, [finding.code for finding in found.findings]) == (Verdict.DAMAGED, ["ARK-324"])
 
 
 def test_messages_without_any_mark_prove_nothing(tmp_path: Path) -> None:

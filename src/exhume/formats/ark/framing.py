@@ -1,7 +1,8 @@
 """What the messages of a split prove by themselves, without the manifest that names their codec and their schemas.
 
 Compressed messages end with a footer and unpack to the size that it states.  Others start with the header byte of an
-object, unless their schema is `final`; where an object's first messages do, all of them must.
+object, unless their schema is `final`, and where it says that groups follow, the last of them ends with the message;
+where an object's first messages do so, all of them must.
 """
 
 from __future__ import annotations
@@ -10,14 +11,20 @@ from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
+from exhume_ksy.facts.ark_rbuf import GroupHeader
 
 from exhume.codecs.zstd import ZSTD_MAGIC
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
-from exhume.formats.ark.checks import NO_DECODE, OBJECT_HEADER
-from exhume.formats.ark.layout import MESSAGE_FOOTER, MESSAGE_FOOTER_MAGIC, MESSAGE_FOOTER_SIZE
+from exhume.formats.ark.checks import GROUP_HEADER, NO_DECODE, OBJECT_HEADER
+from exhume.formats.ark.layout import (
+    MESSAGE_FOOTER,
+    MESSAGE_FOOTER_MAGIC,
+    MESSAGE_FOOTER_SIZE,
+    parse_serializable_file,
+)
 from exhume.formats.ark.messages import LZ4_FRAME_MAGIC, Decompressor
-from exhume.formats.ark.rbuf.layout import HEADERS
+from exhume.formats.ark.rbuf.layout import GROUP_HEADER_SIZE, GROUP_LAST, HEADER, HEADERS
 from exhume.formats.ark.splits import Array, Split
 from exhume.limits import Limits
 from exhume.recovery import Proof
@@ -69,7 +76,7 @@ def _states(split: Split, entries: Array, unpack: Decompressor) -> Iterator[int]
             sizes = part["len_data"].astype(np.int64)
             count = max(1, int(np.searchsorted(np.cumsum(sizes), BATCH_SIZE, side="right")))
             for data in split.read_messages(part["ofs_data"][:count].astype(np.int64), sizes[:count]):
-                yield _UNPACKED if _unpacks(data, unpack) else _FRAMED if data[0] in HEADERS else _FOREIGN
+                yield _UNPACKED if _unpacks(data, unpack) else _FRAMED if _is_framed(data) else _FOREIGN
             part = part[count:]
 
 
@@ -83,6 +90,29 @@ def _unpacks(data: bytes, unpack: Decompressor) -> bool:
     except ExhumeError:
         return False
     return not footed or len(message) == MESSAGE_FOOTER.unpack_from(data, len(data) - MESSAGE_FOOTER_SIZE)[0]
+
+
+def _is_framed(data: bytes) -> bool:
+    """Whether bytes begin as an object does, and end with its last group where it has groups.
+
+    Where the groups begin only the schema tells; the last one is known by its mark and a size that leads to the end.
+    """
+    if data[0] not in HEADERS:
+        return False
+    try:
+        content = parse_serializable_file(data, _nowhere()).content
+    except ExhumeError:
+        return False
+    return data[0] == HEADER or _ends_with_group(content)
+
+
+def _ends_with_group(content: bytes) -> bool:
+    start, stop = GroupHeader.at.len_body
+    at = len(content) - GROUP_HEADER_SIZE + 1
+    while (at := content.rfind(GROUP_LAST, 1, at)) >= 0:
+        if at + GROUP_HEADER_SIZE + int.from_bytes(content[at + start : at + stop], "little") == len(content):
+            return True
+    return False
 
 
 def _in_file(entries: Array, chosen: Array) -> list[int]:
@@ -103,6 +133,8 @@ def _finding(split: Split, entry: Array, unpack: Decompressor, *, packed: bool) 
         except ExhumeError as error:
             return Finding.from_error(error)
         return NO_DECODE.finding(span=span)
+    if data[0] in HEADERS:
+        return GROUP_HEADER.finding("the message does not end with a group of its object", span=span)
     return OBJECT_HEADER.finding(span=span.sub(0, 1), expected="0xd1 or 0xd5", actual=f"0x{data[0]:02x}")
 
 
