@@ -299,7 +299,7 @@ class Experiment:
         new = [test for test in self.tests if test.item.nodeid not in known]
         if new:
             fresh = Path(scratch()) / "measured"
-            [(_, status)] = in_children([None], lambda _: self._measure_here(session, new, fresh), 1)
+            status = run_long(lambda: self._measure_here(session, new, fresh))
             if status != 0:
                 raise SystemExit(f"mutation: measuring the tests of {self.folder} ended with status {status}")
             known |= pickle.loads(fresh.read_bytes())

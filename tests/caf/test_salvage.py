@@ -238,6 +238,81 @@ def test_members_say_what_they_are() -> None:
     assert (twice.order, twice.index_found, twice.index_whole, twice.lost) == ("insertion", True, True, [])
 
 
+def test_the_smallest_chunk_is_read_by_its_footer() -> None:
+    found = recover(BytesSource(chunk(index_of(), b"")))
+    assert (found.notes, found.ofs_index, found.index_end, found.index_whole) == ([], 0, 35, True)
+
+
+def test_a_torn_first_entry_and_nothing_before_it(tmp_path: Path) -> None:
+    torn = b'{"format_version":"1.0","files":{"a":{"st'
+    report = salvage(torn, tmp_path / "out", format="caf")
+    assert [(f.span.start, f.span.end, f.fate, f.what) for f in report.spans] == [
+        (0, len(torn), Fate.LOST, "the start of an index")
+    ]
+    assert (report.recovered, report.lost, report.complete) == ({}, {"indexes": 1}, False)
+
+
+@pytest.mark.parametrize("window", [1, 34, 35, 36, 98, 99, 100, 106, 107, 108])
+def test_an_index_is_found_wherever_windows_end(monkeypatch: pytest.MonkeyPatch, window: int) -> None:
+    """At the start of a file, too, whose first byte is a window of its own."""
+    monkeypatch.setattr("exhume.formats.caf.salvage.WINDOW", window)
+    for data in (DATA, b""):
+        found = recover(BytesSource(data + WHOLE + b"????"))
+        assert (found.index_whole, found.ofs_index, found.index_end) == (True, len(data), len(data) + len(WHOLE))
+
+
+def _torn(*entries: tuple[str, int, int]) -> bytes:
+    """An index that breaks behind these entries."""
+    return index_of(*entries)[:-2] + b",!"
+
+
+def test_of_two_torn_indexes_the_one_with_more_entries_counts() -> None:
+    """Entries behind the break of the first are counted there as well; where that is all it has, the last counts."""
+    first, second = _torn(("a", 0, 10), ("b", 10, 20)), _torn(("c", 20, 64))
+    found = recover(BytesSource(DATA + first + second))
+    assert [(m.name, m.start, m.end) for m in found.members] == [("a", 0, 10), ("b", 10, 20), ("c", 20, 64)]
+    end = 64 + len(first) + second.index(b"}") + 1
+    assert (found.ofs_index, found.index_end, found.index_whole) == (64, end, False)
+    found = recover(BytesSource(DATA + b'{"files":{!' + second))
+    assert [m.name for m in found.members] == ["c"]
+    assert found.ofs_index == 64 + 11
+
+
+def test_the_last_entry_ends_where_its_brace_is() -> None:
+    """Not at a brace in a name; at the end of the text when it has none."""
+    for entries, rest in (
+        (b'"a":{"start_byte":0,"end_byte":10},"a name with } in it":{"start_byte":10,"end_byte":20}', b",!!"),
+        (b'"a":{"start_byte":0,"end_byte":10},"b":5', b",!!"),
+    ):
+        index = b'{"files":{' + entries
+        found = recover(BytesSource(DATA + index + rest))
+        assert found.index_end == 64 + len(index) + (0 if entries.endswith(b"}") else len(rest))
+
+
+def test_the_limit_of_entries_is_told_with_the_place_of_the_index() -> None:
+    found = recover(BytesSource(b"#" * 10 + index_of(("a", 0, 1), ("b", 1, 2), ("c", 2, 3))), Limits(entries=2))
+    [note] = [note for note in found.notes if note.startswith("the index breaks off")]
+    assert note.endswith("at <bytes>: offset 10 (0xa): expected at most 2, found 3"), note
+
+
+def test_entries_without_a_start_are_those_of_the_last_run() -> None:
+    entry = b'"%b":{"start_byte":%d,"end_byte":%d}'
+    text = entry % (b"a", 0, 10) + b"#" * 4097 + entry % (b"b", 10, 20) + b"#" * 4096 + entry % (b"c", 20, 64) + b"}}"
+    found = recover(BytesSource(DATA + text))
+    assert [m.name for m in found.members] == ["b", "c"]
+    assert (found.ofs_index, found.index_end) == (64 + text.index(b'"b"'), 64 + len(text) - 2)
+
+
+def test_a_chunk_as_large_as_the_specification_allows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Larger than writers make them by themselves."""
+    data = chunk(WHOLE)
+    monkeypatch.setattr("exhume.formats.caf.writer.DEFAULT_CHUNK", 64)
+    salvage(data, tmp_path / "out", format="caf")
+    assert (tmp_path / "out").read_bytes() == data
+    monkeypatch.setattr("exhume.formats.caf.salvage.HARD_LIMIT", 100)
+    assert salvage(data, tmp_path / "small", format="caf").lost["files"] == 1
+
+
 def test_an_index_above_the_limit_is_refused() -> None:
     with pytest.raises(LimitExceededError):
         recover(BytesSource(chunk(WHOLE)), Limits(structure_size=len(WHOLE) - 1))

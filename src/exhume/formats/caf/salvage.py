@@ -7,6 +7,7 @@ What no entry names can be kept as raw bytes, but has no name any more.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator
@@ -35,9 +36,9 @@ CANDIDATES = 64
 
 _START = re.compile(rb'\{[ \t\r\n]*"(?:format_version|files)"[ \t\r\n]*:')
 _ENTRY = re.compile(
-    rb'"('
+    rb'("'
     + TEXT
-    + rb')"\s*:\s*\{\s*"start_byte"\s*:\s*'
+    + rb'")\s*:\s*\{\s*"start_byte"\s*:\s*'
     + OFFSET
     + rb'\s*,\s*"end_byte"\s*:\s*'
     + OFFSET
@@ -96,7 +97,7 @@ def salvage(
         _number_pieces(source, recovery)
     gaps = list(_gaps(recovery, source.size))
     if raw or not recovery.index_found or not (recovery.members or recovery.lost):
-        recovery.members += [Member(f"unreferenced/{a}-{b}.bin", a, b, "raw bytes") for a, b in gaps if b > a]
+        recovery.members += [Member(f"unreferenced/{a}-{b}.bin", a, b, "raw bytes") for a, b in gaps]
         if gaps:
             report.notes.append("bytes that no entry names were kept below unreferenced/")
     done = _write(source, output, mode, recovery, report, progress)
@@ -111,8 +112,6 @@ def salvage(
 
 def _number_pieces(source: Source, recovery: Recovery) -> None:
     """Names files of known types, found in the data by themselves, when no index names anything."""
-    if recovery.ofs_index == 0:
-        recovery.ofs_index = source.size
     for number, (start, end, suffix) in enumerate(find_pieces(source, 0, min(recovery.ofs_index, source.size)), 1):
         recovery.members.append(Member(f"piece-{number:04d}.{suffix}", start, end, "a file of a known type"))
     if recovery.members:
@@ -133,9 +132,7 @@ def recover(source: Source, limits: Limits = DEFAULT_LIMITS) -> Recovery:
         found.notes.append(f"format_version is {shorten(repr(index.version))}: read as 1.0")
     index.check_ranges(found.ofs_index, source.size)
     found.order = "insertion" if index_order(index) == "insertion" else "sorted"
-    found.lost = [
-        (index.names[i], flaw.rule.title, flaw.rule.code) for i, flaw in sorted(index.flaws.items()) if i < len(index)
-    ]
+    found.lost = [(index.names[i], flaw.rule.title, flaw.rule.code) for i, flaw in sorted(index.flaws.items())]
     ranges = {i: (start, end) for start, end, i in live_ranges(index)}
     _repair_inclusive(index, found, ranges)
     _repair_concurrent(index, found, ranges, source.origin)
@@ -174,79 +171,68 @@ def _index_by_footer(source: Source, limits: Limits, found: Recovery) -> Index |
 
 def _index_by_text(source: Source, limits: Limits, found: Recovery) -> Index | None:
     """The last piece of the file that reads as an index, whole or in part."""
-    best: tuple[int, int, Index] | None = None
+    best: Index | None = None
+    whole = False
     found.ofs_index = found.index_end = source.size
-    for tries, at in enumerate(_starts(source)):
-        if tries >= CANDIDATES:
-            break
-        size = min(source.size - at, limits.structure_size)
-        data = source.read_at(at, size)
-        index = parse_partial(data, source.span(at, at + size), limits)
+    for tries, at in enumerate(itertools.islice(_starts(source), CANDIDATES)):
+        data = source.read_at(at, min(source.size - at, limits.structure_size))
+        index = parse_partial(data, source.span(at, source.size), limits)
         whole = index.end >= 0 and index.has_files
         span = index.broken.span if index.broken is not None else None
         if tries == 0 and not whole and not len(index) and span and span.end >= source.origin + source.size:
             found.ofs_index = at  # the writer died inside its first entry
-        if index.broken is not None and not whole:
-            after = index.keys[-1] + index.key_sizes[-1] if len(index) else 0
-            _collect(index, data, after)  # single entries behind the break
-        if whole or (len(index) and (best is None or len(index) > len(best[2]))):
-            best = at, at + (index.end if whole else _last_end(index, data)), index
+        if not whole:
+            _collect(index, data)  # single entries behind the break
+        if whole or len(index) > len(best or ()):
+            best, found.ofs_index, found.index_end = index, at, at + (index.end if whole else _last_end(index, data))
         if whole:
             break
     # No entries stand behind an index; where some do, what was found is a member that is a chunk itself.
-    nearer = _entries_by_text(source, limits, found, best[1] if best else 0)
+    nearer = _entries_by_text(source, limits, found, found.index_end if best is not None else 0)
     if nearer is not None or best is None:
         return nearer
-    found.ofs_index, found.index_end, index = best
-    found.index_whole = index.end >= 0
-    if not found.index_whole:
-        found.notes.append(f"the index breaks off: {index.broken}")
+    found.index_whole = whole
+    if not whole:
+        found.notes.append(f"the index breaks off: {best.broken}")
     else:
-        found.notes.append(f"the footer does not lead to the index; found it at offset {source.origin + best[0]}")
-    return index
+        at = source.origin + found.ofs_index
+        found.notes.append(f"the footer does not lead to the index; found it at offset {at}")
+    return best
 
 
 def _starts(source: Source) -> Iterator[int]:
-    """Offsets where an index may start, from the end of the file backwards."""
+    """Offsets where an index may start, from the end of the file backwards; some at the edge of a window come twice."""
     end = source.size
     while end > 0:
         start = max(0, end - WINDOW)
         window = source.read_at(start, min(source.size, end + 64) - start)
-        hits = [start + match.start() for match in _START.finditer(window) if start + match.start() < end]
-        yield from reversed(hits)
+        yield from reversed([start + match.start() for match in _START.finditer(window)])
         end = start
 
 
-def _collect(index: Index, data: bytes, after: int) -> None:
-    """Adds every entry that stands in the text from `after` on."""
+def _collect(index: Index, data: bytes) -> None:
+    """Adds every entry that stands in the text behind those that were read."""
     names, starts, ends = list(index.names), list(index.starts), list(index.ends)
     keys, sizes = list(index.keys), list(index.key_sizes)
-    for match in _ENTRY.finditer(data, after):
-        text = match[1].decode("utf-8", "replace")
-        if "\\" in text:
-            text = json.loads(f'"{text}"')
-        names.append(text)
+    for match in _ENTRY.finditer(data, keys[-1] + sizes[-1]) if keys else _ENTRY.finditer(data):
+        names.append(json.loads(match[1].decode("utf-8", "replace")))
         starts.append(int(match[2]))
         ends.append(int(match[3]))
         keys.append(match.start())
-        sizes.append(match.end(1) + 1 - match.start())
+        sizes.append(len(match[1]))
     index.names, index.starts, index.ends, index.keys, index.key_sizes = names, starts, ends, keys, sizes
-    index.problems = []
     index.finish()
 
 
 def _last_end(index: Index, data: bytes) -> int:
     """Where the last entry that was read ends in the text."""
-    if not len(index):
-        return 0
-    close = data.find(b"}", index.keys[-1] + index.key_sizes[-1])
-    return close + 1 if close >= 0 else len(data)
+    return data.find(b"}", index.keys[-1] + index.key_sizes[-1]) + 1 or len(data)
 
 
 def _entries_by_text(source: Source, limits: Limits, found: Recovery, floor: int) -> Index | None:
     """Entries without the start of the index: the run of them nearest to the end of the file, after `floor`."""
     end = source.size
-    size = min(end - floor, limits.structure_size, 64 << 20)
+    size = min(end - floor, limits.structure_size)
     data = source.read_at(end - size, size)
     runs: list[list[int]] = []
     for match in _ENTRY.finditer(data):
@@ -257,8 +243,9 @@ def _entries_by_text(source: Source, limits: Limits, found: Recovery, floor: int
     if not runs:
         return None
     start, stop = runs[-1]
-    index = Index(stop - start, has_files=True, version="1.0")
-    _collect(index, data[start:stop], 0)
+    text = data[start:stop]
+    index = Index(len(text), version="1.0")
+    _collect(index, text)
     found.ofs_index, found.index_end, found.index_whole = end - size + start, end - size + stop, False
     found.notes.append(
         f"the start of the index is gone; entries from offset {source.origin + found.ofs_index} were read"
@@ -285,7 +272,6 @@ def _repair_concurrent(index: Index, found: Recovery, ranges: dict[int, tuple[in
         if end > start:
             groups.setdefault(start, []).append(ordinal)
     for start, members in groups.items():
-        members.sort(key=lambda i: ranges[i][1])
         ends = [ranges[i][1] for i in members]
         if len(members) < 2 or len(set(ends)) != len(ends):
             continue
