@@ -307,7 +307,7 @@ class Experiment:
         for test in self.tests:
             test.seconds, test.usable, test.lines = known[test.item.nodeid]
         golden = [test for test in self.tests if test.is_golden and not test.usable]
-        if broken := [test.item.nodeid for test in golden if test.seconds < SLOWEST]:
+        if broken := [test.item.nodeid for test in golden if test.seconds < 0.9 * SLOWEST]:  # timers are not exact
             kept.unlink()
             raise SystemExit(f"mutation: without any change this fails: {broken}")
 

@@ -20,6 +20,7 @@ from exhume.formats.ark.layout import (
     build_message_footer,
     build_serializable_file,
     build_split_header,
+    group_end,
     parse_message_footer,
     parse_serializable_file,
     parse_split_header,
@@ -82,6 +83,8 @@ def test_the_first_group() -> None:
     assert read_first_group(data + b"more", 2) == (3, b"body")
     assert read_first_group(data[:-1], 2) is None
     assert read_first_group(data, 0) is None
+    assert [group_end(data, 2), group_end(data[:-1], 2), group_end(data[:7], 2)] == [12, 12, None]
+    assert group_end(data, 0) is None
 
 
 def test_a_message_that_is_nothing_but_its_footer() -> None:

@@ -128,7 +128,7 @@ def test_an_object_that_carries_a_trailer_is_one(tmp_path: Path) -> None:
     (path,) = (tmp_path / "log" / "splits").iterdir()
     data = path.read_bytes()
     assert carved(data).verdict is Verdict.WHOLE
-    lie = data[: -TRAILER_FOOTER_SIZE] + b"\xff" + data[1 - TRAILER_FOOTER_SIZE :]
+    lie = data[:-TRAILER_FOOTER_SIZE] + b"\xff" + data[1 - TRAILER_FOOTER_SIZE :]
     assert (carved(lie).verdict, carved(lie).proved_by) == (Verdict.PARTIAL, Proof.STRUCTURE)
 
 

@@ -11,8 +11,9 @@ from exhume_ksy.fast.leveldb_log import read_leveldb_log
 
 import exhume
 from exhume.checksums import crc32c, mask_crc32c
+from exhume.engines.explain import Selection, explain_archive
 from exhume.errors import ChecksumError, ExhumeError, Span, UnsafePathError
-from exhume.findings import Finding, Severity
+from exhume.findings import Check, CheckOutcome, Finding, Severity
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.blocks import build_block, seal_block
 from exhume.formats.leveldb.checks import RULES
@@ -26,6 +27,7 @@ from exhume.formats.leveldb.wire import Handle, InternalKey, build_bytes, build_
 from exhume.source import BytesSource, LocalTree, MemoryTree
 from exhume.testing.corrupt import flip, overwrite
 from tests.leveldb.make_samples import DELETE, HISTORY, PUT, build_database, build_table, edit, write_files
+from tests.real import RealSamples
 
 Files = dict[str, bytes]
 Change = Callable[[Files], None]
@@ -360,6 +362,35 @@ def test_cuts_everywhere_are_found_or_end_a_log() -> None:
                 assert name.endswith(".log"), (name, length)
             if name == "000006.log":
                 assert {v.key for v in versions if v.place.level == 1} == {key for key, _, _, _ in HISTORY}
+
+
+def checked_footers(files: Files) -> list[tuple[str, Check]]:
+    """What `explain` says of the checksums in the footers of tables."""
+    with exhume.open(MemoryTree(files), format="leveldb") as archive:
+        explained = [one for one in explain_archive(archive, Selection()) if one.section.name.endswith("/footer")]
+    fields = [field for one in explained for tree in one.trees() for _, field in tree.walk()]
+    return [(field.checksum, field.check) for field in fields if field.name == "footer_checksum" and field.check]
+
+
+def test_the_checksum_of_a_footer_is_explained(real_samples: RealSamples) -> None:
+    """RocksDB version 6: it matches, does not (verify says the same), or there is no way to compute it."""
+    folder = real_samples.path("leveldb", "rocksdb-zstd") / "db"
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    found = checked_footers(files)
+    assert found
+    assert {(name, check.outcome) for name, check in found} == {("XXH3, low half", CheckOutcome.MATCHES)}
+    name, data = next((name, data) for name, data in files.items() if name.endswith(".sst"))
+    for at, outcome, reason in (
+        (-53 + 1 + 4, CheckOutcome.MISMATCH, ""),
+        (-53, CheckOutcome.NOT_CHECKED, "a kind that exhume does not know, type-5"),
+        (-53, CheckOutcome.NOT_CHECKED, "the table has none"),
+    ):
+        new = bytes([data[at] ^ 1]) if at != -53 else b"\0" if reason.endswith("none") else b"\5"
+        broken = {name: overwrite(data, len(data) + at, new)}
+        ((_, check),) = checked_footers(broken)
+        assert (check.outcome, check.reason) == (outcome, reason)
+        told = [f for f in findings(broken) if f.code == "LDB-203"]
+        assert [(f.expected, f.actual) for f in told] == [(check.expected, check.actual)][: not reason]
 
 
 def test_a_bad_block_loses_only_itself() -> None:

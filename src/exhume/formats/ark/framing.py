@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
-from exhume_ksy.facts.ark_rbuf import GroupHeader
 
 from exhume.codecs.zstd import ZSTD_MAGIC
 from exhume.errors import ExhumeError, Span
@@ -21,6 +20,7 @@ from exhume.formats.ark.layout import (
     MESSAGE_FOOTER,
     MESSAGE_FOOTER_MAGIC,
     MESSAGE_FOOTER_SIZE,
+    group_end,
     parse_serializable_file,
 )
 from exhume.formats.ark.messages import LZ4_FRAME_MAGIC, Decompressor
@@ -107,10 +107,9 @@ def _is_framed(data: bytes) -> bool:
 
 
 def _ends_with_group(content: bytes) -> bool:
-    start, stop = GroupHeader.at.len_body
     at = len(content) - GROUP_HEADER_SIZE + 1
     while (at := content.rfind(GROUP_LAST, 1, at)) >= 0:
-        if at + GROUP_HEADER_SIZE + int.from_bytes(content[at + start : at + stop], "little") == len(content):
+        if group_end(content, at) == len(content):
             return True
     return False
 

@@ -17,7 +17,7 @@ from exhume_ksy.facts.ark_rbuf import Guid as GuidFacts
 from exhume_ksy.facts.ark_serializable_file import FileFooter
 from exhume_ksy.facts.ark_stored_message import Codec
 from exhume_ksy.fast._layout import LayoutError
-from exhume_ksy.fast.ark_rbuf import GroupList, Guid, read_group
+from exhume_ksy.fast.ark_rbuf import GroupList, Guid, read_group, read_group_header
 from exhume_ksy.fast.ark_serializable_file import read_file_footer, read_file_trailer
 from exhume_ksy.fast.ark_split import read_file_header
 from exhume_ksy.fast.ark_stored_message import read_message_footer
@@ -172,6 +172,15 @@ def read_first_group(data: bytes, at: int) -> tuple[int, bytes] | None:
     except LayoutError:
         return None
     return raw.header.number, bytes(raw.body)
+
+
+def group_end(data: bytes, at: int) -> int | None:
+    """Where the group of fields at `at` says that it ends; None where there is none."""
+    try:
+        raw, body = read_group_header(data, at, len(data))
+    except LayoutError:
+        return None
+    return body + raw.len_body
 
 
 def _number(data: bytes) -> int:

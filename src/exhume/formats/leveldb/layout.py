@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from exhume_ksy.facts.leveldb_footer import ChecksumTypes
+from exhume_ksy.facts.leveldb_footer import ChecksumTypes, SealedHandle
 from exhume_ksy.facts.leveldb_internal_key import ValueTypes
 from exhume_ksy.facts.leveldb_log import Fragment as FragmentFacts
 from exhume_ksy.facts.leveldb_log import FragmentTypes as FragmentTypes
@@ -37,6 +37,8 @@ from exhume.layouts import read, reading, refused
 
 LEVELDB_FOOTER = 48
 ROCKSDB_FOOTER = 53
+FOOTER_CHECKSUM = SealedHandle.at.footer_checksum[0] + 1, SealedHandle.at.footer_checksum[1] + 1
+"""Where its checksum stands in a footer of RocksDB version 6 and later: the checksum's type is in front of the rest."""
 NEWEST_VERSION = 7
 """Newest `format_version` of RocksDB tables that is read."""
 BLOCK_TRAILER = BlockTrailer.size

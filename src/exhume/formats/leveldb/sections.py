@@ -116,7 +116,15 @@ def table_sections(table: Table, rows: str = "leveldb_data_block", check: RowChe
         out += _block_sections(table, name, handle, schema, check if name == "data" else None)
     start = footer.offset - source.origin
     span = source.span(start, start + footer.size)
-    out.append(Section(f"{source.name}/footer", span, SectionKind.STRUCTURE, schema="leveldb_footer"))
+    out.append(
+        Section(
+            f"{source.name}/footer",
+            span,
+            SectionKind.STRUCTURE,
+            schema="leveldb_footer",
+            check=lambda _: table.check_sealed_footer(),
+        )
+    )
     return out
 
 

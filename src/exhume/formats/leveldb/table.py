@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from exhume import kernel
 from exhume.errors import CodecError, ExhumeError, FormatError, LimitExceededError, Span, UnsupportedFeatureError
-from exhume.findings import Check
+from exhume.findings import Check, CheckOutcome
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.blocks import (
     ALGORITHMS,
@@ -84,6 +84,13 @@ class _Rules(NamedTuple):
     room: int
 
 
+def _compared(kind: str, stored: int, computed: int | None) -> Check:
+    """The verdict on a checksum of that kind; None stands for one that cannot be computed."""
+    if computed is None:
+        return Check.skipped("the table has none" if kind == "none" else f"a kind that exhume does not know, {kind}")
+    return Check.compare(f"{stored:08x}", f"{computed:08x}", ALGORITHMS[kind])
+
+
 class Table:
     """One table file.  `level` and `referenced` are what the manifest says about it.  Thread-safe."""
 
@@ -140,14 +147,19 @@ class Table:
         if any(footer.padding):
             report(checks.FOOTER_FILL, span=tail)
         if footer.footer_checksum is not None:
-            raw = bytearray(self.source.read_at(footer.offset - self.source.origin, footer.size))
-            raw[5:9] = bytes(4)
-            value = block_checksum(
-                footer.checksum, bytes(raw), base_context=footer.base_context, offset=footer.offset - self.source.origin
-            )
-            if value is not None and value != footer.footer_checksum:
-                report(checks.FOOTER_CRC, span=tail, expected=f"{footer.footer_checksum:08x}", actual=f"{value:08x}")
+            check = self.check_sealed_footer()
+            if check.outcome is CheckOutcome.MISMATCH:
+                report(checks.FOOTER_CRC, span=tail, expected=check.expected, actual=check.actual)
         return footer
+
+    def check_sealed_footer(self) -> Check:
+        """The checksum of a footer of RocksDB version 6 and later, which covers itself as zeros."""
+        kind, _, _, base, room = self._rules
+        data = bytearray(self.source.read_at(room, layout.ROCKSDB_FOOTER))
+        start, stop = layout.FOOTER_CHECKSUM
+        stored = int.from_bytes(data[start:stop], "little")
+        data[start:stop] = bytes(stop - start)
+        return _compared(kind, stored, block_checksum(kind, bytes(data), base_context=base, offset=room))
 
     @functools.cached_property
     def _rules(self) -> _Rules:
@@ -209,11 +221,7 @@ class Table:
         kind, _, _, base, _ = self._rules
         stored = self.source.read_at(handle.offset, handle.size + layout.BLOCK_TRAILER)
         value = block_checksum(kind, stored[:-4], base_context=base, offset=handle.offset)
-        if value is None:
-            why = "the table has none" if kind == "none" else f"a kind that exhume does not know, {kind}"
-            return Check.skipped(why)
-        found = int.from_bytes(stored[-4:], "little")
-        return Check.compare(f"{found:08x}", f"{value:08x}", ALGORITHMS[kind])
+        return _compared(kind, int.from_bytes(stored[-4:], "little"), value)
 
     def read_blocks(self, handles: list[Handle], report: Report = checks.strict) -> Iterator[Block | None]:
         """`read_block` of each handle; blocks that follow one another in the file are fetched together."""
