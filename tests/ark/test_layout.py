@@ -83,7 +83,7 @@ def test_the_first_group() -> None:
     assert read_first_group(data + b"more", 2) == (3, b"body")
     assert read_first_group(data[:-1], 2) is None
     assert read_first_group(data, 0) is None
-    assert [group_end(data, 2), group_end(data[:-1], 2), group_end(data[:7], 2)] == [12, 12, None]
+    assert [group_end(data, 2), group_end(data[:-1], 2), group_end(data[:7], 2)] == [12, None, None]
     assert group_end(data, 0) is None
 
 

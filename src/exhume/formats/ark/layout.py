@@ -175,7 +175,7 @@ def read_first_group(data: bytes, at: int) -> tuple[int, bytes] | None:
 
 
 def group_end(data: bytes, at: int) -> int | None:
-    """Where the group of fields at `at` says that it ends; None where there is none."""
+    """Where the group of fields at `at` ends; None where there is none, or not all of it."""
     try:
         raw, body = read_group_header(data, at, len(data))
     except LayoutError:
