@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.exhume-stamp
 TOOLS  := $(VENV)/.tools-stamp
 ORACLES := .venv-oracles/.stamp
-PYX    := $(wildcard src/exhume/_kernel*.pyx src/exhume/_kernel*.pxi) generated/exhume_ksy/fast/_native.pyx
+PYX    := $(wildcard src/exhume/_kernel*.pyx src/exhume/_kernel*.pxi generated/exhume_ksy/fast/_*.pyx generated/exhume_ksy/fast/_*.pxi)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # What runs the tools that need only the standard library: the project's own Python when it is there.
 ANYPY   = $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))

@@ -17,6 +17,7 @@ doc: |
   Sorted by user key ascending, then by sequence descending, so that the newest
   version of a key comes first.
 doc-ref: https://github.com/google/leveldb/blob/main/db/dbformat.h
+-element: true
 -webide-representation: '{user_key:str} {value_type} {sequence:dec}'
 seq:
   - id: user_key

@@ -139,7 +139,7 @@ def orphans(root: Path) -> list[str]:
     """Returns the generated files that no specification stands for any more, relative to the root."""
     names = (*specs(root), "__init__", "_layout")
     own = [f"{COMPILED}/{kind}/{name}.py" for kind in ("fast", "facts") for name in names]
-    own.append(f"{COMPILED}/fast/_native.pyx")
+    own += [f"{COMPILED}/fast/{name}" for name in ("_native.pyx", "_elements.pxi", "_facts.pxi")]
     wanted = {*output_paths(root), *own}
     found = []
     for folder in (*(folder for _, folder in FLAVOURS), SPECS, f"{COMPILED}/fast", f"{COMPILED}/facts"):

@@ -58,7 +58,7 @@ NAME = re.compile(r"[a-z][a-z0-9_]*")
 PATH = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*")
 MAX_SAFE = 2**53
 # Keys of our own and of the Web IDE, by where they stand; ksy/README.md says what they mean.
-OWN_TYPE = {"-webide-representation", "-scalar", "-columns", "-lint-ok"}
+OWN_TYPE = {"-webide-representation", "-scalar", "-columns", "-element", "-lint-ok"}
 OWN_ATTRIBUTE = {"-orig-id", "-checksum", "-parsed-as", "-ends", "-lint-ok"}
 OWN_ATTRIBUTE |= {"-webide-representation", "-webide-parse-mode"}
 OWN_VALUE = {"-orig-id", "-checksum"}

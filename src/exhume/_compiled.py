@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 
+from exhume_ksy.fast import ELEMENTS
+
 from exhume.lighttyping import Any
 
-VERSION = 7
+VERSION = 8
 """Raised with every function that is added or changed in `_pykernel` and `_kernel.pyx`: both must be of one version."""
 
 
@@ -17,11 +19,12 @@ def _load() -> tuple[Any, str]:
         import exhume._kernel as found  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         return None, "absent"
-    return (found, "compiled") if getattr(found, "VERSION", 0) == VERSION else (None, "stale")
+    fits = getattr(found, "VERSION", 0) == VERSION and getattr(found, "ELEMENTS", "") == ELEMENTS
+    return (found, "compiled") if fits else (None, "stale")
 
 
 _LOADED = _load()
 KERNEL: Any = _LOADED[0]
 """The compiled module, None when there is none, when it is outdated, or when `EXHUME_PURE=1` forces the twins."""
 STATE: str = _LOADED[1]
-"""`compiled`, or why the twins run: `forced`, `stale` (built from an older source) or `absent`."""
+"""`compiled`, or why the twins run: `forced`, `stale` (built from older sources or specifications) or `absent`."""

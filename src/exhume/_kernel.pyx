@@ -6,9 +6,9 @@ from libc.stdint cimport uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memchr, memcmp, memcpy, memset
 
-from exhume.kerneltypes import OVERLONG, OVERRUN, TRUNCATED, MalformedRecordsError, Scan
+from exhume.kerneltypes import OVERLONG, Scan, malformed_records
 
-VERSION = 7
+VERSION = 8
 
 cdef extern from "Python.h":
     PyObject* PyBytes_FromStringAndSize(const char*, Py_ssize_t) except NULL
@@ -20,6 +20,8 @@ cdef extern from "Python.h":
     ctypedef struct PyTypeObject:
         object (*tp_alloc)(PyTypeObject*, Py_ssize_t)
 
+include "../../generated/exhume_ksy/fast/_facts.pxi"
+include "../../generated/exhume_ksy/fast/_elements.pxi"
 include "_kernel_clps.pxi"
 include "_kernel_search.pxi"
 include "_kernel_clps_writer.pxi"
@@ -29,62 +31,13 @@ include "_kernel_scan.pxi"
 
 ctypedef const unsigned char* chars
 
-cdef enum Fault:
-    FINE, CUT, LONG, PAST
-
-cdef struct Record:
-    Py_ssize_t start
-    Py_ssize_t stop
-    uint64_t length
-
-
-cdef inline Fault read_long(chars data, Py_ssize_t size, Py_ssize_t offset, Record* out) noexcept nogil:
-    """A length of two bytes and more: sets `length` and `start`."""
-    cdef uint64_t value = data[offset] & 0x7F
-    cdef int shift = 7
-    cdef unsigned char byte
-    cdef Py_ssize_t position = offset + 1
-    while position < size:
-        byte = data[position]
-        position += 1
-        if byte == 0 or (shift == 63 and byte != 1):
-            return LONG
-        value |= <uint64_t>(byte & 0x7F) << shift
-        if byte < 0x80:
-            out.length = value
-            out.start = position
-            return FINE
-        shift += 7
-    return CUT
-
-
-cdef inline Fault read_record(chars data, Py_ssize_t size, Py_ssize_t offset, Record* out) noexcept nogil:
-    """The record whose length starts at `offset`, which is below `size`."""
-    cdef Fault fault
-    if data[offset] < 0x80:
-        out.length = data[offset]
-        out.start = offset + 1
-    else:
-        fault = read_long(data, size, offset, out)
-        if fault != FINE:
-            return fault
-    if out.length > <uint64_t>(size - out.start):
-        return PAST
-    out.stop = out.start + <Py_ssize_t>out.length
-    return FINE
+ctypedef ZsDataBlockRecord Record
 
 
 cdef inline Record nothing() noexcept nogil:
     cdef Record record
-    record.start = record.stop = 0
-    record.length = 0
+    record.data_start = record.data_end = 0
     return record
-
-
-cdef fail(Fault fault, Py_ssize_t offset, uint64_t length):
-    if fault == PAST:
-        raise MalformedRecordsError(OVERRUN, offset, length)
-    raise MalformedRecordsError(OVERLONG if fault == LONG else TRUNCATED, offset)
 
 
 cdef inline int compare(chars left, Py_ssize_t left_size, chars right, Py_ssize_t right_size) noexcept nogil:
@@ -126,84 +79,87 @@ cdef inline Py_ssize_t prefix_size(Py_ssize_t length) noexcept nogil:
     return size
 
 
+cdef inline int compare_records(chars data, Record* left, Record* right) noexcept nogil:
+    return compare(data + left.data_start, left.data_end - left.data_start,
+                   data + right.data_start, right.data_end - right.data_start)
+
+
 def split_records(const unsigned char[::1] payload not None):
     cdef chars data = pointer(payload)
-    cdef Py_ssize_t size = payload.shape[0], offset = 0
-    cdef Record record = nothing()
-    cdef Fault fault
+    cdef int64_t size = payload.shape[0], offset = 0, after
+    cdef Record record
     cdef list out = []
     while offset < size:
-        fault = read_record(data, size, offset, &record)
-        if fault != FINE:
-            fail(fault, offset, record.length)
-        out.append(PyBytes_New(<const char*>data + record.start, record.stop - record.start))
-        offset = record.stop
+        after = read_zs_data_block_record(data, offset, size, &record)
+        if after < 0:
+            raise malformed_records(payload, offset)
+        out.append(PyBytes_New(<const char*>data + record.data_start, record.data_end - record.data_start))
+        offset = after
     return out
 
 
 def scan_records(const unsigned char[::1] payload not None):
     cdef chars data = pointer(payload)
-    cdef Py_ssize_t size = payload.shape[0], offset = 0, count = 0, unsorted = -1
+    cdef int64_t size = payload.shape[0], offset = 0, after = 0, count = 0, unsorted = -1
     cdef Record record = nothing(), previous = nothing(), before = nothing(), here = nothing(), first = nothing()
-    cdef Fault fault = FINE
     with nogil:
         while offset < size:
-            fault = read_record(data, size, offset, &record)
-            if fault != FINE:
+            after = read_zs_data_block_record(data, offset, size, &record)
+            if after < 0:
                 break
             if count == 0:
                 first = record
-            elif unsorted < 0 and compare(data + record.start, record.stop - record.start, data + previous.start,
-                                          previous.stop - previous.start) < 0:
+            elif unsorted < 0 and compare_records(data, &record, &previous) < 0:
                 unsorted, before, here = count, previous, record
             previous = record
             count += 1
-            offset = record.stop
-    if fault != FINE:
-        fail(fault, offset, record.length)
-    return Scan(count, (first.start, first.stop), (previous.start, previous.stop), unsorted,
-                (before.start, before.stop), (here.start, here.stop))
+            offset = after
+    if after < 0:
+        raise malformed_records(payload, offset)
+    return Scan(count, (first.data_start, first.data_end), (previous.data_start, previous.data_end), unsorted,
+                (before.data_start, before.data_end), (here.data_start, here.data_end))
+
+
+cdef inline int64_t skip_below(chars data, int64_t offset, int64_t size, chars bound, Py_ssize_t bound_size,
+                               int64_t* bad) noexcept nogil:
+    """Where the first record begins that is not below the bound, `size` without one; `bad` is the one that is none."""
+    cdef int64_t after
+    cdef Record record
+    while offset < size:
+        after = read_zs_data_block_record(data, offset, size, &record)
+        if after < 0:
+            bad[0] = offset
+            return offset
+        if compare(data + record.data_start, record.data_end - record.data_start, bound, bound_size) >= 0:
+            return offset
+        offset = after
+    return offset
 
 
 def find_range(const unsigned char[::1] payload not None, bytes start, bytes stop):
     cdef chars data = pointer(payload)
-    cdef Py_ssize_t size = payload.shape[0], offset = 0, low
-    cdef const unsigned char* bound
+    cdef chars bound
+    cdef int64_t size = payload.shape[0], low = 0, high = size, bad = -1
     cdef Py_ssize_t bound_size
-    cdef Record record = nothing()
-    cdef Fault fault = FINE
     if start:
-        bound = start
-        bound_size = len(start)
+        bound, bound_size = start, len(start)
         with nogil:
-            while offset < size:
-                fault = read_record(data, size, offset, &record)
-                if fault != FINE or compare(data + record.start, record.stop - record.start, bound, bound_size) >= 0:
-                    break
-                offset = record.stop
-        if fault != FINE:
-            fail(fault, offset, record.length)
-    low = offset
-    if stop is None:
-        return low, size
-    bound = stop
-    bound_size = len(stop)
-    with nogil:
-        while offset < size:
-            fault = read_record(data, size, offset, &record)
-            if fault != FINE or compare(data + record.start, record.stop - record.start, bound, bound_size) >= 0:
-                break
-            offset = record.stop
-    if fault != FINE:
-        fail(fault, offset, record.length)
-    return low, offset
+            low = skip_below(data, 0, size, bound, bound_size, &bad)
+    if bad < 0 and stop is not None:
+        bound, bound_size = stop, len(stop)
+        with nogil:
+            high = skip_below(data, low, size, bound, bound_size, &bad)
+    if bad >= 0:
+        raise malformed_records(payload, bad)
+    return low, high
 
 
 cdef inline Py_ssize_t put_terminated(char* target, Py_ssize_t written, Py_ssize_t room, chars data, Py_ssize_t size,
                                       Record* record, const unsigned char* end, Py_ssize_t end_size) noexcept nogil:
     """Writes a record and its terminator at `written`; returns the offset after them."""
-    cdef Py_ssize_t length = record.stop - record.start
-    copy(target + written, data + record.start, length, written + 32 <= room and record.start + 32 <= size)
+    cdef Py_ssize_t length = record.data_end - record.data_start
+    copy(target + written, data + record.data_start, length,
+         written + 32 <= room and record.data_start + 32 <= size)
     written += length
     if end_size == 1:
         target[written] = <char>end[0]
@@ -215,9 +171,9 @@ cdef inline Py_ssize_t put_terminated(char* target, Py_ssize_t written, Py_ssize
 def terminate_records(const unsigned char[::1] payload not None, bytes terminator not None):
     cdef chars data = pointer(payload)
     cdef const unsigned char* end = terminator
-    cdef Py_ssize_t size = payload.shape[0], offset = 0, room = 0, written = 0, end_size = len(terminator)
-    cdef Record record = nothing()
-    cdef Fault fault = FINE
+    cdef int64_t size = payload.shape[0], offset = 0, after = 0, room = 0
+    cdef Py_ssize_t written = 0, end_size = len(terminator)
+    cdef Record record
     cdef char* target
     cdef PyObject* out
     if end_size <= 1:
@@ -225,26 +181,26 @@ def terminate_records(const unsigned char[::1] payload not None, bytes terminato
     else:
         with nogil:
             while offset < size:
-                fault = read_record(data, size, offset, &record)
-                if fault != FINE:
+                after = read_zs_data_block_record(data, offset, size, &record)
+                if after < 0:
                     break
-                room += record.stop - record.start + end_size
-                offset = record.stop
-        if fault != FINE:
-            fail(fault, offset, record.length)
+                room += record.data_end - record.data_start + end_size
+                offset = after
+        if after < 0:
+            raise malformed_records(payload, offset)
         offset = 0
     out = PyBytes_FromStringAndSize(NULL, room)
     with nogil:
         target = PyBytes_AS_STRING(out)
         while offset < size:
-            fault = read_record(data, size, offset, &record)
-            if fault != FINE:
+            after = read_zs_data_block_record(data, offset, size, &record)
+            if after < 0:
                 break
             written = put_terminated(target, written, room, data, size, &record, end, end_size)
-            offset = record.stop
-    if fault != FINE:
+            offset = after
+    if after < 0:
         Py_DECREF(out)
-        fail(fault, offset, record.length)
+        raise malformed_records(payload, offset)
     if written < room:
         _PyBytes_Resize(&out, written)
     result = <object>out
@@ -313,69 +269,23 @@ def frame_terminated(const unsigned char[::1] text not None, bytes terminator no
 
 def take_records(const unsigned char[::1] data not None, Py_ssize_t budget):
     cdef chars source = pointer(data)
-    cdef Py_ssize_t size = data.shape[0], offset = 0
-    cdef Record record = nothing()
-    cdef Fault fault
+    cdef int64_t size = data.shape[0], offset = 0, after = 0
+    cdef Record record
     while offset < size:
-        fault = read_record(source, size, offset, &record)
-        if fault == LONG:
-            fail(fault, offset, 0)
-        if fault != FINE:
+        after = read_zs_data_block_record(source, offset, size, &record)
+        if after < 0:
             break
-        offset = record.stop
+        offset = after
         if offset >= budget:
             break
+    if after < 0:
+        error = malformed_records(data, offset)
+        if error.reason == OVERLONG:
+            raise error
     return offset
 
 
 # LevelDB blocks
-
-cdef inline Py_ssize_t lenient_varint(chars data, Py_ssize_t end, Py_ssize_t at, uint64_t* out) noexcept nogil:
-    """A varint of at most 64 bits in any length; returns the offset after it, -1 when there is none."""
-    cdef uint64_t value = 0
-    cdef int shift = 0
-    cdef unsigned char byte
-    while at < end and shift <= 63:
-        byte = data[at]
-        at += 1
-        if shift == 63 and byte > 1:
-            return -1
-        value |= <uint64_t>(byte & 0x7F) << shift
-        if byte < 0x80:
-            out[0] = value
-            return at
-        shift += 7
-    return -1
-
-
-cdef struct BlockEntry:
-    uint64_t shared
-    uint64_t unshared
-    uint64_t size
-    Py_ssize_t suffix
-
-
-cdef inline int next_entry(chars data, Py_ssize_t end, Py_ssize_t at, Py_ssize_t key_size, BlockEntry* entry) noexcept nogil:
-    """Reads an entry's three lengths and checks them."""
-    cdef Py_ssize_t p
-    if end - at >= 3 and data[at] < 0x80 and data[at + 1] < 0x80 and data[at + 2] < 0x80:
-        entry.shared, entry.unshared, entry.size = data[at], data[at + 1], data[at + 2]
-        p = at + 3
-    else:
-        p = lenient_varint(data, end, at, &entry.shared)
-        if p >= 0:
-            p = lenient_varint(data, end, p, &entry.unshared)
-        if p >= 0:
-            p = lenient_varint(data, end, p, &entry.size)
-        if p < 0:
-            return BLOCK_LENGTHS_
-    if entry.unshared > <uint64_t>(end - p) or entry.size > <uint64_t>(end - p) - entry.unshared:
-        return BLOCK_LENGTHS_
-    if entry.shared > <uint64_t>key_size:
-        return BLOCK_SHARED_
-    entry.suffix = p
-    return BLOCK_FINE_
-
 
 cdef enum:
     BLOCK_FINE_ = 0
@@ -385,125 +295,129 @@ cdef enum:
     BLOCK_BOMB_ = 4
 
 
+cdef struct Keys:
+    char* key  # of the last entry; there is room for one as long as the entries
+    int64_t size
+    uint64_t total  # of the sizes of all so far
+
+
+cdef inline int next_entry(chars data, int64_t* at, int64_t end, uint64_t budget, Keys* keys,
+                           LeveldbBlockEntry* entry) noexcept nogil:
+    """Reads the entry at `at` and puts its key together; returns why it cannot, and then `at` stays."""
+    cdef int64_t after = read_leveldb_block_entry(data, at[0], end, entry)
+    cdef int64_t unshared
+    if after < 0:
+        return BLOCK_LENGTHS_
+    if entry.len_shared > <uint64_t>keys.size:
+        return BLOCK_SHARED_
+    unshared = entry.key_suffix_end - entry.key_suffix_start
+    keys.size = <int64_t>entry.len_shared + unshared
+    keys.total += keys.size
+    if keys.total > budget:
+        return BLOCK_BOMB_
+    memcpy(keys.key + entry.len_shared, data + entry.key_suffix_start, unshared)
+    at[0] = after
+    return BLOCK_FINE_
+
+
+cdef inline bint split_key(Keys* keys, int64_t* user_size, uint64_t* inverted) noexcept nogil:
+    """Size of the user's part of the last key, and 2^64 - 1 minus sequence and type; False when it is too short."""
+    cdef LeveldbInternalKey parts
+    if read_leveldb_internal_key(<chars>keys.key, 0, keys.size, &parts) < 0:
+        return False
+    user_size[0] = parts.user_key_end
+    inverted[0] = ~(<uint64_t>parts.sequence << 8 | parts.value_type)
+    return True
+
+
 def block_entries(bytes block not None, Py_ssize_t end, uint64_t budget):
     cdef chars data = block
-    cdef Py_ssize_t at = 0, key_size = 0
-    cdef uint64_t total = 0
-    cdef BlockEntry entry
+    cdef int64_t at = 0, start = 0
+    cdef LeveldbBlockEntry entry
     cdef int problem = BLOCK_FINE_
     cdef bytearray scratch = bytearray(end if end > 0 else 1)
-    cdef char* key = scratch
+    cdef Keys keys
     cdef list out = []
+    keys.key, keys.size, keys.total = scratch, 0, 0
     if end > len(block):
         raise ValueError("the entries end outside the block")
     while at < end:
-        problem = next_entry(data, end, at, key_size, &entry)
+        start = at
+        problem = next_entry(data, &at, end, budget, &keys, &entry)
         if problem != BLOCK_FINE_:
             break
-        total += entry.shared + entry.unshared
-        if total > budget:
-            problem = BLOCK_BOMB_
-            break
-        key_size = <Py_ssize_t>(entry.shared + entry.unshared)
-        memcpy(key + entry.shared, data + entry.suffix, entry.unshared)
         out.append((
-            PyBytes_New(key, key_size),
-            PyBytes_New(<const char*>data + entry.suffix + entry.unshared, <Py_ssize_t>entry.size),
-            at,
+            PyBytes_New(keys.key, keys.size),
+            PyBytes_New(<const char*>data + entry.value_data_start, entry.value_data_end - entry.value_data_start),
+            start,
         ))
-        at = entry.suffix + <Py_ssize_t>(entry.unshared + entry.size)
     return out, at, problem
 
 
 def internal_entries(bytes block not None, Py_ssize_t end, uint64_t budget, rank, place):
     cdef chars data = block
-    cdef Py_ssize_t at = 0, key_size = 0, user_size, previous_size = -1, disorder = -1
-    cdef uint64_t total = 0, packed, last = 0
-    cdef BlockEntry entry
+    cdef int64_t at = 0, start = 0, user_size = 0, previous_size = -1, disorder = -1
+    cdef uint64_t packed = 0, last = 0
+    cdef LeveldbBlockEntry entry
     cdef int problem = BLOCK_FINE_, order
     cdef bytearray scratch = bytearray(end if end > 0 else 1)
-    cdef char* key = scratch
-    cdef chars here
+    cdef Keys keys
     cdef bytes previous = b"", user
     cdef list out = []
+    keys.key, keys.size, keys.total = scratch, 0, 0
     if end > len(block):
         raise ValueError("the entries end outside the block")
     while at < end:
-        problem = next_entry(data, end, at, key_size, &entry)
+        start = at
+        problem = next_entry(data, &at, end, budget, &keys, &entry)
         if problem != BLOCK_FINE_:
             break
-        total += entry.shared + entry.unshared
-        if total > budget:
-            problem = BLOCK_BOMB_
-            break
-        key_size = <Py_ssize_t>(entry.shared + entry.unshared)
-        memcpy(key + entry.shared, data + entry.suffix, entry.unshared)
-        if key_size < 8:
+        if not split_key(&keys, &user_size, &packed):
             problem = BLOCK_SHORT_KEY_
+            at = start
             break
-        user_size = key_size - 8
-        here = <chars>key + user_size
-        packed = (
-            <uint64_t>here[0] | <uint64_t>here[1] << 8 | <uint64_t>here[2] << 16 | <uint64_t>here[3] << 24
-            | <uint64_t>here[4] << 32 | <uint64_t>here[5] << 40 | <uint64_t>here[6] << 48 | <uint64_t>here[7] << 56
-        )
-        packed = ~packed
-        user = PyBytes_New(key, user_size)
+        user = PyBytes_New(keys.key, user_size)
         if disorder < 0 and previous_size >= 0:
-            order = compare(<chars>key, user_size, <chars><char*>previous, previous_size)
+            order = compare(<chars>keys.key, user_size, <chars><char*>previous, previous_size)
             if order < 0 or (order == 0 and packed <= last):
-                disorder = at
+                disorder = start
         out.append((
-            user, packed, rank, at,
-            PyBytes_New(<const char*>data + entry.suffix + entry.unshared, <Py_ssize_t>entry.size), place,
+            user, packed, rank, start,
+            PyBytes_New(<const char*>data + entry.value_data_start, entry.value_data_end - entry.value_data_start),
+            place,
         ))
         previous, previous_size, last = user, user_size, packed
-        at = entry.suffix + <Py_ssize_t>(entry.unshared + entry.size)
     return out, at, problem, disorder
 
 
 def entries_order(bytes block not None, Py_ssize_t end, uint64_t budget):
     cdef chars data = block
-    cdef Py_ssize_t at = 0, key_size = 0, previous_size = -1, first_size = -1
-    cdef uint64_t total = 0, packed = 0, last = 0, first_packed = 0
-    cdef BlockEntry entry
+    cdef int64_t at = 0, user_size = 0, previous_size = -1
+    cdef uint64_t packed = 0, last = 0, first_packed = 0
+    cdef LeveldbBlockEntry entry
     cdef bint fine = True
     cdef bytearray scratch = bytearray(2 * end if end > 0 else 1)
-    cdef char* key = scratch
-    cdef char* previous = key + (end if end > 0 else 0)
-    cdef chars here
+    cdef Keys keys
+    cdef char* previous
     cdef bytes first = b""
     cdef int order
+    keys.key, keys.size, keys.total = scratch, 0, 0
+    previous = keys.key + (end if end > 0 else 0)
     if end > len(block):
         raise ValueError("the entries end outside the block")
     while at < end:
-        if next_entry(data, end, at, key_size, &entry) != BLOCK_FINE_:
+        if next_entry(data, &at, end, budget, &keys, &entry) != BLOCK_FINE_ or not split_key(&keys, &user_size, &packed):
             fine = False
             break
-        total += entry.shared + entry.unshared
-        if total > budget:
-            fine = False
-            break
-        key_size = <Py_ssize_t>(entry.shared + entry.unshared)
-        memcpy(key + entry.shared, data + entry.suffix, entry.unshared)
-        if key_size < 8:
-            fine = False
-            break
-        here = <chars>key + key_size - 8
-        packed = ~(
-            <uint64_t>here[0] | <uint64_t>here[1] << 8 | <uint64_t>here[2] << 16 | <uint64_t>here[3] << 24
-            | <uint64_t>here[4] << 32 | <uint64_t>here[5] << 40 | <uint64_t>here[6] << 48 | <uint64_t>here[7] << 56
-        )
         if previous_size < 0:
-            first, first_packed = PyBytes_New(key, key_size - 8), packed
+            first, first_packed = PyBytes_New(keys.key, user_size), packed
         else:
-            order = compare(<chars>key, key_size - 8, <chars>previous, previous_size)
+            order = compare(<chars>keys.key, user_size, <chars>previous, previous_size)
             if order < 0 or (order == 0 and packed <= last):
                 fine = False
-        previous_size = key_size - 8
-        memcpy(previous, key, previous_size)
+        previous_size = user_size
+        memcpy(previous, keys.key, previous_size)
         last = packed
-        at = entry.suffix + <Py_ssize_t>(entry.unshared + entry.size)
     if previous_size < 0:
         return None, None, fine
     return (first, first_packed), (PyBytes_New(previous, previous_size), last), fine

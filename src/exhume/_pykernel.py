@@ -3,43 +3,23 @@
 Import `exhume.kernel`, which picks one of the two.  Both raise the same errors at the same offsets; the tests in
 `tests/zs/test_kernel.py` run against each of them.
 
-Length-prefixed records: a payload is any number of records, each an unsigned LEB128 length in its shortest form
-(at most 64 bits) and that many bytes.  Offsets are relative to the payload.
+Layouts are read by what was compiled from `ksy/`: single elements in the compiled twin, columns here.  Offsets are
+relative to the payload.
 """
 
 from __future__ import annotations
 
-from exhume.kerneltypes import OVERLONG, OVERRUN, TRUNCATED, MalformedRecordsError, Scan
+from itertools import pairwise
+
+from exhume_ksy.fast._layout import LayoutError
+from exhume_ksy.fast.leveldb_block import scan_entry
+from exhume_ksy.fast.leveldb_internal_key import read_leveldb_internal_key
+from exhume_ksy.fast.zs_data_block import RecordColumns, scan_record
+
+from exhume.kerneltypes import OVERLONG, Scan, malformed_records
 from exhume.lighttyping import Any
 
 Buffer = bytes | bytearray | memoryview
-
-
-def read_uleb128(data: Buffer, offset: int) -> tuple[int, int]:
-    """The value at `offset` and the offset after it.
-
-    Raises:
-        MalformedRecordsError: `truncated` or `overlong`.
-    """
-    size = len(data)
-    if offset >= size:
-        raise MalformedRecordsError(TRUNCATED, offset)
-    value = data[offset]
-    if value < 0x80:
-        return value, offset + 1
-    value &= 0x7F
-    shift = 7
-    position = offset + 1
-    while position < size:
-        byte = data[position]
-        position += 1
-        if byte == 0 or (shift == 63 and byte != 1):
-            raise MalformedRecordsError(OVERLONG, offset)
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, position
-        shift += 7
-    raise MalformedRecordsError(TRUNCATED, offset)
 
 
 def build_uleb128(value: int) -> bytes:
@@ -58,16 +38,12 @@ def build_uleb128(value: int) -> bytes:
     return bytes(out)
 
 
-def _next(data: Buffer, offset: int, size: int) -> tuple[int, int]:
-    """Content range of the record whose length starts at `offset`."""
-    length = data[offset]
-    start = offset + 1
-    if length >= 0x80:
-        length, start = read_uleb128(data, offset)
-    stop = start + length
-    if stop > size:
-        raise MalformedRecordsError(OVERRUN, offset, length)
-    return start, stop
+def _records(data: bytes) -> RecordColumns:
+    """Where every record lies.  Raises `MalformedRecordsError`."""
+    found = scan_record(data, 0, len(data))
+    if found.problem is not None:
+        raise malformed_records(data, found.resume_at)
+    return found
 
 
 def split_records(payload: Buffer) -> list[bytes]:
@@ -77,21 +53,8 @@ def split_records(payload: Buffer) -> list[bytes]:
         MalformedRecordsError: see there.
     """
     data = bytes(payload)
-    size = len(data)
-    out: list[bytes] = []
-    append = out.append
-    offset = 0
-    while offset < size:
-        length = data[offset]
-        start = offset + 1
-        if length >= 0x80:
-            length, start = read_uleb128(data, offset)
-        stop = start + length
-        if stop > size:
-            raise MalformedRecordsError(OVERRUN, offset, length)
-        append(data[start:stop])
-        offset = stop
-    return out
+    found = _records(data)
+    return [data[start:end] for start, end in zip(found.data_start, found.data_end, strict=True)]
 
 
 def scan_records(payload: Buffer) -> Scan:
@@ -101,24 +64,14 @@ def scan_records(payload: Buffer) -> Scan:
         MalformedRecordsError: see there.
     """
     data = bytes(payload)
-    size = len(data)
-    count = 0
-    first = last = before = here = (0, 0)
-    unsorted = -1
-    previous = b""
-    offset = 0
-    while offset < size:
-        start, stop = _next(data, offset, size)
-        record = data[start:stop]
-        if record < previous and unsorted < 0:
-            unsorted, before, here = count, last, (start, stop)
-        if count == 0:
-            first = (start, stop)
-        last = (start, stop)
-        previous = record
-        count += 1
-        offset = stop
-    return Scan(count, first, last, unsorted, before, here)
+    found = _records(data)
+    places = list(zip(found.data_start, found.data_end, strict=True))
+    if not places:
+        return Scan(0, (0, 0), (0, 0), -1, (0, 0), (0, 0))
+    for count, (before, here) in enumerate(pairwise(places), 1):
+        if data[slice(*here)] < data[slice(*before)]:
+            return Scan(len(places), places[0], places[-1], count, before, here)
+    return Scan(len(places), places[0], places[-1], -1, (0, 0), (0, 0))
 
 
 def find_range(payload: Buffer, start: bytes | None, stop: bytes | None) -> tuple[int, int]:
@@ -130,23 +83,19 @@ def find_range(payload: Buffer, start: bytes | None, stop: bytes | None) -> tupl
         MalformedRecordsError: in the part that had to be looked at.
     """
     data = bytes(payload)
-    size = len(data)
-    offset = 0
-    if start:
-        while offset < size:
-            content, end = _next(data, offset, size)
-            if data[content:end] >= start:
-                break
-            offset = end
-    low = offset
-    if stop is None:
-        return low, size
-    while offset < size:
-        content, end = _next(data, offset, size)
-        if data[content:end] >= stop:
-            return low, offset
-        offset = end
-    return low, size
+    low = _skip_below(data, 0, start) if start else 0
+    return low, len(data) if stop is None else _skip_below(data, low, stop)
+
+
+def _skip_below(data: bytes, offset: int, bound: bytes) -> int:
+    """Where the first record from `offset` on begins that is not below the bound; the end without one."""
+    found = scan_record(data, offset, len(data))
+    for at, start, end in zip(found.at, found.data_start, found.data_end, strict=True):
+        if data[start:end] >= bound:
+            return at
+    if found.problem is not None:
+        raise malformed_records(data, found.resume_at)
+    return len(data)
 
 
 def terminate_records(payload: Buffer, terminator: bytes) -> bytes:
@@ -196,42 +145,22 @@ def take_records(data: Buffer, budget: int) -> int:
     Raises:
         MalformedRecordsError: `overlong`.
     """
-    size = len(data)
-    offset = 0
-    while offset < size:
-        try:
-            _, stop = _next(data, offset, size)
-        except MalformedRecordsError as error:
-            if error.reason == OVERLONG:
-                raise
-            return offset
-        offset = stop
-        if offset >= budget:
-            break
-    return offset
+    found = scan_record(bytes(data), 0, len(data))
+    for end in found.data_end:
+        if end >= budget:
+            return end
+    if found.problem is not None and (error := malformed_records(data, found.resume_at)).reason == OVERLONG:
+        raise error
+    return found.resume_at
 
 
-# LevelDB blocks: entries `varint shared, varint unshared, varint value length, key suffix, value`.
+# LevelDB blocks.
 
 BLOCK_FINE, BLOCK_LENGTHS, BLOCK_SHARED, BLOCK_SHORT_KEY, BLOCK_BOMB = range(5)
 """Why splitting a block ended: at its end, lengths that pass the end, more shared bytes than the previous key has, an
 internal key below 8 bytes, keys that expand beyond the budget."""
 
 _TOP = (1 << 64) - 1
-
-
-def _lenient_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
-    """A varint of at most 64 bits in any length; the offset is -1 when there is none."""
-    value = shift = 0
-    for position in range(at, min(end, at + 10)):
-        byte = data[position]
-        if shift == 63 and byte > 1:
-            break
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value, position + 1
-        shift += 7
-    return 0, -1
 
 
 def block_entries(block: bytes, end: int, budget: int) -> tuple[list[tuple[bytes, bytes, int]], int, int]:
@@ -241,24 +170,19 @@ def block_entries(block: bytes, end: int, budget: int) -> tuple[list[tuple[bytes
     (`BLOCK_*`).  `budget` bounds the sum of key sizes, because shared prefixes expand.
     """
     out: list[tuple[bytes, bytes, int]] = []
-    at, total = 0, 0
-    key = b""
-    while at < end:
-        shared, p = _lenient_varint(block, at, end)
-        unshared, p = _lenient_varint(block, p, end) if p >= 0 else (0, -1)
-        size, p = _lenient_varint(block, p, end) if p >= 0 else (0, -1)
-        if p < 0 or unshared > end - p or size > end - p - unshared:
-            return out, at, BLOCK_LENGTHS
+    found = scan_entry(block, 0, max(0, end))
+    suffixes = zip(found.key_suffix_start, found.key_suffix_end, strict=True)
+    values = zip(found.value_data_start, found.value_data_end, strict=True)
+    key, total = b"", 0
+    for at, shared, suffix, value in zip(found.at, found.len_shared, suffixes, values, strict=True):
         if shared > len(key):
             return out, at, BLOCK_SHARED
-        total += shared + unshared
+        key = key[:shared] + block[slice(*suffix)]
+        total += len(key)
         if total > budget:
             return out, at, BLOCK_BOMB
-        key = key[:shared] + block[p : p + unshared]
-        p += unshared
-        out.append((key, block[p : p + size], at))
-        at = p + size
-    return out, at, BLOCK_FINE
+        out.append((key, block[slice(*value)], at))
+    return out, found.resume_at, BLOCK_FINE if found.problem is None else BLOCK_LENGTHS
 
 
 def internal_entries(
@@ -275,9 +199,11 @@ def internal_entries(
     disorder = -1
     previous, last = b"", -1
     for key, value, at in entries:
-        if len(key) < 8:
+        try:
+            parts, _ = read_leveldb_internal_key(key, 0, len(key))
+        except LayoutError:
             return out, at, BLOCK_SHORT_KEY, disorder
-        user, inverted = key[:-8], _TOP - int.from_bytes(key[-8:], "little")
+        user, inverted = bytes(parts.user_key), _TOP - (parts.sequence << 8 | parts.value_type)
         if disorder < 0 and (user < previous or (user == previous and inverted <= last)):
             disorder = at
         out.append((user, inverted, rank, at, value, place))

@@ -26,6 +26,22 @@ class MalformedRecordsError(ValueError):
         self.length = length
 
 
+def malformed_records(payload: bytes | bytearray | memoryview, offset: int) -> MalformedRecordsError:
+    """The error for the record whose length starts at `offset` and that does not fit, as the generated reader tells."""
+    from exhume_ksy.fast._layout import LayoutError
+    from exhume_ksy.fast.zs_data_block import read_record
+
+    view = memoryview(payload)
+    try:
+        read_record(view, offset, len(view))
+    except LayoutError as error:
+        if error.short:
+            return MalformedRecordsError(TRUNCATED, offset)
+        if error.path == "len_data":
+            return MalformedRecordsError(OVERRUN, offset, error.actual)
+    return MalformedRecordsError(OVERLONG, offset)
+
+
 @dataclass(frozen=True, slots=True)
 class Scan:
     """What one pass over a payload found; each record is given by its content's half-open range in the payload.

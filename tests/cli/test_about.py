@@ -8,18 +8,27 @@ import sys
 import types
 
 import pytest
+from exhume_ksy.fast import ELEMENTS
 
 from exhume import _compiled, about
 from exhume.cli.main import invoke
 from exhume.cli.outcome import Outcome
 
 
-@pytest.mark.parametrize(("kernel", "state"), [(None, "absent"), (1, "stale"), (_compiled.VERSION, "compiled")])
+@pytest.mark.parametrize(
+    ("kernel", "elements", "state"),
+    [
+        (None, "", "absent"),
+        (1, ELEMENTS, "stale"),
+        (_compiled.VERSION, "other", "stale"),
+        (_compiled.VERSION, ELEMENTS, "compiled"),
+    ],
+)
 def test_the_kernel_is_one_of_this_version_or_none(
-    kernel: int | None, state: str, monkeypatch: pytest.MonkeyPatch
+    kernel: int | None, elements: str, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module = types.ModuleType("exhume._kernel")
-    module.VERSION = kernel  # type: ignore[attr-defined]
+    module.VERSION, module.ELEMENTS = kernel, elements  # type: ignore[attr-defined]
     monkeypatch.delattr("exhume._kernel", raising=False)
     monkeypatch.setitem(sys.modules, "exhume._kernel", None if kernel is None else module)
     monkeypatch.delenv("EXHUME_PURE", raising=False)

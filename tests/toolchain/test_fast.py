@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from exhume_ksy.fast import _layout
 
+from exhume.compiler.elements import unique_name
 from exhume.compiler.model import Type
-from exhume.compiler.native import function_name
 from tests.conftest import ROOT
 from tests.toolchain.differential import compare, damaged, fast_reader, model
 
@@ -82,7 +82,7 @@ def test_columns_hold_what_reading_one_by_one_gives(
             assert list(columns.at) == [place for place, _ in expected]
             if compiled:  # what the interpreted loop would add is nothing: the compiled one takes all that is good
                 bare = type_of_columns(module, type)(view, len(view))
-                fill = getattr(_layout.native, function_name(type))
+                fill = getattr(_layout.native, unique_name(type))
                 assert fill(bare, view, start, len(view), -1) == at
             assert columns.resume_at == at
             assert (columns.problem is None) == (problem is None)

@@ -9,7 +9,8 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from exhume.compiler.facts import facts_texts
+from exhume.compiler.elements import elements_text
+from exhume.compiler.facts import constants_text, facts_texts
 from exhume.compiler.layout import LAYOUT, NATIVE
 from exhume.compiler.model import Model
 from exhume.compiler.modules import module_texts
@@ -28,13 +29,25 @@ def compile_specs(specs: Specs) -> dict[str, str]:
     Raises `RefusedError` naming the field and what is not covered.
     """
     model = Model(specs)
-    texts = {"fast/__init__.py": FAST_DOC, "fast/_layout.py": LAYOUT, "facts/__init__.py": FACTS_DOC}
-    texts |= {f"fast/{id}.py": text for id, text in module_texts(model).items()}
-    source = hashlib.sha256("".join(texts[path] for path in sorted(texts)).encode()).hexdigest()[:16]
+    facts, elements = constants_text(model), elements_text(model)
+    included = _digest(facts + elements)
+    texts = {"fast/__init__.py": FAST.replace("{source}", included), "facts/__init__.py": FACTS_DOC}
+    texts |= {"fast/_layout.py": LAYOUT, **{f"fast/{id}.py": text for id, text in module_texts(model).items()}}
+    source = _digest("".join(texts[path] for path in sorted(texts)))
     texts["fast/_layout.py"] += NATIVE.replace("{source}", source)
     texts["fast/_native.pyx"] = native_text(model, source)
+    texts["fast/_facts.pxi"] = facts
+    texts["fast/_elements.pxi"] = elements + f"\n\nELEMENTS = {included!r}\n"
     return texts | {f"facts/{id}.py": text for id, text in facts_texts(model).items()}
 
 
-FAST_DOC = '"""Fast readers compiled from `ksy/` (see `make generated`); never edited by hand."""\n'
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+FAST = '''"""Fast readers compiled from `ksy/` (see `make generated`); never edited by hand."""
+
+ELEMENTS = "{source}"
+"""What compiled code includes; code that was built from anything else is not used."""
+'''
 FACTS_DOC = '"""Enums, magics, sizes and fixed places from `ksy/` (see `make generated`); never edited by hand."""\n'

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from exhume.compiler import expressions as ex
 from exhume.compiler.code import Module
+from exhume.compiler.elements import covered, unique_name
 from exhume.compiler.fixed import fixed_bytes, type_size
 from exhume.compiler.model import BYTES, TEXT, Bits, Field, Integer, Kind, Plain, Structure, Type
-from exhume.compiler.native import covered, function_name
 from exhume.compiler.needs import expressions, is_position
 from exhume.compiler.reader import Reader
 from exhume.compiler.refusal import RefusedError
@@ -191,11 +191,11 @@ def _function(scan: Scan, type: Type, name: str, columns: list[Column], body: li
     head.add(f"columns = {name}(view, end)")
     bind = Lines()
     bind.add("add_at = columns.at.append", *(f"add_{column} = columns.{column}.append" for column, _, _ in columns))
-    if covered(type):
+    if covered(type) is not None:
         scan.module.native = True
         with head.block("if native is not None:"):
             many = "-1 if count is None else min(count, end)"
-            head.add(f"at = native.{function_name(type)}(columns, view, at, end, {many})")
+            head.add(f"at = native.{unique_name(type)}(columns, view, at, end, {many})")
     head.add("first = at")
     head.lines += bind.lines
     tail = Lines()

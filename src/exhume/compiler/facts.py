@@ -13,6 +13,9 @@ One module per specification: an `IntEnum` for each enum, and for each type a cl
 - `dtype`: fields and formats for `numpy.dtype`, where all are fixed;
 - `packed`: the same for `struct`, in the order of the fields;
 - `prefix`, `suffix`: where not all are fixed, what is so before the first and after the last that is not.
+
+For compiled code the integers among them are constants of C, named after the path to them in capitals:
+`LEVELDB_INTERNAL_KEY_VALUE_TYPES_MERGE`, `LEVELDB_TABLE_BLOCK_TRAILER_SIZE`, `..._AT_CHECKSUM`, `..._END_CHECKSUM`.
 """
 
 from __future__ import annotations
@@ -190,3 +193,18 @@ def facts_text(schema: Type) -> str:
 def facts_texts(model: Model) -> dict[str, str]:
     """Every module by the id of its specification."""
     return {id: facts_text(schema) for id, schema in model.schemas.items()}
+
+
+def constants_text(model: Model) -> str:
+    """The integers of all specifications as constants of C, for Cython to include."""
+    lines = ["# What the specifications fix; written by `make generated`, never edited by hand.", "", "cdef enum:"]
+    for type in model.types():
+        above = type.where.replace("::", "_").upper()
+        for enum in type.enums.values():
+            named = sorted(enum.values.items())
+            lines += [f"    {above}_{enum.id.upper()}_{name.upper()} = {number}" for number, name in named]
+        if (size := type_size(type)) is not None:
+            lines.append(f"    {above}_SIZE = {size}")
+        for one, start, end in places(type):
+            lines += [f"    {above}_AT_{one.id.upper()} = {start}", f"    {above}_END_{one.id.upper()} = {end}"]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,790 @@
+# Readers of single elements for compiled code; written by `make generated`, never edited by hand.
+
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy
+
+cdef extern from *:
+    ctypedef long long wide "__int128"
+    uint16_t swap2 "__builtin_bswap16" (uint16_t) noexcept nogil
+    uint32_t swap4 "__builtin_bswap32" (uint32_t) noexcept nogil
+    uint64_t swap8 "__builtin_bswap64" (uint64_t) noexcept nogil
+
+
+cdef int64_t read_leveldb_varint(const uint8_t *p, int64_t at, int64_t end, uint64_t *out) noexcept nogil:
+    cdef uint64_t group0, group1, group2, group3, group4, group5, group6, group7, group8, group9
+    if at >= end:
+        return -1
+    group0 = p[at]
+    if group0 < 0x80:
+        out[0] = group0
+        return at + 1
+    if at + 1 >= end:
+        return -1
+    group1 = p[at + 1]
+    if group1 < 0x80:
+        out[0] = group0 % 0x80 + 0x80 * group1
+        return at + 2
+    if at + 2 >= end:
+        return -1
+    group2 = p[at + 2]
+    if group2 < 0x80:
+        out[0] = group0 % 0x80 + 0x80 * (group1 % 0x80 + 0x80 * group2)
+        return at + 3
+    if at + 3 >= end:
+        return -1
+    group3 = p[at + 3]
+    if group3 < 0x80:
+        out[0] = group0 % 0x80 + 0x80 * (group1 % 0x80 + 0x80 * (group2 % 0x80 + 0x80 * group3))
+        return at + 4
+    if at + 4 >= end:
+        return -1
+    group4 = p[at + 4]
+    if group4 < 0x80:
+        out[0] = group0 % 0x80 + 0x80 * (group1 % 0x80 + 0x80 * (group2 % 0x80 + 0x80 * (group3 % 0x80 + 0x80 * group4)))
+        return at + 5
+    if at + 5 >= end:
+        return -1
+    group5 = p[at + 5]
+    if group5 < 0x80:
+        out[0] = group0 % 0x80 + 0x80 * (group1 % 0x80 + 0x80 * (group2 % 0x80 + 0x80 * (group3 % 0x80 + 0x80 * (group4 % 0x80 + 0x80 * group5))))
+        return at + 6
+    if at + 6 >= end:
+        return -1
+    group6 = p[at + 6]
+    if group6 < 0x80:
+        out[0] = group0 % 0x80 + 0x80 * (group1 % 0x80 + 0x80 * (group2 % 0x80 + 0x80 * (group3 % 0x80 + 0x80 * (group4 % 0x80 + 0x80 * (group5 % 0x80 + 0x80 * group6)))))
+        return at + 7
+    if at + 7 >= end:
+        return -1
+    group7 = p[at + 7]
+    if group7 < 0x80:
+        out[0] = group0 % 0x80 + 0x80 * (group1 % 0x80 + 0x80 * (group2 % 0x80 + 0x80 * (group3 % 0x80 + 0x80 * (group4 % 0x80 + 0x80 * (group5 % 0x80 + 0x80 * (group6 % 0x80 + 0x80 * group7))))))
+        return at + 8
+    if at + 8 >= end:
+        return -1
+    group8 = p[at + 8]
+    if group8 < 0x80:
+        out[0] = group0 % 0x80 + 0x80 * (group1 % 0x80 + 0x80 * (group2 % 0x80 + 0x80 * (group3 % 0x80 + 0x80 * (group4 % 0x80 + 0x80 * (group5 % 0x80 + 0x80 * (group6 % 0x80 + 0x80 * (group7 % 0x80 + 0x80 * group8)))))))
+        return at + 9
+    if at + 9 >= end:
+        return -1
+    group9 = p[at + 9]
+    if not (group9 <= 1):
+        return -1
+    out[0] = group0 % 0x80 + 0x80 * (group1 % 0x80 + 0x80 * (group2 % 0x80 + 0x80 * (group3 % 0x80 + 0x80 * (group4 % 0x80 + 0x80 * (group5 % 0x80 + 0x80 * (group6 % 0x80 + 0x80 * (group7 % 0x80 + 0x80 * (group8 % 0x80 + 0x80 * group9))))))))
+    return at + 10
+
+
+cdef int64_t read_uleb128(const uint8_t *p, int64_t at, int64_t end, uint64_t *out) noexcept nogil:
+    cdef uint64_t group0, group1, group2, group3, group4, group5, group6, group7, group8, group9
+    if at >= end:
+        return -1
+    group0 = p[at]
+    if group0 < 0x80:
+        out[0] = group0
+        return at + 1
+    if at + 1 >= end:
+        return -1
+    group1 = p[at + 1]
+    if not (group1 >= 1):
+        return -1
+    if group1 < 0x80:
+        out[0] = group0 % 0x80 + 0x80 * group1
+        return at + 2
+    if at + 2 >= end:
+        return -1
+    group2 = p[at + 2]
+    if not (group2 >= 1):
+        return -1
+    if group2 < 0x80:
+        out[0] = group0 % 0x80 + 0x80 * (group1 % 0x80 + 0x80 * group2)
+        return at + 3
+    if at + 3 >= end:
+        return -1
+    group3 = p[at + 3]
+    if not (group3 >= 1):
+        return -1
+    if group3 < 0x80:
+        out[0] = group0 % 0x80 + 0x80 * (group1 % 0x80 + 0x80 * (group2 % 0x80 + 0x80 * group3))
+        return at + 4
+    if at + 4 >= end:
+        return -1
+    group4 = p[at + 4]
+    if not (group4 >= 1):
+        return -1
+    if group4 < 0x80:
+        out[0] = group0 % 0x80 + 0x80 * (group1 % 0x80 + 0x80 * (group2 % 0x80 + 0x80 * (group3 % 0x80 + 0x80 * group4)))
+        return at + 5
+    if at + 5 >= end:
+        return -1
+    group5 = p[at + 5]
+    if not (group5 >= 1):
+        return -1
+    if group5 < 0x80:
+        out[0] = group0 % 0x80 + 0x80 * (group1 % 0x80 + 0x80 * (group2 % 0x80 + 0x80 * (group3 % 0x80 + 0x80 * (group4 % 0x80 + 0x80 * group5))))
+        return at + 6
+    if at + 6 >= end:
+        return -1
+    group6 = p[at + 6]
+    if not (group6 >= 1):
+        return -1
+    if group6 < 0x80:
+        out[0] = group0 % 0x80 + 0x80 * (group1 % 0x80 + 0x80 * (group2 % 0x80 + 0x80 * (group3 % 0x80 + 0x80 * (group4 % 0x80 + 0x80 * (group5 % 0x80 + 0x80 * group6)))))
+        return at + 7
+    if at + 7 >= end:
+        return -1
+    group7 = p[at + 7]
+    if not (group7 >= 1):
+        return -1
+    if group7 < 0x80:
+        out[0] = group0 % 0x80 + 0x80 * (group1 % 0x80 + 0x80 * (group2 % 0x80 + 0x80 * (group3 % 0x80 + 0x80 * (group4 % 0x80 + 0x80 * (group5 % 0x80 + 0x80 * (group6 % 0x80 + 0x80 * group7))))))
+        return at + 8
+    if at + 8 >= end:
+        return -1
+    group8 = p[at + 8]
+    if not (group8 >= 1):
+        return -1
+    if group8 < 0x80:
+        out[0] = group0 % 0x80 + 0x80 * (group1 % 0x80 + 0x80 * (group2 % 0x80 + 0x80 * (group3 % 0x80 + 0x80 * (group4 % 0x80 + 0x80 * (group5 % 0x80 + 0x80 * (group6 % 0x80 + 0x80 * (group7 % 0x80 + 0x80 * group8)))))))
+        return at + 9
+    if at + 9 >= end:
+        return -1
+    group9 = p[at + 9]
+    if not (group9 == 1):
+        return -1
+    out[0] = group0 % 0x80 + 0x80 * (group1 % 0x80 + 0x80 * (group2 % 0x80 + 0x80 * (group3 % 0x80 + 0x80 * (group4 % 0x80 + 0x80 * (group5 % 0x80 + 0x80 * (group6 % 0x80 + 0x80 * (group7 % 0x80 + 0x80 * (group8 % 0x80 + 0x80 * group9))))))))
+    return at + 10
+
+
+cdef struct ClpSDictionaryEntriesEntry:
+    int64_t value_start
+    int64_t value_end
+
+
+cdef inline int64_t read_clp_s_dictionary_entries_entry(const uint8_t *p, int64_t at, int64_t end, ClpSDictionaryEntriesEntry *out) noexcept nogil:
+    cdef wide size
+    cdef uint64_t len_value_ = 0
+    cdef int64_t at_value_ = 0
+    cdef int64_t end_value_ = 0
+    if end - at < 8:
+        return -1
+    memcpy(&len_value_, p + at, 8)
+    at += 8
+    if not (<uint64_t> len_value_ <= <uint64_t> (end - at)):
+        return -1
+    size = <wide> len_value_
+    at_value_ = at
+    at += <int64_t> size
+    end_value_ = at
+    out.value_start = at_value_
+    out.value_end = end_value_
+    return at
+
+
+cdef struct ClpSSchemaIdsEntry:
+    int32_t value
+
+
+cdef inline int64_t read_clp_s_schema_ids_entry(const uint8_t *p, int64_t at, int64_t end, ClpSSchemaIdsEntry *out) noexcept nogil:
+    cdef int32_t value_ = 0
+    if end - at < 4:
+        return -1
+    memcpy(&value_, p + at, 4)
+    at += 4
+    out.value = value_
+    return at
+
+
+cdef struct ClpSSchemaTreeNode:
+    int32_t parent_id
+    int64_t key_start
+    int64_t key_end
+    uint8_t type
+
+
+cdef inline int64_t read_clp_s_schema_tree_node(const uint8_t *p, int64_t at, int64_t end, ClpSSchemaTreeNode *out) noexcept nogil:
+    cdef wide size
+    cdef int32_t parent_id_ = 0
+    cdef uint64_t len_key_ = 0
+    cdef int64_t at_key_ = 0
+    cdef int64_t end_key_ = 0
+    cdef uint8_t type_ = 0
+    if end - at < 4:
+        return -1
+    memcpy(&parent_id_, p + at, 4)
+    at += 4
+    if end - at < 8:
+        return -1
+    memcpy(&len_key_, p + at, 8)
+    at += 8
+    if not (<uint64_t> len_key_ <= <uint64_t> (end - at)):
+        return -1
+    size = <wide> len_key_
+    at_key_ = at
+    at += <int64_t> size
+    end_key_ = at
+    if end - at < 1:
+        return -1
+    memcpy(&type_, p + at, 1)
+    at += 1
+    out.parent_id = parent_id_
+    out.key_start = at_key_
+    out.key_end = end_key_
+    out.type = type_
+    return at
+
+
+cdef struct ClpSTableMetadataStream:
+    uint64_t ofs_stream
+    uint64_t len_uncompressed
+
+
+cdef inline int64_t read_clp_s_table_metadata_stream(const uint8_t *p, int64_t at, int64_t end, ClpSTableMetadataStream *out) noexcept nogil:
+    cdef uint64_t ofs_stream_ = 0
+    cdef uint64_t len_uncompressed_ = 0
+    if end - at < 8:
+        return -1
+    memcpy(&ofs_stream_, p + at, 8)
+    at += 8
+    if end - at < 8:
+        return -1
+    memcpy(&len_uncompressed_, p + at, 8)
+    at += 8
+    out.ofs_stream = ofs_stream_
+    out.len_uncompressed = len_uncompressed_
+    return at
+
+
+cdef struct ClpSTableMetadataTable:
+    uint64_t stream_id
+    uint64_t ofs_table
+    int32_t schema_id
+    uint64_t num_messages
+
+
+cdef inline int64_t read_clp_s_table_metadata_table(const uint8_t *p, int64_t at, int64_t end, ClpSTableMetadataTable *out) noexcept nogil:
+    cdef uint64_t stream_id_ = 0
+    cdef uint64_t ofs_table_ = 0
+    cdef int32_t schema_id_ = 0
+    cdef uint64_t num_messages_ = 0
+    if end - at < 8:
+        return -1
+    memcpy(&stream_id_, p + at, 8)
+    at += 8
+    if end - at < 8:
+        return -1
+    memcpy(&ofs_table_, p + at, 8)
+    at += 8
+    if end - at < 4:
+        return -1
+    memcpy(&schema_id_, p + at, 4)
+    at += 4
+    if end - at < 8:
+        return -1
+    memcpy(&num_messages_, p + at, 8)
+    at += 8
+    out.stream_id = stream_id_
+    out.ofs_table = ofs_table_
+    out.schema_id = schema_id_
+    out.num_messages = num_messages_
+    return at
+
+
+cdef struct LeveldbBlockEntry:
+    uint64_t len_shared
+    uint64_t len_value
+    int64_t key_suffix_start
+    int64_t key_suffix_end
+    int64_t value_data_start
+    int64_t value_data_end
+
+
+cdef inline int64_t read_leveldb_block_entry(const uint8_t *p, int64_t at, int64_t end, LeveldbBlockEntry *out) noexcept nogil:
+    cdef wide size
+    cdef uint64_t len_shared_ = 0
+    cdef uint64_t len_shared_long_ = 0
+    cdef uint64_t len_key_suffix_ = 0
+    cdef uint64_t len_key_suffix_long_ = 0
+    cdef uint64_t len_value_ = 0
+    cdef uint64_t len_value_long_ = 0
+    cdef int64_t at_key_suffix_ = 0
+    cdef int64_t end_key_suffix_ = 0
+    cdef int64_t value_rest_ = 0
+    cdef int64_t value_base_ = 0
+    cdef int64_t value_at_data_ = 0
+    cdef int64_t value_end_data_ = 0
+    if at < end and (<uint64_t> p[at]) < 0x80:
+        len_shared_ = (<uint64_t> p[at])
+        at += 1
+    elif at + 1 < end and (<uint64_t> p[at + 1]) < 0x80:
+        len_shared_ = (<uint64_t> p[at]) % 0x80 + 0x80 * (<uint64_t> p[at + 1])
+        at += 2
+    else:
+        at = read_leveldb_varint(p, at, end, &len_shared_long_)
+        if at < 0:
+            return -1
+        len_shared_ = len_shared_long_
+    if at < end and (<uint64_t> p[at]) < 0x80:
+        len_key_suffix_ = (<uint64_t> p[at])
+        at += 1
+    elif at + 1 < end and (<uint64_t> p[at + 1]) < 0x80:
+        len_key_suffix_ = (<uint64_t> p[at]) % 0x80 + 0x80 * (<uint64_t> p[at + 1])
+        at += 2
+    else:
+        at = read_leveldb_varint(p, at, end, &len_key_suffix_long_)
+        if at < 0:
+            return -1
+        len_key_suffix_ = len_key_suffix_long_
+    if not (<uint64_t> len_key_suffix_ <= <uint64_t> (end - at)):
+        return -1
+    if at < end and (<uint64_t> p[at]) < 0x80:
+        len_value_ = (<uint64_t> p[at])
+        at += 1
+    elif at + 1 < end and (<uint64_t> p[at + 1]) < 0x80:
+        len_value_ = (<uint64_t> p[at]) % 0x80 + 0x80 * (<uint64_t> p[at + 1])
+        at += 2
+    else:
+        at = read_leveldb_varint(p, at, end, &len_value_long_)
+        if at < 0:
+            return -1
+        len_value_ = len_value_long_
+    if not (<wide> len_value_ <= <wide> (end - at) - <wide> len_key_suffix_):
+        return -1
+    size = <wide> len_key_suffix_
+    if <uint64_t> len_key_suffix_ > <uint64_t> (end - at):
+        return -1
+    at_key_suffix_ = at
+    at += <int64_t> size
+    end_key_suffix_ = at
+    size = <wide> len_value_
+    if <uint64_t> len_value_ > <uint64_t> (end - at):
+        return -1
+    value_base_ = at
+    value_rest_ = end
+    end = at + <int64_t> size
+    value_at_data_ = at
+    at = max(at, end)
+    value_end_data_ = at
+    at = end
+    end = value_rest_
+    out.len_shared = len_shared_
+    out.len_value = len_value_
+    out.key_suffix_start = at_key_suffix_
+    out.key_suffix_end = end_key_suffix_
+    out.value_data_start = value_at_data_
+    out.value_data_end = value_end_data_
+    return at
+
+
+cdef struct LeveldbIndexDeltaEntry:
+    uint64_t len_shared
+    int64_t key_suffix_start
+    int64_t key_suffix_end
+    uint64_t handle_ofs_block
+    uint64_t handle_len_block
+    uint64_t raw_delta
+
+
+cdef inline int64_t read_leveldb_index_delta_entry(const uint8_t *p, int64_t at, int64_t end, LeveldbIndexDeltaEntry *out) noexcept nogil:
+    cdef wide size
+    cdef uint64_t len_shared_ = 0
+    cdef uint64_t len_shared_long_ = 0
+    cdef uint64_t len_key_suffix_ = 0
+    cdef uint64_t len_key_suffix_long_ = 0
+    cdef int64_t at_key_suffix_ = 0
+    cdef int64_t end_key_suffix_ = 0
+    cdef int64_t handle_rest_ = 0
+    cdef uint64_t handle_ofs_block_ = 0
+    cdef uint64_t handle_ofs_block_long_ = 0
+    cdef uint64_t handle_len_block_ = 0
+    cdef uint64_t handle_len_block_long_ = 0
+    cdef uint64_t raw_delta_ = 0
+    cdef uint64_t raw_delta_long_ = 0
+    if at < end and (<uint64_t> p[at]) < 0x80:
+        len_shared_ = (<uint64_t> p[at])
+        at += 1
+    elif at + 1 < end and (<uint64_t> p[at + 1]) < 0x80:
+        len_shared_ = (<uint64_t> p[at]) % 0x80 + 0x80 * (<uint64_t> p[at + 1])
+        at += 2
+    else:
+        at = read_leveldb_varint(p, at, end, &len_shared_long_)
+        if at < 0:
+            return -1
+        len_shared_ = len_shared_long_
+    if at < end and (<uint64_t> p[at]) < 0x80:
+        len_key_suffix_ = (<uint64_t> p[at])
+        at += 1
+    elif at + 1 < end and (<uint64_t> p[at + 1]) < 0x80:
+        len_key_suffix_ = (<uint64_t> p[at]) % 0x80 + 0x80 * (<uint64_t> p[at + 1])
+        at += 2
+    else:
+        at = read_leveldb_varint(p, at, end, &len_key_suffix_long_)
+        if at < 0:
+            return -1
+        len_key_suffix_ = len_key_suffix_long_
+    if not (<uint64_t> len_key_suffix_ <= <uint64_t> (end - at)):
+        return -1
+    size = <wide> len_key_suffix_
+    at_key_suffix_ = at
+    at += <int64_t> size
+    end_key_suffix_ = at
+    if <uint64_t> len_shared_ == <uint64_t> 0:
+        if at < end and (<uint64_t> p[at]) < 0x80:
+            handle_ofs_block_ = (<uint64_t> p[at])
+            at += 1
+        elif at + 1 < end and (<uint64_t> p[at + 1]) < 0x80:
+            handle_ofs_block_ = (<uint64_t> p[at]) % 0x80 + 0x80 * (<uint64_t> p[at + 1])
+            at += 2
+        else:
+            at = read_leveldb_varint(p, at, end, &handle_ofs_block_long_)
+            if at < 0:
+                return -1
+            handle_ofs_block_ = handle_ofs_block_long_
+        if at < end and (<uint64_t> p[at]) < 0x80:
+            handle_len_block_ = (<uint64_t> p[at])
+            at += 1
+        elif at + 1 < end and (<uint64_t> p[at + 1]) < 0x80:
+            handle_len_block_ = (<uint64_t> p[at]) % 0x80 + 0x80 * (<uint64_t> p[at + 1])
+            at += 2
+        else:
+            at = read_leveldb_varint(p, at, end, &handle_len_block_long_)
+            if at < 0:
+                return -1
+            handle_len_block_ = handle_len_block_long_
+    else:
+        handle_ofs_block_ = 0
+        handle_len_block_ = 0
+    if <uint64_t> len_shared_ != <uint64_t> 0:
+        if at < end and (<uint64_t> p[at]) < 0x80:
+            raw_delta_ = (<uint64_t> p[at])
+            at += 1
+        elif at + 1 < end and (<uint64_t> p[at + 1]) < 0x80:
+            raw_delta_ = (<uint64_t> p[at]) % 0x80 + 0x80 * (<uint64_t> p[at + 1])
+            at += 2
+        else:
+            at = read_leveldb_varint(p, at, end, &raw_delta_long_)
+            if at < 0:
+                return -1
+            raw_delta_ = raw_delta_long_
+    else:
+        raw_delta_ = 0
+    out.len_shared = len_shared_
+    out.key_suffix_start = at_key_suffix_
+    out.key_suffix_end = end_key_suffix_
+    out.handle_ofs_block = handle_ofs_block_
+    out.handle_len_block = handle_len_block_
+    out.raw_delta = raw_delta_
+    return at
+
+
+cdef struct LeveldbInternalKey:
+    int64_t user_key_start
+    int64_t user_key_end
+    uint8_t value_type
+    uint32_t sequence_lo
+    uint16_t sequence_hi
+    uint8_t sequence_top
+    wide sequence
+
+
+cdef inline int64_t read_leveldb_internal_key(const uint8_t *p, int64_t at, int64_t end, LeveldbInternalKey *out) noexcept nogil:
+    cdef int64_t first = at
+    cdef wide size
+    cdef int64_t at_user_key_ = 0
+    cdef int64_t end_user_key_ = 0
+    cdef uint8_t value_type_ = 0
+    cdef uint32_t sequence_lo_ = 0
+    cdef uint16_t sequence_hi_ = 0
+    cdef uint8_t sequence_top_ = 0
+    size = <wide> (end - first) - <wide> 8
+    if size < 0 or size > <wide> (end - at):
+        return -1
+    at_user_key_ = at
+    at += <int64_t> size
+    end_user_key_ = at
+    if end - at < 1:
+        return -1
+    memcpy(&value_type_, p + at, 1)
+    at += 1
+    if end - at < 4:
+        return -1
+    memcpy(&sequence_lo_, p + at, 4)
+    at += 4
+    if end - at < 2:
+        return -1
+    memcpy(&sequence_hi_, p + at, 2)
+    at += 2
+    if end - at < 1:
+        return -1
+    memcpy(&sequence_top_, p + at, 1)
+    at += 1
+    out.user_key_start = at_user_key_
+    out.user_key_end = end_user_key_
+    out.value_type = value_type_
+    out.sequence_lo = sequence_lo_
+    out.sequence_hi = sequence_hi_
+    out.sequence_top = sequence_top_
+    out.sequence = (<wide> sequence_lo_ + <wide> sequence_hi_ * <wide> 4294967296) + <wide> sequence_top_ * <wide> 281474976710656
+    return at
+
+
+cdef struct LeveldbWriteBatchOperation:
+    uint8_t operation_type
+    uint64_t column_family
+    int64_t key_data_start
+    int64_t key_data_end
+    int64_t value_data_start
+    int64_t value_data_end
+    int64_t commit_timestamp_data_start
+    int64_t commit_timestamp_data_end
+    int64_t transaction_name_data_start
+    int64_t transaction_name_data_end
+    wide has_column_family
+    wide has_key
+    wide has_transaction_name
+    wide has_value
+
+
+cdef inline int64_t read_leveldb_write_batch_operation(const uint8_t *p, int64_t at, int64_t end, LeveldbWriteBatchOperation *out) noexcept nogil:
+    cdef wide size
+    cdef uint8_t operation_type_ = 0
+    cdef uint64_t column_family_ = 0
+    cdef uint64_t column_family_long_ = 0
+    cdef int64_t key_rest_ = 0
+    cdef uint64_t key_len_data_ = 0
+    cdef uint64_t key_len_data_long_ = 0
+    cdef int64_t key_at_data_ = 0
+    cdef int64_t key_end_data_ = 0
+    cdef int64_t value_rest_ = 0
+    cdef uint64_t value_len_data_ = 0
+    cdef uint64_t value_len_data_long_ = 0
+    cdef int64_t value_at_data_ = 0
+    cdef int64_t value_end_data_ = 0
+    cdef int64_t commit_timestamp_rest_ = 0
+    cdef uint64_t commit_timestamp_len_data_ = 0
+    cdef uint64_t commit_timestamp_len_data_long_ = 0
+    cdef int64_t commit_timestamp_at_data_ = 0
+    cdef int64_t commit_timestamp_end_data_ = 0
+    cdef int64_t transaction_name_rest_ = 0
+    cdef uint64_t transaction_name_len_data_ = 0
+    cdef uint64_t transaction_name_len_data_long_ = 0
+    cdef int64_t transaction_name_at_data_ = 0
+    cdef int64_t transaction_name_end_data_ = 0
+    if end - at < 1:
+        return -1
+    memcpy(&operation_type_, p + at, 1)
+    at += 1
+    if not ((((((((((((((((((((((((<uint64_t> operation_type_ == <uint64_t> 0 or <uint64_t> operation_type_ == <uint64_t> 1) or <uint64_t> operation_type_ == <uint64_t> 2) or <uint64_t> operation_type_ == <uint64_t> 3) or <uint64_t> operation_type_ == <uint64_t> 4) or <uint64_t> operation_type_ == <uint64_t> 5) or <uint64_t> operation_type_ == <uint64_t> 6) or <uint64_t> operation_type_ == <uint64_t> 7) or <uint64_t> operation_type_ == <uint64_t> 8) or <uint64_t> operation_type_ == <uint64_t> 9) or <uint64_t> operation_type_ == <uint64_t> 10) or <uint64_t> operation_type_ == <uint64_t> 11) or <uint64_t> operation_type_ == <uint64_t> 12) or <uint64_t> operation_type_ == <uint64_t> 13) or <uint64_t> operation_type_ == <uint64_t> 14) or <uint64_t> operation_type_ == <uint64_t> 15) or <uint64_t> operation_type_ == <uint64_t> 16) or <uint64_t> operation_type_ == <uint64_t> 17) or <uint64_t> operation_type_ == <uint64_t> 18) or <uint64_t> operation_type_ == <uint64_t> 19) or <uint64_t> operation_type_ == <uint64_t> 21) or <uint64_t> operation_type_ == <uint64_t> 22) or <uint64_t> operation_type_ == <uint64_t> 23) or <uint64_t> operation_type_ == <uint64_t> 24) or <uint64_t> operation_type_ == <uint64_t> 25):
+        return -1
+    if (((((((<wide> operation_type_ == <wide> 4 or <wide> operation_type_ == <wide> 5) or <wide> operation_type_ == <wide> 6) or <wide> operation_type_ == <wide> 8) or <wide> operation_type_ == <wide> 14) or <wide> operation_type_ == <wide> 16) or <wide> operation_type_ == <wide> 23) or <wide> operation_type_ == <wide> 25):
+        if at < end and (<uint64_t> p[at]) < 0x80:
+            column_family_ = (<uint64_t> p[at])
+            at += 1
+        elif at + 1 < end and (<uint64_t> p[at + 1]) < 0x80:
+            column_family_ = (<uint64_t> p[at]) % 0x80 + 0x80 * (<uint64_t> p[at + 1])
+            at += 2
+        else:
+            at = read_leveldb_varint(p, at, end, &column_family_long_)
+            if at < 0:
+                return -1
+            column_family_ = column_family_long_
+    else:
+        column_family_ = 0
+    if ((((<wide> operation_type_ != <wide> 9 and <wide> operation_type_ != <wide> 13) and <wide> operation_type_ != <wide> 18) and <wide> operation_type_ != <wide> 19) and not (((<wide> operation_type_ == <wide> 10 or <wide> operation_type_ == <wide> 11) or <wide> operation_type_ == <wide> 12) or <wide> operation_type_ == <wide> 21)):
+        if at < end and (<uint64_t> p[at]) < 0x80:
+            key_len_data_ = (<uint64_t> p[at])
+            at += 1
+        elif at + 1 < end and (<uint64_t> p[at + 1]) < 0x80:
+            key_len_data_ = (<uint64_t> p[at]) % 0x80 + 0x80 * (<uint64_t> p[at + 1])
+            at += 2
+        else:
+            at = read_leveldb_varint(p, at, end, &key_len_data_long_)
+            if at < 0:
+                return -1
+            key_len_data_ = key_len_data_long_
+        if not (<uint64_t> key_len_data_ <= <uint64_t> (end - at)):
+            return -1
+        size = <wide> key_len_data_
+        key_at_data_ = at
+        at += <int64_t> size
+        key_end_data_ = at
+    else:
+        key_at_data_ = 0
+        key_end_data_ = 0
+    if (((((((((((<wide> operation_type_ == <wide> 1 or <wide> operation_type_ == <wide> 2) or <wide> operation_type_ == <wide> 15) or <wide> operation_type_ == <wide> 17) or <wide> operation_type_ == <wide> 22) or <wide> operation_type_ == <wide> 24) or <wide> operation_type_ == <wide> 5) or <wide> operation_type_ == <wide> 6) or <wide> operation_type_ == <wide> 14) or <wide> operation_type_ == <wide> 16) or <wide> operation_type_ == <wide> 23) or <wide> operation_type_ == <wide> 25):
+        if at < end and (<uint64_t> p[at]) < 0x80:
+            value_len_data_ = (<uint64_t> p[at])
+            at += 1
+        elif at + 1 < end and (<uint64_t> p[at + 1]) < 0x80:
+            value_len_data_ = (<uint64_t> p[at]) % 0x80 + 0x80 * (<uint64_t> p[at + 1])
+            at += 2
+        else:
+            at = read_leveldb_varint(p, at, end, &value_len_data_long_)
+            if at < 0:
+                return -1
+            value_len_data_ = value_len_data_long_
+        if not (<uint64_t> value_len_data_ <= <uint64_t> (end - at)):
+            return -1
+        size = <wide> value_len_data_
+        value_at_data_ = at
+        at += <int64_t> size
+        value_end_data_ = at
+    else:
+        value_at_data_ = 0
+        value_end_data_ = 0
+    if <wide> operation_type_ == <wide> 21:
+        if at < end and (<uint64_t> p[at]) < 0x80:
+            commit_timestamp_len_data_ = (<uint64_t> p[at])
+            at += 1
+        elif at + 1 < end and (<uint64_t> p[at + 1]) < 0x80:
+            commit_timestamp_len_data_ = (<uint64_t> p[at]) % 0x80 + 0x80 * (<uint64_t> p[at + 1])
+            at += 2
+        else:
+            at = read_leveldb_varint(p, at, end, &commit_timestamp_len_data_long_)
+            if at < 0:
+                return -1
+            commit_timestamp_len_data_ = commit_timestamp_len_data_long_
+        if not (<uint64_t> commit_timestamp_len_data_ <= <uint64_t> (end - at)):
+            return -1
+        size = <wide> commit_timestamp_len_data_
+        commit_timestamp_at_data_ = at
+        at += <int64_t> size
+        commit_timestamp_end_data_ = at
+    else:
+        commit_timestamp_at_data_ = 0
+        commit_timestamp_end_data_ = 0
+    if (((<wide> operation_type_ == <wide> 10 or <wide> operation_type_ == <wide> 11) or <wide> operation_type_ == <wide> 12) or <wide> operation_type_ == <wide> 21):
+        if at < end and (<uint64_t> p[at]) < 0x80:
+            transaction_name_len_data_ = (<uint64_t> p[at])
+            at += 1
+        elif at + 1 < end and (<uint64_t> p[at + 1]) < 0x80:
+            transaction_name_len_data_ = (<uint64_t> p[at]) % 0x80 + 0x80 * (<uint64_t> p[at + 1])
+            at += 2
+        else:
+            at = read_leveldb_varint(p, at, end, &transaction_name_len_data_long_)
+            if at < 0:
+                return -1
+            transaction_name_len_data_ = transaction_name_len_data_long_
+        if not (<uint64_t> transaction_name_len_data_ <= <uint64_t> (end - at)):
+            return -1
+        size = <wide> transaction_name_len_data_
+        transaction_name_at_data_ = at
+        at += <int64_t> size
+        transaction_name_end_data_ = at
+    else:
+        transaction_name_at_data_ = 0
+        transaction_name_end_data_ = 0
+    out.operation_type = operation_type_
+    out.column_family = column_family_
+    out.key_data_start = key_at_data_
+    out.key_data_end = key_end_data_
+    out.value_data_start = value_at_data_
+    out.value_data_end = value_end_data_
+    out.commit_timestamp_data_start = commit_timestamp_at_data_
+    out.commit_timestamp_data_end = commit_timestamp_end_data_
+    out.transaction_name_data_start = transaction_name_at_data_
+    out.transaction_name_data_end = transaction_name_end_data_
+    out.has_column_family = ((((((<wide> operation_type_ == <wide> 4 or <wide> operation_type_ == <wide> 5) or <wide> operation_type_ == <wide> 6) or <wide> operation_type_ == <wide> 8) or <wide> operation_type_ == <wide> 14) or <wide> operation_type_ == <wide> 16) or <wide> operation_type_ == <wide> 23) or <wide> operation_type_ == <wide> 25
+    out.has_key = (((<wide> operation_type_ != <wide> 9 and <wide> operation_type_ != <wide> 13) and <wide> operation_type_ != <wide> 18) and <wide> operation_type_ != <wide> 19) and not (((<wide> operation_type_ == <wide> 10 or <wide> operation_type_ == <wide> 11) or <wide> operation_type_ == <wide> 12) or <wide> operation_type_ == <wide> 21)
+    out.has_transaction_name = ((<wide> operation_type_ == <wide> 10 or <wide> operation_type_ == <wide> 11) or <wide> operation_type_ == <wide> 12) or <wide> operation_type_ == <wide> 21
+    out.has_value = ((((((((((<wide> operation_type_ == <wide> 1 or <wide> operation_type_ == <wide> 2) or <wide> operation_type_ == <wide> 15) or <wide> operation_type_ == <wide> 17) or <wide> operation_type_ == <wide> 22) or <wide> operation_type_ == <wide> 24) or <wide> operation_type_ == <wide> 5) or <wide> operation_type_ == <wide> 6) or <wide> operation_type_ == <wide> 14) or <wide> operation_type_ == <wide> 16) or <wide> operation_type_ == <wide> 23) or <wide> operation_type_ == <wide> 25
+    return at
+
+
+cdef struct ZsDataBlockRecord:
+    int64_t data_start
+    int64_t data_end
+
+
+cdef inline int64_t read_zs_data_block_record(const uint8_t *p, int64_t at, int64_t end, ZsDataBlockRecord *out) noexcept nogil:
+    cdef wide size
+    cdef uint64_t len_data_ = 0
+    cdef uint64_t len_data_long_ = 0
+    cdef int64_t at_data_ = 0
+    cdef int64_t end_data_ = 0
+    if at < end and (<uint64_t> p[at]) < 0x80:
+        len_data_ = (<uint64_t> p[at])
+        at += 1
+    elif at + 1 < end and (<uint64_t> p[at + 1]) >= 1 and (<uint64_t> p[at + 1]) < 0x80:
+        len_data_ = (<uint64_t> p[at]) % 0x80 + 0x80 * (<uint64_t> p[at + 1])
+        at += 2
+    else:
+        at = read_uleb128(p, at, end, &len_data_long_)
+        if at < 0:
+            return -1
+        len_data_ = len_data_long_
+    if not (<uint64_t> len_data_ <= <uint64_t> (end - at)):
+        return -1
+    size = <wide> len_data_
+    at_data_ = at
+    at += <int64_t> size
+    end_data_ = at
+    out.data_start = at_data_
+    out.data_end = end_data_
+    return at
+
+
+cdef struct ZsIndexBlockEntry:
+    int64_t key_start
+    int64_t key_end
+    uint64_t ofs_block
+    uint64_t len_block
+
+
+cdef inline int64_t read_zs_index_block_entry(const uint8_t *p, int64_t at, int64_t end, ZsIndexBlockEntry *out) noexcept nogil:
+    cdef wide size
+    cdef uint64_t len_key_ = 0
+    cdef uint64_t len_key_long_ = 0
+    cdef int64_t at_key_ = 0
+    cdef int64_t end_key_ = 0
+    cdef uint64_t ofs_block_ = 0
+    cdef uint64_t ofs_block_long_ = 0
+    cdef uint64_t len_block_ = 0
+    cdef uint64_t len_block_long_ = 0
+    if at < end and (<uint64_t> p[at]) < 0x80:
+        len_key_ = (<uint64_t> p[at])
+        at += 1
+    elif at + 1 < end and (<uint64_t> p[at + 1]) >= 1 and (<uint64_t> p[at + 1]) < 0x80:
+        len_key_ = (<uint64_t> p[at]) % 0x80 + 0x80 * (<uint64_t> p[at + 1])
+        at += 2
+    else:
+        at = read_uleb128(p, at, end, &len_key_long_)
+        if at < 0:
+            return -1
+        len_key_ = len_key_long_
+    if not (<uint64_t> len_key_ <= <uint64_t> (end - at)):
+        return -1
+    size = <wide> len_key_
+    at_key_ = at
+    at += <int64_t> size
+    end_key_ = at
+    if at < end and (<uint64_t> p[at]) < 0x80:
+        ofs_block_ = (<uint64_t> p[at])
+        at += 1
+    elif at + 1 < end and (<uint64_t> p[at + 1]) >= 1 and (<uint64_t> p[at + 1]) < 0x80:
+        ofs_block_ = (<uint64_t> p[at]) % 0x80 + 0x80 * (<uint64_t> p[at + 1])
+        at += 2
+    else:
+        at = read_uleb128(p, at, end, &ofs_block_long_)
+        if at < 0:
+            return -1
+        ofs_block_ = ofs_block_long_
+    if at < end and (<uint64_t> p[at]) < 0x80:
+        len_block_ = (<uint64_t> p[at])
+        at += 1
+    elif at + 1 < end and (<uint64_t> p[at + 1]) >= 1 and (<uint64_t> p[at + 1]) < 0x80:
+        len_block_ = (<uint64_t> p[at]) % 0x80 + 0x80 * (<uint64_t> p[at + 1])
+        at += 2
+    else:
+        at = read_uleb128(p, at, end, &len_block_long_)
+        if at < 0:
+            return -1
+        len_block_ = len_block_long_
+    out.key_start = at_key_
+    out.key_end = end_key_
+    out.ofs_block = ofs_block_
+    out.len_block = len_block_
+    return at
+
+
+ELEMENTS = '713df549ad5730a3'
