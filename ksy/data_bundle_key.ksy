@@ -54,65 +54,90 @@ types:
     doc: |
       An unsigned integer in 1 to 9 bytes. As many one bits as there are further
       bytes, a zero bit, then the value, most significant bits first.
+
+      The bytes are fields of their own, not an array, and the value is summed by
+      multiplication, because shifts are cut to 32 bits in JavaScript. There it is
+      exact up to 2^53, everywhere else up to 2^64 - 1.
     -webide-representation: '{value:dec}'
+    -scalar: value
     seq:
       - id: first
         type: u1
-      - id: rest
+        doc: How many bytes follow, and the highest bits of the value.
+      - id: byte1
         type: u1
-        repeat: expr
-        repeat-expr: num_rest
+        if: first >= 0x80
+      - id: byte2
+        type: u1
+        if: first >= 0xc0
+      - id: byte3
+        type: u1
+        if: first >= 0xe0
+      - id: byte4
+        type: u1
+        if: first >= 0xf0
+      - id: byte5
+        type: u1
+        if: first >= 0xf8
+      - id: byte6
+        type: u1
+        if: first >= 0xfc
+      - id: byte7
+        type: u1
+        if: first >= 0xfe
+      - id: byte8
+        type: u1
+        if: first == 0xff
     instances:
-      num_rest:
-        value: |
-          first < 0x80 ? 0 : first < 0xc0 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3
-          : first < 0xf8 ? 4 : first < 0xfc ? 5 : first < 0xfe ? 6 : first < 0xff ? 7 : 8
-      high:
-        value: |
-          num_rest == 0 ? first : num_rest == 1 ? first % 0x40 : num_rest == 2 ? first % 0x20
-          : num_rest == 3 ? first % 0x10 : num_rest == 4 ? first % 8 : num_rest == 5 ? first % 4
-          : num_rest == 6 ? first % 2 : 0
-        doc: Bits of the value in the first byte.
-      after1:
-        value: 'num_rest > 0 ? high * 256 + rest[0] : high'
-      after2:
-        value: 'num_rest > 1 ? after1 * 256 + rest[1] : after1'
-      after3:
-        value: 'num_rest > 2 ? after2 * 256 + rest[2] : after2'
-      after4:
-        value: 'num_rest > 3 ? after3 * 256 + rest[3] : after3'
-      after5:
-        value: 'num_rest > 4 ? after4 * 256 + rest[4] : after4'
-      after6:
-        value: 'num_rest > 5 ? after5 * 256 + rest[5] : after5'
-      after7:
-        value: 'num_rest > 6 ? after6 * 256 + rest[6] : after6'
       value:
-        value: 'num_rest > 7 ? after7 * 256 + rest[7] : after7'
+        value: |
+          first < 0x80 ? first.as<u8>
+          : first < 0xc0 ? (first % 0x40).as<u8> * 0x100 + byte1
+          : first < 0xe0 ? ((first % 0x20).as<u8> * 0x100 + byte1) * 0x100 + byte2
+          : first < 0xf0 ? (((first % 0x10).as<u8> * 0x100 + byte1) * 0x100 + byte2) * 0x100 + byte3
+          : first < 0xf8 ? ((((first % 8).as<u8> * 0x100 + byte1) * 0x100 + byte2) * 0x100 + byte3) * 0x100 + byte4
+          : first < 0xfc ? (((((first % 4).as<u8> * 0x100 + byte1) * 0x100 + byte2) * 0x100 + byte3) * 0x100 + byte4) * 0x100 + byte5
+          : first < 0xfe ? ((((((first % 2).as<u8> * 0x100 + byte1) * 0x100 + byte2) * 0x100 + byte3) * 0x100 + byte4) * 0x100 + byte5) * 0x100 + byte6
+          : first != 0xff ? (((((byte1.as<u8> * 0x100 + byte2) * 0x100 + byte3) * 0x100 + byte4) * 0x100 + byte5) * 0x100 + byte6) * 0x100 + byte7
+          : ((((((byte1.as<u8> * 0x100 + byte2) * 0x100 + byte3) * 0x100 + byte4) * 0x100 + byte5) * 0x100 + byte6) * 0x100 + byte7) * 0x100 + byte8
+        doc: The integer itself.
         -webide-parse-mode: eager
   escaped:
     doc: |
       A byte string that ends with `00 00`; a zero byte in it is written as
       `00 ff`. Longer strings so sort after their prefixes.
-    -webide-representation: '{chunks:sep=}'
-    seq:
-      - id: chunks
-        type: chunk
-        repeat: until
-        repeat-until: _.marker == 0
-  chunk:
-    doc: Bytes up to a zero byte, and what that zero byte means.
-    -webide-representation: '{content}'
+    -webide-representation: '{content}{more:sep=}'
     seq:
       - id: text
         terminator: 0
-        eos-error: true
-        doc: Bytes up to the next zero byte.
+        doc: Bytes up to the first zero byte; as a rule all there are.
       - id: marker
         type: u1
         valid:
           any-of: [0x00, 0xff]
         doc: 0xff when the zero byte belongs to the string, 0 when it ended it.
+      - id: more
+        type: chunk
+        repeat: until
+        repeat-until: _.marker == 0
+        if: marker != 0
+        doc: What follows zero bytes that belong to the string.
+    instances:
+      content:
+        value: text.to_s("UTF-8")
+        -webide-parse-mode: eager
+  chunk:
+    doc: Bytes after a zero byte of the string, up to the next one.
+    -webide-representation: '{content}'
+    seq:
+      - id: text
+        terminator: 0
+        doc: Bytes up to the next zero byte.
+      - id: marker
+        type: u1
+        valid:
+          any-of: [0x00, 0xff]
+        doc: 0xff when that zero byte belongs to the string, too, 0 when it ended it.
     instances:
       content:
         value: text.to_s("UTF-8")

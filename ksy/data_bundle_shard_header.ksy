@@ -40,6 +40,9 @@ types:
         doc: The value by its name.
 enums:
   compression_methods:
+    0:
+      id: unknown
+      doc: Not stated.
     1: none
     2: snappy
     3: zlib

@@ -56,7 +56,7 @@ class DataBundleKey(KaitaiStruct):
             self.body._fetch_instances()
 
     class Chunk(KaitaiStruct):
-        """Bytes up to a zero byte, and what that zero byte means."""
+        """Bytes after a zero byte of the string, up to the next one."""
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleKey.Chunk, self).__init__(_io)
             self._parent = _parent
@@ -109,22 +109,40 @@ class DataBundleKey(KaitaiStruct):
             self._read()
 
         def _read(self):
-            self.chunks = []
-            i = 0
-            while True:
-                _ = DataBundleKey.Chunk(self._io, self, self._root)
-                self.chunks.append(_)
-                if _.marker == 0:
-                    break
-                i += 1
+            self.text = self._io.read_bytes_term(0, False, True, True)
+            self.marker = self._io.read_u1()
+            if not  ((self.marker == 0) or (self.marker == 255)) :
+                raise kaitaistruct.ValidationNotAnyOfError(self.marker, self._io, u"/types/escaped/seq/1")
+            if self.marker != 0:
+                pass
+                self.more = []
+                i = 0
+                while True:
+                    _ = DataBundleKey.Chunk(self._io, self, self._root)
+                    self.more.append(_)
+                    if _.marker == 0:
+                        break
+                    i += 1
+
 
 
         def _fetch_instances(self):
             pass
-            for i in range(len(self.chunks)):
+            if self.marker != 0:
                 pass
-                self.chunks[i]._fetch_instances()
+                for i in range(len(self.more)):
+                    pass
+                    self.more[i]._fetch_instances()
 
+
+
+        @property
+        def content(self):
+            if hasattr(self, '_m_content'):
+                return self._m_content
+
+            self._m_content = (self.text).decode(u"UTF-8")
+            return getattr(self, '_m_content', None)
 
 
     class FileKey(KaitaiStruct):
@@ -184,6 +202,10 @@ class DataBundleKey(KaitaiStruct):
     class Varuint(KaitaiStruct):
         """An unsigned integer in 1 to 9 bytes. As many one bits as there are further
         bytes, a zero bit, then the value, most significant bits first.
+        
+        The bytes are fields of their own, not an array, and the value is summed by
+        multiplication, because shifts are cut to 32 bits in JavaScript. There it is
+        exact up to 2^53, everywhere else up to 2^64 - 1.
         """
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleKey.Varuint, self).__init__(_io)
@@ -193,97 +215,74 @@ class DataBundleKey(KaitaiStruct):
 
         def _read(self):
             self.first = self._io.read_u1()
-            self.rest = []
-            for i in range(self.num_rest):
-                self.rest.append(self._io.read_u1())
+            if self.first >= 128:
+                pass
+                self.byte1 = self._io.read_u1()
+
+            if self.first >= 192:
+                pass
+                self.byte2 = self._io.read_u1()
+
+            if self.first >= 224:
+                pass
+                self.byte3 = self._io.read_u1()
+
+            if self.first >= 240:
+                pass
+                self.byte4 = self._io.read_u1()
+
+            if self.first >= 248:
+                pass
+                self.byte5 = self._io.read_u1()
+
+            if self.first >= 252:
+                pass
+                self.byte6 = self._io.read_u1()
+
+            if self.first >= 254:
+                pass
+                self.byte7 = self._io.read_u1()
+
+            if self.first == 255:
+                pass
+                self.byte8 = self._io.read_u1()
 
 
 
         def _fetch_instances(self):
             pass
-            for i in range(len(self.rest)):
+            if self.first >= 128:
+                pass
+
+            if self.first >= 192:
+                pass
+
+            if self.first >= 224:
+                pass
+
+            if self.first >= 240:
+                pass
+
+            if self.first >= 248:
+                pass
+
+            if self.first >= 252:
+                pass
+
+            if self.first >= 254:
+                pass
+
+            if self.first == 255:
                 pass
 
 
         @property
-        def after1(self):
-            if hasattr(self, '_m_after1'):
-                return self._m_after1
-
-            self._m_after1 = (self.high * 256 + self.rest[0] if self.num_rest > 0 else self.high)
-            return getattr(self, '_m_after1', None)
-
-        @property
-        def after2(self):
-            if hasattr(self, '_m_after2'):
-                return self._m_after2
-
-            self._m_after2 = (self.after1 * 256 + self.rest[1] if self.num_rest > 1 else self.after1)
-            return getattr(self, '_m_after2', None)
-
-        @property
-        def after3(self):
-            if hasattr(self, '_m_after3'):
-                return self._m_after3
-
-            self._m_after3 = (self.after2 * 256 + self.rest[2] if self.num_rest > 2 else self.after2)
-            return getattr(self, '_m_after3', None)
-
-        @property
-        def after4(self):
-            if hasattr(self, '_m_after4'):
-                return self._m_after4
-
-            self._m_after4 = (self.after3 * 256 + self.rest[3] if self.num_rest > 3 else self.after3)
-            return getattr(self, '_m_after4', None)
-
-        @property
-        def after5(self):
-            if hasattr(self, '_m_after5'):
-                return self._m_after5
-
-            self._m_after5 = (self.after4 * 256 + self.rest[4] if self.num_rest > 4 else self.after4)
-            return getattr(self, '_m_after5', None)
-
-        @property
-        def after6(self):
-            if hasattr(self, '_m_after6'):
-                return self._m_after6
-
-            self._m_after6 = (self.after5 * 256 + self.rest[5] if self.num_rest > 5 else self.after5)
-            return getattr(self, '_m_after6', None)
-
-        @property
-        def after7(self):
-            if hasattr(self, '_m_after7'):
-                return self._m_after7
-
-            self._m_after7 = (self.after6 * 256 + self.rest[6] if self.num_rest > 6 else self.after6)
-            return getattr(self, '_m_after7', None)
-
-        @property
-        def high(self):
-            """Bits of the value in the first byte."""
-            if hasattr(self, '_m_high'):
-                return self._m_high
-
-            self._m_high = (self.first if self.num_rest == 0 else (self.first % 64 if self.num_rest == 1 else (self.first % 32 if self.num_rest == 2 else (self.first % 16 if self.num_rest == 3 else (self.first % 8 if self.num_rest == 4 else (self.first % 4 if self.num_rest == 5 else (self.first % 2 if self.num_rest == 6 else 0)))))))
-            return getattr(self, '_m_high', None)
-
-        @property
-        def num_rest(self):
-            if hasattr(self, '_m_num_rest'):
-                return self._m_num_rest
-
-            self._m_num_rest = (0 if self.first < 128 else (1 if self.first < 192 else (2 if self.first < 224 else (3 if self.first < 240 else (4 if self.first < 248 else (5 if self.first < 252 else (6 if self.first < 254 else (7 if self.first < 255 else 8))))))))
-            return getattr(self, '_m_num_rest', None)
-
-        @property
         def value(self):
+            """The integer itself."""
             if hasattr(self, '_m_value'):
                 return self._m_value
 
-            self._m_value = (self.after7 * 256 + self.rest[7] if self.num_rest > 7 else self.after7)
+            self._m_value = (self.first if self.first < 128 else ((self.first % 64) * 256 + self.byte1 if self.first < 192 else (((self.first % 32) * 256 + self.byte1) * 256 + self.byte2 if self.first < 224 else ((((self.first % 16) * 256 + self.byte1) * 256 + self.byte2) * 256 + self.byte3 if self.first < 240 else (((((self.first % 8) * 256 + self.byte1) * 256 + self.byte2) * 256 + self.byte3) * 256 + self.byte4 if self.first < 248 else ((((((self.first % 4) * 256 + self.byte1) * 256 + self.byte2) * 256 + self.byte3) * 256 + self.byte4) * 256 + self.byte5 if self.first < 252 else (((((((self.first % 2) * 256 + self.byte1) * 256 + self.byte2) * 256 + self.byte3) * 256 + self.byte4) * 256 + self.byte5) * 256 + self.byte6 if self.first < 254 else ((((((self.byte1 * 256 + self.byte2) * 256 + self.byte3) * 256 + self.byte4) * 256 + self.byte5) * 256 + self.byte6) * 256 + self.byte7 if self.first != 255 else ((((((self.byte1 * 256 + self.byte2) * 256 + self.byte3) * 256 + self.byte4) * 256 + self.byte5) * 256 + self.byte6) * 256 + self.byte7) * 256 + self.byte8))))))))
             return getattr(self, '_m_value', None)
 
 

@@ -19,6 +19,7 @@ class DataBundleShardHeader(KaitaiStruct):
     """
 
     class CompressionMethods(IntEnum):
+        unknown = 0
         none = 1
         snappy = 2
         zlib = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from exhume.formats.data_bundle.keys import CONFIG_KEY, RecordKey, file_key
+from exhume.formats.data_bundle.layout_keys import CONFIG_KEY, build_record_key, file_key
 from exhume.formats.data_bundle.messages import BundleConfig, FileMetadata, RecordMetadata, ShardHeader, UserData
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.writer import DataBundleWriter
@@ -58,7 +58,7 @@ def _specifications() -> dict[str, bytes]:
         "data_bundle_shard_header": header.build(),
         "data_bundle_shard": header.build_file_start() + b"stored bytes",
         "data_bundle_key": file_key("docs/a\0b.txt").build(),
-        "data_bundle_key-record": RecordKey(3, 1 << 40).build(),
+        "data_bundle_key-record": build_record_key(3, 1 << 40),
         "data_bundle_key-config": b"\x01",
         "data_bundle_row_key": InternalKey(file_key("docs/a.txt").build(), 7, 1).build(),
         "data_bundle_index_block": _index_block(),
@@ -71,7 +71,7 @@ def _index_block() -> bytes:
         (CONFIG_KEY, BundleConfig(block_size=4096, record_size=262144, compression=3).build()),
         *((file_key(f"docs/{n}").build(), FileMetadata(1, 2, 300, 4000, 0x8A9136AA, None).build()) for n in "ab"),
         (file_key("docs/c").build(), b""),
-        (RecordKey(2, 262144).build(), RecordMetadata(2, 262144, 4096).build()),
+        (build_record_key(2, 262144), RecordMetadata(2, 262144, 4096).build()),
     ]
     entries = ((InternalKey(key, n, int(bool(value))).build(), value) for n, (key, value) in enumerate(rows, 1))
     return build_block(list(entries))

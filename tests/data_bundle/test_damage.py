@@ -14,7 +14,7 @@ import pytest
 import exhume
 from exhume.errors import ExhumeError, LimitExceededError
 from exhume.findings import Finding, Severity
-from exhume.formats.data_bundle.keys import CONFIG_KEY, RecordKey, build_escaped, file_key
+from exhume.formats.data_bundle.layout_keys import CONFIG_KEY, build_escaped, build_record_key, file_key
 from exhume.formats.data_bundle.messages import BundleConfig, FileMetadata, RecordMetadata, ShardHeader, UserData
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.leveldb.table_writer import write_database
@@ -80,7 +80,7 @@ class Bundle:
         self.rows: dict[bytes, bytes] = {
             CONFIG_KEY: BundleConfig(block_size=16, record_size=1000, compression=1).build(),
             file_key("f").build(): FileMetadata(1, 0, 0, 11, 0xC99465AA).build(),
-            RecordKey(0, 0).build(): RecordMetadata(0, 0, 32).build(),
+            build_record_key(0, 0): RecordMetadata(0, 0, 32).build(),
         }
         self.shards: dict[str, bytes] = {}
 
@@ -132,7 +132,7 @@ def drop_row(key: bytes) -> Callable[[Bundle], None]:
 
 
 F = file_key("f").build()
-R = RecordKey(0, 0).build()
+R = build_record_key(0, 0)
 CRC = 0xC99465AA
 HUGE = (1 << 64) - 1
 HEAD = ShardHeader(0, 1, 1000, 16, 1).build_file_start()
@@ -164,11 +164,11 @@ LIES: list[tuple[str, Callable[[Bundle], None]]] = [
     ("DB-308", set_shard(overwrite(HEAD, 30, b"!") + b"hello world" + bytes(5))),
     ("DB-309", set_header(record_size=999)),
     ("DB-310", both(set_row(R, RecordMetadata(0, 0, 48).build()),
-                    set_row(RecordKey(0, 6).build(), RecordMetadata(0, 6, 32).build()))),
+                    set_row(build_record_key(0, 6), RecordMetadata(0, 6, 32).build()))),
     ("DB-311", set_row(R, RecordMetadata(0, 0, 16).build())),
     ("DB-311", set_row(R, RecordMetadata(0, 0, HUGE).build())),
     ("DB-312", set_row(R, RecordMetadata(0, 0, 33).build())),
-    ("DB-313", set_row(RecordKey(0, 999).build(), RecordMetadata(0, 999, 48).build())),
+    ("DB-313", set_row(build_record_key(0, 999), RecordMetadata(0, 999, 48).build())),
     ("DB-314", both(set_header(compression=3),
                     lambda b: setattr(b, "data", b"x\x9c\xcbH\xcd\xc9\xc9W(\xcf/\xcaI\x01\x00\x1a\x0b\x04]????"))),
     ("DB-315", set_row(F, FileMetadata(1, 0, 0, 1 << 40, CRC).build())),
@@ -182,8 +182,8 @@ LIES: list[tuple[str, Callable[[Bundle], None]]] = [
     ("DB-320", set_row(file_key("g").build(), FileMetadata(1, 0, 0, 5, 0x9A71BB4C).build())),
     ("DB-321", set_row(F, FileMetadata(1, 0, 6, 5, 0x1).build())),
     ("DB-322", set_row(R, RecordMetadata(0, 0, 0).build())),
-    ("DB-323", both(set_row(RecordKey(0, 11).build(), RecordMetadata(0, 11, all_zeros=True).build()),
-                    set_row(RecordKey(0, 1 << 60).build(), RecordMetadata(0, 1 << 60, 48).build()))),
+    ("DB-323", both(set_row(build_record_key(0, 11), RecordMetadata(0, 11, all_zeros=True).build()),
+                    set_row(build_record_key(0, 1 << 60), RecordMetadata(0, 1 << 60, 48).build()))),
     ("DB-401", set_row(b"\x02" + build_escaped(b"/../") + build_escaped(b"passwd"), FileMetadata(1).build())),
     ("DB-401", set_row(b"\x02" + build_escaped(b"/") + build_escaped(b"\xff"), FileMetadata(1).build())),
     ("DB-401", set_row(b"\x02" + build_escaped(b"etc") + build_escaped(b"passwd"), FileMetadata(1).build())),
@@ -203,7 +203,7 @@ def records(*places: tuple[int, int | None]) -> Callable[[Bundle], None]:
         bundle.rows.pop(R, None)
         for offset, place in places:
             row = RecordMetadata(0, offset, all_zeros=True) if place is None else RecordMetadata(0, offset, place)
-            bundle.rows[RecordKey(0, offset).build()] = row.build()
+            bundle.rows[build_record_key(0, offset)] = row.build()
 
     return change
 

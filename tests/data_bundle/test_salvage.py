@@ -13,7 +13,7 @@ import exhume
 from exhume.checksums import crc32c
 from exhume.errors import ExhumeError, LimitExceededError, SourceError
 from exhume.formats.data_bundle.history import History
-from exhume.formats.data_bundle.keys import CONFIG_KEY, RecordKey, build_escaped, file_key
+from exhume.formats.data_bundle.layout_keys import CONFIG_KEY, build_escaped, build_record_key, file_key
 from exhume.formats.data_bundle.messages import BundleConfig, FileMetadata, RecordMetadata, ShardHeader
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.salvage import salvage
@@ -192,7 +192,7 @@ def test_the_fate_of_a_shard(bundle: Bundle, tmp_path: Path) -> None:
     bundle.shards["shard-00000000"] = head.ljust(first, b"\0") + stored[0].ljust(32, b"\0") + stored[1]
     bundle.rows[CONFIG_KEY] = BundleConfig(block_size=16, record_size=1000, compression=3).build()
     for offset, place in ((0, first), (6, second)):
-        bundle.rows[RecordKey(0, offset).build()] = RecordMetadata(0, offset, place).build()
+        bundle.rows[build_record_key(0, offset)] = RecordMetadata(0, offset, place).build()
     end = second + len(stored[1])
     path = bundle.build()
     report = salvaged(path, tmp_path / "out")

@@ -67,7 +67,7 @@ class DataBundleKey(KaitaiStruct):
             self.body._fetch_instances()
 
     class Chunk(KaitaiStruct):
-        """Bytes up to a zero byte, and what that zero byte means."""
+        """Bytes after a zero byte of the string, up to the next one."""
         SEQ_FIELDS = ["text", "marker"]
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleKey.Chunk, self).__init__(_io)
@@ -119,7 +119,7 @@ class DataBundleKey(KaitaiStruct):
         """A byte string that ends with `00 00`; a zero byte in it is written as
         `00 ff`. Longer strings so sort after their prefixes.
         """
-        SEQ_FIELDS = ["chunks"]
+        SEQ_FIELDS = ["text", "marker", "more"]
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleKey.Escaped, self).__init__(_io)
             self._parent = _parent
@@ -127,31 +127,53 @@ class DataBundleKey(KaitaiStruct):
             self._debug = collections.defaultdict(dict)
 
         def _read(self):
-            self._debug['chunks']['start'] = self._io.pos()
-            self._debug['chunks']['arr'] = []
-            self.chunks = []
-            i = 0
-            while True:
-                self._debug['chunks']['arr'].append({'start': self._io.pos()})
-                _t_chunks = DataBundleKey.Chunk(self._io, self, self._root)
-                try:
-                    _t_chunks._read()
-                finally:
-                    _ = _t_chunks
-                    self.chunks.append(_)
-                self._debug['chunks']['arr'][len(self.chunks) - 1]['end'] = self._io.pos()
-                if _.marker == 0:
-                    break
-                i += 1
-            self._debug['chunks']['end'] = self._io.pos()
+            self._debug['text']['start'] = self._io.pos()
+            self.text = self._io.read_bytes_term(0, False, True, True)
+            self._debug['text']['end'] = self._io.pos()
+            self._debug['marker']['start'] = self._io.pos()
+            self.marker = self._io.read_u1()
+            self._debug['marker']['end'] = self._io.pos()
+            if not  ((self.marker == 0) or (self.marker == 255)) :
+                raise kaitaistruct.ValidationNotAnyOfError(self.marker, self._io, u"/types/escaped/seq/1")
+            if self.marker != 0:
+                pass
+                self._debug['more']['start'] = self._io.pos()
+                self._debug['more']['arr'] = []
+                self.more = []
+                i = 0
+                while True:
+                    self._debug['more']['arr'].append({'start': self._io.pos()})
+                    _t_more = DataBundleKey.Chunk(self._io, self, self._root)
+                    try:
+                        _t_more._read()
+                    finally:
+                        _ = _t_more
+                        self.more.append(_)
+                    self._debug['more']['arr'][len(self.more) - 1]['end'] = self._io.pos()
+                    if _.marker == 0:
+                        break
+                    i += 1
+                self._debug['more']['end'] = self._io.pos()
+
 
 
         def _fetch_instances(self):
             pass
-            for i in range(len(self.chunks)):
+            if self.marker != 0:
                 pass
-                self.chunks[i]._fetch_instances()
+                for i in range(len(self.more)):
+                    pass
+                    self.more[i]._fetch_instances()
 
+
+
+        @property
+        def content(self):
+            if hasattr(self, '_m_content'):
+                return self._m_content
+
+            self._m_content = (self.text).decode(u"UTF-8")
+            return getattr(self, '_m_content', None)
 
 
     class FileKey(KaitaiStruct):
@@ -228,8 +250,12 @@ class DataBundleKey(KaitaiStruct):
     class Varuint(KaitaiStruct):
         """An unsigned integer in 1 to 9 bytes. As many one bits as there are further
         bytes, a zero bit, then the value, most significant bits first.
+        
+        The bytes are fields of their own, not an array, and the value is summed by
+        multiplication, because shifts are cut to 32 bits in JavaScript. There it is
+        exact up to 2^53, everywhere else up to 2^64 - 1.
         """
-        SEQ_FIELDS = ["first", "rest"]
+        SEQ_FIELDS = ["first", "byte1", "byte2", "byte3", "byte4", "byte5", "byte6", "byte7", "byte8"]
         def __init__(self, _io, _parent=None, _root=None):
             super(DataBundleKey.Varuint, self).__init__(_io)
             self._parent = _parent
@@ -240,102 +266,90 @@ class DataBundleKey(KaitaiStruct):
             self._debug['first']['start'] = self._io.pos()
             self.first = self._io.read_u1()
             self._debug['first']['end'] = self._io.pos()
-            self._debug['rest']['start'] = self._io.pos()
-            self._debug['rest']['arr'] = []
-            self.rest = []
-            for i in range(self.num_rest):
-                self._debug['rest']['arr'].append({'start': self._io.pos()})
-                self.rest.append(self._io.read_u1())
-                self._debug['rest']['arr'][i]['end'] = self._io.pos()
+            if self.first >= 128:
+                pass
+                self._debug['byte1']['start'] = self._io.pos()
+                self.byte1 = self._io.read_u1()
+                self._debug['byte1']['end'] = self._io.pos()
 
-            self._debug['rest']['end'] = self._io.pos()
+            if self.first >= 192:
+                pass
+                self._debug['byte2']['start'] = self._io.pos()
+                self.byte2 = self._io.read_u1()
+                self._debug['byte2']['end'] = self._io.pos()
+
+            if self.first >= 224:
+                pass
+                self._debug['byte3']['start'] = self._io.pos()
+                self.byte3 = self._io.read_u1()
+                self._debug['byte3']['end'] = self._io.pos()
+
+            if self.first >= 240:
+                pass
+                self._debug['byte4']['start'] = self._io.pos()
+                self.byte4 = self._io.read_u1()
+                self._debug['byte4']['end'] = self._io.pos()
+
+            if self.first >= 248:
+                pass
+                self._debug['byte5']['start'] = self._io.pos()
+                self.byte5 = self._io.read_u1()
+                self._debug['byte5']['end'] = self._io.pos()
+
+            if self.first >= 252:
+                pass
+                self._debug['byte6']['start'] = self._io.pos()
+                self.byte6 = self._io.read_u1()
+                self._debug['byte6']['end'] = self._io.pos()
+
+            if self.first >= 254:
+                pass
+                self._debug['byte7']['start'] = self._io.pos()
+                self.byte7 = self._io.read_u1()
+                self._debug['byte7']['end'] = self._io.pos()
+
+            if self.first == 255:
+                pass
+                self._debug['byte8']['start'] = self._io.pos()
+                self.byte8 = self._io.read_u1()
+                self._debug['byte8']['end'] = self._io.pos()
+
 
 
         def _fetch_instances(self):
             pass
-            for i in range(len(self.rest)):
+            if self.first >= 128:
+                pass
+
+            if self.first >= 192:
+                pass
+
+            if self.first >= 224:
+                pass
+
+            if self.first >= 240:
+                pass
+
+            if self.first >= 248:
+                pass
+
+            if self.first >= 252:
+                pass
+
+            if self.first >= 254:
+                pass
+
+            if self.first == 255:
                 pass
 
 
         @property
-        def after1(self):
-            if hasattr(self, '_m_after1'):
-                return self._m_after1
-
-            self._m_after1 = (self.high * 256 + self.rest[0] if self.num_rest > 0 else self.high)
-            return getattr(self, '_m_after1', None)
-
-        @property
-        def after2(self):
-            if hasattr(self, '_m_after2'):
-                return self._m_after2
-
-            self._m_after2 = (self.after1 * 256 + self.rest[1] if self.num_rest > 1 else self.after1)
-            return getattr(self, '_m_after2', None)
-
-        @property
-        def after3(self):
-            if hasattr(self, '_m_after3'):
-                return self._m_after3
-
-            self._m_after3 = (self.after2 * 256 + self.rest[2] if self.num_rest > 2 else self.after2)
-            return getattr(self, '_m_after3', None)
-
-        @property
-        def after4(self):
-            if hasattr(self, '_m_after4'):
-                return self._m_after4
-
-            self._m_after4 = (self.after3 * 256 + self.rest[3] if self.num_rest > 3 else self.after3)
-            return getattr(self, '_m_after4', None)
-
-        @property
-        def after5(self):
-            if hasattr(self, '_m_after5'):
-                return self._m_after5
-
-            self._m_after5 = (self.after4 * 256 + self.rest[4] if self.num_rest > 4 else self.after4)
-            return getattr(self, '_m_after5', None)
-
-        @property
-        def after6(self):
-            if hasattr(self, '_m_after6'):
-                return self._m_after6
-
-            self._m_after6 = (self.after5 * 256 + self.rest[5] if self.num_rest > 5 else self.after5)
-            return getattr(self, '_m_after6', None)
-
-        @property
-        def after7(self):
-            if hasattr(self, '_m_after7'):
-                return self._m_after7
-
-            self._m_after7 = (self.after6 * 256 + self.rest[6] if self.num_rest > 6 else self.after6)
-            return getattr(self, '_m_after7', None)
-
-        @property
-        def high(self):
-            """Bits of the value in the first byte."""
-            if hasattr(self, '_m_high'):
-                return self._m_high
-
-            self._m_high = (self.first if self.num_rest == 0 else (self.first % 64 if self.num_rest == 1 else (self.first % 32 if self.num_rest == 2 else (self.first % 16 if self.num_rest == 3 else (self.first % 8 if self.num_rest == 4 else (self.first % 4 if self.num_rest == 5 else (self.first % 2 if self.num_rest == 6 else 0)))))))
-            return getattr(self, '_m_high', None)
-
-        @property
-        def num_rest(self):
-            if hasattr(self, '_m_num_rest'):
-                return self._m_num_rest
-
-            self._m_num_rest = (0 if self.first < 128 else (1 if self.first < 192 else (2 if self.first < 224 else (3 if self.first < 240 else (4 if self.first < 248 else (5 if self.first < 252 else (6 if self.first < 254 else (7 if self.first < 255 else 8))))))))
-            return getattr(self, '_m_num_rest', None)
-
-        @property
         def value(self):
+            """The integer itself."""
             if hasattr(self, '_m_value'):
                 return self._m_value
 
-            self._m_value = (self.after7 * 256 + self.rest[7] if self.num_rest > 7 else self.after7)
+            self._m_value = (self.first if self.first < 128 else ((self.first % 64) * 256 + self.byte1 if self.first < 192 else (((self.first % 32) * 256 + self.byte1) * 256 + self.byte2 if self.first < 224 else ((((self.first % 16) * 256 + self.byte1) * 256 + self.byte2) * 256 + self.byte3 if self.first < 240 else (((((self.first % 8) * 256 + self.byte1) * 256 + self.byte2) * 256 + self.byte3) * 256 + self.byte4 if self.first < 248 else ((((((self.first % 4) * 256 + self.byte1) * 256 + self.byte2) * 256 + self.byte3) * 256 + self.byte4) * 256 + self.byte5 if self.first < 252 else (((((((self.first % 2) * 256 + self.byte1) * 256 + self.byte2) * 256 + self.byte3) * 256 + self.byte4) * 256 + self.byte5) * 256 + self.byte6 if self.first < 254 else ((((((self.byte1 * 256 + self.byte2) * 256 + self.byte3) * 256 + self.byte4) * 256 + self.byte5) * 256 + self.byte6) * 256 + self.byte7 if self.first != 255 else ((((((self.byte1 * 256 + self.byte2) * 256 + self.byte3) * 256 + self.byte4) * 256 + self.byte5) * 256 + self.byte6) * 256 + self.byte7) * 256 + self.byte8))))))))
             return getattr(self, '_m_value', None)
 
 

@@ -27,10 +27,11 @@ class Varuint:
 
         first: Final = (0, 1)
 
-    class each:
-        """Bytes of each element."""
 
-        rest: Final = 1
+class Escaped:
+    """`data_bundle_key::escaped`"""
+
+    marker: Final = (0, 0xff,)
 
 
 class Chunk:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 class CompressionMethods(IntEnum):
     """`data_bundle_shard_header::compression_methods`"""
+    UNKNOWN = 0
     NONE = 1
     SNAPPY = 2
     ZLIB = 3

@@ -787,4 +787,4 @@ cdef inline int64_t read_zs_index_block_entry(const uint8_t *p, int64_t at, int6
     return at
 
 
-ELEMENTS = '713df549ad5730a3'
+ELEMENTS = 'f2a2223ff53e5db5'

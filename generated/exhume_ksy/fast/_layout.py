@@ -66,7 +66,7 @@ def short(path: Any, at: int, end: int, size: int) -> LayoutError:
     return LayoutError(path, start, end, f"{size} bytes", f"{max(0, end - start)} bytes", short=True)
 
 
-SOURCE = "702daaaa6afc3df6"
+SOURCE = "3e716c0bb0ec6f1b"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

@@ -5,7 +5,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '702daaaa6afc3df6'
+SOURCE = '3e716c0bb0ec6f1b'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

@@ -61,13 +61,12 @@ def read_ark_manifest(view: View, at: int, end: int) -> tuple[ArkManifest, int]:
         error.within("name")
         raise
     value.name = name
-    start = at
     if end - at < 4:
         raise short("num_v1_columns", at, end, 4)
     (num_v1_columns,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if num_v1_columns > end - at:
-        raise LayoutError("num_v1_columns", start, at, f"at most {end - at}", num_v1_columns)
+        raise LayoutError("num_v1_columns", at - 4, at, f"at most {end - at}", num_v1_columns)
     value.num_v1_columns = num_v1_columns
     v1_columns = []
     try:
@@ -147,13 +146,12 @@ class SectionList:
 def read_section_list(view: View, at: int, end: int) -> tuple[SectionList, int]:
     """`ark_manifest::section_list` at `at`, and where it ends. Raises `LayoutError`."""
     value = SectionList()
-    start = at
     if end - at < 4:
         raise short("num_sections", at, end, 4)
     (num_sections,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if num_sections > end - at:
-        raise LayoutError("num_sections", start, at, f"at most {end - at}", num_sections)
+        raise LayoutError("num_sections", at - 4, at, f"at most {end - at}", num_sections)
     value.num_sections = num_sections
     sections = []
     try:
@@ -186,13 +184,12 @@ def read_metadata(view: View, at: int, end: int) -> tuple[Metadata, int]:
         error.within("header")
         raise
     value.header = header
-    start = at
     if end - at < 4:
         raise short("num_entries", at, end, 4)
     (num_entries,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if num_entries > end - at:
-        raise LayoutError("num_entries", start, at, f"at most {end - at}", num_entries)
+        raise LayoutError("num_entries", at - 4, at, f"at most {end - at}", num_entries)
     value.num_entries = num_entries
     entries = []
     try:
@@ -264,13 +261,12 @@ def read_section(view: View, at: int, end: int) -> tuple[Section, int]:
         error.within("header")
         raise
     value.header = header
-    start = at
     if end - at < 4:
         raise short("num_columns", at, end, 4)
     (num_columns,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if num_columns > end - at:
-        raise LayoutError("num_columns", start, at, f"at most {end - at}", num_columns)
+        raise LayoutError("num_columns", at - 4, at, f"at most {end - at}", num_columns)
     value.num_columns = num_columns
     columns = []
     try:
@@ -404,13 +400,12 @@ def read_column_declaration(view: View, at: int, end: int) -> tuple[ColumnDeclar
         error.within("compression_type")
         raise
     value.compression_type = compression_type
-    start = at
     if end - at < 4:
         raise short("num_object_types", at, end, 4)
     (num_object_types,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if num_object_types > end - at:
-        raise LayoutError("num_object_types", start, at, f"at most {end - at}", num_object_types)
+        raise LayoutError("num_object_types", at - 4, at, f"at most {end - at}", num_object_types)
     value.num_object_types = num_object_types
     object_types = []
     try:
@@ -421,13 +416,12 @@ def read_column_declaration(view: View, at: int, end: int) -> tuple[ColumnDeclar
         error.within(f"object_types[{len(object_types)}]")
         raise
     value.object_types = object_types
-    start = at
     if end - at < 4:
         raise short("num_splits", at, end, 4)
     (num_splits,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if num_splits > end - at:
-        raise LayoutError("num_splits", start, at, f"at most {end - at}", num_splits)
+        raise LayoutError("num_splits", at - 4, at, f"at most {end - at}", num_splits)
     value.num_splits = num_splits
     splits = []
     try:
@@ -595,13 +589,12 @@ def read_split_declaration(view: View, at: int, end: int) -> tuple[SplitDeclarat
         error.within("identifier")
         raise
     value.identifier = identifier
-    start = at
     if end - at < 4:
         raise short("num_statistics", at, end, 4)
     (num_statistics,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if num_statistics > end - at:
-        raise LayoutError("num_statistics", start, at, f"at most {end - at}", num_statistics)
+        raise LayoutError("num_statistics", at - 4, at, f"at most {end - at}", num_statistics)
     value.num_statistics = num_statistics
     statistics = []
     try:

@@ -269,13 +269,12 @@ class Text:
 def read_text(view: View, at: int, end: int) -> tuple[Text, int]:
     """`ark_rbuf::text` at `at`, and where it ends. Raises `LayoutError`."""
     value = Text()
-    start = at
     if end - at < 4:
         raise short("len_value", at, end, 4)
     (len_value,) = _STRUCT2.unpack_from(view, at)
     at += 4
     if len_value > end - at:
-        raise LayoutError("len_value", start, at, f"at most {end - at}", len_value)
+        raise LayoutError("len_value", at - 4, at, f"at most {end - at}", len_value)
     value.len_value = len_value
     value_ = view[at : at + len_value]
     try:
@@ -325,13 +324,12 @@ class StringList:
 def read_string_list(view: View, at: int, end: int) -> tuple[StringList, int]:
     """`ark_rbuf::string_list` at `at`, and where it ends. Raises `LayoutError`."""
     value = StringList()
-    start = at
     if end - at < 4:
         raise short("num_items", at, end, 4)
     (num_items,) = _STRUCT2.unpack_from(view, at)
     at += 4
     if num_items > (end - at) // 4:
-        raise LayoutError("num_items", start, at, f"at most {(end - at) // 4}", num_items)
+        raise LayoutError("num_items", at - 4, at, f"at most {(end - at) // 4}", num_items)
     value.num_items = num_items
     items = []
     try:

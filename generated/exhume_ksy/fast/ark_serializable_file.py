@@ -170,21 +170,19 @@ def read_file_footer(view: View, at: int, end: int, len_before: int) -> tuple[Fi
     """`ark_serializable_file::file_footer` at `at`, and where it ends. Raises `LayoutError`."""
     value = FileFooter()
     value.len_before = len_before
-    start = at
     if end - at < 4:
         raise short("len_trailer", at, end, 4)
     (len_trailer,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if len_trailer > len_before:
-        raise LayoutError("len_trailer", start, at, f"at most {len_before}", len_trailer)
+        raise LayoutError("len_trailer", at - 4, at, f"at most {len_before}", len_trailer)
     value.len_trailer = len_trailer
-    start = at
     if end - at < 8:
         raise short("len_content", at, end, 8)
     (len_content,) = _STRUCT1.unpack_from(view, at)
     at += 8
     if len_content > len_before - len_trailer:
-        raise LayoutError("len_content", start, at, f"at most {len_before - len_trailer}", len_content)
+        raise LayoutError("len_content", at - 8, at, f"at most {len_before - len_trailer}", len_content)
     value.len_content = len_content
     if at >= end:
         raise short("version", at, end, 1)

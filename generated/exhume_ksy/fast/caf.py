@@ -129,12 +129,11 @@ def read_chunk_footer(view: View, at: int, end: int, max_index: int) -> tuple[Ch
     """`caf::chunk_footer` at `at`, and where it ends. Raises `LayoutError`."""
     value = ChunkFooter()
     value.max_index = max_index
-    start = at
     if end - at < 4:
         raise short("len_index", at, end, 4)
     (len_index,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if len_index > max_index:
-        raise LayoutError("len_index", start, at, f"at most {max_index}", len_index)
+        raise LayoutError("len_index", at - 4, at, f"at most {max_index}", len_index)
     value.len_index = len_index
     return value, at

@@ -54,13 +54,12 @@ class Entry:
 def read_entry(view: View, at: int, end: int) -> tuple[Entry, int]:
     """`clp_s_dictionary_entries::entry` at `at`, and where it ends. Raises `LayoutError`."""
     value = Entry()
-    start = at
     if end - at < 8:
         raise short("len_value", at, end, 8)
     (len_value,) = _STRUCT0.unpack_from(view, at)
     at += 8
     if len_value > end - at:
-        raise LayoutError("len_value", start, at, f"at most {end - at}", len_value)
+        raise LayoutError("len_value", at - 8, at, f"at most {end - at}", len_value)
     value.len_value = len_value
     value_ = view[at : at + len_value]
     at += len_value
@@ -110,13 +109,12 @@ def scan_entry(view: View, at: int, end: int, count: int | None = None) -> Entry
     try:
         while at < end if count is None else len(columns.at) < count:
             first = at
-            start = at
             if end - at < 8:
                 raise short("len_value", at, end, 8)
             (len_value,) = _STRUCT0.unpack_from(view, at)
             at += 8
             if len_value > end - at:
-                raise LayoutError("len_value", start, at, f"at most {end - at}", len_value)
+                raise LayoutError("len_value", at - 8, at, f"at most {end - at}", len_value)
             at_value_ = at
             at = end_value_ = at + len_value
             add_at(first)

@@ -156,13 +156,12 @@ class TimestampDictionary:
 def read_timestamp_dictionary(view: View, at: int, end: int) -> tuple[TimestampDictionary, int]:
     """`clp_s_metadata::timestamp_dictionary` at `at`, and where it ends. Raises `LayoutError`."""
     value = TimestampDictionary()
-    start = at
     if end - at < 8:
         raise short("num_ranges", at, end, 8)
     (num_ranges,) = _STRUCT1.unpack_from(view, at)
     at += 8
     if num_ranges > end - at:
-        raise LayoutError("num_ranges", start, at, f"at most {end - at}", num_ranges)
+        raise LayoutError("num_ranges", at - 8, at, f"at most {end - at}", num_ranges)
     value.num_ranges = num_ranges
     ranges = []
     try:
@@ -173,13 +172,12 @@ def read_timestamp_dictionary(view: View, at: int, end: int) -> tuple[TimestampD
         error.within(f"ranges[{len(ranges)}]")
         raise
     value.ranges = ranges
-    start = at
     if end - at < 8:
         raise short("num_patterns", at, end, 8)
     (num_patterns,) = _STRUCT1.unpack_from(view, at)
     at += 8
     if num_patterns > end - at:
-        raise LayoutError("num_patterns", start, at, f"at most {end - at}", num_patterns)
+        raise LayoutError("num_patterns", at - 8, at, f"at most {end - at}", num_patterns)
     value.num_patterns = num_patterns
     patterns = []
     try:
@@ -213,13 +211,12 @@ class TimestampRange:
 def read_timestamp_range(view: View, at: int, end: int) -> tuple[TimestampRange, int]:
     """`clp_s_metadata::timestamp_range` at `at`, and where it ends. Raises `LayoutError`."""
     value = TimestampRange()
-    start = at
     if end - at < 8:
         raise short("len_key", at, end, 8)
     (len_key,) = _STRUCT1.unpack_from(view, at)
     at += 8
     if len_key > end - at:
-        raise LayoutError("len_key", start, at, f"at most {end - at}", len_key)
+        raise LayoutError("len_key", at - 8, at, f"at most {end - at}", len_key)
     value.len_key = len_key
     stop = at + len_key
     try:
@@ -229,13 +226,12 @@ def read_timestamp_range(view: View, at: int, end: int) -> tuple[TimestampRange,
         raise
     at = stop
     value.key = key
-    start = at
     if end - at < 8:
         raise short("num_column_ids", at, end, 8)
     (num_column_ids,) = _STRUCT1.unpack_from(view, at)
     at += 8
     if num_column_ids > (end - at) // 4:
-        raise LayoutError("num_column_ids", start, at, f"at most {(end - at) // 4}", num_column_ids)
+        raise LayoutError("num_column_ids", at - 8, at, f"at most {(end - at) // 4}", num_column_ids)
     value.num_column_ids = num_column_ids
     many = max(0, num_column_ids)
     if many > (end - at) // 4:

@@ -27,13 +27,12 @@ class ClpSSchemaIds:
 def read_clp_s_schema_ids(view: View, at: int, end: int) -> tuple[ClpSSchemaIds, int]:
     """`clp_s_schema_ids` at `at`, and where it ends. Raises `LayoutError`."""
     value = ClpSSchemaIds()
-    start = at
     if end - at < 8:
         raise short("num_schemas", at, end, 8)
     (num_schemas,) = _STRUCT0.unpack_from(view, at)
     at += 8
     if num_schemas > (end - at) // 12:
-        raise LayoutError("num_schemas", start, at, f"at most {(end - at) // 12}", num_schemas)
+        raise LayoutError("num_schemas", at - 8, at, f"at most {(end - at) // 12}", num_schemas)
     value.num_schemas = num_schemas
     schemas = []
     try:
@@ -68,13 +67,12 @@ def read_schema(view: View, at: int, end: int) -> tuple[Schema, int]:
     value.num_entries = num_entries
     if num_entries > (end - at) // 4:
         raise LayoutError("num_entries", at - 4, at, f"at most {(end - at) // 4}", num_entries)
-    start = at
     if end - at < 4:
         raise short("num_ordered", at, end, 4)
     (num_ordered,) = _STRUCT2.unpack_from(view, at)
     at += 4
     if num_ordered > num_entries:
-        raise LayoutError("num_ordered", start, at, f"at most {num_entries}", num_ordered)
+        raise LayoutError("num_ordered", at - 4, at, f"at most {num_entries}", num_ordered)
     value.num_ordered = num_ordered
     entries = scan_entry(view, at, end, max(0, num_entries))
     if entries.problem is not None:

@@ -26,13 +26,12 @@ class ClpSSchemaTree:
 def read_clp_s_schema_tree(view: View, at: int, end: int) -> tuple[ClpSSchemaTree, int]:
     """`clp_s_schema_tree` at `at`, and where it ends. Raises `LayoutError`."""
     value = ClpSSchemaTree()
-    start = at
     if end - at < 8:
         raise short("num_nodes", at, end, 8)
     (num_nodes,) = _STRUCT0.unpack_from(view, at)
     at += 8
     if num_nodes > (end - at) // 13:
-        raise LayoutError("num_nodes", start, at, f"at most {(end - at) // 13}", num_nodes)
+        raise LayoutError("num_nodes", at - 8, at, f"at most {(end - at) // 13}", num_nodes)
     value.num_nodes = num_nodes
     nodes = scan_node(view, at, end, max(0, num_nodes))
     if nodes.problem is not None:

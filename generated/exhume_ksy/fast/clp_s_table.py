@@ -86,13 +86,12 @@ def ends_clp_s_table_columns(view: View, at: int, end: int, num_messages: int, n
                 at += 8 * num_messages
             elif on in (2, 6):
                 at += 8 * num_messages
-                start = at
                 if end - at < 8:
                     raise short("num_variables", at, end, 8)
                 (num_variables,) = _STRUCT0.unpack_from(view, at)
                 at += 8
                 if num_variables > (end - at) // 8:
-                    raise LayoutError("num_variables", start, at, f"at most {(end - at) // 8}", num_variables)
+                    raise LayoutError("num_variables", at - 8, at, f"at most {(end - at) // 8}", num_variables)
                 at += 8 * num_variables
             elif on == 4:
                 at += num_messages
@@ -251,13 +250,12 @@ def read_clp_column(view: View, at: int, end: int, num_values: int) -> tuple[Clp
     rows = numbers(view, at, many * 8, "Q", "little")
     at += many * 8
     value.rows = rows
-    start = at
     if end - at < 8:
         raise short("num_variables", at, end, 8)
     (num_variables,) = _STRUCT0.unpack_from(view, at)
     at += 8
     if num_variables > (end - at) // 8:
-        raise LayoutError("num_variables", start, at, f"at most {(end - at) // 8}", num_variables)
+        raise LayoutError("num_variables", at - 8, at, f"at most {(end - at) // 8}", num_variables)
     value.num_variables = num_variables
     many = max(0, num_variables)
     if many > (end - at) // 8:

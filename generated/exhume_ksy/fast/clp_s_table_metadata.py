@@ -30,13 +30,12 @@ class ClpSTableMetadata:
 def read_clp_s_table_metadata(view: View, at: int, end: int) -> tuple[ClpSTableMetadata, int]:
     """`clp_s_table_metadata` at `at`, and where it ends. Raises `LayoutError`."""
     value = ClpSTableMetadata()
-    start = at
     if end - at < 8:
         raise short("num_streams", at, end, 8)
     (num_streams,) = _STRUCT0.unpack_from(view, at)
     at += 8
     if num_streams > (end - at) // 16:
-        raise LayoutError("num_streams", start, at, f"at most {(end - at) // 16}", num_streams)
+        raise LayoutError("num_streams", at - 8, at, f"at most {(end - at) // 16}", num_streams)
     value.num_streams = num_streams
     streams = scan_stream(view, at, end, max(0, num_streams))
     if streams.problem is not None:

@@ -81,21 +81,19 @@ def read_data_bundle_shard(view: View, at: int, end: int, base: int | None = Non
         raise LayoutError("magic", at, at + 4, b'daBS', magic)
     at += 4
     value.magic = magic
-    start = at
     if end - at < 4:
         raise short("len_header", at, end, 4)
     (len_header,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if len_header > end - at - 4:
-        raise LayoutError("len_header", start, at, f"at most {end - at - 4}", len_header)
+        raise LayoutError("len_header", at - 4, at, f"at most {end - at - 4}", len_header)
     value.len_header = len_header
-    start = at
     if end - at < 4:
         raise short("ofs_data", at, end, 4)
     (ofs_data,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if ofs_data < 12 + len_header:
-        raise LayoutError("ofs_data", start, at, f"at least {12 + len_header}", ofs_data)
+        raise LayoutError("ofs_data", at - 4, at, f"at least {12 + len_header}", ofs_data)
     value.ofs_data = ofs_data
     if not 0 <= len_header <= end - at:
         raise short("header", at, end, len_header)

@@ -51,13 +51,12 @@ class LeveldbFilter:
         at = base + end - base - 5
         if at < base:
             raise LayoutError("ofs_offsets", base, end, "a position in the stream", at - base)
-        start = at
         if end - at < 4:
             raise short("ofs_offsets", at, end, 4)
         (ofs_offsets,) = _STRUCT0.unpack_from(view, at)
         at += 4
         if ofs_offsets > end - base - 5:
-            raise LayoutError("ofs_offsets", start, at, f"at most {end - base - 5}", ofs_offsets)
+            raise LayoutError("ofs_offsets", at - 4, at, f"at most {end - base - 5}", ofs_offsets)
         self._ofs_offsets = ofs_offsets
         return self._ofs_offsets
 

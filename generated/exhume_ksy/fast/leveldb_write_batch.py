@@ -102,13 +102,12 @@ class Operation:
 def read_operation(view: View, at: int, end: int) -> tuple[Operation, int]:
     """`leveldb_write_batch::operation` at `at`, and where it ends. Raises `LayoutError`."""
     value = Operation()
-    start = at
     if at >= end:
         raise short("operation_type", at, end, 1)
     operation_type = view[at]
     at += 1
     if not (operation_type in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 21, 22, 23, 24, 25,)):
-        raise LayoutError("operation_type", start, at, "a value of operation_types", operation_type)
+        raise LayoutError("operation_type", at - 1, at, "a value of operation_types", operation_type)
     value.operation_type = operation_type
     if operation_type in (4, 5, 6, 8, 14, 16, 23, 25):
         if at < end and (column_family := view[at]) < 0x80:
@@ -231,13 +230,12 @@ def scan_operation(view: View, at: int, end: int, count: int | None = None) -> O
     try:
         while at < end if count is None else len(columns.at) < count:
             first = at
-            start = at
             if at >= end:
                 raise short("operation_type", at, end, 1)
             operation_type = view[at]
             at += 1
             if not (operation_type in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 21, 22, 23, 24, 25,)):
-                raise LayoutError("operation_type", start, at, "a value of operation_types", operation_type)
+                raise LayoutError("operation_type", at - 1, at, "a value of operation_types", operation_type)
             if operation_type in (4, 5, 6, 8, 14, 16, 23, 25):
                 if at < end and (column_family := view[at]) < 0x80:
                     at += 1

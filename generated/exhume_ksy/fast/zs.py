@@ -122,13 +122,12 @@ def read_zs(view: View, at: int, end: int, base: int | None = None) -> tuple[Zs,
     value.magic = magic
     if not (magic in (b'\xabZSfiLe\x01', b'\xabZStoBe\x01',)):
         raise LayoutError("magic", at - 8, at, (b'\xabZSfiLe\x01', b'\xabZStoBe\x01',), magic)
-    start = at
     if end - at < 8:
         raise short("len_header", at, end, 8)
     (len_header,) = _STRUCT0.unpack_from(view, at)
     at += 8
     if len_header > end - at:
-        raise LayoutError("len_header", start, at, f"at most {end - at}", len_header)
+        raise LayoutError("len_header", at - 8, at, f"at most {end - at}", len_header)
     value.len_header = len_header
     stop = at + len_header
     try:

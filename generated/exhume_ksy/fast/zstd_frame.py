@@ -69,13 +69,12 @@ class Frame:
 def read_frame(view: View, at: int, end: int) -> tuple[Frame, int]:
     """`zstd_frame::frame` at `at`, and where it ends. Raises `LayoutError`."""
     value = Frame()
-    start = at
     if end - at < 4:
         raise short("magic", at, end, 4)
     (magic,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if not (magic in (407710288, 407710289, 407710290, 407710291, 407710292, 407710293, 407710294, 407710295, 407710296, 407710297, 407710298, 407710299, 407710300, 407710301, 407710302, 407710303, 4247762216,)):
-        raise LayoutError("magic", start, at, "a value of frame_kind", magic)
+        raise LayoutError("magic", at - 4, at, "a value of frame_kind", magic)
     value.magic = magic
     if magic != 4247762216:
         try:
@@ -108,13 +107,12 @@ class SkippableBody:
 def read_skippable_body(view: View, at: int, end: int) -> tuple[SkippableBody, int]:
     """`zstd_frame::skippable_body` at `at`, and where it ends. Raises `LayoutError`."""
     value = SkippableBody()
-    start = at
     if end - at < 4:
         raise short("len_data", at, end, 4)
     (len_data,) = _STRUCT0.unpack_from(view, at)
     at += 4
     if len_data > end - at:
-        raise LayoutError("len_data", start, at, f"at most {end - at}", len_data)
+        raise LayoutError("len_data", at - 4, at, f"at most {end - at}", len_data)
     value.len_data = len_data
     data = view[at : at + len_data]
     at += len_data

@@ -390,6 +390,6 @@ def _folded(node: Binary, below: Mapping[Expr, int]) -> Expr:
     if isinstance(right, Literal) and isinstance(right.value, int) and left in below:
         if node.op == "%" and below[left] <= right.value:
             return left
-        if node.op == "<" and below[left] <= right.value:
-            return Literal(True)
+        if node.op in ("<", ">=", "==") and below[left] <= right.value:
+            return Literal(node.op == "<")
     return node

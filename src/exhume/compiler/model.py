@@ -223,7 +223,7 @@ def primitive(name: str, owner: Type, enum: Enum | None = None) -> Kind | None:
         order = said or otherwise
         if order is None and size > 1:
             raise RefusedError(f"{name} has no byte order")
-        return order == "be"
+        return size > 1 and order == "be"
 
     if found := _INTEGER.match(name):
         size = int(found[2])

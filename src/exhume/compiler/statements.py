@@ -8,7 +8,7 @@ from collections.abc import Sequence as Many
 
 from exhume.compiler import expressions as ex
 from exhume.compiler.code import Code
-from exhume.compiler.fixed import contents, struct_format, type_size
+from exhume.compiler.fixed import contents, fixed_size, struct_format, type_size
 from exhume.compiler.model import BYTES, TEXT, Bits, Field, Integer, Kind, Plain, Structure, Switch
 from exhume.compiler.needs import without_rest
 from exhume.compiler.refusal import RefusedError
@@ -32,12 +32,12 @@ class Statements(Code):
 
     def _read_valid(self, field: Field, into: str, path: str) -> None:
         valid = "valid" in field.raw
-        stays = field.size == ex.Literal(0)
-        if valid and not stays:
+        size = fixed_size(field) if field.size is not None or not isinstance(field.one, Structure) else None
+        if valid and size is None:
             self.lines.add("start = at")
         self._read_one(field, field.one, into, path)
         if valid:
-            self.check(field, into, path, "at" if stays else "start")
+            self.check(field, into, path, "start" if size is None else f"at - {size}" if size else "at")
 
     def _many_code(self, kind: Kind, field: Field) -> str | None:
         """The array code of numbers that are read all at once."""
@@ -224,16 +224,19 @@ class Statements(Code):
             if field.size is not None or field.to_end:
                 raise RefusedError("a size and a terminator together are not covered")
             mark = int(field.raw.get("terminator", 0))
-            lines.add(f"stop = bytes(view[at:end]).find({bytes([mark])!r})")
-            with lines.block("if stop < 0:"):
+            found = f"find({bytes([mark])!r}"  # a memoryview has no such method
+            lines.add(
+                f"stop = view.{found}, at, end) if isinstance(view, bytes) else at + bytes(view[at:end]).{found})"
+            )
+            after = "stop + 1"
+            with lines.block("if stop < at:"):
                 if field.raw.get("eos-error", True):
                     lines.add(f"raise short({path}, at, end, end - at + 1)")
                 else:
-                    lines.add("stop = end - at")
-            add = 1 if field.raw.get("include") else 0
-            lines.add(f"{into} = view[at : at + stop{f' + {add}' if add else ''}]")
-            consumed = 0 if field.raw.get("consume") is False else 1
-            lines.add(f"at = min(end, at + stop + {consumed})")
+                    lines.add("stop = end")
+                    after = "min(end, stop + 1)"
+            lines.add(f"{into} = view[at : {after if field.raw.get('include') else 'stop'}]")
+            lines.add("at = stop" if field.raw.get("consume") is False else f"at = {after}")
         elif field.size is None and not field.to_end:
             raise RefusedError("bytes without a size are not covered")
         elif field.size is None:

@@ -56,9 +56,9 @@ def varint(type: Type) -> list[Group]:
             return []
         fewer = ex.Binary(ex.OPPOSITE[more.op], more.left, more.right)
         done = {**known, more: ex.Literal(False), fewer: ex.Literal(True)}
-        if any(one is None or ex.fold(one, done) != ex.Literal(False) for one in later):
-            return []
         below = {fewer.left: fewer.right.value} if fewer.op == "<" and isinstance(fewer.right, ex.Literal) else {}
+        if any(one is None or ex.fold(one, done, below) != ex.Literal(False) for one in later):
+            return []
         groups.append(Group(field, fewer, ex.fold(value, done, below)))
         known |= {more: ex.Literal(True), fewer: ex.Literal(False)}
     return groups

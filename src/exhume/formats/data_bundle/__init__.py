@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from exhume_ksy.facts.data_bundle_shard import DataBundleShard
+
 from exhume.registry import Format, Signature
 
 FORMAT = Format(
@@ -11,7 +13,7 @@ FORMAT = Format(
     container="directory",
     content="members",
     aliases=("bundle", "data_bundle"),
-    signatures=(Signature(b"daBS", note="start of a shard"),),
+    signatures=(Signature(DataBundleShard.magic, note="start of a shard"),),
     codecs=("none", "snappy", "zlib"),
     verify="verify:verify_source",
     salvage="salvage:salvage",

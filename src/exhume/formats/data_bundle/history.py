@@ -14,7 +14,7 @@ from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.data_bundle.bundle import View, shard_number
 from exhume.formats.data_bundle.index import FileRow, RecordRow, group_records, parse_file_row, parse_record_row
-from exhume.formats.data_bundle.keys import RecordKey
+from exhume.formats.data_bundle.layout_keys import FILE_PREFIX, RECORD_PREFIX
 from exhume.formats.data_bundle.messages import Compression, ShardHeader
 from exhume.formats.data_bundle.recover import complete_rows, unclaimed
 from exhume.formats.data_bundle.shard import read_header
@@ -56,8 +56,8 @@ class History:
         self.versions = list(database.versions(leveldb_checks.collector(self.problems.append)))
         limits.check("entries", len(self.versions))
         newest = list(self._newest_records())
-        self._records = group_records((key, row) for key, row, _ in newest)
-        self._sound_records = group_records((key, row) for key, row, sound in newest if sound)
+        self._records = group_records(row for row, _ in newest)
+        self._sound_records = group_records(row for row, sound in newest if sound)
         self.view = View(tree, lambda shard: self._records.get(shard, []), limits)
 
     @property
@@ -93,7 +93,7 @@ class History:
         """`(shard, start, end)` in the uncompressed streams: what can be decoded and no version of a row names."""
         claimed: dict[int, list[tuple[int, int]]] = {}
         for version in self.versions:
-            if version.key[:1] == b"\x02" and version.value_type not in DELETIONS:
+            if version.key.startswith(FILE_PREFIX) and version.value_type not in DELETIONS:
                 try:
                     meta = parse_file_row(version.key, version.value, version.span).meta
                 except ExhumeError:
@@ -122,19 +122,19 @@ class History:
             except ExhumeError:
                 continue
 
-    def _newest_records(self) -> Iterator[tuple[RecordKey, RecordRow, bool]]:
+    def _newest_records(self) -> Iterator[tuple[RecordRow, bool]]:
         """The best row of each record, and whether its block is sound: shards never change, so a deleted row is as
         good as a live one.
         """
         best: dict[bytes, Version] = {}
         for version in self.versions:
-            if version.key[:1] == b"\x03" and version.value_type not in DELETIONS:
+            if version.key.startswith(RECORD_PREFIX) and version.value_type not in DELETIONS:
                 known = best.get(version.key)
                 if known is None or _rank(version) > _rank(known):
                     best[version.key] = version
         for key, version in best.items():
             try:
-                yield (*parse_record_row(key, version.value, version.span), version.checksum != "bad")
+                yield parse_record_row(key, version.value, version.span), version.checksum != "bad"
             except ExhumeError as error:
                 self.problems.append(Finding.from_error(error))
 
@@ -143,7 +143,7 @@ class History:
         CRCs.
         """
         for version in self.versions:
-            if version.key[:1] != b"\x02":
+            if not version.key.startswith(FILE_PREFIX):
                 continue
             deleted = version.value_type in DELETIONS
             try:
@@ -174,7 +174,11 @@ class History:
         """Files and directories as of a sequence number, by path."""
         newest: dict[bytes, Version] = {}
         for version in self.versions:
-            if version.key[:1] == b"\x02" and version.sequence <= sequence and version.status is not Status.BEYOND:
+            if (
+                version.key.startswith(FILE_PREFIX)
+                and version.sequence <= sequence
+                and version.status is not Status.BEYOND
+            ):
                 known = newest.get(version.key)
                 if known is None or version.sequence > known.sequence:
                     newest[version.key] = version

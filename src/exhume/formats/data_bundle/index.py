@@ -11,16 +11,17 @@ from typing import NamedTuple
 
 from exhume.errors import Span
 from exhume.formats.data_bundle import checks
-from exhume.formats.data_bundle.keys import (
+from exhume.formats.data_bundle.layout_keys import (
     CONFIG_KEY,
     FILE_PREFIX,
     FILE_STOP,
     FileKey,
-    RecordKey,
-    build_varuint,
+    build_escaped,
+    escape,
     file_key,
     parse_file_key,
     parse_record_key,
+    record_prefix,
 )
 from exhume.formats.data_bundle.messages import MAGIC_TEXT, BundleConfig, FileMetadata, RecordMetadata
 from exhume.formats.leveldb.database import Database
@@ -55,20 +56,21 @@ def parse_file_row(key: bytes, value: bytes, where: Span) -> FileRow:
         raise checks.FILE_ROW.error(error.reason, span=where, actual=key) from error
 
 
-def parse_record_row(key: bytes, value: bytes, where: Span) -> tuple[RecordKey, RecordRow]:
+def parse_record_row(key: bytes, value: bytes, where: Span) -> RecordRow:
     """A record row; raises its rule when key or value is garbage or they contradict one another."""
     try:
         parts = parse_record_key(key)
         meta = RecordMetadata.parse(value)
     except WireError as error:
         raise checks.RECORD_ROW.error(error.reason, span=where, actual=key) from error
-    if (meta.shard_index, meta.offset) != parts:
+    said = parts.shard_index, parts.shard_uncompressed_offset
+    if (meta.shard_index, meta.offset) != said:
         raise checks.RECORD_ROW.error(
-            "key and value differ", span=where, expected=tuple(parts), actual=(meta.shard_index, meta.offset)
+            "key and value differ", span=where, expected=said, actual=(meta.shard_index, meta.offset)
         )
     if meta.byte_offset is None and not meta.all_zeros:
         raise checks.RECORD_ROW.error("it says neither where the record is nor that it is all zeros", span=where)
-    return parts, RecordRow(parts.offset, meta.byte_offset, meta)
+    return RecordRow(meta.offset, meta.byte_offset, meta)
 
 
 def parse_config(value: bytes, where: Span) -> BundleConfig:
@@ -120,9 +122,9 @@ class BundleIndex:
 
     def records(self, shard: int) -> list[RecordRow]:
         """The record rows of one shard in stream order (none: the shard is stored as it is)."""
-        prefix = b"\x03" + build_varuint(shard)
+        prefix = record_prefix(shard)
         rows = self.database.scan(prefix, _after(prefix), sequence=self.sequence)
-        return [parse_record_row(key, value, self.where)[1] for key, value in rows]
+        return [parse_record_row(key, value, self.where) for key, value in rows]
 
     def children(self, folder: str) -> Iterator[tuple[str, FileRow | None]]:
         """`(name, row)` of what is directly in a directory; None for a directory that has no row of its own.
@@ -132,12 +134,12 @@ class BundleIndex:
         raw = folder.encode("utf-8", "surrogateescape")
         lead = b"/" + raw + b"/" if raw else b"/"
         seen: set[str] = set()
-        direct = FILE_PREFIX + lead.replace(b"\0", b"\0\xff") + b"\0\0"
+        direct = FILE_PREFIX + build_escaped(lead)
         for row in self.files(direct, _after(direct)):
             name = row.key.name.decode("utf-8", "surrogateescape")
             seen.add(name)
             yield name, row
-        inner = FILE_PREFIX + lead.replace(b"\0", b"\0\xff")
+        inner = FILE_PREFIX + escape(lead)
         start, stop = direct + b"\xff", _after(inner)
         while True:
             found = next(iter(self.files(start, stop)), None)
@@ -148,7 +150,7 @@ class BundleIndex:
             if name and name not in seen:
                 seen.add(name)
                 yield name, None
-            start = max(_after(inner + part.replace(b"\0", b"\0\xff") + b"/"), found.key.build() + b"\0")
+            start = max(_after(inner + escape(part) + b"/"), found.key.build() + b"\0")
 
 
 def _after(prefix: bytes) -> bytes:
@@ -157,11 +159,11 @@ def _after(prefix: bytes) -> bytes:
     return cut[:-1] + bytes((cut[-1] + 1,)) if cut else b"\xff" * (len(prefix) + 1)
 
 
-def group_records(rows: Iterable[tuple[RecordKey, RecordRow]]) -> dict[int, list[RecordRow]]:
+def group_records(rows: Iterable[RecordRow]) -> dict[int, list[RecordRow]]:
     """Record rows by shard, in stream order."""
     out: dict[int, list[RecordRow]] = {}
-    for key, row in rows:
-        out.setdefault(key.shard_index, []).append(row)
+    for row in rows:
+        out.setdefault(row.meta.shard_index, []).append(row)
     for part in out.values():
         part.sort(key=lambda row: row.offset)
     return out

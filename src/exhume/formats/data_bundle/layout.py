@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from exhume_ksy.facts.data_bundle_shard import DataBundleShard
-from exhume_ksy.facts.data_bundle_shard_header import Names
 from exhume_ksy.fast.data_bundle_shard import read_data_bundle_shard
 
 from exhume.errors import Span
 from exhume.formats.data_bundle import checks
+from exhume.formats.data_bundle.layout_fields import FIXED_HEADER, OFS_DATA, SHARD_MAGIC, SHARD_START, HeaderNames
 from exhume.formats.data_bundle.messages import ShardHeader
 from exhume.layouts import read
 
-SHARD_MAGIC = DataBundleShard.magic
-FIXED_HEADER = DataBundleShard.at.ofs_data[1]
+__all__ = ["FIXED_HEADER", "OFS_DATA", "SHARD_MAGIC", "parse_shard_header", "shard_header_end"]
+
 _NUMBERS = {
-    Names.SHARD_INDEX: "shard_index",
-    Names.SHARD_COUNT: "shard_count",
-    Names.RECORD_SIZE: "record_size",
-    Names.RECORD_ALIGNMENT: "record_alignment",
-    Names.COMPRESSION_METHOD: "compression",
+    HeaderNames.SHARD_INDEX: "shard_index",
+    HeaderNames.SHARD_COUNT: "shard_count",
+    HeaderNames.RECORD_SIZE: "record_size",
+    HeaderNames.RECORD_ALIGNMENT: "record_alignment",
+    HeaderNames.COMPRESSION_METHOD: "compression",
 }
 
 
@@ -32,7 +31,8 @@ def shard_header_end(head: bytes, where: Span) -> int:
         raise checks.SHARD_HEADER.error(
             "it is cut short", span=where, expected=f"{FIXED_HEADER} bytes", actual=f"{len(head)} bytes"
         )
-    return FIXED_HEADER + int.from_bytes(head[slice(*DataBundleShard.at.len_header)], "little")
+    _, size, _ = SHARD_START.unpack(head)
+    return FIXED_HEADER + int(size)
 
 
 def parse_shard_header(data: bytes, where: Span) -> ShardHeader:
@@ -53,12 +53,12 @@ def parse_shard_header(data: bytes, where: Span) -> ShardHeader:
                     span=where.sub(FIXED_HEADER, len(data)),
                     field_path=f"header.fields[{index}].wire",
                 )
-            values[_NUMBERS[Names(number)]] = value
-        elif number == Names.INLINE_METADATA_TABLE:
+            values[_NUMBERS[HeaderNames(number)]] = value
+        elif number == HeaderNames.INLINE_METADATA_TABLE:
             metadata = "inline"
-        elif number == Names.METADATA_AT_EOF:
+        elif number == HeaderNames.METADATA_AT_EOF:
             metadata = "at end of file"
-        elif number == Names.EXTERNAL_METADATA:
+        elif number == HeaderNames.EXTERNAL_METADATA:
             metadata = "external" if isinstance(value, int) and value else "not stated"
         else:
             unknown.append(number)

@@ -1,33 +1,82 @@
-"""The fields of Protocol Buffers messages by name, through the generated reader.
+"""The fields of Protocol Buffers messages by name, through the generated reader, and written.
 
 What a schema cannot say stands here: that the last field of a number counts, and what becomes of unknown ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import struct
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from exhume_ksy.facts.data_bundle_config import Names as ConfigNames
 from exhume_ksy.facts.data_bundle_field import WireTypes
+from exhume_ksy.facts.data_bundle_file_metadata import FileTypes as FileType
 from exhume_ksy.facts.data_bundle_file_metadata import Names as FileNames
 from exhume_ksy.facts.data_bundle_record_metadata import Names as RecordNames
+from exhume_ksy.facts.data_bundle_shard import DataBundleShard
+from exhume_ksy.facts.data_bundle_shard_header import CompressionMethods as Compression
+from exhume_ksy.facts.data_bundle_shard_header import Names as HeaderNames
 from exhume_ksy.fast._layout import LayoutError
 from exhume_ksy.fast.data_bundle_field import read_data_bundle_field
 from exhume_ksy.fast.leveldb_bytes import LeveldbBytes
 
-from exhume.formats.leveldb.wire import WireError
+from exhume.formats.leveldb.wire import WireError, build_bytes, build_varint
 
-__all__ = ["ConfigNames", "FileNames", "RecordNames", "collect", "names"]
+__all__ = [
+    "FIXED_HEADER",
+    "OFS_DATA",
+    "SHARD_MAGIC",
+    "SHARD_START",
+    "Compression",
+    "ConfigNames",
+    "FileNames",
+    "FileType",
+    "HeaderNames",
+    "RecordNames",
+    "build",
+    "build_field",
+    "build_shard_start",
+    "collect",
+    "names",
+]
+
+SHARD_MAGIC = DataBundleShard.magic
+OFS_DATA = DataBundleShard.at.ofs_data
+FIXED_HEADER = OFS_DATA[1]
+SHARD_START: Final = struct.Struct(DataBundleShard.prefix)
 
 Names = Mapping[int, str]
 """Names by what announces a field: eight times its number, and its wire type."""
 
 
 def names(numbers: Mapping[int, str], texts: Mapping[int, str] | None = None) -> Names:
-    """The names of fields that hold numbers, and of those that hold bytes, by field number."""
+    """The names of fields that hold numbers, and of those that hold bytes, by field number; in its order."""
     found = {number << 3 | WireTypes.VARINT: name for number, name in numbers.items()}
-    return found | {number << 3 | WireTypes.BYTES: name for number, name in (texts or {}).items()}
+    found |= {number << 3 | WireTypes.BYTES: name for number, name in (texts or {}).items()}
+    return dict(sorted(found.items()))
+
+
+def build(known: Names, values: Iterable[int | bytes]) -> bytes:
+    """The message with these values, in the order of `known`; what is 0 or empty is left out."""
+    out = bytearray()
+    for key, value in zip(known, values, strict=True):
+        if value:
+            out.append(key)
+            out += build_bytes(value) if isinstance(value, bytes) else build_varint(value)
+    return bytes(out)
+
+
+def build_field(number: int, value: int | bytes) -> bytes:
+    """One field, be its value 0 or empty."""
+    if isinstance(value, bytes):
+        return bytes((number << 3 | WireTypes.BYTES,)) + build_bytes(value)
+    return bytes((number << 3 | WireTypes.VARINT,)) + build_varint(value)
+
+
+def build_shard_start(message: bytes, data_offset: int) -> bytes:
+    """What a shard starts with, up to the end of the header message."""
+    return SHARD_START.pack(SHARD_MAGIC, len(message), data_offset) + message
 
 
 def collect(data: bytes, known: Names) -> tuple[dict[str, Any], tuple[int, ...]]:

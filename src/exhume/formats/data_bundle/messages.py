@@ -8,37 +8,25 @@ Spec: `docs/formats/data_bundle.md`, "Messages"; protobuf.dev, "Encoding".
 
 from __future__ import annotations
 
-import enum
 from dataclasses import dataclass
 
-from exhume.formats.data_bundle.layout_fields import ConfigNames, FileNames, RecordNames, collect, names
-from exhume.formats.leveldb.wire import MAX_U64, WireError, build_bytes, build_varint
+from exhume.formats.data_bundle.layout_fields import (
+    FIXED_HEADER,
+    Compression,
+    ConfigNames,
+    FileNames,
+    FileType,
+    HeaderNames,
+    RecordNames,
+    build,
+    build_field,
+    build_shard_start,
+    collect,
+    names,
+)
+from exhume.formats.leveldb.wire import MAX_U64, WireError
 
 MAGIC_TEXT = "daBundleV1"
-
-
-class Compression(enum.IntEnum):
-    """How records are stored (not the numbers of LevelDB or RocksDB)."""
-
-    UNKNOWN = 0
-    NONE = 1
-    SNAPPY = 2
-    ZLIB = 3
-
-
-class FileType(enum.IntEnum):
-    """What a file row is about; `UNKNOWN` is read as a file."""
-
-    UNKNOWN = 0
-    REGULAR = 1
-    DIRECTORY = 2
-
-
-def _number(field: int, value: int) -> bytes:
-    """A number of a field below 16; nothing for 0."""
-    if value < 0x80:
-        return bytes((field << 3, value)) if value else b""
-    return bytes((field << 3,)) + build_varint(value)
 
 
 _USER_DATA = names({}, {1: "type_url", 2: "value"})
@@ -69,6 +57,16 @@ _CONFIG = names(
     },
     {ConfigNames.VERSION_MAGIC: "magic"},
 )
+_HEADER = names(
+    {
+        HeaderNames.SHARD_INDEX: "shard_index",
+        HeaderNames.SHARD_COUNT: "shard_count",
+        HeaderNames.RECORD_SIZE: "record_size",
+        HeaderNames.RECORD_ALIGNMENT: "record_alignment",
+        HeaderNames.COMPRESSION_METHOD: "compression",
+        HeaderNames.EXTERNAL_METADATA: "external_metadata",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +78,7 @@ class UserData:
 
     def build(self) -> bytes:
         """The message."""
-        raw = self.type_url.encode("utf-8", "surrogateescape")
-        return (b"\x0a" + build_bytes(raw) if raw else b"") + (b"\x12" + build_bytes(self.value) if self.value else b"")
+        return build(_USER_DATA, (self.type_url.encode("utf-8", "surrogateescape"), self.value))
 
     @classmethod
     def parse(cls, data: bytes) -> UserData:
@@ -98,7 +95,7 @@ class UserData:
 class FileMetadata:
     """Value of a file row.  `offset` counts in the uncompressed stream of the shard."""
 
-    type: int = FileType.REGULAR
+    type: int = FileType.REGULAR_FILE
     shard_index: int = 0
     offset: int = 0
     size: int = 0
@@ -113,9 +110,8 @@ class FileMetadata:
 
     def build(self) -> bytes:
         """The message."""
-        out = _number(1, self.type) + _number(2, self.shard_index) + _number(3, self.offset)
-        out += _number(4, self.size) + _number(5, self.crc32c)
-        return out + (b"\x32" + build_bytes(self.user_data.build()) if self.user_data is not None else b"")
+        out = build(_FILE, (self.type, self.shard_index, self.offset, self.size, self.crc32c, b""))
+        return out if self.user_data is None else out + build_field(FileNames.USER_DATA, self.user_data.build())
 
     @classmethod
     def parse(cls, data: bytes) -> FileMetadata:
@@ -142,10 +138,8 @@ class RecordMetadata:
 
     def build(self) -> bytes:
         """The message (members of the oneof are written even when they have their default)."""
-        out = _number(1, self.shard_index) + _number(2, self.offset)
-        if self.all_zeros:
-            return out + b"\x20\x01"
-        return out + b"\x18" + build_varint(self.byte_offset or 0)
+        out = build(_RECORD, (self.shard_index, self.offset, 0, self.all_zeros))
+        return out if self.all_zeros else out + build_field(RecordNames.SHARD_BYTE_OFFSET, self.byte_offset or 0)
 
     @classmethod
     def parse(cls, data: bytes) -> RecordMetadata:
@@ -170,8 +164,8 @@ class BundleConfig:
 
     def build(self) -> bytes:
         """The message."""
-        out = b"\x0a" + build_bytes(self.magic.encode()) + _number(2, self.block_size)
-        return out + _number(3, self.record_size) + _number(4, self.compression) + _number(6, int(self.raw_packed))
+        numbers = (self.block_size, self.record_size, self.compression, self.raw_packed)
+        return build(_CONFIG, (self.magic.encode(), *numbers))
 
     @classmethod
     def parse(cls, data: bytes) -> BundleConfig:
@@ -198,15 +192,14 @@ class ShardHeader:
 
     def build(self) -> bytes:
         """The message (with `external_metadata` set)."""
-        out = _number(1, self.shard_index) + _number(2, self.shard_count) + _number(3, self.record_size)
-        return out + _number(4, self.record_alignment) + _number(5, self.compression) + b"\x40\x01"
+        numbers = (self.shard_index, self.shard_count, self.record_size, self.record_alignment, self.compression)
+        return build(_HEADER, (*numbers, True))
 
     def build_file_start(self) -> bytes:
         """Magic, lengths, message and zeros up to the first record; alignment 0 counts as 1."""
         message = self.build()
-        start = align(12 + len(message), max(1, self.record_alignment))
-        head = b"daBS" + len(message).to_bytes(4, "little") + start.to_bytes(4, "little") + message
-        return head.ljust(start, b"\0")
+        start = align(FIXED_HEADER + len(message), max(1, self.record_alignment))
+        return build_shard_start(message, start).ljust(start, b"\0")
 
 
 def align(offset: int, alignment: int) -> int:

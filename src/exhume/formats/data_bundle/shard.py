@@ -87,10 +87,14 @@ class Shard:
         self.rows = rows
         self._cache = cache
         if self.header.shard_index != number:
-            raise checks.SHARD_NUMBER.error(span=source.span(0, 12), expected=number, actual=self.header.shard_index)
+            raise checks.SHARD_NUMBER.error(
+                span=source.span(0, layout.FIXED_HEADER), expected=number, actual=self.header.shard_index
+            )
         if self.header.data_offset > source.size:
             raise checks.SHARD_HEADER.error(
-                "data start behind the end of the file", span=source.span(8, 12), actual=self.header.data_offset
+                "data start behind the end of the file",
+                span=source.span(*layout.OFS_DATA),
+                actual=self.header.data_offset,
             )
         self.starts = [row.offset for row in rows]
         stored = [row.byte_offset for row in rows if row.byte_offset is not None]
@@ -242,7 +246,7 @@ class Shard:
             elif method in (Compression.SNAPPY, Compression.ZLIB):
                 decoded = decompress_prefix(compression_name(method), stored, max_size=budget)
             else:
-                raise checks.COMPRESSION.error(span=self.source.span(0, 12), actual=method)
+                raise checks.COMPRESSION.error(span=self.source.span(0, layout.FIXED_HEADER), actual=method)
         except CodecError as error:
             raise checks.RECORD_CODEC.error(
                 error.message, span=span, expected=error.expected, actual=error.actual

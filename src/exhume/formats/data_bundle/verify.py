@@ -23,7 +23,7 @@ from exhume.formats.data_bundle.index import (
     parse_file_row,
     parse_record_row,
 )
-from exhume.formats.data_bundle.keys import CONFIG_KEY, RecordKey, parse_table
+from exhume.formats.data_bundle.layout_keys import CONFIG_KEY, FILE_PREFIX, Tables, parse_table
 from exhume.formats.data_bundle.messages import BundleConfig, Compression, FileType
 from exhume.formats.data_bundle.shard import DEFAULT_RECORD_SIZE, Shard
 from exhume.formats.leveldb import checks as leveldb_checks
@@ -79,20 +79,20 @@ class _Walk:
 
     def read_rows(self) -> Iterator[Finding]:
         """Every live row, parsed; damage of the index itself was reported before."""
-        records: list[tuple[RecordKey, RecordRow]] = []
+        records: list[RecordRow] = []
         for version in self.archive.database.versions(leveldb_checks.ignore):
             if version.status is not Status.LIVE:
-                self.old_rows = self.old_rows or version.key[:1] == b"\x02"
+                self.old_rows = self.old_rows or version.key.startswith(FILE_PREFIX)
                 continue
             key, value, where = version.key, version.value, version.span
             try:
                 table = parse_table(key)
                 if key == CONFIG_KEY:
                     self.config = parse_config(value, where)
-                elif table == 2:
+                elif table == Tables.FILES:
                     self.files.append(parse_file_row(key, value, where))
                     yield from self._check_file_row(self.files[-1], where)
-                elif table == 3:
+                elif table == Tables.RECORDS:
                     records.append(parse_record_row(key, value, where))
                 else:
                     yield checks.UNKNOWN_ROW.finding(span=where, actual=key)
@@ -113,7 +113,7 @@ class _Walk:
         meta = row.meta
         if meta.is_directory and (meta.size or meta.crc32c):
             yield checks.DIRECTORY_SIZE.finding(row.path, span=where, actual=meta.size)
-        if meta.type not in (FileType.REGULAR, FileType.DIRECTORY):
+        if meta.type not in (FileType.REGULAR_FILE, FileType.DIRECTORY):
             yield checks.FILE_TYPE.finding(row.path, span=where, actual=meta.type)
         directory = row.key.directory
         try:

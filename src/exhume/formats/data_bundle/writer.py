@@ -28,7 +28,7 @@ from exhume.codecs import compress
 from exhume.codecs.stored import store
 from exhume.errors import Span, UnsafePathError, WriterError, shorten
 from exhume.formats.data_bundle.bundle import shard_name
-from exhume.formats.data_bundle.keys import CONFIG_KEY, RecordKey, build_escaped, file_key
+from exhume.formats.data_bundle.layout_keys import CONFIG_KEY, build_escaped, build_record_key, file_key
 from exhume.formats.data_bundle.messages import (
     BundleConfig,
     Compression,
@@ -303,17 +303,16 @@ class DataBundleWriter(Writer):
                     at += stop - start
                     if stop == member.size:
                         rows.append((member.key, _file_row(member)))
-                key = RecordKey(record.shard, record.offset)
-                if stored is None:
-                    place = RecordMetadata(*key, all_zeros=True)
-                else:
-                    place = RecordMetadata(*key, byte_offset=ends[record.shard])
+                place: int | None = None
+                if stored is not None:
+                    place = ends[record.shard]
                     padding = -len(stored) % self.alignment if not self.is_flat else 0
                     files[record.shard].write(stored)
                     files[record.shard].write(bytes(padding))
                     ends[record.shard] += len(stored) + padding
                 if not self.is_flat:
-                    rows.append((key.build(), place.build()))
+                    row = RecordMetadata(record.shard, record.offset, place, all_zeros=place is None)
+                    rows.append((build_record_key(record.shard, record.offset), row.build()))
                 done += len(data)
                 self._progress(done, self.size, "bytes")
         return rows
@@ -358,7 +357,7 @@ class DataBundleWriter(Writer):
 
 def _file_row(member: _Member) -> bytes:
     return FileMetadata(
-        FileType.REGULAR, member.shard, member.offset, member.size, member.crc, member.user_data
+        FileType.REGULAR_FILE, member.shard, member.offset, member.size, member.crc, member.user_data
     ).build()
 
 

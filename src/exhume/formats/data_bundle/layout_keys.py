@@ -1,0 +1,139 @@
+"""Keys of index rows: parts whose bytes sort as their values do.  Read by the generated readers, written here.
+
+Spec: `docs/formats/data_bundle.md`, "Index rows" (dacha's order-preserving encoders).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from exhume_ksy.facts.data_bundle_index_block import Tables
+from exhume_ksy.facts.data_bundle_key import Escaped as EscapedFacts
+from exhume_ksy.fast._layout import LayoutError
+from exhume_ksy.fast.data_bundle_key import Escaped, RecordKey, read_file_key, read_record_key, read_varuint
+
+from exhume.formats.leveldb.wire import MAX_U64, WireError
+
+CONFIG_KEY, FILE_PREFIX, RECORD_PREFIX = (bytes((table,)) for table in (Tables.CONFIG, Tables.FILES, Tables.RECORDS))
+FILE_STOP, RECORD_STOP = bytes((Tables.FILES + 1,)), bytes((Tables.RECORDS + 1,))
+_END, _ZERO = (bytes((0, marker)) for marker in EscapedFacts.marker)
+"""How a byte string ends, and a zero byte in it."""
+
+
+def build_varuint(value: int) -> bytes:
+    """An unsigned integer in 1 to 9 bytes; raises `ValueError` beyond 64 bits.
+
+    >>> [build_varuint(n).hex() for n in (0, 127, 128, 300, 16384)]
+    ['00', '7f', '8080', '812c', 'c04000']
+    """
+    if not 0 <= value <= MAX_U64:
+        raise ValueError(f"{value} does not fit an unsigned 64-bit integer")
+    size = max(1, -(-value.bit_length() // 7))
+    if size >= 9:
+        return b"\xff" + value.to_bytes(8, "big")
+    lead = (0xFF << (8 - (size - 1))) & 0xFF if size > 1 else 0
+    out = bytearray(value.to_bytes(size, "big"))
+    out[0] |= lead
+    return bytes(out)
+
+
+def escape(value: bytes) -> bytes:
+    """The start of a byte string: zero bytes in it are escaped."""
+    return value.replace(b"\0", _ZERO)
+
+
+def build_escaped(value: bytes) -> bytes:
+    """A byte string with its terminator."""
+    return escape(value) + _END
+
+
+class FileKey(NamedTuple):
+    """The key of a file row: directory with slashes at both ends, and name."""
+
+    directory: bytes
+    name: bytes
+
+    def build(self) -> bytes:
+        """The bytes of the key."""
+        return self.start() + build_escaped(self.name)
+
+    def start(self) -> bytes:
+        """What the keys of all files of the directory start with; `build_escaped` of a name completes one."""
+        return FILE_PREFIX + build_escaped(self.directory)
+
+    @property
+    def path(self) -> str:
+        """Relative path with `/` between its parts; bytes that are not UTF-8 become lone surrogates."""
+        return (self.directory.lstrip(b"/") + self.name).decode("utf-8", "surrogateescape")
+
+
+def build_record_key(shard_index: int, offset: int) -> bytes:
+    """The bytes of the key of a record row, by shard number and offset in its uncompressed stream."""
+    return record_prefix(shard_index) + build_varuint(offset)
+
+
+def record_prefix(shard_index: int) -> bytes:
+    """What the keys of all records of a shard start with."""
+    return RECORD_PREFIX + build_varuint(shard_index)
+
+
+def file_key(path: str) -> FileKey:
+    """The key of a relative path."""
+    folder, _, name = path.rpartition("/")
+    raw = folder.encode("utf-8", "surrogateescape")
+    return FileKey(b"/" + raw + b"/" if raw else b"/", name.encode("utf-8", "surrogateescape"))
+
+
+def parse_file_key(key: bytes) -> FileKey:
+    """Splits the key of a file row.  Raises `WireError`."""
+    try:
+        raw, end = read_file_key(key, 1, len(key))
+    except LayoutError as error:
+        raise WireError(str(error), error.at) from error
+    if end != len(key):
+        raise WireError("bytes after the end of the key", end)
+    return FileKey(_whole(raw.directory), _whole(raw.name))
+
+
+def _whole(part: Escaped) -> bytes:
+    text: Any = part.text  # of bytes, bytes
+    return text if part.more is None else b"\0".join((text, *(chunk.text for chunk in part.more)))
+
+
+def parse_record_key(key: bytes) -> RecordKey:
+    """Splits the key of a record row.  Raises `WireError`."""
+    try:
+        raw, end = read_record_key(key, 1, len(key))
+    except LayoutError as error:
+        raise WireError(str(error), error.at) from error
+    if end != len(key):
+        raise WireError("bytes after the end of the key", end)
+    return raw
+
+
+def parse_table(key: bytes) -> int:
+    """The number of the table that a key belongs to (its first part).  Raises `WireError`."""
+    try:
+        return read_varuint(key, 0, len(key))[0]
+    except LayoutError as error:
+        raise WireError(str(error), error.at) from error
+
+
+__all__ = [
+    "CONFIG_KEY",
+    "FILE_PREFIX",
+    "FILE_STOP",
+    "RECORD_PREFIX",
+    "RECORD_STOP",
+    "FileKey",
+    "Tables",
+    "build_escaped",
+    "build_record_key",
+    "build_varuint",
+    "escape",
+    "file_key",
+    "parse_file_key",
+    "parse_record_key",
+    "parse_table",
+    "record_prefix",
+]
