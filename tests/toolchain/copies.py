@@ -69,7 +69,6 @@ WAITING = {
     "formats/ark/rbuf": 11,
     "formats/caf": 5,
     "formats/clp_s": 104,
-    "formats/data_bundle": 16,
     "formats/leveldb": 36,
     "formats/zs": 7,
 }

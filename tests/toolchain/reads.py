@@ -41,7 +41,7 @@ REST = {
     "clp_s_dictionary_entries": "the kernel, which makes the texts while it finds them",
     "clp_s_table": "the kernel and NumPy: which columns there are follows from the schema of the table",
     "data_bundle_index_block": "the kernel, as any block of LevelDB",
-    "data_bundle_shard": "`verify`: that what lies between the header and the records is zeros, a piece at a time, since it may be of any size",
+    "data_bundle_shard": "`verify`: what lies before the records is zeros, a piece at a time since it may be large",
     "leveldb_block": "the kernel: keys are put together from the one before while their order is checked",
     "leveldb_data_block": "the kernel, as `leveldb_block`",
     "leveldb_properties": "the kernel, as `leveldb_block`",

@@ -23,9 +23,11 @@ _NUMBERS = {
 
 def shard_header_end(head: bytes, where: Span) -> int:
     """Where the header message of a shard ends, from its first 12 bytes; raises the identity rule."""
-    if head[:4] != SHARD_MAGIC:
+    magic = head[: len(SHARD_MAGIC)]
+    if magic != SHARD_MAGIC:
+        expected = SHARD_MAGIC.decode()
         raise checks.SHARD_MAGIC.error(
-            span=where.sub(0, min(4, len(head))), field_path="magic", expected="daBS", actual=head[:4]
+            span=where.sub(0, len(magic)), field_path="magic", expected=expected, actual=magic
         )
     if len(head) < FIXED_HEADER:
         raise checks.SHARD_HEADER.error(

@@ -28,12 +28,9 @@ def build_varuint(value: int) -> bytes:
     """
     if not 0 <= value <= MAX_U64:
         raise ValueError(f"{value} does not fit an unsigned 64-bit integer")
-    size = max(1, -(-value.bit_length() // 7))
-    if size >= 9:
-        return b"\xff" + value.to_bytes(8, "big")
-    lead = (0xFF << (8 - (size - 1))) & 0xFF if size > 1 else 0
+    size = min(9, max(1, -(-value.bit_length() // 7)))
     out = bytearray(value.to_bytes(size, "big"))
-    out[0] |= lead
+    out[0] |= (0xFF << (9 - size)) & 0xFF
     return bytes(out)
 
 

@@ -12,6 +12,11 @@ from exhume.source import Source
 
 _MOST = 64 << 20
 _STEP = 1 << 20
+_GROWTH = 4
+"""A stored record is taken to be at most so many times what it holds."""
+
+_SPAN = _MOST << 4
+"""The end of a shard is looked for so far behind its start."""
 
 
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
@@ -35,8 +40,8 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carv
     start, alignment = header.data_offset, max(1, header.record_alignment)
     end, records = start, 0
     if header.compression != Compression.NONE:
-        bound = max(4 * (header.record_size or 1), _STEP)
-        while end < window.size and end - start < _MOST * 16:
+        bound = max(_GROWTH * (header.record_size or 1), _STEP)
+        while end < window.size and end - start < _SPAN:
             data = window.read_up_to(end, min(bound, _MOST))
             try:
                 decoded = decompress_prefix(

@@ -15,7 +15,7 @@ from exhume.source import Source, Tree
 def probe(source: Source | Tree) -> Identification | None:
     """A directory with `index/` and shards; a lone shard is told, but not opened by itself."""
     if isinstance(source, Source):
-        if source.read_up_to(0, 4) == SHARD_MAGIC:
+        if source.read_up_to(0, len(SHARD_MAGIC)) == SHARD_MAGIC:
             return Identification("databundle", 0.3, source.span(0, source.size), ("starts as a shard of a bundle",))
         return None
     names = [*source.files(), *source.names(INDEX)]
@@ -50,6 +50,6 @@ def _is_shard(tree: Tree, name: str) -> bool:
     """Whether a file starts as a shard; one that cannot be read does not."""
     try:
         with tree.source(name) as shard:
-            return shard.read_up_to(0, 4) == SHARD_MAGIC
+            return shard.read_up_to(0, len(SHARD_MAGIC)) == SHARD_MAGIC
     except ExhumeError:
         return False

@@ -90,7 +90,7 @@ def _decode(source: Source, header: ShardHeader, at: int, limits: Limits) -> tup
     """Stored and decoded size of the record at an offset, None when there is none."""
     most = min(max(header.record_size, 1), limits.payload_size)
     stored = source.read_up_to(at, most + most // 6 + _STORED_GROWTH)
-    if not _could_start(stored, header):
+    if not _could_start(stored, 0, header):
         return None
     try:
         decoded = decompress_prefix(compression_name(header.compression), stored, max_size=most)
@@ -99,10 +99,10 @@ def _decode(source: Source, header: ShardHeader, at: int, limits: Limits) -> tup
     return (decoded.consumed, len(decoded.data)) if decoded.data else None
 
 
-def _could_start(stored: bytes, header: ShardHeader) -> bool:
-    if header.compression == Compression.ZLIB:
-        return len(stored) > 2 and stored[0] & 0x0F == 8 and (stored[0] << 8 | stored[1]) % 31 == 0
-    return bool(stored) and stored[0] != 0
+def _could_start(stored: bytes, at: int, header: ShardHeader) -> bool:
+    if header.compression == Compression.ZLIB:  # as RFC 1950 has it: deflate, and a check of the first two bytes
+        return len(stored) > at + 2 and stored[at] & 0x0F == 8 and (stored[at] << 8 | stored[at + 1]) % 31 == 0
+    return len(stored) > at and stored[at] != 0
 
 
 def _next_start(source: Source, header: ShardHeader, at: int, stop: int) -> int:
@@ -114,7 +114,7 @@ def _next_start(source: Source, header: ShardHeader, at: int, stop: int) -> int:
     while at < stop:
         window = source.read_up_to(at, min(WINDOW, stop - at) + 2)
         for offset in range(0, len(window), step):
-            if _could_start(window[offset : offset + 3], header):
+            if _could_start(window, offset, header):
                 return min(stop, at + offset)
         at += align(min(WINDOW, stop - at), step)
     return stop

@@ -50,6 +50,9 @@ RECORD_SIZE = 128 << 10
 
 DEFAULT_ALIGNMENT = 4096
 MAX_SHARDS = 100_000
+SNIFF = 64
+"""Bytes of a record that are looked at before all of it is searched for anything but zeros."""
+
 _PLAIN_LEAF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+ -]{0,199}")
 """Last components of names that are safe in a directory that is."""
 
@@ -322,7 +325,7 @@ class DataBundleWriter(Writer):
         data = _read_pieces(record.pieces)
         if self.is_flat:
             return record, data, bytes(data)
-        if not any(data[:64]) and bytes(data).count(0) == len(data):
+        if not any(data[:SNIFF]) and bytes(data).count(0) == len(data):
             return record, data, None
         if self.stored:
             return record, data, store(self.compression, data)
