@@ -117,10 +117,10 @@ types:
         doc: Digits 17 to 24.
     instances:
       high:
-        value: (digits0 * 0x100000000 + digits1).as<u8>
+        value: (digits0.as<s8> * 0x100000000 + digits1.as<s8>).as<u8>
         doc: The first 16 hexadecimal digits of the text form.
       low:
-        value: (digits2 * 0x100000000 + digits3).as<u8>
+        value: (digits2.as<s8> * 0x100000000 + digits3.as<s8>).as<u8>
         doc: The last 16 hexadecimal digits of the text form.
   text:
     doc: A string, counted in bytes, without a terminator.

@@ -22,7 +22,7 @@ doc-ref: https://ark.tbdrobotics.com/docs/overviews/logging/format/ Manifest Fil
 instances:
   footer:
     pos: _io.size - 29
-    type: file_footer(_io.size - 29)
+    type: file_footer((_io.size - 29).as<u8>)
   content:
     pos: 0
     size: footer.len_content
@@ -34,7 +34,7 @@ instances:
     if: 'footer.len_trailer > 0 and trailer.type_name.value == "ark::logging::Manifest"'
     doc: The same bytes, when the trailer calls them a log manifest.
   trailer:
-    pos: footer.len_content
+    pos: footer.len_content.as<s8>
     size: footer.len_trailer
     type: file_trailer
     if: footer.len_trailer > 0

@@ -23,10 +23,10 @@ doc-ref: https://github.com/JackalLabs/jackal-js-worker/blob/main/FORMAT.md File
 instances:
   footer:
     pos: _io.size - 4
-    type: chunk_footer(_io.size - 4)
+    type: chunk_footer((_io.size - 4).as<u8>)
     doc-ref: CAF specification 1.0, "Footer Section"
   ofs_index:
-    value: _io.size - 4 - footer.len_index
+    value: _io.size - 4 - footer.len_index.as<s8>
     doc: |
       Where the index starts, and so the size of the data section. In what the
       known writers make, it is also the end of the last file.

@@ -34,7 +34,7 @@ seq:
     type: file_header
 instances:
   ofs_files:
-    value: 64 + header.len_metadata
+    value: (64 + header.len_metadata).as<u8>
     doc: Where the sections start.
   metadata:
     pos: 64
@@ -48,10 +48,10 @@ instances:
     if: metadata.is_stored
     doc: The metadata packets, in place, when they are stored uncompressed.
   files:
-    pos: ofs_files
+    pos: ofs_files.as<s8>
     size: header.len_archive - ofs_files
     valid:
-      expr: _.length == header.len_archive - ofs_files
+      expr: _.length.as<u8> == header.len_archive - ofs_files
     if: not metadata.is_stored
     doc: The sections, back to back; where each lies only the metadata tell.
   file_entries:
@@ -61,7 +61,7 @@ instances:
       Names and offsets of the sections. The packet that holds them is the
       second in every archive known.
   sections:
-    pos: ofs_files
+    pos: ofs_files.as<s8>
     type: section(_index)
     repeat: expr
     repeat-expr: file_entries.size
@@ -83,7 +83,7 @@ instances:
     pos: 0
     type: table(_index)
     repeat: expr
-    repeat-expr: table_metadata.num_tables
+    repeat-expr: table_metadata.num_tables.as<s8>
     if: metadata.is_stored and table_metadata.num_tables > 0
     doc: |
       Every table with its columns, each by its key, when its stream is stored
@@ -137,7 +137,7 @@ types:
     -webide-representation: '{name}'
     params:
       - id: idx
-        type: u4
+        type: s4
     instances:
       name:
         value: >-
@@ -147,17 +147,17 @@ types:
         -webide-parse-mode: eager
       ofs_section:
         value: >-
-          _root.file_entries[idx].map_items[0].key.str_value == "n" ?
+          (_root.file_entries[idx].map_items[0].key.str_value == "n" ?
           _root.file_entries[idx].map_items[1].value.uint_value :
-          _root.file_entries[idx].map_items[0].value.uint_value
+          _root.file_entries[idx].map_items[0].value.uint_value).as<u8>
         doc: Counted from the start of the sections.
       ofs_next:
         value: >-
-          idx + 1 < _root.file_entries.size ?
-          _root.sections[idx + 1].ofs_section.as<u8> : _root.header.len_archive - _root.ofs_files
+          (idx + 1 < _root.file_entries.size ?
+          _root.sections[idx + 1].ofs_section.as<u8> : _root.header.len_archive - _root.ofs_files).as<u8>
       body:
         io: _root._io
-        pos: _root.ofs_files + ofs_section
+        pos: (_root.ofs_files + ofs_section).as<s8>
         size: ofs_next - ofs_section
         type:
           switch-on: name
@@ -217,22 +217,22 @@ types:
         pos: 0
         type: stream(_index)
         repeat: expr
-        repeat-expr: _root.table_metadata.num_streams
+        repeat-expr: _root.table_metadata.num_streams.as<s8>
   stream:
     doc: One packed stream, compressed by itself, with one table or several.
     -webide-representation: 'stream {idx:dec}'
     params:
       - id: idx
-        type: u4
+        type: s4
     instances:
       ofs_stream:
         value: _root.table_metadata.streams[idx].ofs_stream
       ofs_next:
         value: >-
-          idx + 1 < _root.table_metadata.num_streams ?
-          _root.table_metadata.streams[idx + 1].ofs_stream : _io.size
+          (idx + 1 < _root.table_metadata.streams.size ?
+          _root.table_metadata.streams[idx + 1].ofs_stream : _io.size.as<u8>).as<u8>
       compressed:
-        pos: ofs_stream
+        pos: ofs_stream.as<s8>
         size: ofs_next - ofs_stream
         type: zstd_frame
       is_raw:
@@ -240,29 +240,29 @@ types:
           compressed.frames.size == 1 and compressed.frames[0].body.blocks[0].is_raw and
           compressed.frames[0].body.blocks.last.is_raw and
           (compressed.frames[0].body.blocks.size - 1) * len_block
-          + compressed.frames[0].body.blocks.last.header.len_block
-          == _root.table_metadata.streams[idx].len_uncompressed
+          + compressed.frames[0].body.blocks.last.header.len_block.as<s8>
+          == _root.table_metadata.streams[idx].len_uncompressed.as<s8>
         doc: Its bytes lie open, so that its tables can be read in place.
       len_block:
-        value: compressed.frames[0].body.blocks[0].header.len_block
+        value: compressed.frames[0].body.blocks[0].header.len_block.as<s8>
         doc: Bytes in each of its blocks but the last.
   table:
     doc: All records of one schema, column by column.
     -webide-representation: 'schema {schema_id:dec}, {num_messages:dec} records'
     params:
       - id: idx
-        type: u4
+        type: s4
     instances:
       schema_id:
         value: _root.table_metadata.tables[idx].schema_id
         -webide-parse-mode: eager
       num_messages:
-        value: _root.table_metadata.tables[idx].num_messages
+        value: _root.table_metadata.tables[idx].num_messages.as<s8>
         -webide-parse-mode: eager
       ofs_table:
-        value: _root.table_metadata.tables[idx].ofs_table
+        value: _root.table_metadata.tables[idx].ofs_table.as<s8>
       stream:
-        value: _root.sections[6].body.as<tables_section>.streams[_root.table_metadata.tables[idx].stream_id]
+        value: _root.sections[6].body.as<tables_section>.streams[_root.table_metadata.tables[idx].stream_id.as<s4>]
       search:
         pos: 0
         type: schema_search(_index, schema_id)
@@ -283,14 +283,14 @@ types:
     -webide-representation: 'place {idx:dec}, schema {schema_id:dec}'
     params:
       - id: idx
-        type: u4
+        type: s4
       - id: schema_id
         type: s4
     instances:
       is_over:
         value: >-
           _root.schema_map.schemas[idx].schema_id == schema_id or
-          idx + 1 >= _root.schema_map.num_schemas
+          idx + 1 >= _root.schema_map.schemas.size
   column:
     doc: |
       The values of one key. Objects, nulls and the marks of structured arrays
@@ -298,10 +298,10 @@ types:
     -webide-representation: '{key}'
     params:
       - id: idx
-        type: u4
+        type: s4
     instances:
       ofs_column:
-        value: 'idx > 0 ? _parent.columns[idx - 1].ofs_after.as<u8> : _parent.ofs_table'
+        value: 'idx > 0 ? _parent.columns[idx - 1].ofs_after.as<s8> : _parent.ofs_table'
         doc: Counted in the bytes of the stream without what frames its blocks.
       node_id:
         value: _root.schema_map.schemas[_parent.search.size - 1].entries[idx].value
@@ -319,8 +319,8 @@ types:
         value: type_number == 2 or type_number == 6
       len_row:
         value: >-
-          type_number == 4 ? 1 : type_number == 12 ? 10 : type_number == 8 or type_number == 14 ? 16 :
-          type_number <= 3 or type_number == 6 or type_number == 11 or type_number == 13 ? 8 : 0
+          (type_number == 4 ? 1 : type_number == 12 ? 10 : type_number == 8 or type_number == 14 ? 16 :
+          type_number <= 3 or type_number == 6 or type_number == 11 or type_number == 13 ? 8 : 0).as<s8>
         doc: Bytes that each record has in the column; those of text have variables besides.
       num_variables:
         -lint-ok: Counted by the column, whose end `is_inside` compares with that of the stream.
@@ -330,14 +330,14 @@ types:
       ofs_after:
         value: >-
           (ofs_column + len_row * _parent.num_messages +
-          (is_text ? 8 + 8 * num_variables.integer : 0)).as<u8>
+          (is_text ? 8 + 8 * num_variables.integer : 0)).as<s8>
         doc: Where the next column starts.
       num_block:
-        value: (ofs_column / _parent.stream.len_block).as<u4>
+        value: (ofs_column / _parent.stream.len_block).as<s4>
       is_inside:
         value: >-
           ofs_after > ofs_column and
-          ofs_after <= _root.table_metadata.streams[_parent.stream.idx].len_uncompressed
+          ofs_after <= _root.table_metadata.streams[_parent.stream.idx].len_uncompressed.as<s8>
         doc: There are values, and they do not pass the end of the stream.
       is_split:
         value: is_inside and (ofs_after - 1) / _parent.stream.len_block > num_block
@@ -387,14 +387,14 @@ types:
     -webide-representation: '{integer:dec}{number}'
     params:
       - id: ofs_word
-        type: u8
+        type: s8
       - id: is_float
         type: bool
     instances:
       len_block:
         value: _parent._parent.stream.len_block
       num_block:
-        value: (ofs_word / len_block).as<u4>
+        value: (ofs_word / len_block).as<s4>
       len_head:
         value: 'len_block - ofs_word % len_block < 8 ? len_block - ofs_word % len_block : 8'
         doc: How many of the bytes the first block has.
@@ -443,11 +443,11 @@ types:
     -webide-representation: 'bytes {ofs_start:dec} to {ofs_end:dec}, block {num_block:dec}'
     params:
       - id: ofs_start
-        type: u8
+        type: s8
       - id: ofs_end
-        type: u8
+        type: s8
       - id: num_block
-        type: u4
+        type: s4
     instances:
       len_block:
         value: _parent._parent.stream.len_block

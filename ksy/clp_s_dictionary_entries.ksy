@@ -28,7 +28,7 @@ types:
       - id: len_value
         type: u8
         valid:
-          max: _io.size - _io.pos
+          max: (_io.size - _io.pos).as<u8>
       - id: value
         size: len_value
         doc: Unescaped text in UTF-8.

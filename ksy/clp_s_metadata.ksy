@@ -68,19 +68,19 @@ types:
       - id: num_ranges
         type: u8
         valid:
-          max: _io.size - _io.pos
+          max: (_io.size - _io.pos).as<u8>
       - id: ranges
         type: timestamp_range
         repeat: expr
-        repeat-expr: num_ranges
+        repeat-expr: num_ranges.as<s8>
       - id: num_patterns
         type: u8
         valid:
-          max: _io.size - _io.pos
+          max: (_io.size - _io.pos).as<u8>
       - id: patterns
         type: timestamp_pattern
         repeat: expr
-        repeat-expr: num_patterns
+        repeat-expr: num_patterns.as<s8>
   timestamp_range:
     doc: Inclusive bounds of one timestamp key.
     -webide-representation: '{key}: {begin_epoch:dec}{begin_double} to {end_epoch:dec}{end_double}'
@@ -88,7 +88,7 @@ types:
       - id: len_key
         type: u8
         valid:
-          max: _io.size - _io.pos
+          max: (_io.size - _io.pos).as<u8>
       - id: key
         size: len_key
         type: utf8_text
@@ -96,11 +96,11 @@ types:
       - id: num_column_ids
         type: u8
         valid:
-          max: '(_io.size - _io.pos) / 4'
+          max: ((_io.size - _io.pos) / 4).as<u8>
       - id: column_ids
         type: s4
         repeat: expr
-        repeat-expr: num_column_ids
+        repeat-expr: num_column_ids.as<s8>
         doc: Schema tree nodes that hold values of the key.
       - id: encoding
         type: u8
@@ -129,7 +129,7 @@ types:
       - id: len_pattern
         type: u8
         valid:
-          max: _io.size - _io.pos
+          max: (_io.size - _io.pos).as<u8>
       - id: pattern
         size: len_pattern
         type: utf8_text

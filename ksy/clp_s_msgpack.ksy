@@ -74,11 +74,12 @@ seq:
     type: s1
     if: kind == kinds::extension
   - id: str_value
-    size: 'tag < 0xc0 ? tag % 0x20 : len_payload'
+    size: '(tag < 0xc0 ? tag % 0x20 : len_payload).as<u4>'
     type: str
     if: kind == kinds::text
   - id: bin_value
-    size: 'tag == 0xd4 ? 1 : tag == 0xd5 ? 2 : tag == 0xd6 ? 4 : tag == 0xd7 ? 8 : tag == 0xd8 ? 16 : len_payload'
+    size: >-
+      (tag == 0xd4 ? 1 : tag == 0xd5 ? 2 : tag == 0xd6 ? 4 : tag == 0xd7 ? 8 : tag == 0xd8 ? 16 : len_payload).as<u4>
     if: kind == kinds::binary or kind == kinds::extension
   - id: array_items
     type: clp_s_msgpack
@@ -118,7 +119,7 @@ instances:
     if: (tag >= 0xc4 and tag <= 0xc9) or (tag >= 0xd9 and tag <= 0xdf)
     doc: Length or count that stands after the tag.
   num_items:
-    value: 'tag < 0xa0 ? (tag % 0x10).as<u4> : len_payload'
+    value: '(tag < 0xa0 ? tag % 0x10 : len_payload).as<u4>'
     if: kind == kinds::array or kind == kinds::map
   uint_value:
     value: >-

@@ -17,11 +17,11 @@ seq:
   - id: num_schemas
     type: u8
     valid:
-      max: '(_io.size - _io.pos) / 12'
+      max: ((_io.size - _io.pos) / 12).as<u8>
   - id: schemas
     type: schema
     repeat: expr
-    repeat-expr: num_schemas
+    repeat-expr: num_schemas.as<s8>
 types:
   schema:
     doc: One schema.

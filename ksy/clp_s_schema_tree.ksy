@@ -18,11 +18,11 @@ seq:
   - id: num_nodes
     type: u8
     valid:
-      max: '(_io.size - _io.pos) / 13'
+      max: ((_io.size - _io.pos) / 13).as<u8>
   - id: nodes
     type: node
     repeat: expr
-    repeat-expr: num_nodes
+    repeat-expr: num_nodes.as<s8>
 types:
   node:
     -columns: true
@@ -35,7 +35,7 @@ types:
       - id: len_key
         type: u8
         valid:
-          max: _io.size - _io.pos
+          max: (_io.size - _io.pos).as<u8>
       - id: key
         size: len_key
         doc: Unescaped key of the JSON object in UTF-8.

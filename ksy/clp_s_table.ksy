@@ -15,7 +15,7 @@ doc: |
 doc-ref: https://github.com/y-scope/clp/tree/main/components/core/src/clp_s ColumnWriter
 params:
   - id: num_messages
-    type: u8
+    type: s8
     doc: Number of rows.
   - id: node_types
     type: u1[]
@@ -53,7 +53,7 @@ types:
     -webide-representation: '{num_values:dec} integers'
     params:
       - id: num_values
-        type: u8
+        type: s8
     seq:
       - id: values
         type: s8
@@ -64,7 +64,7 @@ types:
     -webide-representation: '{num_values:dec} floats'
     params:
       - id: num_values
-        type: u8
+        type: s8
     seq:
       - id: values
         type: f8
@@ -75,7 +75,7 @@ types:
     -webide-representation: '{num_values:dec} formatted floats'
     params:
       - id: num_values
-        type: u8
+        type: s8
     seq:
       - id: values
         type: f8
@@ -94,7 +94,7 @@ types:
         type: u2
     instances:
       notation:
-        value: word / 0x4000
+        value: (word / 0x4000).as<u2>
         enum: float_notation
         -webide-parse-mode: eager
       exponent_sign:
@@ -110,7 +110,7 @@ types:
     -webide-representation: '{num_values:dec} booleans'
     params:
       - id: num_values
-        type: u8
+        type: s8
     seq:
       - id: values
         size: num_values
@@ -119,7 +119,7 @@ types:
     -webide-representation: '{num_values:dec} texts'
     params:
       - id: num_values
-        type: u8
+        type: s8
     seq:
       - id: values
         type: u8
@@ -132,7 +132,7 @@ types:
     -webide-representation: '{num_values:dec} encoded texts'
     params:
       - id: num_values
-        type: u8
+        type: s8
     seq:
       - id: rows
         type: clp_word
@@ -141,11 +141,11 @@ types:
       - id: num_variables
         type: u8
         valid:
-          max: '(_io.size - _io.pos) / 8'
+          max: ((_io.size - _io.pos) / 8).as<u8>
       - id: variables
         type: s8
         repeat: expr
-        repeat-expr: num_variables
+        repeat-expr: num_variables.as<s8>
   clp_word:
     -scalar: word
     doc: Log type and position of the first variable, in one word.
@@ -155,7 +155,7 @@ types:
         type: u8
     instances:
       log_type_id:
-        value: word % 0x1000000
+        value: word.as<s8> % 0x1000000
         -webide-parse-mode: eager
       ofs_variable:
         value: word / 0x1000000
@@ -228,7 +228,7 @@ types:
     -webide-representation: '{num_values:dec} dates'
     params:
       - id: num_values
-        type: u8
+        type: s8
     seq:
       - id: epochs
         type: s8
@@ -244,7 +244,7 @@ types:
     -webide-representation: '{num_values:dec} timestamps'
     params:
       - id: num_values
-        type: u8
+        type: s8
     seq:
       - id: deltas
         type: s8

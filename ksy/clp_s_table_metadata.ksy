@@ -16,11 +16,11 @@ seq:
   - id: num_streams
     type: u8
     valid:
-      max: '(_io.size - _io.pos) / 16'
+      max: ((_io.size - _io.pos) / 16).as<u8>
   - id: streams
     type: stream
     repeat: expr
-    repeat-expr: num_streams
+    repeat-expr: num_streams.as<s8>
   - id: num_separate_column_schemas
     -lint-ok: Always 0; nothing repeats by it.
     type: u8
@@ -28,11 +28,11 @@ seq:
   - id: num_tables
     type: u8
     valid:
-      max: '(_io.size - _io.pos) / 28'
+      max: ((_io.size - _io.pos) / 28).as<u8>
   - id: tables
     type: table
     repeat: expr
-    repeat-expr: num_tables
+    repeat-expr: num_tables.as<s8>
 types:
   stream:
     -columns: true

@@ -21,7 +21,7 @@ seq:
     valid:
       expr: |
         _.value >= 8 and _.value < 0x100000000
-        and _.value % 8 != 3 and _.value % 8 != 4 and _.value % 8 < 6
+        and _.value.as<s8> % 8 != 3 and _.value.as<s8> % 8 != 4 and _.value.as<s8> % 8 < 6
     doc: |
       Eight times the field number, which has 29 bits and starts at 1, plus the
       wire type. Groups (3, 4) are not used; 6 and 7 mean nothing.
@@ -38,7 +38,7 @@ instances:
   number:
     value: key.value / 8
   wire_type:
-    value: key.value % 8
+    value: key.value.as<s8> % 8
     enum: wire_types
 types:
   fixed64:

@@ -47,7 +47,7 @@ instances:
     doc: Offsets of rows that spell out their whole key; the first is 0.
   buckets:
     pos: ofs_restarts + 4 * num_restarts
-    size: num_buckets
+    size: num_buckets.as<u2>
     if: has_hash_index
     doc: Per bucket the number of a restart, 254 for several, 255 for none.
 types:
@@ -74,11 +74,11 @@ types:
       - id: len_key_suffix
         type: leveldb_varint
         valid:
-          expr: _.value <= _io.size - _io.pos
+          expr: _.value <= (_io.size - _io.pos).as<u8>
       - id: len_value
         type: leveldb_varint
         valid:
-          expr: _.value <= _io.size - _io.pos - len_key_suffix.value
+          expr: _.value <= (_io.size - _io.pos).as<u8> - len_key_suffix.value
       - id: key_suffix
         size: len_key_suffix.value
         type: key_suffix

@@ -18,12 +18,13 @@ seq:
     type: varuint
   - id: body
     type:
-      switch-on: table.value
+      switch-on: table.first
       cases:
         1: config_key
         2: file_key
         3: record_key
         _: unknown_key
+    doc: A number below 128 is its only byte.
 types:
   config_key:
     doc: There is one such row; its key ends here.

@@ -17,6 +17,6 @@ seq:
   - id: len_data
     type: leveldb_varint
     valid:
-      expr: _.value <= _io.size - _io.pos
+      expr: _.value <= (_io.size - _io.pos).as<u8>
   - id: data
     size: len_data.value

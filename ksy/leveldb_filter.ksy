@@ -42,7 +42,7 @@ types:
     -webide-representation: 'filter {idx:dec}'
     params:
       - id: idx
-        type: u4
+        type: s4
     instances:
       raw:
         pos: _parent.offsets[idx]

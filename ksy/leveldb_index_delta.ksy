@@ -50,7 +50,7 @@ types:
       - id: len_key_suffix
         type: leveldb_varint
         valid:
-          expr: _.value <= _io.size - _io.pos
+          expr: _.value <= (_io.size - _io.pos).as<u8>
       - id: key_suffix
         size: len_key_suffix.value
       - id: handle

@@ -37,7 +37,9 @@ seq:
     doc: Bits 48 to 55 of the sequence number.
 instances:
   sequence:
-    value: sequence_lo + sequence_hi * 0x100000000 + sequence_top * 0x1000000000000
+    value: >-
+      (sequence_lo.as<s8> + sequence_hi.as<s8> * 0x100000000
+      + sequence_top.as<s8> * 0x1000000000000).as<u8>
     doc: |
       Number of the write, growing by one per operation in LevelDB and RocksDB,
       by one per batch in dacha.

@@ -52,11 +52,11 @@ types:
       - id: len_name
         type: leveldb_varint
         valid:
-          expr: _.value <= _io.size - _io.pos
+          expr: _.value <= (_io.size - _io.pos).as<u8>
       - id: len_value
         type: leveldb_varint
         valid:
-          expr: _.value <= _io.size - _io.pos - len_name.value
+          expr: _.value <= (_io.size - _io.pos).as<u8> - len_name.value
       - id: name
         size: len_name.value
         type: str

@@ -110,24 +110,24 @@ types:
       - id: len_block
         type: u8
       - id: kind
-        type: u1
+        type: s4
         doc: |
           1 for names or keys with handles, 2 for data, 3 for a filter, 4 for
           properties, 5 for an index of deltas, 0 for anything else.
     instances:
       contents:
-        pos: ofs_block
+        pos: ofs_block.as<s8>
         size: len_block
         valid:
-          expr: _.length == len_block
+          expr: _.length.as<u8> == len_block
         doc: The block as it is stored.
       trailer:
-        pos: ofs_block + len_block
+        pos: (ofs_block + len_block).as<s8>
         type: block_trailer
       is_stored:
         value: trailer.compression == compressions::none
       content:
-        pos: ofs_block
+        pos: ofs_block.as<s8>
         size: len_block
         type:
           switch-on: kind
@@ -144,7 +144,7 @@ types:
     -webide-representation: '{name}'
     params:
       - id: idx
-        type: u4
+        type: s4
     instances:
       name:
         value: _parent.metaindex.content.as<leveldb_block>.entries.entries[idx].key_suffix.to_s("ISO-8859-1")
@@ -171,7 +171,7 @@ types:
     -webide-representation: '{handle}'
     params:
       - id: idx
-        type: u4
+        type: s4
     instances:
       handle:
         -webide-parse-mode: eager
@@ -187,7 +187,7 @@ types:
     -webide-representation: '{len_block:dec} bytes at {ofs_block:dec}'
     params:
       - id: idx
-        type: u4
+        type: s4
     instances:
       ofs_block:
         -webide-parse-mode: eager

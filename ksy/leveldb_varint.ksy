@@ -69,15 +69,15 @@ instances:
   value:
     value: |
       (
-      (group0 % 0x80).as<u8> + (group0 < 0x80 ? (0).as<u8> : 0x80 * (
-      (group1 % 0x80).as<u8> + (group1 < 0x80 ? (0).as<u8> : 0x80 * (
-      (group2 % 0x80).as<u8> + (group2 < 0x80 ? (0).as<u8> : 0x80 * (
-      (group3 % 0x80).as<u8> + (group3 < 0x80 ? (0).as<u8> : 0x80 * (
-      (group4 % 0x80).as<u8> + (group4 < 0x80 ? (0).as<u8> : 0x80 * (
-      (group5 % 0x80).as<u8> + (group5 < 0x80 ? (0).as<u8> : 0x80 * (
-      (group6 % 0x80).as<u8> + (group6 < 0x80 ? (0).as<u8> : 0x80 * (
-      (group7 % 0x80).as<u8> + (group7 < 0x80 ? (0).as<u8> : 0x80 * (
-      (group8 % 0x80).as<u8> + (group8 < 0x80 ? (0).as<u8> : 0x80 * (
+      (group0.as<u1> % 0x80).as<u8> + (group0 < 0x80 ? (0).as<u8> : 0x80 * (
+      (group1.as<u1> % 0x80).as<u8> + (group1 < 0x80 ? (0).as<u8> : 0x80 * (
+      (group2.as<u1> % 0x80).as<u8> + (group2 < 0x80 ? (0).as<u8> : 0x80 * (
+      (group3.as<u1> % 0x80).as<u8> + (group3 < 0x80 ? (0).as<u8> : 0x80 * (
+      (group4.as<u1> % 0x80).as<u8> + (group4 < 0x80 ? (0).as<u8> : 0x80 * (
+      (group5.as<u1> % 0x80).as<u8> + (group5 < 0x80 ? (0).as<u8> : 0x80 * (
+      (group6.as<u1> % 0x80).as<u8> + (group6 < 0x80 ? (0).as<u8> : 0x80 * (
+      (group7.as<u1> % 0x80).as<u8> + (group7 < 0x80 ? (0).as<u8> : 0x80 * (
+      (group8.as<u1> % 0x80).as<u8> + (group8 < 0x80 ? (0).as<u8> : 0x80 * (
       group9.as<u8>))))))))))))))))))).as<u8>
     doc: The integer itself.
     -webide-parse-mode: eager

@@ -37,7 +37,7 @@ seq:
   - id: len_header
     type: u8
     valid:
-      max: _io.size - _io.pos
+      max: (_io.size - _io.pos).as<u8>
     doc: Bytes of the header, without this field and the checksum.
   - id: header
     size: len_header
@@ -51,18 +51,18 @@ instances:
     value: 'magic == [0xab, 0x5a, 0x53, 0x66, 0x69, 0x4c, 0x65, 0x01]'
     doc: False in a file whose writing was never finished.
   ofs_blocks:
-    value: 24 + len_header
+    value: (24 + len_header).as<u8>
     doc: Where the first block starts.
   blocks:
-    pos: ofs_blocks
+    pos: ofs_blocks.as<s8>
     type: block
     repeat: eos
     doc: Data, index and extension blocks until the end of the file.
   root:
-    pos: header.ofs_root
+    pos: header.ofs_root.as<s8>
     size: header.len_root
     type: block
-    if: header.ofs_root <= _io.size and header.len_root <= _io.size - header.ofs_root
+    if: header.ofs_root <= _io.size.as<u8> and header.len_root <= _io.size.as<u8> - header.ofs_root
     doc: The index block with which every search starts.
 types:
   file_header:
@@ -101,7 +101,7 @@ types:
         -orig-id: Metadata length
         type: u8
         valid:
-          max: _io.size - _io.pos
+          max: (_io.size - _io.pos).as<u8>
       - id: metadata
         -orig-id: Metadata
         size: len_metadata
@@ -130,7 +130,7 @@ types:
         -orig-id: Length
         type: uleb128
         valid:
-          expr: _.value <= _io.size - _io.pos
+          expr: _.value <= (_io.size - _io.pos).as<u8>
         doc: Bytes of the level and the stored payload together; at least 1.
       - id: body
         size: len_body.value
@@ -155,7 +155,7 @@ types:
         doc: The first eight.
     instances:
       value:
-        value: (high * 0x100000000 + low).as<u8>
+        value: (high.as<s8> * 0x100000000 + low.as<s8>).as<u8>
         doc: All 64 bits.
   block_body:
     doc: |

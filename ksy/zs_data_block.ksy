@@ -30,7 +30,7 @@ types:
       - id: len_data
         type: uleb128
         valid:
-          expr: _.value <= _io.size - _io.pos
+          expr: _.value <= (_io.size - _io.pos).as<u8>
         doc: Bytes of the record, 0 included.
       - id: data
         size: len_data.value

@@ -29,7 +29,7 @@ types:
       - id: len_key
         type: uleb128
         valid:
-          expr: _.value <= _io.size - _io.pos
+          expr: _.value <= (_io.size - _io.pos).as<u8>
         doc: Bytes of the key, 0 included.
       - id: key
         size: len_key.value

@@ -25,16 +25,35 @@ from pathlib import Path
 from tools import blocks, nodejs
 
 ROOT = nodejs.ROOT
-Errors = dict[str, str]
-"""The first complaint about each specification that has one."""
+Errors = dict[str, list[str]]
+"""The complaints about each specification that has any."""
 
 ISSUES = "https://github.com/kaitai-io/kaitai_struct/issues"
 KNOWN = {
-    "go": f"the compiler writes arithmetic and comparisons of integers of different types without a cast: {ISSUES}/953",
-    "csharp": f"the compiler mixes `ulong` with `long` and `int`, where C# wants a cast: {ISSUES}/1277",
-    "nim": "the compiler itself stops, with an exception that has no message",
+    "csharp": (
+        (r"Constant value .* cannot be converted to a `int'", f"an enumeration is 32 bits with a sign: {ISSUES}/862"),
+    ),
+    "go": (
+        (r"cannot use nil as", f"an instance that is a member of an enumeration cannot return an error: {ISSUES}/146"),
+        (
+            r"variable of type \w+_\w+\) as type int",
+            f"`to_i` leaves a member of an enumeration as it is: {ISSUES}/146",
+        ),
+        (
+            r"mismatched types u?int|cannot use .* as type u?int|untyped int constant",
+            f"integers of different types are compared, added and handed on without a conversion: {ISSUES}/953 and "
+            f"{ISSUES}/1333",
+        ),
+    ),
+    "nim": (
+        (
+            "Boxed Exception",
+            "the compiler stops at a `valid` with an expression, which its translator to Nim does not know yet: "
+            f"{ISSUES}/435 and {ISSUES}/619",
+        ),
+    ),
 }
-"""Failures that are the compiler's, by language: why, and where it is reported."""
+"""Failures that are the compiler's, by language: what is said, why, and where it is reported."""
 
 
 @dataclass(slots=True)
@@ -46,6 +65,10 @@ class Verdict:
     generated: int = 0
     checked: bool = False
     errors: Errors = field(default_factory=dict)
+
+    def reason(self, error: str) -> str:
+        """Why a known failure happens; empty for an unknown one."""
+        return next((why for said, why in KNOWN.get(self.language, ()) if re.search(said, error)), "")
 
 
 class MissingError(RuntimeError):
@@ -76,14 +99,14 @@ def run(command: list[str], cwd: Path | None = None, environment: dict[str, str]
 
 
 def blame(said: str, pattern: str, files: dict[str, str]) -> Errors:
-    """The first error of each specification in a compiler's output; `pattern` has the file and the message."""
+    """The errors of each specification in a compiler's output; `pattern` has the file and the message."""
     found: Errors = {}
     for match in re.finditer(pattern, said, re.MULTILINE):
         spec = files.get(Path(match[1]).name)
         if spec is not None:
-            found.setdefault(spec, " ".join(match[2].split()))
+            found.setdefault(spec, []).append(" ".join(match[2].split()))
     if said and not found:
-        found["(all)"] = " ".join(said.split())[:300]
+        found["(all)"] = [" ".join(said.split())[:300]]
     return found
 
 
@@ -92,7 +115,7 @@ def each(command: list[str], folder: Path, files: dict[str, str], cwd: Path | No
     found: Errors = {}
     for name, spec in sorted(files.items()):
         if said := run([*command, str(folder / name)], cwd):
-            found.setdefault(spec, next(line for line in said.splitlines() if line.strip()))
+            found.setdefault(spec, [next(line for line in said.splitlines() if line.strip())])
     return found
 
 
@@ -120,9 +143,9 @@ def check_cpp(folder: Path, files: dict[str, str]) -> tuple[str, Errors]:
     for name, spec in sorted(sources.items()):
         said = run([*command, f"-I{runtime('cpp_stl')}", f"-I{folder}", str(folder / name)])
         if error := re.search(r"error: (.*)", said):
-            found[spec] = error[1]
+            found[spec] = [error[1]]
         elif said:
-            found[spec] = said
+            found[spec] = [said]
     return "compiled with g++ and the runtime", found
 
 
@@ -176,7 +199,7 @@ def check_lua(folder: Path, files: dict[str, str]) -> tuple[str, Errors]:
     found: Errors = {}
     for name, spec in sorted(files.items()):
         if said := run([lua, "-e", f"package.path = {json.dumps(place)}", str(folder / name)]):
-            found[spec] = said.splitlines()[0]
+            found[spec] = [said.splitlines()[0]]
     return "loaded with the runtime", found
 
 
@@ -188,7 +211,7 @@ def check_javascript(folder: Path, files: dict[str, str]) -> tuple[str, Errors]:
     found: Errors = {}
     for name, spec in sorted(files.items()):
         if said := run([*node, "-e", script, name], None, environment):
-            found[spec] = said.splitlines()[0]
+            found[spec] = [said.splitlines()[0]]
     return "loaded with the runtime, and every sample read by the tests", found
 
 
@@ -198,7 +221,7 @@ def check_python(folder: Path, files: dict[str, str]) -> tuple[str, Errors]:
     found: Errors = {}
     for name, spec in sorted(files.items()):
         if said := run([sys.executable, "-W", "error", "-c", code, str(folder), Path(name).stem]):
-            found[spec] = said.splitlines()[-1]
+            found[spec] = [said.splitlines()[-1]]
     return "imported with the runtime, and every sample read by the tests", found
 
 
@@ -236,7 +259,7 @@ def generate(out: Path, languages: list[str]) -> dict[str, Errors]:
         raise nodejs.NodeError(done.stderr.strip())
     told = json.loads(done.stdout)
     return {
-        language: {Path(file).stem: str(error) for file, error in told[language].items() if error}
+        language: {Path(file).stem: [str(error)] for file, error in told[language].items() if error}
         for language in languages
     }
 
@@ -271,9 +294,10 @@ def table(found: list[Verdict], count: int) -> str:
     for verdict in found:
         sound = f"{count - len(verdict.errors)} of {count}" if verdict.checked else "-"
         lines.append(f"| {CHECKS[verdict.language][0]} | {verdict.generated} of {count} | {sound} | {verdict.how} |")
-        if verdict.errors:
-            names = ", ".join(f"`{spec}`" for spec in sorted(verdict.errors))
-            notes.append(f"- {CHECKS[verdict.language][0]}: {KNOWN.get(verdict.language, 'unknown')}. {names}")
+        for why in dict.fromkeys(why for errors in verdict.errors.values() for why in map(verdict.reason, errors)):
+            specs = (spec for spec in sorted(verdict.errors) if why in map(verdict.reason, verdict.errors[spec]))
+            names = ", ".join(f"`{spec}`" for spec in specs)
+            notes.append(f"- {CHECKS[verdict.language][0]}: {why or 'unknown'}. {names}")
     return "\n".join([*lines, *(["", *notes] if notes else [])])
 
 
@@ -287,10 +311,11 @@ def main(argv: list[str] | None = None) -> int:
     count = len(list((ROOT / "ksy").glob("*.ksy")))
     bad = 0
     for verdict in found:
-        for spec, error in sorted(verdict.errors.items()):
-            known = verdict.language in KNOWN
-            bad += not known
-            print(f"{CHECKS[verdict.language][0]}, {spec}: {error}{' (known)' if known else ''}")
+        for spec, errors in sorted(verdict.errors.items()):
+            for error in errors:
+                known = verdict.reason(error) != ""
+                bad += not known
+                print(f"{CHECKS[verdict.language][0]}, {spec}: {error}{' (known)' if known else ''}")
     print(table(found, count))
     if options.write:
         blocks.write_block("spec-driven.md", "targets", table(found, count))

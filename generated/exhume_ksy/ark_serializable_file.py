@@ -116,7 +116,7 @@ class ArkSerializableFile(KaitaiStruct):
 
         _pos = self._io.pos()
         self._io.seek(self._io.size() - 29)
-        self._m_footer = ArkSerializableFile.FileFooter(self._io.size() - 29, self._io, self, self._root)
+        self._m_footer = ArkSerializableFile.FileFooter((self._io.size() - 29), self._io, self, self._root)
         self._io.seek(_pos)
         return getattr(self, '_m_footer', None)
 

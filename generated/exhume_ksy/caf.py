@@ -96,7 +96,7 @@ class Caf(KaitaiStruct):
 
         _pos = self._io.pos()
         self._io.seek(self._io.size() - 4)
-        self._m_footer = Caf.ChunkFooter(self._io.size() - 4, self._io, self, self._root)
+        self._m_footer = Caf.ChunkFooter((self._io.size() - 4), self._io, self, self._root)
         self._io.seek(_pos)
         return getattr(self, '_m_footer', None)
 

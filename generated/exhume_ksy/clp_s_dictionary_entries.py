@@ -77,8 +77,8 @@ class ClpSDictionaryEntries(KaitaiStruct):
 
         def _read(self):
             self.len_value = self._io.read_u8le()
-            if not self.len_value <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_value, self._io, u"/types/entry/seq/0")
+            if not self.len_value <= (self._io.size() - self._io.pos()):
+                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()), self.len_value, self._io, u"/types/entry/seq/0")
             self.value = self._io.read_bytes(self.len_value)
 
 

@@ -162,15 +162,15 @@ class ClpSMetadata(KaitaiStruct):
 
         def _read(self):
             self.num_ranges = self._io.read_u8le()
-            if not self.num_ranges <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.num_ranges, self._io, u"/types/timestamp_dictionary/seq/0")
+            if not self.num_ranges <= (self._io.size() - self._io.pos()):
+                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()), self.num_ranges, self._io, u"/types/timestamp_dictionary/seq/0")
             self.ranges = []
             for i in range(self.num_ranges):
                 self.ranges.append(ClpSMetadata.TimestampRange(self._io, self, self._root))
 
             self.num_patterns = self._io.read_u8le()
-            if not self.num_patterns <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.num_patterns, self._io, u"/types/timestamp_dictionary/seq/2")
+            if not self.num_patterns <= (self._io.size() - self._io.pos()):
+                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()), self.num_patterns, self._io, u"/types/timestamp_dictionary/seq/2")
             self.patterns = []
             for i in range(self.num_patterns):
                 self.patterns.append(ClpSMetadata.TimestampPattern(self._io, self, self._root))
@@ -202,8 +202,8 @@ class ClpSMetadata(KaitaiStruct):
         def _read(self):
             self.pattern_id = self._io.read_u8le()
             self.len_pattern = self._io.read_u8le()
-            if not self.len_pattern <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_pattern, self._io, u"/types/timestamp_pattern/seq/1")
+            if not self.len_pattern <= (self._io.size() - self._io.pos()):
+                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()), self.len_pattern, self._io, u"/types/timestamp_pattern/seq/1")
             self._raw_pattern = self._io.read_bytes(self.len_pattern)
             _io__raw_pattern = KaitaiStream(BytesIO(self._raw_pattern))
             self.pattern = utf8_text.Utf8Text(_io__raw_pattern)
@@ -224,14 +224,14 @@ class ClpSMetadata(KaitaiStruct):
 
         def _read(self):
             self.len_key = self._io.read_u8le()
-            if not self.len_key <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_key, self._io, u"/types/timestamp_range/seq/0")
+            if not self.len_key <= (self._io.size() - self._io.pos()):
+                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()), self.len_key, self._io, u"/types/timestamp_range/seq/0")
             self._raw_key = self._io.read_bytes(self.len_key)
             _io__raw_key = KaitaiStream(BytesIO(self._raw_key))
             self.key = utf8_text.Utf8Text(_io__raw_key)
             self.num_column_ids = self._io.read_u8le()
-            if not self.num_column_ids <= (self._io.size() - self._io.pos()) // 4:
-                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) // 4, self.num_column_ids, self._io, u"/types/timestamp_range/seq/2")
+            if not self.num_column_ids <= ((self._io.size() - self._io.pos()) // 4):
+                raise kaitaistruct.ValidationGreaterThanError(((self._io.size() - self._io.pos()) // 4), self.num_column_ids, self._io, u"/types/timestamp_range/seq/2")
             self.column_ids = []
             for i in range(self.num_column_ids):
                 self.column_ids.append(self._io.read_s4le())

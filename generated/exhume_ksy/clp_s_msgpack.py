@@ -258,7 +258,7 @@ class ClpSMsgpack(KaitaiStruct):
 
         if  ((self.kind == ClpSMsgpack.Kinds.array) or (self.kind == ClpSMsgpack.Kinds.map)) :
             pass
-            self._m_num_items = ((self.tag % 16) if self.tag < 160 else self.len_payload)
+            self._m_num_items = (self.tag % 16 if self.tag < 160 else self.len_payload)
 
         return getattr(self, '_m_num_items', None)
 

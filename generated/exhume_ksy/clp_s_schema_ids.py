@@ -24,8 +24,8 @@ class ClpSSchemaIds(KaitaiStruct):
 
     def _read(self):
         self.num_schemas = self._io.read_u8le()
-        if not self.num_schemas <= (self._io.size() - self._io.pos()) // 12:
-            raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) // 12, self.num_schemas, self._io, u"/seq/0")
+        if not self.num_schemas <= ((self._io.size() - self._io.pos()) // 12):
+            raise kaitaistruct.ValidationGreaterThanError(((self._io.size() - self._io.pos()) // 12), self.num_schemas, self._io, u"/seq/0")
         self.schemas = []
         for i in range(self.num_schemas):
             self.schemas.append(ClpSSchemaIds.Schema(self._io, self, self._root))

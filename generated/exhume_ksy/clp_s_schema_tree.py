@@ -44,8 +44,8 @@ class ClpSSchemaTree(KaitaiStruct):
 
     def _read(self):
         self.num_nodes = self._io.read_u8le()
-        if not self.num_nodes <= (self._io.size() - self._io.pos()) // 13:
-            raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) // 13, self.num_nodes, self._io, u"/seq/0")
+        if not self.num_nodes <= ((self._io.size() - self._io.pos()) // 13):
+            raise kaitaistruct.ValidationGreaterThanError(((self._io.size() - self._io.pos()) // 13), self.num_nodes, self._io, u"/seq/0")
         self.nodes = []
         for i in range(self.num_nodes):
             self.nodes.append(ClpSSchemaTree.Node(self._io, self, self._root))
@@ -70,8 +70,8 @@ class ClpSSchemaTree(KaitaiStruct):
         def _read(self):
             self.parent_id = self._io.read_s4le()
             self.len_key = self._io.read_u8le()
-            if not self.len_key <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_key, self._io, u"/types/node/seq/1")
+            if not self.len_key <= (self._io.size() - self._io.pos()):
+                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()), self.len_key, self._io, u"/types/node/seq/1")
             self.key = self._io.read_bytes(self.len_key)
             self.type = KaitaiStream.resolve_enum(ClpSSchemaTree.NodeType, self._io.read_u1())
 

@@ -243,8 +243,8 @@ class ClpSTable(KaitaiStruct):
                 self.rows.append(ClpSTable.ClpWord(self._io, self, self._root))
 
             self.num_variables = self._io.read_u8le()
-            if not self.num_variables <= (self._io.size() - self._io.pos()) // 8:
-                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) // 8, self.num_variables, self._io, u"/types/clp_column/seq/1")
+            if not self.num_variables <= ((self._io.size() - self._io.pos()) // 8):
+                raise kaitaistruct.ValidationGreaterThanError(((self._io.size() - self._io.pos()) // 8), self.num_variables, self._io, u"/types/clp_column/seq/1")
             self.variables = []
             for i in range(self.num_variables):
                 self.variables.append(self._io.read_s8le())
@@ -429,7 +429,7 @@ class ClpSTable(KaitaiStruct):
             if hasattr(self, '_m_notation'):
                 return self._m_notation
 
-            self._m_notation = KaitaiStream.resolve_enum(ClpSTable.FloatNotation, self.word // 16384)
+            self._m_notation = KaitaiStream.resolve_enum(ClpSTable.FloatNotation, (self.word // 16384))
             return getattr(self, '_m_notation', None)
 
         @property

@@ -23,16 +23,16 @@ class ClpSTableMetadata(KaitaiStruct):
 
     def _read(self):
         self.num_streams = self._io.read_u8le()
-        if not self.num_streams <= (self._io.size() - self._io.pos()) // 16:
-            raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) // 16, self.num_streams, self._io, u"/seq/0")
+        if not self.num_streams <= ((self._io.size() - self._io.pos()) // 16):
+            raise kaitaistruct.ValidationGreaterThanError(((self._io.size() - self._io.pos()) // 16), self.num_streams, self._io, u"/seq/0")
         self.streams = []
         for i in range(self.num_streams):
             self.streams.append(ClpSTableMetadata.Stream(self._io, self, self._root))
 
         self.num_separate_column_schemas = self._io.read_u8le()
         self.num_tables = self._io.read_u8le()
-        if not self.num_tables <= (self._io.size() - self._io.pos()) // 28:
-            raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) // 28, self.num_tables, self._io, u"/seq/3")
+        if not self.num_tables <= ((self._io.size() - self._io.pos()) // 28):
+            raise kaitaistruct.ValidationGreaterThanError(((self._io.size() - self._io.pos()) // 28), self.num_tables, self._io, u"/seq/3")
         self.tables = []
         for i in range(self.num_tables):
             self.tables.append(ClpSTableMetadata.Table(self._io, self, self._root))

@@ -4,10 +4,10 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
 from . import data_bundle_row_key
-from . import leveldb_varint
 from . import data_bundle_config
 from . import data_bundle_file_metadata
 from . import data_bundle_record_metadata
+from . import leveldb_varint
 from enum import IntEnum
 
 
@@ -103,7 +103,7 @@ class DataBundleIndexBlock(KaitaiStruct):
             self.len_shared = leveldb_varint.LeveldbVarint(self._io)
             self.len_key_suffix = leveldb_varint.LeveldbVarint(self._io)
             _ = self.len_key_suffix
-            if not _.value <= self._io.size() - self._io.pos():
+            if not _.value <= (self._io.size() - self._io.pos()):
                 raise kaitaistruct.ValidationExprError(self.len_key_suffix, self._io, u"/types/row/seq/1")
             self.len_value = leveldb_varint.LeveldbVarint(self._io)
             _ = self.len_value

@@ -24,7 +24,7 @@ class LeveldbBytes(KaitaiStruct):
     def _read(self):
         self.len_data = leveldb_varint.LeveldbVarint(self._io)
         _ = self.len_data
-        if not _.value <= self._io.size() - self._io.pos():
+        if not _.value <= (self._io.size() - self._io.pos()):
             raise kaitaistruct.ValidationExprError(self.len_data, self._io, u"/seq/0")
         self.data = self._io.read_bytes(self.len_data.value)
 

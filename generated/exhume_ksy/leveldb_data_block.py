@@ -68,7 +68,7 @@ class LeveldbDataBlock(KaitaiStruct):
             self.len_shared = leveldb_varint.LeveldbVarint(self._io)
             self.len_key_suffix = leveldb_varint.LeveldbVarint(self._io)
             _ = self.len_key_suffix
-            if not _.value <= self._io.size() - self._io.pos():
+            if not _.value <= (self._io.size() - self._io.pos()):
                 raise kaitaistruct.ValidationExprError(self.len_key_suffix, self._io, u"/types/entry/seq/1")
             self.len_value = leveldb_varint.LeveldbVarint(self._io)
             _ = self.len_value

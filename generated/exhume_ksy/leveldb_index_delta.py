@@ -3,8 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import leveldb_varint
 from . import leveldb_block_handle
+from . import leveldb_varint
 
 
 if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
@@ -60,7 +60,7 @@ class LeveldbIndexDelta(KaitaiStruct):
             self.len_shared = leveldb_varint.LeveldbVarint(self._io)
             self.len_key_suffix = leveldb_varint.LeveldbVarint(self._io)
             _ = self.len_key_suffix
-            if not _.value <= self._io.size() - self._io.pos():
+            if not _.value <= (self._io.size() - self._io.pos()):
                 raise kaitaistruct.ValidationExprError(self.len_key_suffix, self._io, u"/types/entry/seq/1")
             self.key_suffix = self._io.read_bytes(self.len_key_suffix.value)
             if self.len_shared.value == 0:

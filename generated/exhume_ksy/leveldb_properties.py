@@ -60,7 +60,7 @@ class LeveldbProperties(KaitaiStruct):
             self.len_shared = leveldb_varint.LeveldbVarint(self._io)
             self.len_name = leveldb_varint.LeveldbVarint(self._io)
             _ = self.len_name
-            if not _.value <= self._io.size() - self._io.pos():
+            if not _.value <= (self._io.size() - self._io.pos()):
                 raise kaitaistruct.ValidationExprError(self.len_name, self._io, u"/types/property/seq/1")
             self.len_value = leveldb_varint.LeveldbVarint(self._io)
             _ = self.len_value

@@ -3,9 +3,9 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import uleb128
 from . import zs_data_block
 from . import zs_index_block
-from . import uleb128
 
 
 if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
@@ -35,8 +35,8 @@ class Zs(KaitaiStruct):
         if not  ((self.magic == b"\xAB\x5A\x53\x66\x69\x4C\x65\x01") or (self.magic == b"\xAB\x5A\x53\x74\x6F\x42\x65\x01")) :
             raise kaitaistruct.ValidationNotAnyOfError(self.magic, self._io, u"/seq/0")
         self.len_header = self._io.read_u8le()
-        if not self.len_header <= self._io.size() - self._io.pos():
-            raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_header, self._io, u"/seq/1")
+        if not self.len_header <= (self._io.size() - self._io.pos()):
+            raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()), self.len_header, self._io, u"/seq/1")
         self._raw_header = self._io.read_bytes(self.len_header)
         _io__raw_header = KaitaiStream(BytesIO(self._raw_header))
         self.header = Zs.FileHeader(_io__raw_header, self, self._root)
@@ -72,7 +72,7 @@ class Zs(KaitaiStruct):
         def _read(self):
             self.len_body = uleb128.Uleb128(self._io)
             _ = self.len_body
-            if not _.value <= self._io.size() - self._io.pos():
+            if not _.value <= (self._io.size() - self._io.pos()):
                 raise kaitaistruct.ValidationExprError(self.len_body, self._io, u"/types/block/seq/0")
             self._raw_body = self._io.read_bytes(self.len_body.value)
             _io__raw_body = KaitaiStream(BytesIO(self._raw_body))
@@ -193,8 +193,8 @@ class Zs(KaitaiStruct):
             self.sha256_data = self._io.read_bytes(32)
             self.codec = self._io.read_bytes(16)
             self.len_metadata = self._io.read_u8le()
-            if not self.len_metadata <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_metadata, self._io, u"/types/file_header/seq/5")
+            if not self.len_metadata <= (self._io.size() - self._io.pos()):
+                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()), self.len_metadata, self._io, u"/types/file_header/seq/5")
             self.metadata = self._io.read_bytes(self.len_metadata)
             self.extensions = self._io.read_bytes_full()
 
@@ -262,7 +262,7 @@ class Zs(KaitaiStruct):
         if hasattr(self, '_m_ofs_blocks'):
             return self._m_ofs_blocks
 
-        self._m_ofs_blocks = 24 + self.len_header
+        self._m_ofs_blocks = (24 + self.len_header)
         return getattr(self, '_m_ofs_blocks', None)
 
     @property

@@ -50,7 +50,7 @@ class ZsDataBlock(KaitaiStruct):
         def _read(self):
             self.len_data = uleb128.Uleb128(self._io)
             _ = self.len_data
-            if not _.value <= self._io.size() - self._io.pos():
+            if not _.value <= (self._io.size() - self._io.pos()):
                 raise kaitaistruct.ValidationExprError(self.len_data, self._io, u"/types/record/seq/0")
             self.data = self._io.read_bytes(self.len_data.value)
 

@@ -49,7 +49,7 @@ class ZsIndexBlock(KaitaiStruct):
         def _read(self):
             self.len_key = uleb128.Uleb128(self._io)
             _ = self.len_key
-            if not _.value <= self._io.size() - self._io.pos():
+            if not _.value <= (self._io.size() - self._io.pos()):
                 raise kaitaistruct.ValidationExprError(self.len_key, self._io, u"/types/entry/seq/0")
             self.key = self._io.read_bytes(self.len_key.value)
             self.ofs_block = uleb128.Uleb128(self._io)

@@ -80,9 +80,18 @@ def test_the_folder_for_the_public_collection_is_whole(tmp_path: Path) -> None:
 def test_what_a_compiler_says_is_put_to_its_specification() -> None:
     files = {"Zs.java": "zs", "Caf.java": "caf"}
     said = "/tmp/x/Zs.java:3: error: no such thing\n/tmp/x/Zs.java:9: error: more\n"
-    assert targets.blame(said, r"^(.+\.java):\d+: error: (.*)", files) == {"zs": "no such thing"}
-    assert targets.blame("killed", r"^(.+\.java):\d+: error: (.*)", files) == {"(all)": "killed"}
+    assert targets.blame(said, r"^(.+\.java):\d+: error: (.*)", files) == {"zs": ["no such thing", "more"]}
+    assert targets.blame("killed", r"^(.+\.java):\d+: error: (.*)", files) == {"(all)": ["killed"]}
     assert targets.spec_of("zs_data_block.py", {"zsdatablock": "zs_data_block"}) == "zs_data_block"
+
+
+def test_only_a_failure_that_is_listed_is_excused() -> None:
+    verdict = targets.Verdict("csharp", "compiled", 45, checked=True)
+    verdict.errors = {"zstd_frame": ["CS0031: Constant value `4247762216' cannot be converted to a `int'"]}
+    assert "/issues/862. `zstd_frame`" in targets.table([verdict], 45)
+    verdict.errors = {"zs": ["CS0019: Operator `<=' cannot be applied to operands of type `ulong' and `long'"]}
+    assert verdict.reason(verdict.errors["zs"][0]) == ""
+    assert "- C#: unknown. `zs`" in targets.table([verdict], 45)
 
 
 def test_a_language_without_a_runtime_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:

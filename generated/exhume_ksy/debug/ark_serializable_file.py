@@ -137,7 +137,7 @@ class ArkSerializableFile(KaitaiStruct):
         _pos = self._io.pos()
         self._io.seek(self._io.size() - 29)
         self._debug['_m_footer']['start'] = self._io.pos()
-        self._m_footer = ArkSerializableFile.FileFooter(self._io.size() - 29, self._io, self, self._root)
+        self._m_footer = ArkSerializableFile.FileFooter((self._io.size() - 29), self._io, self, self._root)
         self._m_footer._read()
         self._debug['_m_footer']['end'] = self._io.pos()
         self._io.seek(_pos)

@@ -3,13 +3,13 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import clp_s_schema_tree
 from . import clp_s_table
 from . import clp_s_dictionary
-from . import clp_s_table_metadata
-from . import clp_s_schema_tree
-from . import clp_s_metadata
-from . import zstd_frame
 from . import clp_s_schema_ids
+from . import clp_s_table_metadata
+from . import zstd_frame
+from . import clp_s_metadata
 from enum import IntEnum
 import collections
 
@@ -607,7 +607,7 @@ class ClpS(KaitaiStruct):
             if hasattr(self, '_m_is_over'):
                 return self._m_is_over
 
-            self._m_is_over =  ((self._root.schema_map.schemas[self.idx].schema_id == self.schema_id) or (self.idx + 1 >= self._root.schema_map.num_schemas)) 
+            self._m_is_over =  ((self._root.schema_map.schemas[self.idx].schema_id == self.schema_id) or (self.idx + 1 >= len(self._root.schema_map.schemas))) 
             return getattr(self, '_m_is_over', None)
 
 
@@ -715,7 +715,7 @@ class ClpS(KaitaiStruct):
 
             io = self._root._io
             _pos = io.pos()
-            io.seek(self._root.ofs_files + self.ofs_section)
+            io.seek((self._root.ofs_files + self.ofs_section))
             self._debug['_m_body']['start'] = io.pos()
             _on = self.name
             if _on == u"/0":
@@ -860,7 +860,7 @@ class ClpS(KaitaiStruct):
             if hasattr(self, '_m_ofs_next'):
                 return self._m_ofs_next
 
-            self._m_ofs_next = (self._root.table_metadata.streams[self.idx + 1].ofs_stream if self.idx + 1 < self._root.table_metadata.num_streams else self._io.size())
+            self._m_ofs_next = (self._root.table_metadata.streams[self.idx + 1].ofs_stream if self.idx + 1 < len(self._root.table_metadata.streams) else self._io.size())
             return getattr(self, '_m_ofs_next', None)
 
         @property
@@ -1364,7 +1364,7 @@ class ClpS(KaitaiStruct):
         if hasattr(self, '_m_ofs_files'):
             return self._m_ofs_files
 
-        self._m_ofs_files = 64 + self.header.len_metadata
+        self._m_ofs_files = (64 + self.header.len_metadata)
         return getattr(self, '_m_ofs_files', None)
 
     @property

@@ -94,8 +94,8 @@ class ClpSDictionaryEntries(KaitaiStruct):
             self._debug['len_value']['start'] = self._io.pos()
             self.len_value = self._io.read_u8le()
             self._debug['len_value']['end'] = self._io.pos()
-            if not self.len_value <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_value, self._io, u"/types/entry/seq/0")
+            if not self.len_value <= (self._io.size() - self._io.pos()):
+                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()), self.len_value, self._io, u"/types/entry/seq/0")
             self._debug['value']['start'] = self._io.pos()
             self.value = self._io.read_bytes(self.len_value)
             self._debug['value']['end'] = self._io.pos()

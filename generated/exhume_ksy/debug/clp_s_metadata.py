@@ -193,8 +193,8 @@ class ClpSMetadata(KaitaiStruct):
             self._debug['num_ranges']['start'] = self._io.pos()
             self.num_ranges = self._io.read_u8le()
             self._debug['num_ranges']['end'] = self._io.pos()
-            if not self.num_ranges <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.num_ranges, self._io, u"/types/timestamp_dictionary/seq/0")
+            if not self.num_ranges <= (self._io.size() - self._io.pos()):
+                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()), self.num_ranges, self._io, u"/types/timestamp_dictionary/seq/0")
             self._debug['ranges']['start'] = self._io.pos()
             self._debug['ranges']['arr'] = []
             self.ranges = []
@@ -211,8 +211,8 @@ class ClpSMetadata(KaitaiStruct):
             self._debug['num_patterns']['start'] = self._io.pos()
             self.num_patterns = self._io.read_u8le()
             self._debug['num_patterns']['end'] = self._io.pos()
-            if not self.num_patterns <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.num_patterns, self._io, u"/types/timestamp_dictionary/seq/2")
+            if not self.num_patterns <= (self._io.size() - self._io.pos()):
+                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()), self.num_patterns, self._io, u"/types/timestamp_dictionary/seq/2")
             self._debug['patterns']['start'] = self._io.pos()
             self._debug['patterns']['arr'] = []
             self.patterns = []
@@ -258,8 +258,8 @@ class ClpSMetadata(KaitaiStruct):
             self._debug['len_pattern']['start'] = self._io.pos()
             self.len_pattern = self._io.read_u8le()
             self._debug['len_pattern']['end'] = self._io.pos()
-            if not self.len_pattern <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_pattern, self._io, u"/types/timestamp_pattern/seq/1")
+            if not self.len_pattern <= (self._io.size() - self._io.pos()):
+                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()), self.len_pattern, self._io, u"/types/timestamp_pattern/seq/1")
             self._debug['pattern']['start'] = self._io.pos()
             self._raw_pattern = self._io.read_bytes(self.len_pattern)
             _io__raw_pattern = KaitaiStream(BytesIO(self._raw_pattern))
@@ -286,8 +286,8 @@ class ClpSMetadata(KaitaiStruct):
             self._debug['len_key']['start'] = self._io.pos()
             self.len_key = self._io.read_u8le()
             self._debug['len_key']['end'] = self._io.pos()
-            if not self.len_key <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_key, self._io, u"/types/timestamp_range/seq/0")
+            if not self.len_key <= (self._io.size() - self._io.pos()):
+                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()), self.len_key, self._io, u"/types/timestamp_range/seq/0")
             self._debug['key']['start'] = self._io.pos()
             self._raw_key = self._io.read_bytes(self.len_key)
             _io__raw_key = KaitaiStream(BytesIO(self._raw_key))
@@ -297,8 +297,8 @@ class ClpSMetadata(KaitaiStruct):
             self._debug['num_column_ids']['start'] = self._io.pos()
             self.num_column_ids = self._io.read_u8le()
             self._debug['num_column_ids']['end'] = self._io.pos()
-            if not self.num_column_ids <= (self._io.size() - self._io.pos()) // 4:
-                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) // 4, self.num_column_ids, self._io, u"/types/timestamp_range/seq/2")
+            if not self.num_column_ids <= ((self._io.size() - self._io.pos()) // 4):
+                raise kaitaistruct.ValidationGreaterThanError(((self._io.size() - self._io.pos()) // 4), self.num_column_ids, self._io, u"/types/timestamp_range/seq/2")
             self._debug['column_ids']['start'] = self._io.pos()
             self._debug['column_ids']['arr'] = []
             self.column_ids = []

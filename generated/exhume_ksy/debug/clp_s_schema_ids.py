@@ -28,8 +28,8 @@ class ClpSSchemaIds(KaitaiStruct):
         self._debug['num_schemas']['start'] = self._io.pos()
         self.num_schemas = self._io.read_u8le()
         self._debug['num_schemas']['end'] = self._io.pos()
-        if not self.num_schemas <= (self._io.size() - self._io.pos()) // 12:
-            raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) // 12, self.num_schemas, self._io, u"/seq/0")
+        if not self.num_schemas <= ((self._io.size() - self._io.pos()) // 12):
+            raise kaitaistruct.ValidationGreaterThanError(((self._io.size() - self._io.pos()) // 12), self.num_schemas, self._io, u"/seq/0")
         self._debug['schemas']['start'] = self._io.pos()
         self._debug['schemas']['arr'] = []
         self.schemas = []

@@ -48,8 +48,8 @@ class ClpSSchemaTree(KaitaiStruct):
         self._debug['num_nodes']['start'] = self._io.pos()
         self.num_nodes = self._io.read_u8le()
         self._debug['num_nodes']['end'] = self._io.pos()
-        if not self.num_nodes <= (self._io.size() - self._io.pos()) // 13:
-            raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) // 13, self.num_nodes, self._io, u"/seq/0")
+        if not self.num_nodes <= ((self._io.size() - self._io.pos()) // 13):
+            raise kaitaistruct.ValidationGreaterThanError(((self._io.size() - self._io.pos()) // 13), self.num_nodes, self._io, u"/seq/0")
         self._debug['nodes']['start'] = self._io.pos()
         self._debug['nodes']['arr'] = []
         self.nodes = []
@@ -88,8 +88,8 @@ class ClpSSchemaTree(KaitaiStruct):
             self._debug['len_key']['start'] = self._io.pos()
             self.len_key = self._io.read_u8le()
             self._debug['len_key']['end'] = self._io.pos()
-            if not self.len_key <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_key, self._io, u"/types/node/seq/1")
+            if not self.len_key <= (self._io.size() - self._io.pos()):
+                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()), self.len_key, self._io, u"/types/node/seq/1")
             self._debug['key']['start'] = self._io.pos()
             self.key = self._io.read_bytes(self.len_key)
             self._debug['key']['end'] = self._io.pos()

@@ -319,8 +319,8 @@ class ClpSTable(KaitaiStruct):
             self._debug['num_variables']['start'] = self._io.pos()
             self.num_variables = self._io.read_u8le()
             self._debug['num_variables']['end'] = self._io.pos()
-            if not self.num_variables <= (self._io.size() - self._io.pos()) // 8:
-                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) // 8, self.num_variables, self._io, u"/types/clp_column/seq/1")
+            if not self.num_variables <= ((self._io.size() - self._io.pos()) // 8):
+                raise kaitaistruct.ValidationGreaterThanError(((self._io.size() - self._io.pos()) // 8), self.num_variables, self._io, u"/types/clp_column/seq/1")
             self._debug['variables']['start'] = self._io.pos()
             self._debug['variables']['arr'] = []
             self.variables = []
@@ -536,7 +536,7 @@ class ClpSTable(KaitaiStruct):
             if hasattr(self, '_m_notation'):
                 return self._m_notation
 
-            self._m_notation = KaitaiStream.resolve_enum(ClpSTable.FloatNotation, self.word // 16384)
+            self._m_notation = KaitaiStream.resolve_enum(ClpSTable.FloatNotation, (self.word // 16384))
             return getattr(self, '_m_notation', None)
 
         @property

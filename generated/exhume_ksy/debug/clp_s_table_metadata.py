@@ -27,8 +27,8 @@ class ClpSTableMetadata(KaitaiStruct):
         self._debug['num_streams']['start'] = self._io.pos()
         self.num_streams = self._io.read_u8le()
         self._debug['num_streams']['end'] = self._io.pos()
-        if not self.num_streams <= (self._io.size() - self._io.pos()) // 16:
-            raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) // 16, self.num_streams, self._io, u"/seq/0")
+        if not self.num_streams <= ((self._io.size() - self._io.pos()) // 16):
+            raise kaitaistruct.ValidationGreaterThanError(((self._io.size() - self._io.pos()) // 16), self.num_streams, self._io, u"/seq/0")
         self._debug['streams']['start'] = self._io.pos()
         self._debug['streams']['arr'] = []
         self.streams = []
@@ -48,8 +48,8 @@ class ClpSTableMetadata(KaitaiStruct):
         self._debug['num_tables']['start'] = self._io.pos()
         self.num_tables = self._io.read_u8le()
         self._debug['num_tables']['end'] = self._io.pos()
-        if not self.num_tables <= (self._io.size() - self._io.pos()) // 28:
-            raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()) // 28, self.num_tables, self._io, u"/seq/3")
+        if not self.num_tables <= ((self._io.size() - self._io.pos()) // 28):
+            raise kaitaistruct.ValidationGreaterThanError(((self._io.size() - self._io.pos()) // 28), self.num_tables, self._io, u"/seq/3")
         self._debug['tables']['start'] = self._io.pos()
         self._debug['tables']['arr'] = []
         self.tables = []

@@ -4,10 +4,10 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
 from . import data_bundle_row_key
-from . import leveldb_varint
 from . import data_bundle_config
 from . import data_bundle_file_metadata
 from . import data_bundle_record_metadata
+from . import leveldb_varint
 from enum import IntEnum
 import collections
 
@@ -115,7 +115,7 @@ class DataBundleIndexBlock(KaitaiStruct):
             self.len_key_suffix._read()
             self._debug['len_key_suffix']['end'] = self._io.pos()
             _ = self.len_key_suffix
-            if not _.value <= self._io.size() - self._io.pos():
+            if not _.value <= (self._io.size() - self._io.pos()):
                 raise kaitaistruct.ValidationExprError(self.len_key_suffix, self._io, u"/types/row/seq/1")
             self._debug['len_value']['start'] = self._io.pos()
             self.len_value = leveldb_varint.LeveldbVarint(self._io)

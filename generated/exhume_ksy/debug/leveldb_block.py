@@ -79,7 +79,7 @@ class LeveldbBlock(KaitaiStruct):
             self.len_key_suffix._read()
             self._debug['len_key_suffix']['end'] = self._io.pos()
             _ = self.len_key_suffix
-            if not _.value <= self._io.size() - self._io.pos():
+            if not _.value <= (self._io.size() - self._io.pos()):
                 raise kaitaistruct.ValidationExprError(self.len_key_suffix, self._io, u"/types/entry/seq/1")
             self._debug['len_value']['start'] = self._io.pos()
             self.len_value = leveldb_varint.LeveldbVarint(self._io)

@@ -3,8 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import leveldb_varint
 from . import leveldb_block_handle
+from . import leveldb_varint
 import collections
 
 
@@ -69,7 +69,7 @@ class LeveldbIndexDelta(KaitaiStruct):
             self.len_key_suffix._read()
             self._debug['len_key_suffix']['end'] = self._io.pos()
             _ = self.len_key_suffix
-            if not _.value <= self._io.size() - self._io.pos():
+            if not _.value <= (self._io.size() - self._io.pos()):
                 raise kaitaistruct.ValidationExprError(self.len_key_suffix, self._io, u"/types/entry/seq/1")
             self._debug['key_suffix']['start'] = self._io.pos()
             self.key_suffix = self._io.read_bytes(self.len_key_suffix.value)

@@ -67,7 +67,7 @@ class LeveldbInternalKey(KaitaiStruct):
         if hasattr(self, '_m_sequence'):
             return self._m_sequence
 
-        self._m_sequence = (self.sequence_lo + self.sequence_hi * 4294967296) + self.sequence_top * 281474976710656
+        self._m_sequence = ((self.sequence_lo + self.sequence_hi * 4294967296) + self.sequence_top * 281474976710656)
         return getattr(self, '_m_sequence', None)
 
 

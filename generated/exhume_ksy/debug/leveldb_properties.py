@@ -69,7 +69,7 @@ class LeveldbProperties(KaitaiStruct):
             self.len_name._read()
             self._debug['len_name']['end'] = self._io.pos()
             _ = self.len_name
-            if not _.value <= self._io.size() - self._io.pos():
+            if not _.value <= (self._io.size() - self._io.pos()):
                 raise kaitaistruct.ValidationExprError(self.len_name, self._io, u"/types/property/seq/1")
             self._debug['len_value']['start'] = self._io.pos()
             self.len_value = leveldb_varint.LeveldbVarint(self._io)

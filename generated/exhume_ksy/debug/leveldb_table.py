@@ -3,13 +3,13 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import leveldb_properties
+from . import leveldb_block_handle
+from . import leveldb_index_delta
 from . import leveldb_block
+from . import leveldb_footer
 from . import leveldb_data_block
 from . import leveldb_filter
-from . import leveldb_block_handle
-from . import leveldb_properties
-from . import leveldb_index_delta
-from . import leveldb_footer
 from enum import IntEnum
 import collections
 
@@ -226,7 +226,7 @@ class LeveldbTable(KaitaiStruct):
                 return self._m_trailer
 
             _pos = self._io.pos()
-            self._io.seek(self.ofs_block + self.len_block)
+            self._io.seek((self.ofs_block + self.len_block))
             self._debug['_m_trailer']['start'] = self._io.pos()
             self._m_trailer = LeveldbTable.BlockTrailer(self._io, self, self._root)
             self._m_trailer._read()

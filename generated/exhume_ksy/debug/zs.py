@@ -3,9 +3,9 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import uleb128
 from . import zs_data_block
 from . import zs_index_block
-from . import uleb128
 import collections
 
 
@@ -41,8 +41,8 @@ class Zs(KaitaiStruct):
         self._debug['len_header']['start'] = self._io.pos()
         self.len_header = self._io.read_u8le()
         self._debug['len_header']['end'] = self._io.pos()
-        if not self.len_header <= self._io.size() - self._io.pos():
-            raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_header, self._io, u"/seq/1")
+        if not self.len_header <= (self._io.size() - self._io.pos()):
+            raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()), self.len_header, self._io, u"/seq/1")
         self._debug['header']['start'] = self._io.pos()
         self._raw_header = self._io.read_bytes(self.len_header)
         _io__raw_header = KaitaiStream(BytesIO(self._raw_header))
@@ -88,7 +88,7 @@ class Zs(KaitaiStruct):
             self.len_body._read()
             self._debug['len_body']['end'] = self._io.pos()
             _ = self.len_body
-            if not _.value <= self._io.size() - self._io.pos():
+            if not _.value <= (self._io.size() - self._io.pos()):
                 raise kaitaistruct.ValidationExprError(self.len_body, self._io, u"/types/block/seq/0")
             self._debug['body']['start'] = self._io.pos()
             self._raw_body = self._io.read_bytes(self.len_body.value)
@@ -244,8 +244,8 @@ class Zs(KaitaiStruct):
             self._debug['len_metadata']['start'] = self._io.pos()
             self.len_metadata = self._io.read_u8le()
             self._debug['len_metadata']['end'] = self._io.pos()
-            if not self.len_metadata <= self._io.size() - self._io.pos():
-                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_metadata, self._io, u"/types/file_header/seq/5")
+            if not self.len_metadata <= (self._io.size() - self._io.pos()):
+                raise kaitaistruct.ValidationGreaterThanError((self._io.size() - self._io.pos()), self.len_metadata, self._io, u"/types/file_header/seq/5")
             self._debug['metadata']['start'] = self._io.pos()
             self.metadata = self._io.read_bytes(self.len_metadata)
             self._debug['metadata']['end'] = self._io.pos()
@@ -326,7 +326,7 @@ class Zs(KaitaiStruct):
         if hasattr(self, '_m_ofs_blocks'):
             return self._m_ofs_blocks
 
-        self._m_ofs_blocks = 24 + self.len_header
+        self._m_ofs_blocks = (24 + self.len_header)
         return getattr(self, '_m_ofs_blocks', None)
 
     @property

@@ -56,7 +56,7 @@ class ZsDataBlock(KaitaiStruct):
             self.len_data._read()
             self._debug['len_data']['end'] = self._io.pos()
             _ = self.len_data
-            if not _.value <= self._io.size() - self._io.pos():
+            if not _.value <= (self._io.size() - self._io.pos()):
                 raise kaitaistruct.ValidationExprError(self.len_data, self._io, u"/types/record/seq/0")
             self._debug['data']['start'] = self._io.pos()
             self.data = self._io.read_bytes(self.len_data.value)

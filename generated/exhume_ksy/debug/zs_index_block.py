@@ -55,7 +55,7 @@ class ZsIndexBlock(KaitaiStruct):
             self.len_key._read()
             self._debug['len_key']['end'] = self._io.pos()
             _ = self.len_key
-            if not _.value <= self._io.size() - self._io.pos():
+            if not _.value <= (self._io.size() - self._io.pos()):
                 raise kaitaistruct.ValidationExprError(self.len_key, self._io, u"/types/entry/seq/0")
             self._debug['key']['start'] = self._io.pos()
             self.key = self._io.read_bytes(self.len_key.value)

@@ -109,7 +109,7 @@ class ClpS:
         files = view[at : at + size]
         at += size
         if not (len(files) == self.header.len_archive - self.ofs_files):
-            raise LayoutError("files", start, at, '_.length == header.len_archive - ofs_files', files)
+            raise LayoutError("files", start, at, '_.length.as<u8> == header.len_archive - ofs_files', files)
         self._files = files
         return self._files
 
@@ -637,7 +637,7 @@ class Stream:
         except AttributeError:
             pass
         view, base, end = self._io
-        self._ofs_next = self._root.table_metadata.streams[self.idx + 1].ofs_stream if self.idx + 1 < self._root.table_metadata.num_streams else end - base
+        self._ofs_next = self._root.table_metadata.streams[self.idx + 1].ofs_stream if self.idx + 1 < len(self._root.table_metadata.streams) else end - base
         return self._ofs_next
 
     @property
@@ -822,7 +822,7 @@ class SchemaSearch:
             return self._is_over
         except AttributeError:
             pass
-        self._is_over = self._root.schema_map.schemas[self.idx].schema_id == self.schema_id or self.idx + 1 >= self._root.schema_map.num_schemas
+        self._is_over = self._root.schema_map.schemas[self.idx].schema_id == self.schema_id or self.idx + 1 >= len(self._root.schema_map.schemas)
         return self._is_over
 
 

@@ -58,7 +58,7 @@ def read_data_bundle_field(view: View, at: int, end: int) -> tuple[DataBundleFie
             error.within("key")
             raise
     if not (key >= 8 and key < 0x100000000 and key % 8 != 3 and key % 8 != 4 and key % 8 < 6):
-        raise LayoutError("key", start, at, '_.value >= 8 and _.value < 0x100000000 and _.value % 8 != 3 and _.value % 8 != 4 and _.value % 8 < 6', key)
+        raise LayoutError("key", start, at, '_.value >= 8 and _.value < 0x100000000 and _.value.as<s8> % 8 != 3 and _.value.as<s8> % 8 != 4 and _.value.as<s8> % 8 < 6', key)
     value.key = key
     on = key % 8
     if on == 0:

@@ -268,7 +268,7 @@ class Block:
         contents = view[at : at + size]
         at += size
         if not (len(contents) == self.len_block):
-            raise LayoutError("contents", start, at, '_.length == len_block', contents)
+            raise LayoutError("contents", start, at, '_.length.as<u8> == len_block', contents)
         self._contents = contents
         return self._contents
 
