@@ -158,7 +158,7 @@ types:
         value: word.as<s8> % 0x1000000
         -webide-parse-mode: eager
       ofs_variable:
-        value: word / 0x1000000
+        value: (word / 0x1000000).as<u8>
         doc: Index into the variables of the column.
         -webide-parse-mode: eager
   decimal_variable:
@@ -173,13 +173,13 @@ types:
         type: u8
     instances:
       num_fraction_digits:
-        value: word % 0x10 + 1
+        value: word.as<s8> % 0x10 + 1
         doc: Digits behind the point.
       num_digits:
-        value: word / 0x10 % 0x10 + 1
+        value: (word / 0x10).as<s8> % 0x10 + 1
         -webide-parse-mode: eager
       digits:
-        value: word / 0x100 % 0x40000000000000
+        value: ((word / 0x100).as<s8> % 0x40000000000000).as<s8>
         doc: As one number, without the point.
         -webide-parse-mode: eager
       sign:
@@ -195,14 +195,14 @@ types:
         type: u8
     instances:
       digits:
-        value: word % 0x40000000000000
+        value: (word.as<s8> % 0x40000000000000).as<s8>
         doc: As one number, without the point.
         -webide-parse-mode: eager
       num_fraction_digits:
-        value: word / 0x80000000000000 % 0x10 + 1
+        value: (word / 0x80000000000000).as<s8> % 0x10 + 1
         doc: Digits behind the point.
       num_digits:
-        value: word / 0x800000000000000 % 0x10 + 1
+        value: (word / 0x800000000000000).as<s8> % 0x10 + 1
         -webide-parse-mode: eager
       sign:
         value: word / 0x4000000000000000 / 2
@@ -219,7 +219,7 @@ types:
         type: s8
     instances:
       first_id:
-        value: '0x4000000000000000'
+        value: (0x4000000000000000).as<s8>
         doc: Stands for position 0; integers are below it.
       is_id:
         value: value >= first_id and value != 0x7fffffffffffffff

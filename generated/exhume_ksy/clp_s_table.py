@@ -161,7 +161,7 @@ class ClpSTable(KaitaiStruct):
             if hasattr(self, '_m_digits'):
                 return self._m_digits
 
-            self._m_digits = self.word % 18014398509481984
+            self._m_digits = (self.word % 18014398509481984)
             return getattr(self, '_m_digits', None)
 
         @property
@@ -291,7 +291,7 @@ class ClpSTable(KaitaiStruct):
             if hasattr(self, '_m_ofs_variable'):
                 return self._m_ofs_variable
 
-            self._m_ofs_variable = self.word // 16777216
+            self._m_ofs_variable = (self.word // 16777216)
             return getattr(self, '_m_ofs_variable', None)
 
 
@@ -348,7 +348,7 @@ class ClpSTable(KaitaiStruct):
             if hasattr(self, '_m_digits'):
                 return self._m_digits
 
-            self._m_digits = (self.word // 256) % 18014398509481984
+            self._m_digits = ((self.word // 256) % 18014398509481984)
             return getattr(self, '_m_digits', None)
 
         @property

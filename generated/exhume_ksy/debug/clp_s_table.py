@@ -222,7 +222,7 @@ class ClpSTable(KaitaiStruct):
             if hasattr(self, '_m_digits'):
                 return self._m_digits
 
-            self._m_digits = self.word % 18014398509481984
+            self._m_digits = (self.word % 18014398509481984)
             return getattr(self, '_m_digits', None)
 
         @property
@@ -375,7 +375,7 @@ class ClpSTable(KaitaiStruct):
             if hasattr(self, '_m_ofs_variable'):
                 return self._m_ofs_variable
 
-            self._m_ofs_variable = self.word // 16777216
+            self._m_ofs_variable = (self.word // 16777216)
             return getattr(self, '_m_ofs_variable', None)
 
 
@@ -446,7 +446,7 @@ class ClpSTable(KaitaiStruct):
             if hasattr(self, '_m_digits'):
                 return self._m_digits
 
-            self._m_digits = (self.word // 256) % 18014398509481984
+            self._m_digits = ((self.word // 256) % 18014398509481984)
             return getattr(self, '_m_digits', None)
 
         @property

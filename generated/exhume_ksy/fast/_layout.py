@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 TYPE_CHECKING = False  # `typing` is for type checkers; it takes longer to import than all of this
 if TYPE_CHECKING:
@@ -36,6 +37,21 @@ class LayoutError(ValueError):
         return f"{self.path} at {self.at}: expected {self.expected}, found {self.actual}"
 
 
+def numbers(view: View, at: int, size: int, code: str, order: str) -> memoryview[Any]:
+    """The numbers in `size` bytes from `at` on, each of the kind that `code` names for `array`.
+
+    They are not copied unless their byte order is not that of the machine.
+    """
+    found = memoryview(view)[at : at + size]
+    if order == sys.byteorder:
+        return found.cast(code)
+    from array import array
+
+    turned = array(code, bytes(found))
+    turned.byteswap()
+    return memoryview(turned)
+
+
 def short(path: Any, at: int, end: int, size: int) -> LayoutError:
     """The error for a field, or the first of a run of `(field, end)` that the data do not hold."""
     start = at
@@ -50,7 +66,7 @@ def short(path: Any, at: int, end: int, size: int) -> LayoutError:
     return LayoutError(path, start, end, f"{size} bytes", f"{max(0, end - start)} bytes", short=True)
 
 
-SOURCE = "d3e26b1b709f0a36"
+SOURCE = "da8dd9e4d6e3650b"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

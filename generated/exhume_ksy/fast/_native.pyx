@@ -11,7 +11,7 @@ cdef extern from *:
     uint32_t swap4 "__builtin_bswap32" (uint32_t) noexcept nogil
     uint64_t swap8 "__builtin_bswap64" (uint64_t) noexcept nogil
 
-SOURCE = 'd3e26b1b709f0a36'
+SOURCE = 'da8dd9e4d6e3650b'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

@@ -156,8 +156,8 @@ def _type(type: Type) -> str:
         lines.append(f"    size: Final = {size}")
     lines += [f"    {safe(one.id)}: Final = {value}" for one in type.seq if (value := constant(one)) is not None]
     for one in type.instances.values():
-        if isinstance(one.value, ex.Literal):
-            lines.append(f"    {safe(one.id)}: Final = {literal(one.value.value)}")
+        if one.value is not None and isinstance(made := ex.fold(one.value), ex.Literal):
+            lines.append(f"    {safe(one.id)}: Final = {literal(made.value)}")
     if (found := dtype(type)) is not None:
         lines.append(f"    dtype: Final = [{found}]")
     lines += [f'    {name}: Final = "{format}"' for name, format in formats(type)]

@@ -26,7 +26,7 @@ def _parts(type: Type) -> list[tuple[Field, ex.Expr]]:
     found = []
     for one in type.instances.values() if word is not None else ():
         if one.value is not None and one.condition is None:
-            expr = _over_the_word(type, one.value)
+            expr = ex.fold(_over_the_word(type, one.value))
             if word is not None and ex.names(expr) == {word.id}:
                 found.append((one, expr))
     return found
