@@ -18,13 +18,12 @@ seq:
     type: varuint
   - id: body
     type:
-      switch-on: table.first
+      switch-on: 'table.value < 4 ? table.value.as<u1> : 0'
       cases:
         1: config_key
         2: file_key
         3: record_key
         _: unknown_key
-    doc: A number below 128 is its only byte.
 types:
   config_key:
     doc: There is one such row; its key ends here.

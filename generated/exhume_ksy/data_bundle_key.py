@@ -23,7 +23,7 @@ class DataBundleKey(KaitaiStruct):
 
     def _read(self):
         self.table = DataBundleKey.Varuint(self._io, self, self._root)
-        _on = self.table.first
+        _on = (self.table.value if self.table.value < 4 else 0)
         if _on == 1:
             pass
             self.body = DataBundleKey.ConfigKey(self._io, self, self._root)
@@ -41,7 +41,7 @@ class DataBundleKey(KaitaiStruct):
     def _fetch_instances(self):
         pass
         self.table._fetch_instances()
-        _on = self.table.first
+        _on = (self.table.value if self.table.value < 4 else 0)
         if _on == 1:
             pass
             self.body._fetch_instances()

@@ -29,7 +29,7 @@ class DataBundleKey(KaitaiStruct):
         self.table._read()
         self._debug['table']['end'] = self._io.pos()
         self._debug['body']['start'] = self._io.pos()
-        _on = self.table.first
+        _on = (self.table.value if self.table.value < 4 else 0)
         if _on == 1:
             pass
             self.body = DataBundleKey.ConfigKey(self._io, self, self._root)
@@ -52,7 +52,7 @@ class DataBundleKey(KaitaiStruct):
     def _fetch_instances(self):
         pass
         self.table._fetch_instances()
-        _on = self.table.first
+        _on = (self.table.value if self.table.value < 4 else 0)
         if _on == 1:
             pass
             self.body._fetch_instances()

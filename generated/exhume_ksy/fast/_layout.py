@@ -66,7 +66,7 @@ def short(path: Any, at: int, end: int, size: int) -> LayoutError:
     return LayoutError(path, start, end, f"{size} bytes", f"{max(0, end - start)} bytes", short=True)
 
 
-SOURCE = "da8dd9e4d6e3650b"
+SOURCE = "7cc98ee0e9f4df28"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 
