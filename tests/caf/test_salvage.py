@@ -282,6 +282,7 @@ def test_the_last_entry_ends_where_its_brace_is() -> None:
     """Not at a brace in a name; at the end of the text when it has none."""
     for entries, rest in (
         (b'"a":{"start_byte":0,"end_byte":10},"a name with } in it":{"start_byte":10,"end_byte":20}', b",!!"),
+        (b'"a":{"start_byte":0,"end_byte":10},!"and } here":{"start_byte":10,"end_byte":20}', b",!!"),
         (b'"a":{"start_byte":0,"end_byte":10},"b":5', b",!!"),
     ):
         index = b'{"files":{' + entries

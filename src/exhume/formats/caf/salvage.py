@@ -373,8 +373,7 @@ def _account(source: Source, recovery: Recovery, done: list[Member], report: Sal
             until(member.end, Fate.RECOVERED, f"file {shorten(member.name)}")
         else:
             until(member.end, Fate.LOST, f"file {shorten(member.name)}", "could not be read or written")
-    if not recovery.index_found:
-        until(recovery.ofs_index, Fate.IGNORED, "bytes that no entry names")
+    if not recovery.index_found:  # all that is before it was kept
         until(source.size, Fate.LOST, "the start of an index", "it breaks off before its first entry is complete")
         report.lose("indexes")
         return
