@@ -74,6 +74,11 @@ class Info(abc.ABC):
         """What is None because it would have taken too many requests, for people to read; mostly nothing."""
         return ""
 
+    @property
+    def damage(self) -> Sequence[Finding]:
+        """The errors that came up while this was found out: values may be missing or wrong for them."""
+        return ()
+
 
 class Archive(abc.ABC):
     """An open archive.  Reading is thread-safe; nothing is ever written, locked or left beside the evidence."""

@@ -23,6 +23,7 @@ from exhume.errors import ExhumeError
 from exhume.findings import Severity
 from exhume.registry import formats
 from exhume.sections import SectionKind
+from exhume.testing.corrupt import flip
 
 Cli = Callable[..., Any]
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
@@ -92,11 +93,14 @@ def check(label: str, target: Path, format: str) -> bool:
             assert found.coverage().total == size or target.is_dir(), label
         findings = list(archive.verify())
         items = list(explain_archive(archive, Selection(), findings))
-        assert archive.info().to_dict(), label
         opened = not archive.problems
+        assert archive.info().to_dict(), label
+        damage = {finding.code for finding in archive.problems}
     assert opened == opens(target, format), label
-    if not opened:
-        errors = {f.code for f in findings if f.severity is Severity.ERROR}
+    errors = {f.code for f in findings if f.severity is Severity.ERROR}
+    if opened:
+        assert damage <= errors, f"{label}: info says what verify does not"
+    else:
         assert errors, f"{label}: verify says nothing of what does not open"
         assert items or not size, label
     return opened
@@ -113,6 +117,71 @@ def test_no_cut_archive_is_refused(format: str, tmp_path: Path) -> None:
     opened = [check(label, target, format) for label, target in truncations(format, tmp_path)]
     assert opened
     assert format == "leveldb" or not all(opened), "some of them must not open, or this shows nothing"
+
+
+@pytest.mark.parametrize(
+    ("format", "name", "size", "code"),
+    [
+        ("clp-s", "tiny.clps", 65, "CLPS-302"),
+        ("clp-s", "tiny.clps", 337, "CLPS-302"),
+        ("ark", "log/splits/00000000-0000-4000-8000-000000000007", 35, "ARK-320"),
+        ("ark", "log/splits/00000000-0000-4000-8000-000000000007", 900, "ARK-322"),
+        ("ark", "log/manifests/00000000-0000-4000-8000-000000000001", 3600, "ARK-105"),
+        ("leveldb", "snappy/MANIFEST-000004", 8, "LDB-308"),
+    ],
+)
+def test_info_says_what_it_came_upon(
+    format: str, name: str, size: int, code: str, tmp_path: Path, exhume_cli: Cli
+) -> None:
+    """Archives that open, though something that `info` reads is cut: the facts, the errors, exit code 3."""
+    shutil.copytree(SAMPLES / FORMATS[format], tmp_path / "samples")
+    file = tmp_path / "samples" / name
+    file.write_bytes(file.read_bytes()[:size])
+    target = file if file.parent.name == "samples" else tmp_path / "samples" / Path(name).parts[0]
+    assert opens(target, format)
+    ran = exhume_cli("info", "--as", format, target, "--json")
+    body = json.loads(ran.out)
+    assert ran.code == 3
+    assert body["findings"][0]["code"] == code
+    assert "fields" not in body
+    assert f"exhume: error: {code}: " in ran.err
+    plain = exhume_cli("info", "--as", format, target)
+    assert (plain.code, plain.err) == (3, ran.err)
+    assert exhume_cli("list", "--sections", "--as", format, target).code == 3
+    assert exhume_cli("map", "--svg", tmp_path / "a.svg", "--as", format, target).code == 3
+
+
+def test_a_scan_of_versions_says_what_it_came_upon(tmp_path: Path, exhume_cli: Cli) -> None:
+    """`info --stats` reads tables and logs; what is wrong in files that are no longer used is no error."""
+    target = tmp_path / "db"
+    for name, code in (("000005.ldb", 3), ("000003.log", 0)):
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(SAMPLES / "leveldb/snappy", target)
+        file = target / name
+        file.write_bytes(flip(file.read_bytes(), 20))
+        assert exhume_cli("info", target).code == 0
+        ran = exhume_cli("info", "--stats", "--json", target)
+        assert (ran.code, "findings" in json.loads(ran.out)) == (code, code == 3)
+
+
+@pytest.mark.parametrize("size", [3, 41, 72])
+def test_the_end_of_a_log_that_is_cut_is_unread(size: int, tmp_path: Path, exhume_cli: Cli) -> None:
+    """Where a writer was stopped: no error, but bytes that say nothing."""
+    target = tmp_path / "cut"
+    shutil.copytree(SAMPLES / "leveldb/snappy", target)
+    log = target / "000006.log"
+    log.write_bytes(log.read_bytes()[:size])
+    with exhume.open(target, format="leveldb") as archive:
+        assert not archive.info().damage
+        unread = [s for s in archive.sections() if s.kind is SectionKind.UNREAD]
+    whole = 40 if size > 40 else 0
+    assert [(s.name, s.span.start, s.span.end, s.parent) for s in unread] == [
+        (f"000006.log/unread@{whole}", whole, size, "000006.log")
+    ]
+    assert unread[0].note
+    for verb in (["list", "--sections"], ["map", "--svg", tmp_path / "a.svg"], ["explain"]):
+        assert exhume_cli(*verb, target).code == 3
+    assert exhume_cli("verify", target).code == 0
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -22,7 +22,8 @@ from exhume.cli.runtime import Run, common_options
 def command(run: Run, target: str, stats: bool, recursive: bool, **values: Any) -> Outcome:
     """Show header, counts, codecs, versions and ranges of the archive TARGET.
 
-    Of an archive that cannot be read it shows what its header says, and what is wrong; exit code 3.
+    Of an archive that cannot be read it shows what its header says.  What is wrong with what it reads is told, and the
+    exit code is 3; whether anything else is wrong says verify.
     """
     options: dict[str, Any] = {"stats": stats, "values": values, "given": given_options(click.get_current_context())}
     if recursive:

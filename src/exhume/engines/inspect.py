@@ -91,6 +91,7 @@ class Inspection(Archive):
     def info(self) -> Known:
         found = self._attempt(self._archive.info) if self._archive is not None else None
         if found is not None:
+            self.problems += [finding for finding in found.damage if finding not in self.problems]
             return Known(found.to_dict(), tuple(self.problems), found.left_out)
         sections = self.sections()
         facts = {"size": sum(source.size for source in sections.sources.values()), "fields": dict(_parsed(sections))}

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Info
+from exhume.errors import ExhumeError
+from exhume.findings import Finding, Severity
 from exhume.formats.ark.splits import ObjectStatistics
 
 if TYPE_CHECKING:
@@ -81,6 +83,11 @@ class ArkInfo(Info):
     sections: tuple[dict[str, Any], ...]
     metadata: dict[str, str]
     channels: tuple[ChannelInfo, ...]
+    errors: tuple[Finding, ...] = ()
+
+    @property
+    def damage(self) -> tuple[Finding, ...]:
+        return self.errors
 
     def to_dict(self) -> dict[str, Any]:
         duration = None
@@ -113,8 +120,7 @@ class Trust(enum.Enum):
 
 def build_info(reader: ArkReader, trust: Trust = Trust.NONE) -> ArkInfo:
     """Counts what the indexes of splits say, or the manifest's statistics (`verify` compares the two)."""
-    from exhume.errors import ExhumeError
-
+    errors = [finding for finding in reader.loaded.findings if finding.severity is Severity.ERROR]
     totals: dict[tuple[int, str, str], list[Any]] = {}
     missing: list[str] = []
     stated = {reference.rank: _stated(reference) for reference in reader.references}
@@ -136,6 +142,7 @@ def build_info(reader: ArkReader, trust: Trust = Trust.NONE) -> ArkInfo:
             except ExhumeError as error:
                 if error.code.startswith("EX-6"):
                     raise
+                errors.append(Finding.from_error(error))
         for identifier in found if is_complete else found or reference.channels:
             stats = found.get(identifier, NOTHING)
             total = totals.setdefault((reference.section, reference.column.name, identifier), [0, 0, None, None, False])
@@ -169,6 +176,7 @@ def build_info(reader: ArkReader, trust: Trust = Trust.NONE) -> ArkInfo:
         ),
         metadata=reader.metadata,
         channels=rows,
+        errors=tuple(errors),
     )
 
 

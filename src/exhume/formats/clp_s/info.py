@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Entry, Info
 from exhume.errors import ExhumeError
+from exhume.findings import Finding, each_once
 from exhume.lightclass import dataclass
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 class ClpSInfo(Info):
     """Versions, sizes, counts, time ranges and ingestion units of one archive.
 
-    `problems` lists what could not be read; the counts behind it are None then.
+    `damage` is what could not be read; the counts behind it are None then.
     """
 
     version: str
@@ -38,7 +39,11 @@ class ClpSInfo(Info):
     timestamp_patterns: Mapping[str, str]
     ingestion_units: Sequence[Mapping[str, Any]]
     packets: Sequence[str]
-    problems: Sequence[str]
+    found: Sequence[Finding]
+
+    @property
+    def damage(self) -> Sequence[Finding]:
+        return self.found
 
     @property
     def ratio(self) -> float | None:
@@ -64,19 +69,19 @@ class ClpSInfo(Info):
             "timestamp_patterns": dict(self.timestamp_patterns),
             "ingestion_units": list(self.ingestion_units),
             "packets": list(self.packets),
-            "problems": list(self.problems),
+            "problems": [str(finding) for finding in self.found],
         }
 
 
 def collect(archive: ClpSArchive) -> ClpSInfo:
     """The info of an archive; what is damaged is listed and left out."""
-    problems: list[str] = []
+    problems: list[Finding] = [archive.cut] if archive.cut is not None else []
 
     def attempt(get: Any, default: Any = None) -> Any:
         try:
             return get()
         except ExhumeError as error:
-            problems.append(str(error))
+            problems.append(Finding.from_error(error))
             return default
 
     header = archive.header
@@ -106,7 +111,7 @@ def collect(archive: ClpSArchive) -> ClpSInfo:
             lambda: [{"start": r.start, "end": r.end, **r.properties} for r in archive.range_index], []
         ),
         packets=packets,
-        problems=list(dict.fromkeys(problems)),
+        found=tuple(each_once(problems)),
     )
 
 

@@ -137,6 +137,19 @@ class ClpSArchive(RecordArchive):
 
     # -- metadata section ---------------------------------------------------------------------------------------
 
+    @property
+    def cut(self) -> Finding | None:
+        """Rule CLPS-302, where the file ends before the archive does."""
+        size = self.source.size
+        if self.header.archive_size <= size:
+            return None
+        return checks.FILE_TOO_SHORT.finding(
+            span=self.source.span(size, size),
+            field_path="header.len_archive",
+            expected=f"{self.header.archive_size} bytes",
+            actual=f"{size} bytes",
+        )
+
     @cached_property
     def metadata_span(self) -> Span:
         """Where the compressed metadata section lies."""

@@ -149,7 +149,7 @@ class _Kept:
 
 
 def _accounted(source: Source, report: SalvageReport) -> int:
-    return max((fate.span.end - source.origin for fate in report.spans), default=0)
+    return max(fate.span.end - source.origin for fate in report.spans)
 
 
 def _whole_tables(

@@ -47,10 +47,13 @@ def _sections(archive: ClpSArchive) -> Iterator[Section]:
     span = archive.source.span
     yield Section("header", span(0, HEADER_SIZE), schema="clp_s::file_header")
     stop = min(archive.header.files_base, archive.source.size)
+    is_cut = stop < archive.header.files_base
     yield Section(
         "metadata",
         span(HEADER_SIZE, stop),
+        SectionKind.UNREAD if is_cut else SectionKind.STRUCTURE,
         codec="zstd",
+        note="cut short" if is_cut else "",
         schema="zstd_frame",
         payload_schema="clp_s_metadata",
         load=lambda: archive.metadata_payload,

@@ -75,13 +75,8 @@ def _header(archive: ClpSArchive) -> Iterator[Finding]:
             if any(source.read_at(place[0], place[1] - place[0]))
         )  # fmt: skip
         yield checks.RESERVED_NOT_ZERO.finding(span=source.span(start, end), field_path=f"header.{name}")
-    if header.archive_size > source.size:
-        yield checks.FILE_TOO_SHORT.finding(
-            span=source.span(source.size, source.size),
-            field_path="header.len_archive",
-            expected=f"{header.archive_size} bytes",
-            actual=f"{source.size} bytes",
-        )
+    if archive.cut is not None:
+        yield archive.cut
     elif header.archive_size < source.size:
         yield checks.TRAILING_BYTES.finding(
             span=source.span(header.archive_size, source.size),

@@ -9,7 +9,7 @@ from typing import Any
 
 from exhume.archive import Entry, Info, Progress, RecordArchive, no_progress
 from exhume.choices import check_keywords
-from exhume.findings import Finding, each_once
+from exhume.findings import Finding, Severity, each_once
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.files import DbFile
@@ -33,6 +33,11 @@ class LevelDbInfo(Info):
     files: tuple[DbFile, ...]
     edits: int
     problems: int
+    errors: tuple[Finding, ...]
+
+    @property
+    def damage(self) -> tuple[Finding, ...]:
+        return self.errors
 
     def to_dict(self) -> dict[str, Any]:
         sizes: Counter[str] = Counter()
@@ -60,6 +65,7 @@ class LevelDbArchive(RecordArchive):
         self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS, sequence_rule: SequenceRule | None = None
     ) -> None:
         super().__init__(source, limits=limits)
+        self._scanned: list[Finding] = []
         if isinstance(source, Tree):
             self.database = Database(source, limits=limits, sequence_rule=sequence_rule)
             if not any(f.kind in ("table", "log", "manifest", "current") for f in self.database.files):
@@ -83,6 +89,7 @@ class LevelDbArchive(RecordArchive):
             files=tuple(database.files),
             edits=len(manifest.records) if manifest else 0,
             problems=len(database.problems),
+            errors=tuple(f for f in (*database.problems, *self._scanned) if f.severity is Severity.ERROR),
         )
 
     def stats(self) -> dict[str, Any]:
@@ -92,13 +99,16 @@ class LevelDbArchive(RecordArchive):
         verdicts: Counter[str] = Counter()
         low = high = None
         seen: set[int] = set()
-        for version in self.database.versions():
+        found: list[Finding] = []
+        for version in self.database.versions(checks.collector(found.append)):
             statuses[version.status] += 1
             types[type_name(version.value_type)] += 1
             verdicts[version.checksum] += 1
             low = version.sequence if low is None else min(low, version.sequence)
             high = version.sequence if high is None else max(high, version.sequence)
             seen.add(version.sequence)
+        live = {file.name for file in self.database.files if file.role is Role.LIVE}
+        self._scanned = [finding for finding in found if finding.span is None or finding.span.source in live]
         logs = {}
         for file in self.database.logs(Role.LIVE, Role.OBSOLETE, Role.ORPHAN):
             log = self.database.load_log(file, checks.ignore)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from exhume.errors import FormatError
-from exhume.findings import Check
+from exhume.findings import Check, Finding
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.blocks import codec_name
 from exhume.formats.leveldb.database import Database
@@ -60,8 +60,11 @@ def _log_sections(source: Source, kind: str, database: Database) -> list[Section
     )
     payload = "leveldb_version_edit" if kind == "manifest" else "leveldb_write_batch"
     out = [whole]
-    for record in LogReader(source, checks.ignore, database.limits):
+    found: list[Finding] = []
+    read: set[int] = set()
+    for record in LogReader(source, checks.collector(found.append), database.limits):
         span = source.span(record.offset - source.origin, record.end - source.origin)
+        read.update(fragment.offset for fragment in record.fragments)
         name = f"{source.name}/record@{record.offset}"
         data = record.payload
         out.append(
@@ -75,6 +78,11 @@ def _log_sections(source: Source, kind: str, database: Database) -> list[Section
                 parent=source.name,
             )
         )
+    for finding in found:
+        if finding.span is not None and finding.span.start not in read:
+            read.add(finding.span.start)
+            name = f"{source.name}/unread@{finding.span.start}"
+            out.append(Section(name, finding.span, SectionKind.UNREAD, note=finding.message, parent=source.name))
     return out
 
 
