@@ -259,6 +259,16 @@ open_catalog(sys.argv[1], create=True).build(sys.argv[2:] * 2, progress=kill)
     assert path.read_bytes() == before
     with open_catalog(str(path)) as catalog:
         assert catalog.count() == 12
+    (left,) = tmp_path.glob(".*.part")
+    others = [".c.db.bak.abcdefgh.part", ".c.db.part", ".c.db.abcdefgh.parts", "c.db.abcdefgh.part"]
+    for name in others:
+        (tmp_path / name).write_bytes(b"not of this catalog")
+    with open_catalog(str(path), create=True) as catalog:
+        catalog.build(chunks[:1], add=True)
+        assert left.exists()
+        catalog.build(chunks)
+    assert not left.exists()
+    assert all((tmp_path / name).exists() for name in others)
 
 
 def test_a_rebuild_keeps_links_modes_and_the_tables_of_others(tmp_path: Path, chunks: list[str]) -> None:

@@ -125,8 +125,10 @@ def test_other_verbs(args: list[str], evidence: Path, exhume_cli: Cli) -> None:
     assert f"{evidence}/{DEEP}" in ran.text
     assert f"{evidence}/bundle/stranger.zs" in ran.text
     assert "4 archives, 18 files" in ran.text
-    documents = lines(exhume_cli(*args, "-r", evidence, "--ndjson"))
-    assert documents[-1]["archive"] == 4
+    documents = exhume_cli(*args, "-r", evidence, "--ndjson")
+    assert lines(documents)[-1]["archive"] == 4
+    together = exhume_cli(*args, "-r", evidence, "--ndjson", "--jobs", "2")
+    assert (together.code, together.text) == (documents.code, documents.text)
 
 
 def test_what_makes_no_sense(evidence: Path, exhume_cli: Cli) -> None:
@@ -134,6 +136,7 @@ def test_what_makes_no_sense(evidence: Path, exhume_cli: Cli) -> None:
         (("explain", "-r", evidence), "needs --coverage"),
         (("verify", "-r", "--as", "zs", evidence), "finds archives by itself"),
         (("info", "-r", "--offset", "1", evidence), "finds archives by itself"),
+        (("list", "--jobs", "2", evidence / "a/db"), "--jobs is for --recursive"),
     ):
         ran = exhume_cli(*args)
         assert ran.code == 2

@@ -11,7 +11,7 @@ import click
 from exhume.cli.many import Many
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import SIZE
-from exhume.cli.recursive import each_archive, recursive_option
+from exhume.cli.recursive import each_archive, recursive_options
 from exhume.cli.render import cell, printable, table
 from exhume.cli.runtime import Run, common_options
 from exhume.errors import shorten
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option("--html", "html", metavar="FILE", help="Write one self-contained page: hex, fields, verdicts, map.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing page.")
 @click.option("--no-verify", is_flag=True, help="Compute no checksum and look for no finding.")
-@recursive_option
+@recursive_options
 @common_options
 def command(
     run: Run,
@@ -47,7 +47,7 @@ def command(
     html: str | None,
     overwrite: bool,
     no_verify: bool,
-    recursive: bool,
+    recursive: Many | None,
 ) -> Outcome:
     """Explain every byte of the archive TARGET: offset, size, field, type, value, meaning, checksum verdict.
 
@@ -61,10 +61,10 @@ def command(
         selection.start, selection.end = at, at + 1
     if span is not None:
         selection.start, selection.end = _range(span)
-    if recursive:
+    if recursive is not None:
         if not coverage_:
             raise click.UsageError("--recursive needs --coverage: the fields of one archive fill a screen")
-        return each_archive(run, Many(), "explain", coverage_one, [target], heading=True)
+        return each_archive(run, recursive, "explain", coverage_one, [target], heading=True)
     if coverage_:
         return coverage_one(run, target)
     with run.inspect(target) as archive:

@@ -9,7 +9,7 @@ import click
 from exhume.cli.formatcli import FormatCommand, given_options, recognised_format, split_options
 from exhume.cli.many import Many
 from exhume.cli.outcome import Outcome
-from exhume.cli.recursive import each_archive, recursive_option
+from exhume.cli.recursive import each_archive, recursive_options
 from exhume.cli.render import key_values
 from exhume.cli.runtime import Run, common_options
 
@@ -17,17 +17,17 @@ from exhume.cli.runtime import Run, common_options
 @click.command("info", cls=FormatCommand, verb="info")
 @click.argument("target", metavar="TARGET")
 @click.option("--stats", is_flag=True, help="Also scan the archive for counts and sizes that its header does not hold.")
-@recursive_option
+@recursive_options
 @common_options
-def command(run: Run, target: str, stats: bool, recursive: bool, **values: Any) -> Outcome:
+def command(run: Run, target: str, stats: bool, recursive: Many | None, **values: Any) -> Outcome:
     """Show header, counts, codecs, versions and ranges of the archive TARGET.
 
     Of an archive that cannot be read it shows what its header says.  What is wrong with what it reads is told, and the
     exit code is 3; whether anything else is wrong says verify.
     """
     options: dict[str, Any] = {"stats": stats, "values": values, "given": given_options(click.get_current_context())}
-    if recursive:
-        return each_archive(run, Many(), "info", info_one, [target], heading=True, **options)
+    if recursive is not None:
+        return each_archive(run, recursive, "info", info_one, [target], heading=True, **options)
     return info_one(run, target, **options)
 
 

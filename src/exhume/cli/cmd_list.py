@@ -12,7 +12,7 @@ from exhume.archive import Entry
 from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
 from exhume.cli.many import Many
 from exhume.cli.outcome import Outcome
-from exhume.cli.recursive import each_archive, recursive_option
+from exhume.cli.recursive import each_archive, recursive_options
 from exhume.cli.render import printable, table
 from exhume.cli.runtime import Run, common_options
 from exhume.sections import SectionKind
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 @click.option("-l", "--long", "long", is_flag=True, help="Also offsets, sizes and the format's own columns.")
 @click.option("--glob", metavar="PATTERN", help="Only entries whose name matches.")
 @click.option("--sections", is_flag=True, help="List the sections of the file instead: what every byte is for.")
-@recursive_option
+@recursive_options
 @common_options
-def command(run: Run, target: str, recursive: bool, **options: Any) -> Outcome:
+def command(run: Run, target: str, recursive: Many | None, **options: Any) -> Outcome:
     """List members, blocks, channels or tables of the archive TARGET.
 
     The sections of a damaged archive are listed as far as they can be told, the rest as unread; exit code 3.
     """
     shown = {name: options.pop(name) for name in ("long", "glob", "sections")}
     shown |= {"values": options, "given": given_options(click.get_current_context())}
-    if recursive:
-        return each_archive(run, Many(), "list", list_one, [target], heading=True, **shown)
+    if recursive is not None:
+        return each_archive(run, recursive, "list", list_one, [target], heading=True, **shown)
     return list_one(run, target, **shown)
 
 

@@ -5,6 +5,7 @@ Each file is a unit of `each_target`, so `--jobs` and `--cluster` spread looking
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -28,6 +29,21 @@ recursive_option = click.option(
     is_flag=True,
     help="Every archive in the directory TARGET and below it; each other file is accounted for.",
 )
+
+
+def recursive_options(function: F) -> F:
+    """`--recursive` with `--jobs` for verbs of one TARGET, passed as `recursive`: where to work, None without it."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, recursive: bool, jobs: int | None, **kwargs: Any) -> Any:
+        if jobs is not None and not recursive:
+            raise click.UsageError("--jobs is for --recursive", _context())
+        many = Many(jobs=1 if jobs is None else jobs) if recursive else None
+        return function(*args, recursive=many, **kwargs)
+
+    jobs = click.option("--jobs", type=click.IntRange(0), help="With --recursive: processes (0: one per core).")
+    return recursive_option(jobs(wrapper))  # type: ignore[return-value]
+
 
 UNRECOGNISED = "unrecognised"
 
@@ -148,4 +164,4 @@ class _Account(Player):
             self._run.say(", ".join(told))
 
 
-__all__ = ["each_archive", "recursive_option"]
+__all__ = ["each_archive", "recursive_option", "recursive_options"]

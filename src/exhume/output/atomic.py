@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import contextlib
 import os
+import re
 import shutil
 import tempfile
 import threading
@@ -82,6 +83,18 @@ class AtomicFile(_Atomic):
             self._done = True
             self.file.close()
             self.temporary.unlink(missing_ok=True)
+
+
+def remove_leftovers(path: str | os.PathLike[str]) -> None:
+    """Removes the temporary files that killed processes left of an `AtomicFile` of this name.
+
+    Only for a caller who knows that nobody else writes it now.
+    """
+    target = Path(path)
+    ours = re.compile(rf"\.{re.escape(target.name[:100])}\.[a-z0-9_]{{8}}\.part")  # as `tempfile` makes them
+    for each in target.parent.iterdir():
+        if ours.fullmatch(each.name):
+            each.unlink(missing_ok=True)
 
 
 class AtomicDirectory(_Atomic):

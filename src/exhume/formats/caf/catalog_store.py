@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from exhume.errors import MissingDependencyError, SourceError, Span, shorten
-from exhume.output.atomic import AtomicFile
+from exhume.output.atomic import AtomicFile, remove_leftovers
 
 TABLES = (
     """
@@ -172,6 +172,7 @@ class SqliteStore(Store):
                     span=Span(self.name, 0, 0),
                     actual=shorten(name),
                 )
+            remove_leftovers(path)
             with AtomicFile(path, overwrite=True) as aside:
                 self._connection = self._connect(str(aside.temporary), "rw")
                 try:
