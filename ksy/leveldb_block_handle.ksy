@@ -12,6 +12,7 @@ doc: |
   Where a block lies in its table. The length does not count the five bytes of
   compression and checksum that follow every block.
 doc-ref: https://github.com/google/leveldb/blob/main/doc/table_format.md
+-element: true
 -webide-representation: '{len_block} bytes at {ofs_block}'
 seq:
   - id: ofs_block

@@ -56,6 +56,7 @@ types:
           header of zeros the whole rest of the block is zero (a preallocated
           file).
   fragment:
+    -element: true
     doc: A record, or a piece of one, behind a header of 7 bytes (or 11).
     -webide-representation: '{fragment_type}, {len_data:dec} bytes'
     params:

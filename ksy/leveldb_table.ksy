@@ -90,6 +90,7 @@ instances:
     doc: The same for an index of deltas.
 types:
   block_trailer:
+    -element: true
     doc: The five bytes behind every block.
     seq:
       - id: compression

@@ -37,6 +37,7 @@ seq:
 types:
   operation:
     -columns: true
+    -element: true
     doc: One write, or a marker of a transaction.
     -webide-representation: '{operation_type} {key}{transaction_name} {value}'
     seq:

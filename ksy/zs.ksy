@@ -123,6 +123,7 @@ types:
         value: 'codec == [0x6e, 0x6f, 0x6e, 0x65, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]'
         doc: Whether payloads are stored as they are (codec `none`).
   block:
+    -element: true
     doc: One block with its framing.
     -webide-representation: 'level {body.level:dec}, {len_body.value:dec} bytes'
     seq:

@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from exhume.kerneltypes import OVERLONG, Scan, malformed_records
 
-VERSION = 8
+VERSION = 9
 
 cdef extern from "Python.h":
     PyObject* PyBytes_FromStringAndSize(const char*, Py_ssize_t) except NULL
@@ -283,6 +283,20 @@ def take_records(const unsigned char[::1] data not None, Py_ssize_t budget):
         if error.reason == OVERLONG:
             raise error
     return offset
+
+
+def next_block(const unsigned char[::1] data not None, int64_t start, int64_t stop, uint64_t largest, int highest):
+    cdef chars raw = pointer(data)
+    cdef int64_t at = start, size = data.shape[0]
+    cdef ZsBlock block
+    if not 0 <= start <= size or stop > size:
+        raise ValueError("positions outside the data")
+    with nogil:
+        while at < stop:
+            if read_zs_block(raw, at, size, &block) >= 0 and 2 <= block.len_body <= largest and block.body_level <= highest:
+                break
+            at += 1
+    return at if at < stop else stop
 
 
 # LevelDB blocks

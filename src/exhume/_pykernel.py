@@ -14,6 +14,7 @@ from itertools import pairwise
 from exhume_ksy.fast._layout import LayoutError
 from exhume_ksy.fast.leveldb_block import scan_entry
 from exhume_ksy.fast.leveldb_internal_key import read_leveldb_internal_key
+from exhume_ksy.fast.zs import flat_block
 from exhume_ksy.fast.zs_data_block import RecordColumns, scan_record
 
 from exhume.kerneltypes import OVERLONG, Scan, malformed_records
@@ -152,6 +153,22 @@ def take_records(data: Buffer, budget: int) -> int:
     if found.problem is not None and (error := malformed_records(data, found.resume_at)).reason == OVERLONG:
         raise error
     return found.resume_at
+
+
+def next_block(data: Buffer, start: int, stop: int, largest: int, highest: int) -> int:
+    """The first position in `[start, stop)` where a ZS block could stand; `stop` without one.
+
+    That is a block that lies whole in `data`, with 2 to `largest` bytes of body and a level of at most `highest`.
+    """
+    view = memoryview(data)
+    for at in range(start, stop):
+        try:
+            _, size, level, _, _, _ = flat_block(view, at, len(view))
+        except LayoutError:
+            continue
+        if 2 <= size <= largest and level <= highest:
+            return at
+    return stop
 
 
 # LevelDB blocks.

@@ -34,6 +34,7 @@ take_records = _implementation.take_records
 block_entries = _implementation.block_entries
 internal_entries = _implementation.internal_entries
 find_blocks = _implementation.find_blocks
+next_block = _implementation.next_block
 entries_order = _implementation.entries_order
 resolve_items = _implementation.resolve_items
 find_patterns = _implementation.find_patterns
@@ -56,6 +57,7 @@ __all__ = [
     "frame_records",
     "frame_terminated",
     "internal_entries",
+    "next_block",
     "resolve_items",
     "scan_records",
     "split_records",

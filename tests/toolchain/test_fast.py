@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from exhume_ksy.fast import _layout
 
-from exhume.compiler.elements import unique_name
+from exhume.compiler.elements import covered, unique_name
 from exhume.compiler.model import Type
 from tests.conftest import ROOT
 from tests.toolchain.differential import compare, damaged, fast_reader, model
@@ -46,13 +46,13 @@ def test_values_and_refusals_are_those_of_kaitai(schema: str) -> None:
         compare(schema, damaged(draw, data), arguments)
 
 
-def columned() -> list[Type]:
-    """The types that are read as columns."""
-    return [type for type in model().types() if type.raw.get("-columns")]
+def with_key(key: str) -> list[Type]:
+    """The types that are read as columns, or flat."""
+    return [type for type in model().types() if type.raw.get(key)]
 
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["interpreted", "compiled"])
-@pytest.mark.parametrize("type", columned(), ids=lambda one: one.where)
+@pytest.mark.parametrize("type", with_key("-columns"), ids=lambda one: one.where)
 def test_columns_hold_what_reading_one_by_one_gives(
     type: Type, compiled: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,6 +119,69 @@ def test_ends_are_found_as_reading_finds_them() -> None:
         ]
         assert [end for _, end in alone] == ends
         assert [type(one.columns[0]) for one, _ in alone] == [type(one) for one in table.columns]
+
+
+@pytest.mark.parametrize("compiled", [False, True], ids=["interpreted", "compiled"])
+@pytest.mark.parametrize("type", with_key("-element"), ids=lambda one: one.where)
+def test_flat_elements_hold_what_reading_gives(type: Type, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module(f"exhume_ksy.fast.{type.root.id}")
+    if compiled and _layout.native is None:
+        pytest.skip("the compiled readers are not built, or turned off")
+    if not compiled:
+        monkeypatch.setattr(module, "native", None, raising=False)
+    read = getattr(module, type.reader_name)
+    flat = getattr(module, type.reader_name.replace("read_", "flat_", 1))
+    names = [name for name, _, _ in columns_of(type)]
+    draw = random.Random(type.where)
+    good = 0
+    for data, _ in samples(type.root.id):
+        for number in range(DAMAGED):
+            view = damaged(draw, data) if number else data
+            start = draw.randrange(len(view) + 1) if type.parent is not None or number else 0
+            end = draw.randrange(start, len(view) + 1) if number % 2 else len(view)
+            try:
+                one, after = read(view, start, end, *[False for _ in type.params])
+            except ValueError as error:
+                with pytest.raises(ValueError) as caught:
+                    flat(view, start, end)
+                assert vars(caught.value) == vars(error)
+                continue
+            good += 1
+            found = flat(memoryview(view) if number % 3 else view, start, end)
+            assert found[0] == after
+            assert len(found) == len(names) + 1
+            assert _values(names, found[1:], view) == _fields(names, one)
+    assert good
+
+
+def _values(names: list[str], found: tuple[int, ...], view: bytes) -> dict[str, Any]:
+    """Flat fields by their names, bytes as they are."""
+    values = dict(zip(names, found, strict=True))
+    starts = [name for name in names if name.endswith("_start") and f"{name[:-6]}_end" in values]
+    spans = {name[:-6]: view[values.pop(name) : values.pop(f"{name[:-6]}_end")] for name in starts}
+    return {**values, **spans}
+
+
+def _fields(names: list[str], one: Any, prefix: str = "") -> dict[str, Any]:
+    """The same fields of an object."""
+    found: dict[str, Any] = {}
+    for name in one.__slots__:
+        value = getattr(one, name, None)
+        if hasattr(value, "__slots__") and not isinstance(value, (bytes, memoryview)):
+            found |= _fields(names, value, f"{prefix}{name}_")
+        elif f"{prefix}{name}_start" in names:
+            found[prefix + name] = b"" if value is None else value
+        elif prefix + name in names:
+            found[prefix + name] = value or 0
+    absent = {name.removesuffix("_start") for name in names if not prefix and not name.endswith("_end")} - found.keys()
+    return found | {name: b"" if f"{name}_start" in names else 0 for name in absent}
+
+
+def columns_of(type: Type) -> list[tuple[str, str, str]]:
+    """The columns of a type, as compiled code has them."""
+    element = covered(type)
+    assert element is not None
+    return element.columns
 
 
 def type_of_columns(module: Any, type: Type) -> Any:

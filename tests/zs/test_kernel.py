@@ -57,6 +57,7 @@ def test_twins_agree(payload: bytes, low: bytes, high: bytes, budget: int) -> No
         ("terminate_records", (b"",)),
         ("terminate_records", (b"\r\n",)),
         ("take_records", (budget,)),
+        ("next_block", (min(budget, len(payload)), len(payload), 20, 63)),
     ):
         pure, fast = getattr(_pykernel, name), getattr(_kernel, name)
         assert outcome(fast, payload, *args) == outcome(pure, payload, *args), name

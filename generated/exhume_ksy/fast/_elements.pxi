@@ -376,6 +376,43 @@ cdef inline int64_t read_leveldb_block_entry(const uint8_t *p, int64_t at, int64
     return at
 
 
+cdef struct LeveldbBlockHandle:
+    uint64_t ofs_block
+    uint64_t len_block
+
+
+cdef inline int64_t read_leveldb_block_handle(const uint8_t *p, int64_t at, int64_t end, LeveldbBlockHandle *out) noexcept nogil:
+    cdef uint64_t ofs_block_ = 0
+    cdef uint64_t ofs_block_long_ = 0
+    cdef uint64_t len_block_ = 0
+    cdef uint64_t len_block_long_ = 0
+    if at < end and (<uint64_t> p[at]) < 0x80:
+        ofs_block_ = (<uint64_t> p[at])
+        at += 1
+    elif at + 1 < end and (<uint64_t> p[at + 1]) < 0x80:
+        ofs_block_ = (<uint64_t> p[at]) % 0x80 + 0x80 * (<uint64_t> p[at + 1])
+        at += 2
+    else:
+        at = read_leveldb_varint(p, at, end, &ofs_block_long_)
+        if at < 0:
+            return -1
+        ofs_block_ = ofs_block_long_
+    if at < end and (<uint64_t> p[at]) < 0x80:
+        len_block_ = (<uint64_t> p[at])
+        at += 1
+    elif at + 1 < end and (<uint64_t> p[at + 1]) < 0x80:
+        len_block_ = (<uint64_t> p[at]) % 0x80 + 0x80 * (<uint64_t> p[at + 1])
+        at += 2
+    else:
+        at = read_leveldb_varint(p, at, end, &len_block_long_)
+        if at < 0:
+            return -1
+        len_block_ = len_block_long_
+    out.ofs_block = ofs_block_
+    out.len_block = len_block_
+    return at
+
+
 cdef struct LeveldbIndexDeltaEntry:
     uint64_t len_shared
     int64_t key_suffix_start
@@ -525,6 +562,93 @@ cdef inline int64_t read_leveldb_internal_key(const uint8_t *p, int64_t at, int6
     out.sequence_hi = sequence_hi_
     out.sequence_top = sequence_top_
     out.sequence = (<wide> sequence_lo_ + <wide> sequence_hi_ * <wide> 4294967296) + <wide> sequence_top_ * <wide> 281474976710656
+    return at
+
+
+cdef struct LeveldbLogFragment:
+    uint32_t checksum
+    uint16_t len_data
+    uint8_t fragment_type
+    uint32_t log_number
+    int64_t data_bytes_start
+    int64_t data_bytes_end
+    wide is_whole
+    wide is_zero_fill
+    wide is_recyclable
+
+
+cdef inline int64_t read_leveldb_log_fragment(const uint8_t *p, int64_t at, int64_t end, LeveldbLogFragment *out) noexcept nogil:
+    cdef wide size
+    cdef uint32_t checksum_ = 0
+    cdef uint16_t len_data_ = 0
+    cdef uint8_t fragment_type_ = 0
+    cdef uint32_t log_number_ = 0
+    cdef int64_t data_rest_ = 0
+    cdef int64_t data_base_ = 0
+    cdef int64_t data_at_bytes_ = 0
+    cdef int64_t data_end_bytes_ = 0
+    if end - at < 4:
+        return -1
+    memcpy(&checksum_, p + at, 4)
+    at += 4
+    if end - at < 2:
+        return -1
+    memcpy(&len_data_, p + at, 2)
+    at += 2
+    if not (<wide> len_data_ <= <wide> (end - at) - <wide> 1):
+        return -1
+    if end - at < 1:
+        return -1
+    memcpy(&fragment_type_, p + at, 1)
+    at += 1
+    if ((((((<wide> fragment_type_ == <wide> 5 or <wide> fragment_type_ == <wide> 6) or <wide> fragment_type_ == <wide> 7) or <wide> fragment_type_ == <wide> 8) or <wide> fragment_type_ == <wide> 11) or <wide> fragment_type_ == <wide> 131) or <wide> fragment_type_ == <wide> 34):
+        if end - at < 4:
+            return -1
+        memcpy(&log_number_, p + at, 4)
+        at += 4
+    else:
+        log_number_ = 0
+    size = <wide> len_data_
+    if <uint64_t> len_data_ > <uint64_t> (end - at):
+        return -1
+    data_base_ = at
+    data_rest_ = end
+    end = at + <int64_t> size
+    data_at_bytes_ = at
+    at = max(at, end)
+    data_end_bytes_ = at
+    at = end
+    end = data_rest_
+    out.checksum = checksum_
+    out.len_data = len_data_
+    out.fragment_type = fragment_type_
+    out.log_number = log_number_
+    out.data_bytes_start = data_at_bytes_
+    out.data_bytes_end = data_end_bytes_
+    out.is_whole = <wide> fragment_type_ == <wide> 1 or <wide> fragment_type_ == <wide> 5
+    out.is_zero_fill = <wide> fragment_type_ == <wide> 0 and <uint64_t> len_data_ == <uint64_t> 0
+    out.is_recyclable = (((((<wide> fragment_type_ == <wide> 5 or <wide> fragment_type_ == <wide> 6) or <wide> fragment_type_ == <wide> 7) or <wide> fragment_type_ == <wide> 8) or <wide> fragment_type_ == <wide> 11) or <wide> fragment_type_ == <wide> 131) or <wide> fragment_type_ == <wide> 34
+    return at
+
+
+cdef struct LeveldbTableBlockTrailer:
+    uint8_t compression
+    uint32_t checksum
+
+
+cdef inline int64_t read_leveldb_table_block_trailer(const uint8_t *p, int64_t at, int64_t end, LeveldbTableBlockTrailer *out) noexcept nogil:
+    cdef uint8_t compression_ = 0
+    cdef uint32_t checksum_ = 0
+    if end - at < 1:
+        return -1
+    memcpy(&compression_, p + at, 1)
+    at += 1
+    if end - at < 4:
+        return -1
+    memcpy(&checksum_, p + at, 4)
+    at += 4
+    out.compression = compression_
+    out.checksum = checksum_
     return at
 
 
@@ -691,6 +815,69 @@ cdef inline int64_t read_leveldb_write_batch_operation(const uint8_t *p, int64_t
     return at
 
 
+cdef struct ZsBlock:
+    uint64_t len_body
+    uint8_t body_level
+    int64_t body_payload_start
+    int64_t body_payload_end
+    uint64_t crc
+
+
+cdef inline int64_t read_zs_block(const uint8_t *p, int64_t at, int64_t end, ZsBlock *out) noexcept nogil:
+    cdef wide size
+    cdef uint64_t len_body_ = 0
+    cdef uint64_t len_body_long_ = 0
+    cdef int64_t body_rest_ = 0
+    cdef int64_t body_base_ = 0
+    cdef uint8_t body_level_ = 0
+    cdef int64_t body_at_payload_ = 0
+    cdef int64_t body_end_payload_ = 0
+    cdef uint32_t crc_low_ = 0
+    cdef uint32_t crc_high_ = 0
+    cdef uint64_t crc_ = 0
+    if at < end and (<uint64_t> p[at]) < 0x80:
+        len_body_ = (<uint64_t> p[at])
+        at += 1
+    elif at + 1 < end and (<uint64_t> p[at + 1]) >= 1 and (<uint64_t> p[at + 1]) < 0x80:
+        len_body_ = (<uint64_t> p[at]) % 0x80 + 0x80 * (<uint64_t> p[at + 1])
+        at += 2
+    else:
+        at = read_uleb128(p, at, end, &len_body_long_)
+        if at < 0:
+            return -1
+        len_body_ = len_body_long_
+    if not (<uint64_t> len_body_ <= <uint64_t> (end - at)):
+        return -1
+    size = <wide> len_body_
+    body_base_ = at
+    body_rest_ = end
+    end = at + <int64_t> size
+    if end - at < 1:
+        return -1
+    memcpy(&body_level_, p + at, 1)
+    at += 1
+    body_at_payload_ = at
+    at = max(at, end)
+    body_end_payload_ = at
+    at = end
+    end = body_rest_
+    if end - at < 4:
+        return -1
+    memcpy(&crc_low_, p + at, 4)
+    at += 4
+    if end - at < 4:
+        return -1
+    memcpy(&crc_high_, p + at, 4)
+    at += 4
+    crc_ = <uint64_t> ((<wide> crc_high_ * <wide> 4294967296 + <wide> crc_low_))
+    out.len_body = len_body_
+    out.body_level = body_level_
+    out.body_payload_start = body_at_payload_
+    out.body_payload_end = body_end_payload_
+    out.crc = crc_
+    return at
+
+
 cdef struct ZsDataBlockRecord:
     int64_t data_start
     int64_t data_end
@@ -787,4 +974,4 @@ cdef inline int64_t read_zs_index_block_entry(const uint8_t *p, int64_t at, int6
     return at
 
 
-ELEMENTS = 'f2a2223ff53e5db5'
+ELEMENTS = '65d8f2875e3d03b1'

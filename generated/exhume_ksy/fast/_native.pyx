@@ -1,11 +1,12 @@
 """Columns filled by compiled code; written by `make generated`, never edited by hand."""
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 
+from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '7cc98ee0e9f4df28'
+SOURCE = '41503363f953238e'
 """What this was compiled from: a module built from other specifications is not used."""
 
 
@@ -349,6 +350,18 @@ def leveldb_block_entry(columns, const uint8_t[::1] view, int64_t start, int64_t
     return at
 
 
+def flat_leveldb_block_handle(view, int64_t at, int64_t end):
+    """Where the element at `at` ends, and its fields; None when it does not fit."""
+    cdef Py_buffer buffer
+    cdef LeveldbBlockHandle one
+    cdef int64_t after = -1
+    PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
+    if 0 <= at <= end <= buffer.len:
+        after = read_leveldb_block_handle(<const uint8_t *> buffer.buf, at, end, &one)
+    PyBuffer_Release(&buffer)
+    return None if after < 0 else (after, one.ofs_block, one.len_block)
+
+
 def leveldb_index_delta_entry(columns, const uint8_t[::1] view, int64_t start, int64_t stop, int64_t count):
     """The elements from `start` on that fit, into `columns`; returns where the rest begins."""
     cdef const uint8_t *p
@@ -422,6 +435,42 @@ def leveldb_index_delta_entry(columns, const uint8_t[::1] view, int64_t start, i
         free(c_handle_len_block)
         free(c_raw_delta)
     return at
+
+
+def flat_leveldb_internal_key(view, int64_t at, int64_t end):
+    """Where the element at `at` ends, and its fields; None when it does not fit."""
+    cdef Py_buffer buffer
+    cdef LeveldbInternalKey one
+    cdef int64_t after = -1
+    PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
+    if 0 <= at <= end <= buffer.len:
+        after = read_leveldb_internal_key(<const uint8_t *> buffer.buf, at, end, &one)
+    PyBuffer_Release(&buffer)
+    return None if after < 0 else (after, one.user_key_start, one.user_key_end, one.value_type, one.sequence_lo, one.sequence_hi, one.sequence_top)
+
+
+def flat_leveldb_log_fragment(view, int64_t at, int64_t end):
+    """Where the element at `at` ends, and its fields; None when it does not fit."""
+    cdef Py_buffer buffer
+    cdef LeveldbLogFragment one
+    cdef int64_t after = -1
+    PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
+    if 0 <= at <= end <= buffer.len:
+        after = read_leveldb_log_fragment(<const uint8_t *> buffer.buf, at, end, &one)
+    PyBuffer_Release(&buffer)
+    return None if after < 0 else (after, one.checksum, one.len_data, one.fragment_type, one.log_number, one.data_bytes_start, one.data_bytes_end)
+
+
+def flat_leveldb_table_block_trailer(view, int64_t at, int64_t end):
+    """Where the element at `at` ends, and its fields; None when it does not fit."""
+    cdef Py_buffer buffer
+    cdef LeveldbTableBlockTrailer one
+    cdef int64_t after = -1
+    PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
+    if 0 <= at <= end <= buffer.len:
+        after = read_leveldb_table_block_trailer(<const uint8_t *> buffer.buf, at, end, &one)
+    PyBuffer_Release(&buffer)
+    return None if after < 0 else (after, one.compression, one.checksum)
 
 
 def leveldb_write_batch_operation(columns, const uint8_t[::1] view, int64_t start, int64_t stop, int64_t count):
@@ -525,6 +574,30 @@ def leveldb_write_batch_operation(columns, const uint8_t[::1] view, int64_t star
         free(c_transaction_name_data_start)
         free(c_transaction_name_data_end)
     return at
+
+
+def flat_leveldb_write_batch_operation(view, int64_t at, int64_t end):
+    """Where the element at `at` ends, and its fields; None when it does not fit."""
+    cdef Py_buffer buffer
+    cdef LeveldbWriteBatchOperation one
+    cdef int64_t after = -1
+    PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
+    if 0 <= at <= end <= buffer.len:
+        after = read_leveldb_write_batch_operation(<const uint8_t *> buffer.buf, at, end, &one)
+    PyBuffer_Release(&buffer)
+    return None if after < 0 else (after, one.operation_type, one.column_family, one.key_data_start, one.key_data_end, one.value_data_start, one.value_data_end, one.commit_timestamp_data_start, one.commit_timestamp_data_end, one.transaction_name_data_start, one.transaction_name_data_end)
+
+
+def flat_zs_block(view, int64_t at, int64_t end):
+    """Where the element at `at` ends, and its fields; None when it does not fit."""
+    cdef Py_buffer buffer
+    cdef ZsBlock one
+    cdef int64_t after = -1
+    PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
+    if 0 <= at <= end <= buffer.len:
+        after = read_zs_block(<const uint8_t *> buffer.buf, at, end, &one)
+    PyBuffer_Release(&buffer)
+    return None if after < 0 else (after, one.len_body, one.body_level, one.body_payload_start, one.body_payload_end, one.crc)
 
 
 def zs_data_block_record(columns, const uint8_t[::1] view, int64_t start, int64_t stop, int64_t count):

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, native, short
 from .leveldb_varint import read_leveldb_varint
 
 
@@ -40,3 +40,26 @@ def read_leveldb_block_handle(view: View, at: int, end: int) -> tuple[LeveldbBlo
             raise
     value.len_block = len_block
     return value, at
+
+
+def flat_leveldb_block_handle(view: View, at: int, end: int) -> tuple[int, int, int]:
+    """Where the `leveldb_block_handle` at `at` ends, and its fields: ofs_block, len_block. Raises `LayoutError`."""
+    if native is not None and (found := native.flat_leveldb_block_handle(view, at, end)) is not None:
+        return found
+    if at < end and (ofs_block := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            ofs_block, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("ofs_block")
+            raise
+    if at < end and (len_block := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            len_block, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("len_block")
+            raise
+    return at, ofs_block, len_block

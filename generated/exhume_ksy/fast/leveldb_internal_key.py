@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import struct
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, native, short
 
 _STRUCT0 = struct.Struct("<BIHB")
 
@@ -59,3 +59,22 @@ def read_leveldb_internal_key(view: View, at: int, end: int, base: int | None = 
     value.sequence_hi = sequence_hi
     value.sequence_top = sequence_top
     return value, at
+
+
+def flat_leveldb_internal_key(view: View, at: int, end: int) -> tuple[int, int, int, int, int, int, int]:
+    """Where the `leveldb_internal_key` at `at` ends, and its fields: user_key_start, user_key_end, value_type,
+    sequence_lo, sequence_hi, sequence_top. Raises `LayoutError`.
+    """
+    base = at
+    if native is not None and (found := native.flat_leveldb_internal_key(view, at, end)) is not None:
+        return found
+    at_user_key = at
+    size = end - base - 8
+    if not 0 <= size <= end - at:
+        raise short("user_key", at, end, size)
+    at = end_user_key = at + size
+    if end - at < 8:
+        raise short((("value_type", 1), ("sequence_lo", 5), ("sequence_hi", 7), ("sequence_top", 8),), at, end, 8)
+    value_type, sequence_lo, sequence_hi, sequence_top = _STRUCT0.unpack_from(view, at)
+    at += 8
+    return at, at_user_key, end_user_key, value_type, sequence_lo, sequence_hi, sequence_top

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import struct
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, native, short
 
 _STRUCT0 = struct.Struct("<IH")
 _STRUCT1 = struct.Struct("<I")
@@ -184,6 +184,40 @@ def read_fragment(view: View, at: int, end: int, is_manifest: bool) -> tuple[Fra
     at = stop
     value.data = data
     return value, at
+
+
+def flat_fragment(view: View, at: int, end: int) -> tuple[int, int, int, int, int, int, int]:
+    """Where the `leveldb_log::fragment` at `at` ends, and its fields: checksum, len_data, fragment_type, log_number,
+    data_bytes_start, data_bytes_end. Raises `LayoutError`.
+    """
+    if native is not None and (found := native.flat_leveldb_log_fragment(view, at, end)) is not None:
+        return found
+    if end - at < 6:
+        raise short((("checksum", 4), ("len_data", 6),), at, end, 6)
+    checksum, len_data = _STRUCT0.unpack_from(view, at)
+    at += 6
+    if len_data > end - at - 1:
+        raise LayoutError("len_data", at - 2, at, f"at most {end - at - 1}", len_data)
+    if at >= end:
+        raise short("fragment_type", at, end, 1)
+    fragment_type = view[at]
+    at += 1
+    if fragment_type in (5, 6, 7, 8, 11, 131, 34):
+        if end - at < 4:
+            raise short("log_number", at, end, 4)
+        (log_number,) = _STRUCT1.unpack_from(view, at)
+        at += 4
+    else:
+        log_number = 0
+    if not 0 <= len_data <= end - at:
+        raise short("data", at, end, len_data)
+    rest_data = end
+    end = at + len_data
+    at_data_bytes = at
+    at = end_data_bytes = max(at, end)
+    at = end
+    end = rest_data
+    return at, checksum, len_data, fragment_type, log_number, at_data_bytes, end_data_bytes
 
 
 class FragmentData:

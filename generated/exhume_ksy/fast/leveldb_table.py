@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import struct
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, native, short
 
 _STRUCT0 = struct.Struct("<BI")
 
@@ -232,6 +232,19 @@ def read_block_trailer(view: View, at: int, end: int) -> tuple[BlockTrailer, int
     value.compression = compression
     value.checksum = checksum
     return value, at
+
+
+def flat_block_trailer(view: View, at: int, end: int) -> tuple[int, int, int]:
+    """Where the `leveldb_table::block_trailer` at `at` ends, and its fields: compression, checksum. Raises
+    `LayoutError`.
+    """
+    if native is not None and (found := native.flat_leveldb_table_block_trailer(view, at, end)) is not None:
+        return found
+    if end - at < 5:
+        raise short((("compression", 1), ("checksum", 5),), at, end, 5)
+    compression, checksum = _STRUCT0.unpack_from(view, at)
+    at += 5
+    return at, compression, checksum
 
 
 class Block:

@@ -329,3 +329,94 @@ def scan_operation(view: View, at: int, end: int, count: int | None = None) -> O
     else:
         columns.resume_at = at
     return columns
+
+
+def flat_operation(view: View, at: int, end: int) -> tuple[int, int, int, int, int, int, int, int, int, int, int]:
+    """Where the `leveldb_write_batch::operation` at `at` ends, and its fields: operation_type, column_family,
+    key_data_start, key_data_end, value_data_start, value_data_end, commit_timestamp_data_start,
+    commit_timestamp_data_end, transaction_name_data_start, transaction_name_data_end. Raises `LayoutError`.
+    """
+    if native is not None and (found := native.flat_leveldb_write_batch_operation(view, at, end)) is not None:
+        return found
+    if at >= end:
+        raise short("operation_type", at, end, 1)
+    operation_type = view[at]
+    at += 1
+    if not (operation_type in (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 21, 22, 23, 24, 25,)):
+        raise LayoutError("operation_type", at - 1, at, "a value of operation_types", operation_type)
+    if operation_type in (4, 5, 6, 8, 14, 16, 23, 25):
+        if at < end and (column_family := view[at]) < 0x80:
+            at += 1
+        else:
+            try:
+                column_family, at = read_leveldb_varint(view, at, end)
+            except LayoutError as error:
+                error.within("column_family")
+                raise
+    else:
+        column_family = 0
+    if operation_type not in (9, 13, 18, 19) and not (operation_type in (10, 11, 12, 21)):
+        start = at
+        if at < end and (key_len_data := view[at]) < 0x80:
+            at += 1
+        else:
+            try:
+                key_len_data, at = read_leveldb_varint(view, at, end)
+            except LayoutError as error:
+                error.within("key.len_data")
+                raise
+        if key_len_data > end - at:
+            raise LayoutError("key.len_data", start, at, f"at most {end - at}", key_len_data)
+        at_key_data = at
+        at = end_key_data = at + key_len_data
+    else:
+        at_key_data = end_key_data = 0
+    if operation_type in (1, 2, 15, 17, 22, 24, 5, 6, 14, 16, 23, 25):
+        start = at
+        if at < end and (value_len_data := view[at]) < 0x80:
+            at += 1
+        else:
+            try:
+                value_len_data, at = read_leveldb_varint(view, at, end)
+            except LayoutError as error:
+                error.within("value.len_data")
+                raise
+        if value_len_data > end - at:
+            raise LayoutError("value.len_data", start, at, f"at most {end - at}", value_len_data)
+        at_value_data = at
+        at = end_value_data = at + value_len_data
+    else:
+        at_value_data = end_value_data = 0
+    if operation_type == 21:
+        start = at
+        if at < end and (commit_timestamp_len_data := view[at]) < 0x80:
+            at += 1
+        else:
+            try:
+                commit_timestamp_len_data, at = read_leveldb_varint(view, at, end)
+            except LayoutError as error:
+                error.within("commit_timestamp.len_data")
+                raise
+        if commit_timestamp_len_data > end - at:
+            raise LayoutError("commit_timestamp.len_data", start, at, f"at most {end - at}", commit_timestamp_len_data)
+        at_commit_timestamp_data = at
+        at = end_commit_timestamp_data = at + commit_timestamp_len_data
+    else:
+        at_commit_timestamp_data = end_commit_timestamp_data = 0
+    if operation_type in (10, 11, 12, 21):
+        start = at
+        if at < end and (transaction_name_len_data := view[at]) < 0x80:
+            at += 1
+        else:
+            try:
+                transaction_name_len_data, at = read_leveldb_varint(view, at, end)
+            except LayoutError as error:
+                error.within("transaction_name.len_data")
+                raise
+        if transaction_name_len_data > end - at:
+            raise LayoutError("transaction_name.len_data", start, at, f"at most {end - at}", transaction_name_len_data)
+        at_transaction_name_data = at
+        at = end_transaction_name_data = at + transaction_name_len_data
+    else:
+        at_transaction_name_data = end_transaction_name_data = 0
+    return at, operation_type, column_family, at_key_data, end_key_data, at_value_data, end_value_data, at_commit_timestamp_data, end_commit_timestamp_data, at_transaction_name_data, end_transaction_name_data

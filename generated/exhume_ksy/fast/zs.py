@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import struct
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, native, short
 from .uleb128 import read_uleb128
 
 _STRUCT0 = struct.Struct("<Q")
@@ -264,6 +264,41 @@ def read_block(view: View, at: int, end: int, root: Zs | None = None) -> tuple[B
         raise
     value.crc = crc
     return value, at
+
+
+def flat_block(view: View, at: int, end: int) -> tuple[int, int, int, int, int, int]:
+    """Where the `zs::block` at `at` ends, and its fields: len_body, body_level, body_payload_start, body_payload_end,
+    crc. Raises `LayoutError`.
+    """
+    if native is not None and (found := native.flat_zs_block(view, at, end)) is not None:
+        return found
+    start = at
+    if at < end and (len_body := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            len_body, at = read_uleb128(view, at, end)
+        except LayoutError as error:
+            error.within("len_body")
+            raise
+    if len_body > end - at:
+        raise LayoutError("len_body", start, at, f"at most {end - at}", len_body)
+    rest_body = end
+    end = at + len_body
+    if at >= end:
+        raise short("body.level", at, end, 1)
+    body_level = view[at]
+    at += 1
+    at_body_payload = at
+    at = end_body_payload = max(at, end)
+    at = end
+    end = rest_body
+    try:
+        crc, at = read_crc64(view, at, end)
+    except LayoutError as error:
+        error.within("crc")
+        raise
+    return at, len_body, body_level, at_body_payload, end_body_payload, crc
 
 
 def read_crc64(view: View, at: int, end: int) -> tuple[int, int]:

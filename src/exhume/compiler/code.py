@@ -97,6 +97,10 @@ class Code(abc.ABC):
         """How many bytes are left."""
         return "end - at"
 
+    def size_of_stream(self) -> str:
+        """Bytes of the stream."""
+        return "end - base"
+
     def position(self) -> str:
         return "at"
 
@@ -163,7 +167,11 @@ class Code(abc.ABC):
     def _member(self, of: ex.Expr, name: str, level: int) -> str:
         kind = self.kind(of)
         if of == ex.Name("_io"):
-            whole = {"size": "end - base", "pos": f"{self.position()} - base", "eof": f"{self.position()} >= end"}
+            whole = {
+                "size": self.size_of_stream() if name == "size" else "",
+                "pos": f"{self.position()} - base",
+                "eof": f"{self.position()} >= end",
+            }
             if name not in whole:
                 raise RefusedError(f"`_io.{name}` is not covered")
             return bound(whole[name], BINDS["<"] if name == "eof" else BINDS["-"], level)

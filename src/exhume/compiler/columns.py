@@ -15,7 +15,7 @@ from exhume.compiler.code import Module
 from exhume.compiler.elements import covered, unique_name
 from exhume.compiler.fixed import fixed_bytes, type_size
 from exhume.compiler.model import BYTES, TEXT, Bits, Field, Integer, Kind, Plain, Structure, Type
-from exhume.compiler.needs import expressions, is_position
+from exhume.compiler.needs import is_position
 from exhume.compiler.reader import Reader
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.text import CODES, Lines, columned, written_doc
@@ -34,6 +34,8 @@ class Scan(Reader):
         self.columns: list[Column] = []
         self.inner: dict[str, Scan] = {}
         self.byte_fields: list[str] = []
+        self.base = ""
+        """Where its stream begins, when that is known."""
         if of is not None:
             self.lines = of.lines
 
@@ -113,25 +115,39 @@ class Scan(Reader):
         self.keep([field])
 
     def _nested(self, field: Field, kind: Structure) -> None:
-        needs = self.module.needs[kind.type]
-        if needs.parent or needs.root or kind.arguments or "valid" in field.raw:
-            raise RefusedError("a structure that looks around itself has no columns")
+        if "valid" in field.raw:
+            raise RefusedError("a structure with a rule has no columns")
         sized = field.size is not None
-        if needs.stream and not (sized or field.to_end):
-            raise RefusedError("a structure that looks around itself has no columns")
         inner = Scan(self, self.module, kind.type, f"{self.prefix}{field.id}_")
         inner.above_path = f"{self.above_path}{field.id}."
         lines, rest = self.lines, f"rest_{self.local(field)}"
         if sized:
             stop = self.sized_end(field, self.path(field))
-            lines.add(f"{rest} = end", f"end = {stop}")
+            inner.base = f"base_{self.local(field)}"
+            before = len(lines.lines)
+            lines.add(f"{inner.base} = at", f"{rest} = end", f"end = {stop}")
         inner.sequence()
         if sized:
+            if not any(inner.base in line for line in lines.lines[before + 1 :]):
+                del lines.lines[before]
             lines.add("at = end", f"end = {rest}")
         self.columns += inner.columns
         self.byte_fields += inner.byte_fields
         self.inner[field.id] = inner
         self.read.add(field.id)
+
+    def above(self, name: str) -> str:
+        raise RefusedError("a structure that looks around itself has no columns")
+
+    def named(self, field: Field) -> tuple[str, int]:
+        if field.parameter or (field.instance and (field.value is None or is_position(field.value))):
+            raise RefusedError("this is not known where there is no object")
+        return super().named(field)
+
+    def size_of_stream(self) -> str:
+        if not self.base:
+            raise RefusedError("a structure that looks around itself has no columns")
+        return f"end - {self.base}"
 
     def in_place(self, id: str, name: str) -> tuple[str, int] | None:
         inner = self.inner.get(id)
@@ -142,9 +158,6 @@ def scan_text(module: Module, type: Type) -> str:
     """The class of columns and the function that fills it."""
     scan = Scan(None, module, type)
     needs = scan.module.needs[type]
-    around = {"_parent", "_root"} & {name for one in type.seq for expr in expressions(one) for name in ex.names(expr)}
-    if around or type.params or (needs.stream and not needs.keeps_stream):
-        raise RefusedError("a structure that looks around itself has no columns", type.where)
     upward = ["parent"] if needs.parent else []
     upward += ["root"] if needs.root and type.parent is not None else []
     for one in type.instances.values():

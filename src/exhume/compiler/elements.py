@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 
 from exhume.compiler import expressions as ex
 from exhume.compiler.fixed import contents
-from exhume.compiler.model import BYTES, REST, Bits, Field, Integer, Kind, Model, Plain, Structure, Type
+from exhume.compiler.model import BYTES, REST, Bits, Field, Integer, Model, Plain, Structure, Type
 from exhume.compiler.needs import without_rest
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.text import ATOM, BINDS, CODES, Lines, bound
@@ -280,8 +280,11 @@ class Element:
             self._bytes_field(field, bounded)
         elif isinstance(kind, (Integer, Plain)) and kind.size and field.size is None:
             self._number(field, kind)
-        elif scalar_of(kind) is not None and field.size is None:
-            self._scalar(field, kind)
+        elif (scalar := scalar_of(kind)) is not None and field.size is None:
+            if varint(scalar):
+                self._varint(field, scalar)
+            else:
+                self._packed(field, scalar)
         elif isinstance(kind, Structure):
             self._nested(field, kind, bounded)
         else:
@@ -310,10 +313,17 @@ class Element:
         self._add(field, code)
         self._check(field)
 
-    def _scalar(self, field: Field, kind: Kind) -> None:
-        type = scalar_of(kind)
-        if type is None or not varint(type):
-            raise RefusedError("this is not covered by compiled code")
+    def _packed(self, field: Field, type: Type) -> None:
+        """A number that fixed fields make up."""
+        inner = Element(type, self, f"{self.prefix}{field.id}_")
+        inner.sequence()
+        self.variables |= inner.variables
+        into = self.variable(f"{field.id}_", "uint64_t")
+        self.lines.add(f"{into} = <uint64_t> ({inner.code(ex.Name(str(type.scalar)))})")
+        self._add(field, "Q")
+        self._check(field)
+
+    def _varint(self, field: Field, type: Type) -> None:
         self.scalars.setdefault(unique_name(type), _varint(type))
         into = self.variable(f"{field.id}_", "uint64_t")
         # A variable of its own: one whose address is taken stays out of the registers.
@@ -362,7 +372,7 @@ class Element:
         self.columns += [(f"{name}_start", "q", at), (f"{name}_end", "q", end)]
 
     def _nested(self, field: Field, kind: Structure, bounded: ex.Expr | None) -> None:
-        if kind.arguments or "valid" in field.raw:
+        if "valid" in field.raw:
             raise RefusedError("this is not covered by compiled code")
         rest, base = self.variable(f"{field.id}_rest_", "int64_t"), ""
         if field.size is not None:

@@ -16,6 +16,7 @@ from exhume.compiler.classes import Class
 from exhume.compiler.code import Module
 from exhume.compiler.columns import scan_text
 from exhume.compiler.ends import ends_text
+from exhume.compiler.flat import flat_text
 from exhume.compiler.model import Model, Type
 from exhume.compiler.needs import Needs, find_needs
 from exhume.compiler.reader import Reader
@@ -34,6 +35,8 @@ def _parts(module: Module, type: Type) -> Iterator[str]:
     yield Reader(module, type).text()
     if type.raw.get("-columns"):
         yield scan_text(module, type)
+    if type.raw.get("-element"):
+        yield flat_text(module, type)
     yield from (ends_text(module, type, field) for field in type.seq if field.raw.get("-ends"))
 
 

@@ -1,18 +1,19 @@
-"""Columns filled by compiled code: one Cython module for all types with `-columns: true`.
+"""Columns and flat elements from compiled code: one Cython module for types with `-columns: true` or `-element: true`.
 
-Each function fills the columns with the elements that fit, as far as they do, and returns where it stopped.  What does
-not fit it leaves to the interpreted loop, which begins there and says what is wrong: errors are written in one place.
+Each function for columns takes the elements that fit, as far as they do, and returns where it stopped.  What does not
+fit it leaves to the interpreted loop, which begins there and says what is wrong: errors are written in one place.
 """
 
 from __future__ import annotations
 
-from exhume.compiler.elements import C_TYPES, Element, covered, structure_name, unique_name
+from exhume.compiler.elements import C_TYPES, Element, covered, element_types, structure_name, unique_name
 from exhume.compiler.model import Model
 from exhume.compiler.text import Lines
 
 HEAD = '''"""Columns filled by compiled code; written by `make generated`, never edited by hand."""
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 
+from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
@@ -33,8 +34,11 @@ cdef bint grow(void **column, size_t size, size_t room) noexcept nogil:
 
 def native_text(model: Model, source: str) -> str:
     """The whole module; `source` tells what it was made from.  Types that compiled code does not cover are left out."""
-    found = [covered(type) for type in model.types() if type.raw.get("-columns")]
-    parts = [_scan(element) for element in found if element is not None]
+    parts = []
+    for type in element_types(model):
+        if (element := covered(type)) is not None:
+            parts += [_scan(element)] if type.raw.get("-columns") else []
+            parts += [_flat(element)] if type.raw.get("-element") else []
     return "\n\n".join([HEAD.replace("{source!r}", repr(source)), *parts]) + "\n"
 
 
@@ -72,3 +76,18 @@ def _scan(element: Element) -> str:
     lines.add("return at")
     opening = f"def {name}(columns, const uint8_t[::1] view, int64_t start, int64_t stop, int64_t count):"
     return "\n".join([opening, *lines.lines]) + "\n"
+
+
+def _flat(element: Element) -> str:
+    """The function that gives one element as a tuple."""
+    name = unique_name(element.type)
+    lines = Lines()
+    lines.add('"""Where the element at `at` ends, and its fields; None when it does not fit."""')
+    lines.add("cdef Py_buffer buffer", f"cdef {structure_name(element.type)} one", "cdef int64_t after = -1")
+    lines.add("PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)")
+    with lines.block("if 0 <= at <= end <= buffer.len:"):
+        lines.add(f"after = read_{name}(<const uint8_t *> buffer.buf, at, end, &one)")
+    lines.add("PyBuffer_Release(&buffer)")
+    fields = "".join(f", one.{column}" for column, _, _ in element.columns)
+    lines.add(f"return None if after < 0 else (after{fields})")
+    return "\n".join([f"def flat_{name}(view, int64_t at, int64_t end):", *lines.lines]) + "\n"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from exhume_ksy.facts.zs import Zs
+
 from exhume.registry import Format, Signature
 
 FORMAT = Format(
@@ -12,8 +14,8 @@ FORMAT = Format(
     content="records",
     extensions=(".zs",),
     signatures=(
-        Signature(b"\xabZSfiLe\x01", 0, "complete file"),
-        Signature(b"\xabZStoBe\x01", 0, "file whose writing was never finished"),
+        Signature(Zs.magic[0], Zs.at.magic[0], "complete file"),
+        Signature(Zs.magic[1], Zs.at.magic[0], "file whose writing was never finished"),
     ),
     codecs=("none", "deflate", "lzma"),
     verify="verify:verify_source",

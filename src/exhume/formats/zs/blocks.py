@@ -45,7 +45,8 @@ FIRST_READ_AHEAD = 256 << 10
 """First read where it is not known how much will be wanted; doubled from read to read."""
 
 LARGE_PAYLOAD = 64 << 20
-"""Payloads up to this size, or 16 times their stored size, are decompressed without counting them first."""
+USUAL_RATIO = 16
+"""Payloads up to this size, or so many times their stored size, are decompressed without counting them first."""
 
 STEP = 32 << 10
 """Payload bytes that a lookup decodes at once; the decoders' own first buffer."""
@@ -270,7 +271,7 @@ class BlockFile:
         decoder = self.decoder or ""
         if decoder == "lzma2":
             return decompress_prefix(decoder, stored, max_size=budget, size=lzma2_extent(stored)[1])
-        usual = min(budget, max(LARGE_PAYLOAD, 16 * len(stored)))
+        usual = min(budget, max(LARGE_PAYLOAD, USUAL_RATIO * len(stored)))
         try:
             return decompress_prefix(decoder, stored, max_size=usual)
         except LimitExceededError:

@@ -14,13 +14,13 @@ from typing import Any, Final
 from exhume_ksy.facts import zs as facts
 from exhume_ksy.fast._layout import LayoutError
 from exhume_ksy.fast.uleb128 import read_uleb128
-from exhume_ksy.fast.zs import read_block, read_crc64, read_file_header
+from exhume_ksy.fast.zs import flat_block, read_crc64, read_file_header
 from exhume_ksy.fast.zs_index_block import scan_entry
 
 from exhume.checksums import crc64_xz
 from exhume.errors import ExhumeError, Span
 from exhume.formats.zs import checks
-from exhume.kernel import MalformedRecordsError, build_uleb128
+from exhume.kernel import MalformedRecordsError, build_uleb128, next_block
 from exhume.layouts import read
 
 MAGIC, INCOMPLETE_MAGIC = facts.Zs.magic
@@ -217,11 +217,10 @@ def parse_block(data: memoryview, position: int, offset: int) -> RawBlock:
     Raises as `parse_frame` does, and `ShortBlockError` when `data` end inside the block.
     """
     try:
-        block, end = read_block(data, position, len(data))
+        after, size, _, _, stop, crc = flat_block(data, position, len(data))
     except LayoutError as error:
         raise ShortBlockError(parse_frame(data, position)[0]) from error
-    start, stop = block.body.extent
-    return RawBlock(offset, end - position, data[start:stop], block.crc)
+    return RawBlock(offset, after - position, data[stop - size : stop], crc)
 
 
 def _integer(error: LayoutError) -> tuple[str, int]:
@@ -230,19 +229,16 @@ def _integer(error: LayoutError) -> tuple[str, int]:
     return path, error.at - int(group or 0)
 
 
-def is_block(data: memoryview, position: int, largest: int) -> bool:
-    """Whether a block of at most `largest` bytes, not an extension, stands at `position` and its checksum fits.
-
-    Made to be asked of every byte of what is damaged: the cheap reasons against it come first.
+def find_block(data: memoryview, start: int, stop: int, largest: int) -> int:
+    """The first position in `[start, stop)` of a block of at most `largest` bytes, not an extension, whose checksum
+    fits; `stop` without one.
     """
-    try:
-        length, start = read_uleb128(data, position, len(data))
-    except LayoutError:
-        return False
-    end = start + length
-    if not 2 <= length <= largest or end + CRC.size > len(data) or data[start] > MAX_INDEX_LEVEL:
-        return False
-    return crc64_xz(data[start:end]) == parse_checksum(data, end)
+    while (start := next_block(data, start, stop, largest, MAX_INDEX_LEVEL)) < stop:
+        _, size, _, _, end, crc = flat_block(data, start, len(data))
+        if crc64_xz(data[end - size : end]) == crc:
+            break
+        start += 1
+    return start
 
 
 def build_block(level: int, stored: bytes, crc: int) -> bytes:

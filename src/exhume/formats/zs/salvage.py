@@ -28,7 +28,7 @@ from exhume.formats.zs.layout import (
     RawBlock,
     ShortBlockError,
     codec_field,
-    is_block,
+    find_block,
     parse_block,
 )
 from exhume.formats.zs.reader import Head, kind_of, read_head
@@ -295,9 +295,9 @@ def _search(file: BlockFile, start: int, stop: int) -> int:
     base = start
     while base < stop:
         data = memoryview(source.read_up_to(base, SEARCH_STEP + LARGEST_GUESS + 18))
-        for position in range(min(SEARCH_STEP, stop - base)):
-            if is_block(data, position, LARGEST_GUESS):
-                return base + position
+        step = min(SEARCH_STEP, stop - base)
+        if (position := find_block(data, 0, step, LARGEST_GUESS)) < step:
+            return base + position
         base += SEARCH_STEP
     return stop
 
