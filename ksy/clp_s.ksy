@@ -170,6 +170,8 @@ types:
             '"/array.dict"': clp_s_dictionary
             '"/0"': tables_section
             '"/tables"': tables_section
+        valid:
+          expr: ofs_next <= _root._io.size.as<u8> - _root.ofs_files
         doc: Raw bytes when the section has a name that no version writes.
   schema_tree_section:
     doc: The schema tree; its content too when it is stored uncompressed.
@@ -235,6 +237,8 @@ types:
         pos: ofs_stream.as<s8>
         size: ofs_next - ofs_stream
         type: zstd_frame
+        valid:
+          expr: ofs_next <= _io.size.as<u8>
       is_raw:
         value: >-
           compressed.frames.size == 1 and compressed.frames[0].body.blocks[0].is_raw and

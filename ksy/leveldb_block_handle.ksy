@@ -16,8 +16,10 @@ doc-ref: https://github.com/google/leveldb/blob/main/doc/table_format.md
 -webide-representation: '{len_block} bytes at {ofs_block}'
 seq:
   - id: ofs_block
-    -lint-ok: In the table, which is not here.
     type: leveldb_varint
+    valid:
+      expr: _.value <= 0x7fffffffffffffff
   - id: len_block
-    -lint-ok: In the table, which is not here.
     type: leveldb_varint
+    valid:
+      expr: _.value <= 0x7fffffffffffffff

@@ -62,21 +62,27 @@ instances:
     pos: header.ofs_root.as<s8>
     size: header.len_root
     type: block
-    if: header.ofs_root <= _io.size.as<u8> and header.len_root <= _io.size.as<u8> - header.ofs_root
-    doc: The index block with which every search starts.
+    valid:
+      expr: header.ofs_root + header.len_root <= _io.size.as<u8>
+    if: is_complete
+    doc: |
+      The index block with which every search starts. A file that was never
+      finished has none.
 types:
   file_header:
     doc: What describes the file as a whole.
     seq:
       - id: ofs_root
-        -lint-ok: A file cut short opens as far as it goes; `root` is absent when it lies past the end.
         -orig-id: Root index offset
         type: u8
+        valid:
+          max: '0x7fffffffffffffff'
         doc: Where the root index block starts.
       - id: len_root
-        -lint-ok: A file cut short opens as far as it goes; `root` is absent when it lies past the end.
         -orig-id: Root index length
         type: u8
+        valid:
+          max: '0x7fffffffffffffff'
         doc: Bytes of the root index block, its length field and checksum included.
       - id: len_file
         -lint-ok: What the file should have; it is compared with what it has.

@@ -37,10 +37,12 @@ types:
           Not greater than the first record below the block referred to, and not
           smaller than any record before that one. Often the first record itself.
       - id: ofs_block
-        -lint-ok: In the file, which is not here.
         type: uleb128
+        valid:
+          expr: _.value <= 0x7fffffffffffffff
         doc: Where the length field of the block lies, from the start of the file.
       - id: len_block
-        -lint-ok: In the file, which is not here.
         type: uleb128
+        valid:
+          expr: _.value <= 0x7fffffffffffffff
         doc: Bytes of the whole block, its length field and checksum included.

@@ -683,6 +683,9 @@ class ClpS(KaitaiStruct):
             else:
                 pass
                 self._m_body = io.read_bytes(self.ofs_next - self.ofs_section)
+            _ = self._m_body
+            if not self.ofs_next <= self._root._io.size() - self._root.ofs_files:
+                raise kaitaistruct.ValidationExprError(self._m_body, self._io, u"/types/section/instances/body")
             io.seek(_pos)
             return getattr(self, '_m_body', None)
 
@@ -743,6 +746,9 @@ class ClpS(KaitaiStruct):
             self._raw__m_compressed = self._io.read_bytes(self.ofs_next - self.ofs_stream)
             _io__raw__m_compressed = KaitaiStream(BytesIO(self._raw__m_compressed))
             self._m_compressed = zstd_frame.ZstdFrame(_io__raw__m_compressed)
+            _ = self._m_compressed
+            if not self.ofs_next <= self._io.size():
+                raise kaitaistruct.ValidationExprError(self._m_compressed, self._io, u"/types/stream/instances/compressed")
             self._io.seek(_pos)
             return getattr(self, '_m_compressed', None)
 

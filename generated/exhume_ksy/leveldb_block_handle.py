@@ -24,7 +24,13 @@ class LeveldbBlockHandle(KaitaiStruct):
 
     def _read(self):
         self.ofs_block = leveldb_varint.LeveldbVarint(self._io)
+        _ = self.ofs_block
+        if not _.value <= 9223372036854775807:
+            raise kaitaistruct.ValidationExprError(self.ofs_block, self._io, u"/seq/0")
         self.len_block = leveldb_varint.LeveldbVarint(self._io)
+        _ = self.len_block
+        if not _.value <= 9223372036854775807:
+            raise kaitaistruct.ValidationExprError(self.len_block, self._io, u"/seq/1")
 
 
     def _fetch_instances(self):

@@ -4,8 +4,8 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
 from . import uleb128
-from . import zs_data_block
 from . import zs_index_block
+from . import zs_data_block
 
 
 if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
@@ -188,7 +188,11 @@ class Zs(KaitaiStruct):
 
         def _read(self):
             self.ofs_root = self._io.read_u8le()
+            if not self.ofs_root <= 9223372036854775807:
+                raise kaitaistruct.ValidationGreaterThanError(9223372036854775807, self.ofs_root, self._io, u"/types/file_header/seq/0")
             self.len_root = self._io.read_u8le()
+            if not self.len_root <= 9223372036854775807:
+                raise kaitaistruct.ValidationGreaterThanError(9223372036854775807, self.len_root, self._io, u"/types/file_header/seq/1")
             self.len_file = self._io.read_u8le()
             self.sha256_data = self._io.read_bytes(32)
             self.codec = self._io.read_bytes(16)
@@ -267,17 +271,22 @@ class Zs(KaitaiStruct):
 
     @property
     def root(self):
-        """The index block with which every search starts."""
+        """The index block with which every search starts. A file that was never
+        finished has none.
+        """
         if hasattr(self, '_m_root'):
             return self._m_root
 
-        if  ((self.header.ofs_root <= self._io.size()) and (self.header.len_root <= self._io.size() - self.header.ofs_root)) :
+        if self.is_complete:
             pass
             _pos = self._io.pos()
             self._io.seek(self.header.ofs_root)
             self._raw__m_root = self._io.read_bytes(self.header.len_root)
             _io__raw__m_root = KaitaiStream(BytesIO(self._raw__m_root))
             self._m_root = Zs.Block(_io__raw__m_root, self, self._root)
+            _ = self._m_root
+            if not self.header.ofs_root + self.header.len_root <= self._io.size():
+                raise kaitaistruct.ValidationExprError(self._m_root, self._io, u"/instances/root")
             self._io.seek(_pos)
 
         return getattr(self, '_m_root', None)

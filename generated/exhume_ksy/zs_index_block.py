@@ -53,7 +53,13 @@ class ZsIndexBlock(KaitaiStruct):
                 raise kaitaistruct.ValidationExprError(self.len_key, self._io, u"/types/entry/seq/0")
             self.key = self._io.read_bytes(self.len_key.value)
             self.ofs_block = uleb128.Uleb128(self._io)
+            _ = self.ofs_block
+            if not _.value <= 9223372036854775807:
+                raise kaitaistruct.ValidationExprError(self.ofs_block, self._io, u"/types/entry/seq/2")
             self.len_block = uleb128.Uleb128(self._io)
+            _ = self.len_block
+            if not _.value <= 9223372036854775807:
+                raise kaitaistruct.ValidationExprError(self.len_block, self._io, u"/types/entry/seq/3")
 
 
         def _fetch_instances(self):

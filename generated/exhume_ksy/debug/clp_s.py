@@ -770,6 +770,9 @@ class ClpS(KaitaiStruct):
                 pass
                 self._m_body = io.read_bytes(self.ofs_next - self.ofs_section)
             self._debug['_m_body']['end'] = io.pos()
+            _ = self._m_body
+            if not self.ofs_next <= self._root._io.size() - self._root.ofs_files:
+                raise kaitaistruct.ValidationExprError(self._m_body, self._io, u"/types/section/instances/body")
             io.seek(_pos)
             return getattr(self, '_m_body', None)
 
@@ -834,6 +837,9 @@ class ClpS(KaitaiStruct):
             self._m_compressed = zstd_frame.ZstdFrame(_io__raw__m_compressed)
             self._m_compressed._read()
             self._debug['_m_compressed']['end'] = self._io.pos()
+            _ = self._m_compressed
+            if not self.ofs_next <= self._io.size():
+                raise kaitaistruct.ValidationExprError(self._m_compressed, self._io, u"/types/stream/instances/compressed")
             self._io.seek(_pos)
             return getattr(self, '_m_compressed', None)
 

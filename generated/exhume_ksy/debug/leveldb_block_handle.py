@@ -29,10 +29,16 @@ class LeveldbBlockHandle(KaitaiStruct):
         self.ofs_block = leveldb_varint.LeveldbVarint(self._io)
         self.ofs_block._read()
         self._debug['ofs_block']['end'] = self._io.pos()
+        _ = self.ofs_block
+        if not _.value <= 9223372036854775807:
+            raise kaitaistruct.ValidationExprError(self.ofs_block, self._io, u"/seq/0")
         self._debug['len_block']['start'] = self._io.pos()
         self.len_block = leveldb_varint.LeveldbVarint(self._io)
         self.len_block._read()
         self._debug['len_block']['end'] = self._io.pos()
+        _ = self.len_block
+        if not _.value <= 9223372036854775807:
+            raise kaitaistruct.ValidationExprError(self.len_block, self._io, u"/seq/1")
 
 
     def _fetch_instances(self):

@@ -4,8 +4,8 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
 from . import uleb128
-from . import zs_data_block
 from . import zs_index_block
+from . import zs_data_block
 import collections
 
 
@@ -229,9 +229,13 @@ class Zs(KaitaiStruct):
             self._debug['ofs_root']['start'] = self._io.pos()
             self.ofs_root = self._io.read_u8le()
             self._debug['ofs_root']['end'] = self._io.pos()
+            if not self.ofs_root <= 9223372036854775807:
+                raise kaitaistruct.ValidationGreaterThanError(9223372036854775807, self.ofs_root, self._io, u"/types/file_header/seq/0")
             self._debug['len_root']['start'] = self._io.pos()
             self.len_root = self._io.read_u8le()
             self._debug['len_root']['end'] = self._io.pos()
+            if not self.len_root <= 9223372036854775807:
+                raise kaitaistruct.ValidationGreaterThanError(9223372036854775807, self.len_root, self._io, u"/types/file_header/seq/1")
             self._debug['len_file']['start'] = self._io.pos()
             self.len_file = self._io.read_u8le()
             self._debug['len_file']['end'] = self._io.pos()
@@ -331,11 +335,13 @@ class Zs(KaitaiStruct):
 
     @property
     def root(self):
-        """The index block with which every search starts."""
+        """The index block with which every search starts. A file that was never
+        finished has none.
+        """
         if hasattr(self, '_m_root'):
             return self._m_root
 
-        if  ((self.header.ofs_root <= self._io.size()) and (self.header.len_root <= self._io.size() - self.header.ofs_root)) :
+        if self.is_complete:
             pass
             _pos = self._io.pos()
             self._io.seek(self.header.ofs_root)
@@ -345,6 +351,9 @@ class Zs(KaitaiStruct):
             self._m_root = Zs.Block(_io__raw__m_root, self, self._root)
             self._m_root._read()
             self._debug['_m_root']['end'] = self._io.pos()
+            _ = self._m_root
+            if not self.header.ofs_root + self.header.len_root <= self._io.size():
+                raise kaitaistruct.ValidationExprError(self._m_root, self._io, u"/instances/root")
             self._io.seek(_pos)
 
         return getattr(self, '_m_root', None)

@@ -64,10 +64,16 @@ class ZsIndexBlock(KaitaiStruct):
             self.ofs_block = uleb128.Uleb128(self._io)
             self.ofs_block._read()
             self._debug['ofs_block']['end'] = self._io.pos()
+            _ = self.ofs_block
+            if not _.value <= 9223372036854775807:
+                raise kaitaistruct.ValidationExprError(self.ofs_block, self._io, u"/types/entry/seq/2")
             self._debug['len_block']['start'] = self._io.pos()
             self.len_block = uleb128.Uleb128(self._io)
             self.len_block._read()
             self._debug['len_block']['end'] = self._io.pos()
+            _ = self.len_block
+            if not _.value <= 9223372036854775807:
+                raise kaitaistruct.ValidationExprError(self.len_block, self._io, u"/types/entry/seq/3")
 
 
         def _fetch_instances(self):

@@ -397,6 +397,8 @@ cdef inline int64_t read_leveldb_block_handle(const uint8_t *p, int64_t at, int6
         if at < 0:
             return -1
         ofs_block_ = ofs_block_long_
+    if not (<uint64_t> ofs_block_ <= <uint64_t> 9223372036854775807):
+        return -1
     if at < end and (<uint64_t> p[at]) < 0x80:
         len_block_ = (<uint64_t> p[at])
         at += 1
@@ -408,6 +410,8 @@ cdef inline int64_t read_leveldb_block_handle(const uint8_t *p, int64_t at, int6
         if at < 0:
             return -1
         len_block_ = len_block_long_
+    if not (<uint64_t> len_block_ <= <uint64_t> 9223372036854775807):
+        return -1
     out.ofs_block = ofs_block_
     out.len_block = len_block_
     return at
@@ -477,6 +481,8 @@ cdef inline int64_t read_leveldb_index_delta_entry(const uint8_t *p, int64_t at,
             if at < 0:
                 return -1
             handle_ofs_block_ = handle_ofs_block_long_
+        if not (<uint64_t> handle_ofs_block_ <= <uint64_t> 9223372036854775807):
+            return -1
         if at < end and (<uint64_t> p[at]) < 0x80:
             handle_len_block_ = (<uint64_t> p[at])
             at += 1
@@ -488,6 +494,8 @@ cdef inline int64_t read_leveldb_index_delta_entry(const uint8_t *p, int64_t at,
             if at < 0:
                 return -1
             handle_len_block_ = handle_len_block_long_
+        if not (<uint64_t> handle_len_block_ <= <uint64_t> 9223372036854775807):
+            return -1
     else:
         handle_ofs_block_ = 0
         handle_len_block_ = 0
@@ -956,6 +964,8 @@ cdef inline int64_t read_zs_index_block_entry(const uint8_t *p, int64_t at, int6
         if at < 0:
             return -1
         ofs_block_ = ofs_block_long_
+    if not (<uint64_t> ofs_block_ <= <uint64_t> 9223372036854775807):
+        return -1
     if at < end and (<uint64_t> p[at]) < 0x80:
         len_block_ = (<uint64_t> p[at])
         at += 1
@@ -967,6 +977,8 @@ cdef inline int64_t read_zs_index_block_entry(const uint8_t *p, int64_t at, int6
         if at < 0:
             return -1
         len_block_ = len_block_long_
+    if not (<uint64_t> len_block_ <= <uint64_t> 9223372036854775807):
+        return -1
     out.key_start = at_key_
     out.key_end = end_key_
     out.ofs_block = ofs_block_
@@ -974,4 +986,4 @@ cdef inline int64_t read_zs_index_block_entry(const uint8_t *p, int64_t at, int6
     return at
 
 
-ELEMENTS = '65d8f2875e3d03b1'
+ELEMENTS = 'c55b9f97d320118e'

@@ -6,7 +6,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '41503363f953238e'
+SOURCE = '7a3e48e2ace4e8f6'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

@@ -349,6 +349,7 @@ class Section:
         at = base + self._root.ofs_files + self.ofs_section
         if at < base:
             raise LayoutError("body", base, end, "a position in the stream", at - base)
+        start = at
         size = self.ofs_next - self.ofs_section
         if not 0 <= size <= max(0, end - at):
             raise short("body", at, end, size)
@@ -405,6 +406,8 @@ class Section:
         else:
             body = view[at:stop]
         at = stop
+        if self.ofs_next > self._root._io[2] - self._root._io[1] - self._root.ofs_files:
+            raise LayoutError("body", start, at, 'ofs_next <= _root._io.size.as<u8> - _root.ofs_files', body)
         self._body = body
         return self._body
 
@@ -651,6 +654,7 @@ class Stream:
         at = base + self.ofs_stream
         if at < base:
             raise LayoutError("compressed", base, end, "a position in the stream", at - base)
+        start = at
         size = self.ofs_next - self.ofs_stream
         if not 0 <= size <= max(0, end - at):
             raise short("compressed", at, end, size)
@@ -661,6 +665,8 @@ class Stream:
             error.within("compressed")
             raise
         at = stop
+        if self.ofs_next > end - base:
+            raise LayoutError("compressed", start, at, 'ofs_next <= _io.size.as<u8>', compressed)
         self._compressed = compressed
         return self._compressed
 

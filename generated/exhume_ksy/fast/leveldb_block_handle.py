@@ -21,6 +21,7 @@ class LeveldbBlockHandle:
 def read_leveldb_block_handle(view: View, at: int, end: int) -> tuple[LeveldbBlockHandle, int]:
     """`leveldb_block_handle` at `at`, and where it ends. Raises `LayoutError`."""
     value = LeveldbBlockHandle()
+    start = at
     if at < end and (ofs_block := view[at]) < 0x80:
         at += 1
     else:
@@ -29,7 +30,10 @@ def read_leveldb_block_handle(view: View, at: int, end: int) -> tuple[LeveldbBlo
         except LayoutError as error:
             error.within("ofs_block")
             raise
+    if ofs_block > 0x7fffffffffffffff:
+        raise LayoutError("ofs_block", start, at, f"at most {0x7fffffffffffffff}", ofs_block)
     value.ofs_block = ofs_block
+    start = at
     if at < end and (len_block := view[at]) < 0x80:
         at += 1
     else:
@@ -38,6 +42,8 @@ def read_leveldb_block_handle(view: View, at: int, end: int) -> tuple[LeveldbBlo
         except LayoutError as error:
             error.within("len_block")
             raise
+    if len_block > 0x7fffffffffffffff:
+        raise LayoutError("len_block", start, at, f"at most {0x7fffffffffffffff}", len_block)
     value.len_block = len_block
     return value, at
 
@@ -46,6 +52,7 @@ def flat_leveldb_block_handle(view: View, at: int, end: int) -> tuple[int, int, 
     """Where the `leveldb_block_handle` at `at` ends, and its fields: ofs_block, len_block. Raises `LayoutError`."""
     if native is not None and (found := native.flat_leveldb_block_handle(view, at, end)) is not None:
         return found
+    start = at
     if at < end and (ofs_block := view[at]) < 0x80:
         at += 1
     else:
@@ -54,6 +61,9 @@ def flat_leveldb_block_handle(view: View, at: int, end: int) -> tuple[int, int, 
         except LayoutError as error:
             error.within("ofs_block")
             raise
+    if ofs_block > 0x7fffffffffffffff:
+        raise LayoutError("ofs_block", start, at, f"at most {0x7fffffffffffffff}", ofs_block)
+    start = at
     if at < end and (len_block := view[at]) < 0x80:
         at += 1
     else:
@@ -62,4 +72,6 @@ def flat_leveldb_block_handle(view: View, at: int, end: int) -> tuple[int, int, 
         except LayoutError as error:
             error.within("len_block")
             raise
+    if len_block > 0x7fffffffffffffff:
+        raise LayoutError("len_block", start, at, f"at most {0x7fffffffffffffff}", len_block)
     return at, ofs_block, len_block

@@ -256,6 +256,7 @@ def scan_entry(view: View, at: int, end: int, count: int | None = None) -> Entry
             at_key_suffix = at
             at = end_key_suffix = at + len_key_suffix
             if len_shared == 0:
+                start = at
                 if at < end and (handle_ofs_block := view[at]) < 0x80:
                     at += 1
                 else:
@@ -264,6 +265,9 @@ def scan_entry(view: View, at: int, end: int, count: int | None = None) -> Entry
                     except LayoutError as error:
                         error.within("handle.ofs_block")
                         raise
+                if handle_ofs_block > 0x7fffffffffffffff:
+                    raise LayoutError("handle.ofs_block", start, at, f"at most {0x7fffffffffffffff}", handle_ofs_block)
+                start = at
                 if at < end and (handle_len_block := view[at]) < 0x80:
                     at += 1
                 else:
@@ -272,6 +276,8 @@ def scan_entry(view: View, at: int, end: int, count: int | None = None) -> Entry
                     except LayoutError as error:
                         error.within("handle.len_block")
                         raise
+                if handle_len_block > 0x7fffffffffffffff:
+                    raise LayoutError("handle.len_block", start, at, f"at most {0x7fffffffffffffff}", handle_len_block)
             else:
                 handle_ofs_block = handle_len_block = 0
             if len_shared != 0:

@@ -10,7 +10,7 @@ from ._layout import LayoutError, View, native, short
 from .uleb128 import read_uleb128
 
 _STRUCT0 = struct.Struct("<Q")
-_STRUCT1 = struct.Struct("<QQQ32s16sQ")
+_STRUCT1 = struct.Struct("<Q32s16sQ")
 _STRUCT2 = struct.Struct("<II")
 
 
@@ -83,18 +83,19 @@ class Zs:
 
     @property
     def root(self) -> Block | None:
-        """The index block with which every search starts."""
+        """The index block with which every search starts. A file that was never finished has none."""
         try:
             return self._root_
         except AttributeError:
             pass
         view, base, end = self._io
-        if not (self.header.ofs_root <= end - base and self.header.len_root <= end - base - self.header.ofs_root):
+        if not (self.is_complete):
             self._root_ = None
             return None
         at = base + self.header.ofs_root
         if at < base:
             raise LayoutError("root", base, end, "a position in the stream", at - base)
+        start = at
         size = self.header.len_root
         if not 0 <= size <= max(0, end - at):
             raise short("root", at, end, size)
@@ -105,6 +106,8 @@ class Zs:
             error.within("root")
             raise
         at = stop
+        if self.header.ofs_root + self.header.len_root > end - base:
+            raise LayoutError("root", start, at, 'header.ofs_root + header.len_root <= _io.size.as<u8>', root_)
         self._root_ = root_
         return self._root_
 
@@ -203,12 +206,24 @@ class FileHeader:
 def read_file_header(view: View, at: int, end: int) -> tuple[FileHeader, int]:
     """`zs::file_header` at `at`, and where it ends. Raises `LayoutError`."""
     value = FileHeader()
-    if end - at < 80:
-        raise short((("ofs_root", 8), ("len_root", 16), ("len_file", 24), ("sha256_data", 56), ("codec", 72), ("len_metadata", 80),), at, end, 80)
-    ofs_root, len_root, len_file, sha256_data, codec, len_metadata = _STRUCT1.unpack_from(view, at)
-    at += 80
+    if end - at < 8:
+        raise short("ofs_root", at, end, 8)
+    (ofs_root,) = _STRUCT0.unpack_from(view, at)
+    at += 8
+    if ofs_root > 0x7fffffffffffffff:
+        raise LayoutError("ofs_root", at - 8, at, f"at most {0x7fffffffffffffff}", ofs_root)
     value.ofs_root = ofs_root
+    if end - at < 8:
+        raise short("len_root", at, end, 8)
+    (len_root,) = _STRUCT0.unpack_from(view, at)
+    at += 8
+    if len_root > 0x7fffffffffffffff:
+        raise LayoutError("len_root", at - 8, at, f"at most {0x7fffffffffffffff}", len_root)
     value.len_root = len_root
+    if end - at < 64:
+        raise short((("len_file", 8), ("sha256_data", 40), ("codec", 56), ("len_metadata", 64),), at, end, 64)
+    len_file, sha256_data, codec, len_metadata = _STRUCT1.unpack_from(view, at)
+    at += 64
     value.len_file = len_file
     value.sha256_data = sha256_data
     value.codec = codec

@@ -83,6 +83,7 @@ def read_entry(view: View, at: int, end: int) -> tuple[Entry, int]:
     key = view[at : at + len_key]
     at += len_key
     value.key = key
+    start = at
     if at < end and (ofs_block := view[at]) < 0x80:
         at += 1
     else:
@@ -91,7 +92,10 @@ def read_entry(view: View, at: int, end: int) -> tuple[Entry, int]:
         except LayoutError as error:
             error.within("ofs_block")
             raise
+    if ofs_block > 0x7fffffffffffffff:
+        raise LayoutError("ofs_block", start, at, f"at most {0x7fffffffffffffff}", ofs_block)
     value.ofs_block = ofs_block
+    start = at
     if at < end and (len_block := view[at]) < 0x80:
         at += 1
     else:
@@ -100,6 +104,8 @@ def read_entry(view: View, at: int, end: int) -> tuple[Entry, int]:
         except LayoutError as error:
             error.within("len_block")
             raise
+    if len_block > 0x7fffffffffffffff:
+        raise LayoutError("len_block", start, at, f"at most {0x7fffffffffffffff}", len_block)
     value.len_block = len_block
     return value, at
 
@@ -161,6 +167,7 @@ def scan_entry(view: View, at: int, end: int, count: int | None = None) -> Entry
                 raise LayoutError("len_key", start, at, f"at most {end - at}", len_key)
             at_key = at
             at = end_key = at + len_key
+            start = at
             if at < end and (ofs_block := view[at]) < 0x80:
                 at += 1
             else:
@@ -169,6 +176,9 @@ def scan_entry(view: View, at: int, end: int, count: int | None = None) -> Entry
                 except LayoutError as error:
                     error.within("ofs_block")
                     raise
+            if ofs_block > 0x7fffffffffffffff:
+                raise LayoutError("ofs_block", start, at, f"at most {0x7fffffffffffffff}", ofs_block)
+            start = at
             if at < end and (len_block := view[at]) < 0x80:
                 at += 1
             else:
@@ -177,6 +187,8 @@ def scan_entry(view: View, at: int, end: int, count: int | None = None) -> Entry
                 except LayoutError as error:
                     error.within("len_block")
                     raise
+            if len_block > 0x7fffffffffffffff:
+                raise LayoutError("len_block", start, at, f"at most {0x7fffffffffffffff}", len_block)
             add_at(first)
             add_key_start(at_key)
             add_key_end(end_key)
