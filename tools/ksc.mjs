@@ -1,6 +1,9 @@
 // A small command line around the JavaScript build of kaitai-struct-compiler, which comes without one.
 //
 //   node tools/ksc.mjs compile --target python [--out DIR] [--debug-out DIR] FILE.ksy...
+//   node tools/ksc.mjs each --imports FOLDER --out DIR FILE.ksy...
+//                                              writes debug classes for Python of each into DIR/NUMBER/, with imports
+//                                              from anywhere below FOLDER; prints {file: error or null}
 //   node tools/ksc.mjs dump FILE.ksy...        prints {file: {"spec": ...} or {"error": ...}} as JSON
 //   node tools/ksc.mjs targets --out DIR LANGUAGE,... FILE.ksy...
 //                                              writes DIR/LANGUAGE/..., prints {language: {file: error or null}}
@@ -96,6 +99,38 @@ async function compileTargets(out, languages, files) {
   return verdicts;
 }
 
+function below(folder) {
+  return fs.readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const found = path.join(folder, entry.name);
+    return entry.isDirectory() ? below(found) : found.endsWith(".ksy") ? [found] : [];
+  });
+}
+
+async function compileEach(folder, out, files) {
+  const compiler = require("kaitai-struct-compiler");
+  const all = below(folder);
+  const verdicts = {};
+  for (const [number, file] of files.entries()) {
+    const importer = {
+      async importYaml(name, mode) { // the compiler does not tell which file imports
+        const beside = path.join(mode === "abs" ? folder : path.dirname(file), `${name}.ksy`);
+        return loadSpec(fs.existsSync(beside) ? beside : all.find((one) => one.endsWith(`/${path.basename(name)}.ksy`)));
+      },
+    };
+    verdicts[file] = null;
+    try {
+      const place = path.join(out, String(number));
+      fs.mkdirSync(place, { recursive: true });
+      for (const [name, text] of Object.entries(await compiler.compile("python", loadSpec(file), importer, true))) {
+        fs.writeFileSync(path.join(place, name), text);
+      }
+    } catch (error) {
+      verdicts[file] = messageOf(error);
+    }
+  }
+  return verdicts;
+}
+
 async function serve(folder) {
   const compiler = require("kaitai-struct-compiler");
   for await (const line of readline.createInterface({ input: process.stdin })) {
@@ -117,6 +152,11 @@ async function main(argv) {
     console.log(JSON.stringify(await compileTargets(out, languages.split(","), files)));
     return;
   }
+  if (command === "each" && rest[0] === "--imports" && rest[2] === "--out") {
+    const [, folder, , out, ...files] = rest;
+    console.log(JSON.stringify(await compileEach(folder, out, files)));
+    return;
+  }
   if (command === "serve") return serve(rest[0]);
   if (command === "versions") {
     for (const [name, version] of compilerVersions()) console.log(`${name} ${version}`);
@@ -127,7 +167,7 @@ async function main(argv) {
     return;
   }
   if (command !== "compile") {
-    throw new Error("usage: ksc.mjs compile --target NAME [--out DIR] [--debug-out DIR] FILE... | dump FILE... | versions | serve FOLDER");
+    throw new Error("usage: ksc.mjs compile --target NAME [--out DIR] [--debug-out DIR] FILE... | each ... | dump FILE... | versions | serve FOLDER");
   }
   let target = "python";
   const folders = [];

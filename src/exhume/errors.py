@@ -209,6 +209,12 @@ class EntryNotFoundError(ExhumeError, KeyError):
         return ExhumeError.__str__(self)
 
 
+class SpecificationError(ExhumeError, ValueError):
+    """A Kaitai Struct specification is wrong, or uses what readers are not compiled for."""
+
+    default_code = "EX-404"
+
+
 class UnsupportedOperationError(ExhumeError, io.UnsupportedOperation):
     """This format has no such capability."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from exhume_ksy.fast._layout import LayoutError
+from exhume_ksy.fast._layout import LayoutError, View, numbers, short
 
 from exhume.errors import ExhumeError, Span, StructureError, TruncatedError, shorten
 from exhume.lighttyping import TYPE_CHECKING, Any
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     import numpy as np
-    from exhume_ksy.fast._layout import View
 
     from exhume.findings import Rule
 
     T = TypeVar("T")
 
+__all__ = ["FAILURES", "LayoutError", "View", "numbers", "read", "reading", "refused", "short"]
 
 FAILURES = (LayoutError, IndexError, TypeError, AttributeError, OverflowError, RecursionError, UnicodeDecodeError)
 """What generated readers raise on hostile input: mostly the first; the others come from expressions over fields that

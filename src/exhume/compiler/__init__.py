@@ -11,13 +11,14 @@ from typing import Any
 
 from exhume.compiler.elements import elements_text
 from exhume.compiler.facts import constants_text, facts_texts
-from exhume.compiler.layout import LAYOUT, NATIVE
+from exhume.compiler.layout import FOREIGN, LAYOUT, NATIVE
 from exhume.compiler.model import Model
 from exhume.compiler.modules import module_texts
 from exhume.compiler.native import native_text
 from exhume.compiler.refusal import RefusedError
+from exhume.compiler.validate import validate
 
-__all__ = ["RefusedError", "compile_specs"]
+__all__ = ["RefusedError", "compile_foreign", "compile_specs"]
 
 Specs = Mapping[str, Mapping[str, Any]]
 """Specifications by their ids, as YAML gives them."""
@@ -39,6 +40,26 @@ def compile_specs(specs: Specs) -> dict[str, str]:
     texts["fast/_facts.pxi"] = facts
     texts["fast/_elements.pxi"] = elements + f"\n\nELEMENTS = {included!r}\n"
     return texts | {f"facts/{id}.py": text for id, text in facts_texts(model).items()}
+
+
+def compile_foreign(specs: Specs) -> dict[str, str]:
+    """The readers of specifications of unknown origin, by path: `<id>.py` each, and `_layout.py` that they share.
+
+    Nothing of a specification becomes code but what was taken apart and found to be a name or a constant.  Raises
+    `RefusedError` naming the field and what is not covered.
+    """
+    for id, spec in specs.items():
+        validate(spec, id)
+    try:
+        texts = module_texts(Model(specs, foreign=True))
+    except RecursionError:
+        raise RefusedError("refers to itself, or is nested too deeply", min(specs)) from None
+    return {"__init__.py": FOREIGN_DOC, "_layout.py": LAYOUT + FOREIGN} | {
+        f"{id}.py": text for id, text in texts.items()
+    }
+
+
+FOREIGN_DOC = '"""Readers compiled by `exhume compile`; never edited by hand."""\n'
 
 
 def _digest(text: str) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from exhume.compiler import expressions as ex
 from exhume.compiler.code import import_lines
-from exhume.compiler.model import Field
-from exhume.compiler.needs import is_position, without_rest
+from exhume.compiler.fixed import bit_order
+from exhume.compiler.model import Field, Structure, Switch, structures
+from exhume.compiler.needs import is_position, keeps_order, without_rest
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.statements import Statements
 from exhume.compiler.text import ATOM, BINDS, Lines, annotation, safe, written_doc
@@ -42,6 +43,10 @@ class Class(Statements):
         slots += [name for name, kept in (("_io", needs.keeps_stream), ("_parent", needs.keeps_parent)) if kept]
         if needs.keeps_root and type.parent is not None:
             slots.append("_root")
+        if keeps_order(type):
+            slots.append("_big")
+        if len(set(slots)) < len(slots):
+            raise RefusedError("two fields whose names become one", type.where)
         out = [f"class {type.class_name}:", *written_doc(type.doc or type.where)]
         out.append(f"    __slots__ = ({', '.join(map(repr, slots))}{',' if len(slots) == 1 else ''})")
         for one in (*fields, *positions):
@@ -49,7 +54,9 @@ class Class(Statements):
             out.append(f"    {safe(one.id)}: {annotation(one.kind)}{optional}")
             out += written_doc(one.doc) if one.doc else []
         if needs.keeps_stream:
-            out += ["    _io: tuple[View, int, int]", "", "    @property", "    def extent(self) -> tuple[int, int]:"]
+            out.append("    _io: tuple[View, int, int]")
+        if needs.keeps_stream and all(one.id != "extent" for one in (*fields, *type.instances.values())):
+            out += ["", "    @property", "    def extent(self) -> tuple[int, int]:"]
             out.append('        """Where its stream starts and ends in the view."""')
             out.append("        return self._io[1], self._io[2]")
         for one in type.instances.values():
@@ -73,6 +80,8 @@ class Class(Statements):
             asked = [one for one in (field.condition, field.value) if one is not None]
             if field.value is None or any("_io" in ex.names(one) for one in asked):
                 lines.add("view, base, end = self._io")
+            if field.value is None and keeps_order(self.type):
+                lines.add("big = self._big")
             if field.condition is not None:
                 with lines.block(f"if not ({self.code(field.condition)}):"):
                     lines.add(f"{kept} = None", "return None")
@@ -93,18 +102,30 @@ class Class(Statements):
         lines = self.lines
         stream = field.expr("io")
         position = field.expr("pos")
+        if (
+            position is None
+            and isinstance(field.one, (Structure, Switch))
+            and not any(one.type.seq for one in structures(field.one))
+        ):
+            position = ex.Literal(0)  # it reads nothing, wherever that is
         if position is None:
             raise RefusedError("an instance without `pos` is not covered")
         if stream is not None:
-            if "_io" in ex.names(position):
-                raise RefusedError("`_io` in `pos` beside `io` is not covered")
+            if "_io" in ex.names(position):  # which is the value's own
+                lines.add(f"at = {self.code(position)}")
+                position = ex.Name("_at")
             lines.add(f"view, base, end = {self.code(stream)}")
         into = self.local(field)
-        lines.add(f"at = base + {self._code(without_rest(position), BINDS['+'])}")
+        place = "at" if position == ex.Name("_at") else self._code(without_rest(position), BINDS["+"])
+        lines.add(f"at = base + {place}")
         if not isinstance(position, ex.Literal):
             with lines.block("if at < base:"):
                 lines.add(f'raise LayoutError("{field.id}", base, end, "a position in the stream", at - base)')
+        if field.repeat and self.module.foreign and bit_order(field.one) is not None:
+            self.loose = True
+            lines.add("bit = at * 8")
         self.read_field(field, into)
+        self.loose = False
 
 
 def _kept(field: Field) -> str:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import abc
 
 from exhume.compiler import expressions as ex
-from exhume.compiler.model import BYTES, REST, TEXT, Bits, Field, Kind, Plain, Sequence, Structure, Type
+from exhume.compiler.fixed import fixed_size, type_size
+from exhume.compiler.model import BOOL, BYTES, REST, TEXT, Bits, Field, Integer, Kind, Plain, Sequence, Structure, Type
 from exhume.compiler.needs import Needs, without_rest
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.text import ATOM, BINDS, Lines, bound, literal, one_of, safe
 from exhume.compiler.varints import scalar_of
+
+LONGEST = 20_000
+"""Characters of one expression: instances that stand for others may double at each."""
 
 
 class Module:
@@ -23,23 +27,38 @@ class Module:
         self.waiting: dict[str, set[str]] | None = None
         """Where imports go that are made only when a property is asked for; None for those of the whole module."""
         self.arrays = False
-        self.numbers = False
-        self.native = False
+        self.modules: set[str] = set()
+        self.helpers = {"LayoutError", "View", "short"}
+        """What is taken from `_layout`."""
 
     def head(self) -> list[str]:
         """The lines before the first class, once everything else is written."""
-        head = [f'"""Compiled from ksy/{self.schema.id}.ksy by `make generated`; never edited by hand."""']
+        how = (
+            f"{self.schema.id}.ksy by `exhume compile`"
+            if self.foreign
+            else f"ksy/{self.schema.id}.ksy by `make generated`"
+        )
+        head = [f'"""Compiled from {how}; never edited by hand."""']
         head += ["# mypy: ignore-errors", "# ruff: noqa", "", "from __future__ import annotations", ""]
         if self.formats:
             head.append("import struct")
         if self.arrays:
             head.append("from array import array")
-        shared = {"LayoutError", "View", "short"}
-        shared |= {name for name, used in (("native", self.native), ("numbers", self.numbers)) if used}
-        head += ["", f"from ._layout import {', '.join(sorted(shared))}"]
+        head += ["", f"from ._layout import {', '.join(sorted(self.helpers))}"]
+        head += [f"from . import {id} as _{id}" for id in sorted(self.modules)]
         head += import_lines(self.imports)
         head.append("")
         return head + [f'{name} = struct.Struct("{format}")' for format, name in self.formats.items()]
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the specification comes from somebody else."""
+        return self.schema.model.foreign
+
+    def helper(self, name: str) -> str:
+        """A function of `_layout` by its name, imported."""
+        self.helpers.add(name)
+        return name
 
     def struct(self, format: str) -> str:
         """The name of the constant that unpacks a format."""
@@ -47,10 +66,23 @@ class Module:
 
     def name_of(self, type: Type, name: str) -> str:
         """A class or reader by the name it has here, imported where it belongs to another specification."""
+        if type.root is not self.schema and self.foreign:  # as a module, since others may import each other
+            self.modules.add(type.root.id)
+            return f"_{type.root.id}.{name}"
         if type.root is not self.schema:
             found = self.imports if self.waiting is None else self.waiting
             found.setdefault(type.root.id, set()).add(name)
         return name
+
+
+def _size_of(kind: Kind) -> int:
+    """Bytes that every value of a kind takes; raises `RefusedError` when that depends on the data."""
+    size = type_size(kind.type) if isinstance(kind, Structure) else None
+    if isinstance(kind, (Integer, Plain)) and kind.size:
+        size = kind.size
+    if size is None:
+        raise RefusedError("the size of what has no fixed one")
+    return size
 
 
 def import_lines(found: dict[str, set[str]]) -> list[str]:
@@ -112,7 +144,10 @@ class Code(abc.ABC):
 
     def code(self, expr: ex.Expr) -> str:
         """An expression as Python."""
-        return self._code(without_rest(expr))
+        code = self._code(without_rest(expr))
+        if len(code) > LONGEST:
+            raise RefusedError("an expression that grows without end")
+        return code
 
     def _code(self, expr: ex.Expr, level: int = 0) -> str:
         """An expression as Python, in parentheses when it binds less than `level`."""
@@ -123,8 +158,20 @@ class Code(abc.ABC):
                 return f"[{', '.join(map(self._code, items))}]"
             case ex.EnumValue(path, value):
                 return str(self.type.enum("::".join(path)).number(value))
+            case ex.SizeOf(type, bits):
+                return str(_size_of(self.type.kind_of(ex.Cast(expr, type))) * (8 if bits else 1))
+            case ex.Format(parts):
+                texts = [
+                    self._code(one, BINDS["+"]) if self.kind(one) == TEXT else f"str({self._code(one)})"
+                    for one in parts
+                ]
+                return bound(" + ".join(texts) or "''", BINDS["+"], level)
+            case ex.Member(of, "_sizeof"):
+                return str(self._stored_size(of))
             case ex.Name(id):
                 return self._name(id, level)
+            case ex.Cast(ex.Array(), "bytes"):
+                return f"bytes({self._code(expr.of)})"
             case ex.Cast(of, _):
                 return self._code(of, level)
             case ex.Index(of, at):
@@ -134,7 +181,8 @@ class Code(abc.ABC):
             case ex.Call(of, name, arguments):
                 return self._call(of, name, arguments)
             case ex.Unary(op, of):
-                return bound(f"{op}{' ' if op == 'not' else ''}{self._code(of, BINDS[op])}", BINDS[op], level)
+                binds = BINDS["~" if op == "-" else op]
+                return bound(f"{op}{' ' if op == 'not' else ''}{self._code(of, binds)}", binds, level)
             case ex.Binary("or" | "and", _, _) if (found := one_of(expr)) is not None:
                 value, choices = found
                 word = "in" if expr.op == "or" else "not in"
@@ -149,6 +197,22 @@ class Code(abc.ABC):
             case ex.Choice(condition, then, otherwise):
                 text = f"{self._code(then, 2)} if {self._code(condition, 2)} else {self._code(otherwise, 1)}"
                 return bound(text, 1, level)
+
+    def _stored_size(self, expr: ex.Expr) -> int:
+        """Bytes that a field takes, which an expression leads to."""
+        owner: Kind = Structure(self.type)
+        if isinstance(expr, ex.Member):
+            owner, expr = self.kind(expr.of), ex.Name(expr.name)
+        if isinstance(expr, ex.Name) and expr.id.startswith("_"):
+            return _size_of(self.kind(expr))
+        size = (
+            fixed_size(owner.type.field(expr.id))
+            if isinstance(owner, Structure) and isinstance(expr, ex.Name)
+            else None
+        )
+        if size is None:
+            raise RefusedError("the size of what has no fixed one")
+        return size
 
     def _name(self, id: str, level: int) -> str:
         if id == "_":
@@ -193,9 +257,11 @@ class Code(abc.ABC):
                 raise RefusedError(f"`{name}` is not covered")
             return known[name]
         if name in ("to_i", "to_s") and not isinstance(kind, Structure):
-            if isinstance(kind, Bits) or kind == Plain("bool"):
-                return f"int({code})"
-            return code if name == "to_i" else f"str({code})"
+            if kind == BOOL or (isinstance(kind, Bits) and kind.width == 1 and kind.enum is None):
+                code = f"int({code})"
+            if name == "to_i":
+                return f"int({code})" if isinstance(kind, Plain) and kind.kind == "float" else code
+            return f"str({code})"
         return f"{code}.{safe(name)}"
 
     def _call(self, of: ex.Expr, name: str, arguments: tuple[ex.Expr, ...]) -> str:

@@ -14,7 +14,7 @@ from exhume.compiler import expressions as ex
 from exhume.compiler.code import Module
 from exhume.compiler.elements import covered, unique_name
 from exhume.compiler.fixed import fixed_bytes, type_size
-from exhume.compiler.model import BYTES, TEXT, Bits, Field, Integer, Kind, Plain, Structure, Type
+from exhume.compiler.model import BYTES, DECIDED, TEXT, Bits, Field, Integer, Kind, Plain, Structure, Type
 from exhume.compiler.needs import is_position
 from exhume.compiler.reader import Reader
 from exhume.compiler.refusal import RefusedError
@@ -157,6 +157,8 @@ class Scan(Reader):
 def scan_text(module: Module, type: Type) -> str:
     """The class of columns and the function that fills it."""
     scan = Scan(None, module, type)
+    if type.endian == DECIDED:
+        raise RefusedError("a byte order that depends on the data has no columns", type.where)
     needs = scan.module.needs[type]
     upward = ["parent"] if needs.parent else []
     upward += ["root"] if needs.root and type.parent is not None else []
@@ -204,8 +206,8 @@ def _function(scan: Scan, type: Type, name: str, columns: list[Column], body: li
     head.add(f"columns = {name}(view, end)")
     bind = Lines()
     bind.add("add_at = columns.at.append", *(f"add_{column} = columns.{column}.append" for column, _, _ in columns))
-    if covered(type) is not None:
-        scan.module.native = True
+    if not type.root.model.foreign and covered(type) is not None:
+        scan.module.helpers.add("native")
         with head.block("if native is not None:"):
             many = "-1 if count is None else min(count, end)"
             head.add(f"at = native.{unique_name(type)}(columns, view, at, end, {many})")

@@ -1,15 +1,15 @@
 """The expression language of Kaitai Struct: text to a tree, and the tree with constants folded.
 
-See the user guide of Kaitai Struct, "Expression language".  Only what no reader can do without is left out: format
-strings, and methods of strings other than `length`, `substring`, `reverse` and `to_i`; of bytes there is `to_s`.
+See the user guide of Kaitai Struct, "Expression language".
 """
 
 from __future__ import annotations
 
 import dataclasses
+import math
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +43,21 @@ class EnumValue:
 
     path: tuple[str, ...]
     value: str
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOf:
+    """`sizeof<type>`, or `bitsizeof<type>`"""
+
+    type: str
+    bits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """`f"text {expression}"`: the parts are joined, numbers in decimal."""
+
+    parts: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +119,14 @@ class Choice:
     otherwise: Expr
 
 
-Expr = Literal | Array | Name | EnumValue | Member | Index | Call | Cast | Unary | Binary | Choice
+Expr = Literal | Array | Name | EnumValue | SizeOf | Format | Member | Index | Call | Cast | Unary | Binary | Choice
 
 _TOKEN = re.compile(
     r"""\s*(?:
-    (?P<float>\d[\d_]*\.\d[\d_]*(?:[eE][+-]?\d+)?)
+    (?P<float>\d[\d_]*\.\d[\d_]*(?:[eE][+-]?\d+)?|\d[\d_]*(?:\.(?![\w.])|[eE][+-]?\d+))
   | (?P<int>0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|\d[\d_]*)
-  | (?P<name>[A-Za-z_]\w*)
+  | (?P<format>f"(?:[^"\\]|\\.)*")
+  | (?P<name>[A-Za-z_][A-Za-z0-9_]*)
   | (?P<text>"(?:[^"\\]|\\.)*"|'[^']*')
   | (?P<op>::|<<|>>|<=|>=|==|!=|[-+*/%&|^~<>?:.,()\[\]])
   )""",
@@ -125,6 +141,9 @@ _LEVELS: tuple[tuple[str, ...], ...] = (
     ("+", "-"),
     ("*", "/", "%"),
 )
+MOST_DIGITS = 200
+"""Of a number in an expression: none of a layout comes near, and Python takes its time for very long ones."""
+
 _ESCAPES = {"a": "\a", "b": "\b", "t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "e": "\x1b"}
 
 
@@ -239,16 +258,28 @@ class _Parser:
             if self.take(close):
                 return tuple(found)
             self.need(",")
+            if self.take(close):  # one comma may follow the last
+                return tuple(found)
 
     def primary(self) -> Expr:
         kind, text = self.tokens[self.at]
         self.at += 1
         if kind == "int":
-            return Literal(int(text.replace("_", ""), 0))
+            digits = text.replace("_", "").lower()
+            if len(digits) > MOST_DIGITS:
+                raise RefusedError("a number of too many digits")
+            return Literal(int(digits, 0) if digits.startswith(("0x", "0b", "0o")) else int(digits))
         if kind == "float":
-            return Literal(float(text.replace("_", "")))
+            value = float(text.replace("_", ""))
+            if math.isinf(value):
+                raise RefusedError("a number that is too large")
+            return Literal(value)
+        if kind == "format":
+            return Format(tuple(_format_parts(text[2:-1])))
         if kind == "text":
             return Literal(text[1:-1] if text[0] == "'" else _unescape(text[1:-1]))
+        if text in ("sizeof", "bitsizeof") and self.tokens[self.at][1] == "<":
+            return SizeOf(self.type_name(), text == "bitsizeof")
         if kind == "name":
             return self.named(text)
         if text == "(":
@@ -274,6 +305,15 @@ class _Parser:
         return EnumValue(tuple(path[:-1]), path[-1])
 
 
+def _format_parts(text: str) -> Iterator[Expr]:
+    """The parts of the inside of a format string; an expression in it holds no braces."""
+    pattern = r"((?:[^{}\\]|\\.)+)|\{([^{}]*)\}"
+    if re.fullmatch(f"(?:{pattern})*", text) is None:
+        raise RefusedError(f"format string {text!r}: a brace is alone")
+    for literal, inner in re.findall(pattern, text):
+        yield Literal(_unescape(literal)) if literal else _Parser(inner.replace('\\"', '"')).whole()
+
+
 def _unescape(text: str) -> str:
     def one(found: re.Match[str]) -> str:
         code = found[1]
@@ -291,13 +331,18 @@ def parse(text: Any) -> Expr:
 
     Raises `RefusedError` for what is no expression.
     """
+    if isinstance(text, float) and not math.isfinite(text):
+        raise RefusedError(f"{text} is no number to reckon with")
     if isinstance(text, (bool, int, float)):
         if type(text) is int and abs(text) > 1 << 53:
             raise RefusedError(f"{text} may have lost digits: write a number of this size between quotes")
         return Literal(text)
     if isinstance(text, list):
-        return _Parser("[" + ", ".join(map(str, text)) + "]").whole()
-    return _Parser(str(text)).whole()
+        text = "[" + ", ".join(map(str, text)) + "]"
+    try:
+        return _Parser(str(text)).whole()
+    except RecursionError:
+        raise RefusedError("an expression is nested too deeply") from None
 
 
 _NUMBERS = frozenset({"u1", "u2", "u4", "u8", "s1", "s2", "s4", "s8", "f4", "f8"})
@@ -375,6 +420,8 @@ def fold(expr: Expr, known: Mapping[Expr, Expr] | None = None, below: Mapping[Ex
 def _folded(node: Binary, below: Mapping[Expr, int]) -> Expr:
     left, right = node.left, node.right
     if isinstance(left, Literal) and isinstance(right, Literal) and node.op in _OPERATORS:
+        if node.op == "<<" and not (isinstance(right.value, int) and right.value < 4 * MOST_DIGITS):
+            return node
         try:
             return Literal(_OPERATORS[node.op](left.value, right.value))
         except (TypeError, ValueError, ZeroDivisionError, OverflowError):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 
 from exhume.compiler import expressions as ex
-from exhume.compiler.model import BYTES, Bits, Field, Integer, Kind, Plain, Structure, Type
+from exhume.compiler.model import BYTES, DECIDED, Bits, Field, Integer, Kind, Plain, Structure, Switch, Type, structures
 from exhume.compiler.text import CODES
 
 
@@ -18,11 +19,15 @@ def contents(field: Field) -> bytes:
     return b"".join(one.encode() if text else bytes([int(str(one), 0)]) for one, text in zip(said, texts, strict=True))
 
 
+_AS_STORED = frozenset(("terminator", "pad-right", "process", "contents"))
+"""Keys of bytes that are not simply taken as they are."""
+
+
 def fixed_bytes(field: Field) -> bool:
     """Whether a field is a fixed number of bytes, at least one."""
     size = field.size
     literal = isinstance(size, ex.Literal) and isinstance(size.value, int) and size.value > 0
-    return literal and field.one == BYTES and "terminator" not in field.raw and "contents" not in field.raw
+    return literal and field.one == BYTES and _AS_STORED.isdisjoint(field.raw)
 
 
 def stored_size(field: Field) -> int:
@@ -33,8 +38,59 @@ def stored_size(field: Field) -> int:
     return field.one.size
 
 
-def byte_order(kind: Kind) -> bool | None:
-    return kind.big if isinstance(kind, (Integer, Plain)) and kind.size > 1 else None
+def byte_order(kind: Kind) -> bool | str | None:
+    """Whether a number is stored with its highest byte first, or that the data decide; None for what has no order."""
+    if not isinstance(kind, (Integer, Plain)) or kind.size < 2:
+        return None
+    return DECIDED if kind.decided else kind.big
+
+
+def bit_order(kind: Kind) -> bool | None:
+    """Whether bits begin with the highest (True) or the lowest (False); None for what is not, and cannot be, bits."""
+    if isinstance(kind, Bits):
+        return kind.big
+    if isinstance(kind, Switch):
+        return next((order for _, one in kind.cases if (order := bit_order(one)) is not None), None)
+    return None
+
+
+def starts_in_byte(field: Field) -> bool:
+    """Whether a structure begins with bits, and so where the one before it ended."""
+    return _at_edge(field, 0, set())
+
+
+def ends_in_byte(field: Field) -> bool:
+    """Whether a structure may end within a byte."""
+    return _at_edge(field, -1, set())
+
+
+def _at_edge(field: Field, edge: int, seen: set[Type]) -> bool:
+    """Whether the first (0) or last (-1) of a structure are bits that may not fill their bytes."""
+    if field.size is not None or field.to_end or not {"pos", "terminator"}.isdisjoint(field.raw):
+        return False  # it has bytes of its own
+    for one in structures(field.one) if field.value is None else ():
+        if one.type in seen or not one.type.seq:
+            continue
+        seen.add(one.type)
+        outer = one.type.seq[edge]
+        if bit_order(outer.one) is not None:
+            if edge == 0 or bits_left(one.type.seq):
+                return True
+        elif _at_edge(outer, edge, seen):
+            return True
+    return False
+
+
+def bits_left(fields: Sequence[Field]) -> bool:
+    """Whether the last of the fields are bits that may not fill their bytes."""
+    width = 0
+    for field in reversed(fields):
+        if bit_order(field.one) is None:
+            break
+        if field.repeat or field.condition is not None or not isinstance(field.one, Bits):
+            return True
+        width += field.one.width
+    return width % 8 != 0
 
 
 def struct_format(kinds: Sequence[Kind], fields: Sequence[Field] = ()) -> str:
@@ -55,7 +111,14 @@ def struct_format(kinds: Sequence[Kind], fields: Sequence[Field] = ()) -> str:
 
 def fixed_size(field: Field) -> int | None:
     """Bytes that a field takes whatever the data are; None when that depends on them."""
-    if field.repeat or field.condition is not None or "terminator" in field.raw:
+    if field.repeat == "expr" and field.owner.root.model.foreign:
+        count, size = (
+            field.expr("repeat-expr"),
+            fixed_size(dataclasses.replace(field, raw={**field.raw, "repeat": None})),
+        )
+        many = count.value if isinstance(count, ex.Literal) and isinstance(count.value, int) else None
+        return None if many is None or size is None else many * size
+    if field.repeat or field.condition is not None or ("terminator" in field.raw and field.size is None):
         return None
     if "contents" in field.raw:
         return len(contents(field))

@@ -24,7 +24,7 @@ def flat_text(module: Module, type: Type) -> str:
     scan.sequence()
     names = ", ".join(name for name, _, _ in scan.columns)
     values = "".join(f", {value}" for _, _, value in scan.columns)
-    module.native = True
+    module.helpers.add("native")
     head = Lines()
     if any("end - base" in line for line in scan.lines.lines):
         head.add("base = at")

@@ -90,3 +90,71 @@ def _load() -> Any:
 native: Any = _load()
 """The functions that fill columns in compiled code; None where there are none."""
 '''
+
+FOREIGN = '''
+
+import zlib
+
+MOST_INFLATED = 1 << 28
+"""Bytes that compressed data may become."""
+
+
+def find(view: View, mark: bytes, at: int, end: int) -> int:
+    """Where the mark lies that ends bytes, -1 without one; marks of several bytes lie at multiples of their length."""
+    step = len(mark)
+    for start in range(at, end, 4096 * step):
+        part = bytes(view[start : min(end, start + 4096 * step)])
+        found = part.find(mark)
+        while found % step and found >= 0:
+            found = part.find(mark, found + 1)
+        if found >= 0:
+            return start + found
+    return -1
+
+
+def ended(data: View, mark: bytes, include: bool = False) -> View:
+    """Bytes as far as the mark that ends them; all of them where there is none."""
+    found = find(data, mark, 0, len(data))
+    return data if found < 0 else data[: found + len(mark) if include else found]
+
+
+def bits(view: View, bit: int, end: int, width: int, order: Any, path: str) -> int:
+    """The number in `width` bits from the bit `bit` on."""
+    first, last = bit // 8, (bit + width + 7) // 8
+    if last > end:
+        raise short(path, first, end, last - first)
+    whole = int.from_bytes(view[first:last], order)
+    shift = bit % 8 if order == "little" else last * 8 - bit - width
+    return whole >> shift & (1 << width) - 1
+
+
+def inflated(data: View, path: str, at: int) -> bytes:
+    """What compressed bytes become (zlib)."""
+    inflate = zlib.decompressobj()
+    try:
+        out = inflate.decompress(data, MOST_INFLATED)
+    except zlib.error as error:
+        raise LayoutError(path, at, at + len(data), "compressed bytes (zlib)", str(error)) from error
+    if inflate.unconsumed_tail:
+        raise LayoutError(path, at, at + len(data), f"at most {MOST_INFLATED} bytes once inflated", "more")
+    if not inflate.eof:
+        raise LayoutError(path, at, at + len(data), "a whole stream (zlib)", "one that is cut short")
+    return out
+
+
+def xored(data: View, key: int | View) -> bytes:
+    """Bytes combined with a key."""
+    long = bytes([key]) if isinstance(key, int) else bytes(key)
+    if not long:
+        return b""
+    repeated = long * (len(data) // len(long) + 1)
+    whole = int.from_bytes(data, "little") ^ int.from_bytes(repeated[: len(data)], "little")
+    return whole.to_bytes(len(data), "little")
+
+
+def rotated(data: View, amount: int) -> bytes:
+    """Bytes, each rotated to the left by so many bits."""
+    amount %= 8
+    return bytes(data).translate(bytes((one << amount | one >> 8 - amount) & 255 for one in range(256)))
+'''
+"""What readers of the specifications of others use besides."""

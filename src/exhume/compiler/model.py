@@ -19,9 +19,12 @@ _FLOAT = re.compile(r"f([48])(le|be)?$")
 _BITS = re.compile(r"b([0-9]+)(le|be)?$")
 _CALL = re.compile(r"([\w:]+)\s*\((.*)\)$", re.DOTALL)
 
-_SIZES = ("size", "size-eos", "terminator", "consume", "include", "eos-error", "encoding")
+_SIZES = ("size", "size-eos", "pad-right", "terminator", "consume", "include", "eos-error", "encoding", "process")
 _REPEATS = ("repeat", "repeat-expr", "repeat-until", "if")
 _PLACES = ("pos", "io", "value")
+RESERVED = frozenset(("None", "True", "False", "LayoutError", "View", "UnicodeDecodeError", "AttributeError"))
+"""Names of classes that readers use."""
+
 KNOWN = frozenset(("id", "type", *_SIZES, "enum", "valid", "contents", *_REPEATS, "doc", "doc-ref", *_PLACES))
 """Keys of a field that readers are made from; others are refused unless they start with `-`."""
 
@@ -31,12 +34,16 @@ KNOWN = frozenset(("id", "type", *_SIZES, "enum", "valid", "contents", *_REPEATS
 
 @dataclass(frozen=True, slots=True)
 class Integer:
-    """An integer; `enum` when its values have names, `size` in bytes where it is stored in as many."""
+    """An integer; `enum` when its values have names, `size` in bytes where it is stored in as many.
+
+    The byte order of one that is `decided` depends on the data.
+    """
 
     enum: Enum | None = None
     size: int = 0
     signed: bool = False
     big: bool = False
+    decided: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +62,7 @@ class Plain:
     kind: str
     size: int = 0
     big: bool = False
+    decided: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +90,9 @@ class Switch:
 
 
 Kind = Integer | Bits | Plain | Structure | Sequence | Switch
+
+DECIDED = "decided"
+"""The byte order of types that find out by their data."""
 
 REST = ex.Name("_rest")
 """Bytes from here to the end of the stream: what `_io.size - _io.pos` says."""
@@ -185,7 +196,8 @@ class Field:
         if str(type).endswith("[]"):  # of a parameter
             return Sequence(self._kind(str(type)[:-2]))
         enum = self.owner.enum(self.raw["enum"]) if "enum" in self.raw else None
-        return primitive(str(type), self.owner, enum) or self._structure(str(type))
+        found = primitive(str(type), self.owner, enum, stored=not self.parameter)
+        return found or self._structure(str(type))
 
     def _structure(self, type: str) -> Structure:
         call = _CALL.match(type.strip())
@@ -193,6 +205,8 @@ class Field:
         given = ex.parse(f"[{arguments}, _]") if arguments else None  # `_` keeps it from being bytes
         items = given.items[:-1] if isinstance(given, ex.Array) else ()
         found = self.owner.find(name)
+        if self.parameter:  # it is given as it is
+            return Structure(found)
         if len(items) != len(found.params):
             raise RefusedError(f"{name} takes {len(found.params)} parameters, not {len(items)}")
         return Structure(found, items)
@@ -216,26 +230,36 @@ class Field:
         return Sequence(self.one) if self.repeat else self.one
 
 
-def primitive(name: str, owner: Type, enum: Enum | None = None) -> Kind | None:
-    """The kind of a built-in type; None for names of structures.  Raises `RefusedError` when byte order is missing."""
+def primitive(name: str, owner: Type, enum: Enum | None = None, *, stored: bool = True) -> Kind | None:
+    """The kind of a built-in type; None for names of structures.
+
+    Raises `RefusedError` when byte order is missing from what is `stored`.
+    """
 
     def big(said: str | None, otherwise: str | None, size: int) -> bool:
         order = said or otherwise
-        if order is None and size > 1:
+        if order is None and size > 1 and stored:
             raise RefusedError(f"{name} has no byte order")
         return size > 1 and order == "be"
 
+    decided = owner.endian == DECIDED
     if found := _INTEGER.match(name):
         size = int(found[2])
-        return Integer(enum, size, found[1] == "s", big(found[3], owner.endian, size))
+        ordered = big(found[3], owner.endian, size)
+        return Integer(enum, size, found[1] == "s", ordered, decided and size > 1 and not found[3])
     if found := _FLOAT.match(name):
         size = int(found[1])
-        return Plain("float", size, big(found[2], owner.endian, size))
+        return Plain("float", size, big(found[2], owner.endian, size), decided and not found[2])
     if found := _BITS.match(name):
         return Bits(int(found[1]), (found[2] or owner.bit_endian) != "le", enum)
     if name in ("str", "strz"):
         return TEXT
     return {"bool": BOOL, "bytes": BYTES, "io": STREAM, "struct": UNKNOWN, "any": UNKNOWN}.get(name)
+
+
+def _word(name: Any) -> str:
+    """A name as the text that it is written as: YAML takes `true` for a truth value."""
+    return str(name).lower() if isinstance(name, bool) else str(name)
 
 
 @dataclass(eq=False)
@@ -252,6 +276,8 @@ class Type:
     types: dict[str, Type] = field(default_factory=dict)
     enums: dict[str, Enum] = field(default_factory=dict)
     parents: list[Type] = field(default_factory=list)
+    suffix: str = ""
+    """What keeps the names of its class and reader apart from others."""
 
     def __post_init__(self) -> None:
         for number, item in enumerate(self.raw.get("seq", ())):
@@ -261,8 +287,8 @@ class Type:
         for item in self.raw.get("params", ()):
             self.params.append(Field(item["id"], item, self, parameter=True))
         for id, item in self.raw.get("enums", {}).items():
-            named = {int(str(key), 0): one["id"] if isinstance(one, Mapping) else one for key, one in item.items()}
-            self.enums[id] = Enum(id, named, self)
+            names = {int(str(key), 0): one["id"] if isinstance(one, Mapping) else one for key, one in item.items()}
+            self.enums[id] = Enum(id, {key: _word(one) for key, one in names.items()}, self)
         for id, item in self.raw.get("types", {}).items():
             self.types[id] = Type(id, item, self, self.model)
 
@@ -280,13 +306,13 @@ class Type:
     def class_name(self) -> str:
         """The name of its class, unique in its specification."""
         above = "" if self.parent is None or self.parent.parent is None else self.parent.class_name
-        return above + "".join(part[:1].upper() + part[1:] for part in self.id.split("_"))
+        return above + "".join(part[:1].upper() + part[1:] for part in self.id.split("_")) + self.suffix
 
     @property
     def reader_name(self) -> str:
         """The name of its reader, unique in its specification."""
         above = "read" if self.parent is None or self.parent.parent is None else self.parent.reader_name
-        return f"{above}_{self.id}"
+        return f"{above}_{self.id}{self.suffix}"
 
     def meta(self, key: str) -> Any:
         """What `meta` says here, or further out; None when nothing does."""
@@ -295,11 +321,15 @@ class Type:
 
     @property
     def endian(self) -> str | None:
-        """`le`, `be` or None."""
-        found: str | None = self.meta("endian")
-        if found is not None and not isinstance(found, str):
-            raise RefusedError("a byte order that depends on the data is not covered", self.where)
-        return found
+        """`le`, `be`, None, or `DECIDED` where the data say which."""
+        found = self.meta("endian")
+        return DECIDED if isinstance(found, Mapping) else found
+
+    @property
+    def decides(self) -> Mapping[str, Any] | None:
+        """How this type decides the byte order of itself and of the types in it; None where it does not."""
+        found = self.raw.get("meta", {}).get("endian")
+        return found if isinstance(found, Mapping) else None
 
     @property
     def bit_endian(self) -> str:
@@ -373,7 +403,7 @@ class Type:
             if last in here.enums:
                 return here.enums[last]
             here = here.parent
-        raise RefusedError(f"no enum {name}", self.where)
+        raise RefusedError(f"no enum {name}")
 
     def kind_of(self, expr: ex.Expr, item: Kind = UNKNOWN) -> Kind:
         """What an expression gives in this type; `item` is what `_` is."""
@@ -400,8 +430,14 @@ def _typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:
             return inner.of if isinstance(inner, Sequence) else INTEGER
         case ex.Call(_, name, _):
             return INTEGER if name == "to_i" else TEXT
+        case ex.Cast(_, name) if name.endswith("[]"):
+            return Sequence(_typed(ex.Cast(expr.of, name[:-2]), here, item))
         case ex.Cast(_, name):
-            return primitive(name, here) or Structure(here.find(name))
+            return primitive(name, here, stored=False) or Structure(here.find(name))
+        case ex.SizeOf():
+            return INTEGER
+        case ex.Format():
+            return TEXT
         case ex.Unary(op, of):
             return BOOL if op == "not" else _typed(of, here, item)
         case ex.Binary(op, left, right):
@@ -436,7 +472,7 @@ def _named(id: str, here: Type, item: Kind) -> Kind:
 
 
 def _member(of: Kind, name: str) -> Kind:
-    if name == "to_i" or (name in ("size", "length", "pos") and not isinstance(of, Structure)):
+    if name in ("to_i", "_sizeof") or (name in ("size", "length", "pos") and not isinstance(of, Structure)):
         return INTEGER
     if name == "eof":
         return BOOL
@@ -456,15 +492,29 @@ def _member(of: Kind, name: str) -> Kind:
 
 
 class Model:
-    """All specifications of one compilation; `specs` by their ids."""
+    """All specifications of one compilation; `specs` by their ids.
 
-    def __init__(self, specs: Mapping[str, Mapping[str, Any]]) -> None:
+    What is `foreign` keeps to no style: names are made unique, and other care is taken where code is written.
+    """
+
+    def __init__(self, specs: Mapping[str, Mapping[str, Any]], *, foreign: bool = False) -> None:
+        self.foreign = foreign
         self.schemas = {id: Type(id, raw, None, self) for id, raw in sorted(specs.items())}
+        if foreign:
+            self._name_apart()
         for type in self.types():
             for one in (*type.seq, *type.instances.values()):
                 for kind in structures(one.one) if one.value is None else ():
                     if type not in kind.type.parents:
                         kind.type.parents.append(type)
+
+    def _name_apart(self) -> None:
+        """Gives every type names of its own, which are none of Python's or of what readers import."""
+        taken = set(RESERVED)
+        for type in self.types():
+            while not taken.isdisjoint(found := {type.class_name, f"{type.class_name}Columns", type.reader_name}):
+                type.suffix += "_"
+            taken |= found
 
     def types(self) -> Iterator[Type]:
         """Every type of every specification."""
@@ -482,7 +532,7 @@ class Model:
                 if name not in seen and name in self.schemas:
                     seen.add(name)
                     waiting.append(self.schemas[name])
-        raise RefusedError(f"no type {id}", importing.where)
+        raise RefusedError(f"no type {id}")
 
 
 def structures(kind: Kind) -> Iterator[Structure]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from exhume.compiler import expressions as ex
-from exhume.compiler.model import REST, Field, Model, Structure, Type, structures
+from exhume.compiler.model import DECIDED, REST, UNKNOWN, Field, Model, Type, structures
 
 KEYS = ("if", "size", "pos", "io", "repeat-expr", "repeat-until", "value")
 
@@ -83,10 +83,32 @@ def _own_stream(field: Field) -> bool:
     return field.size is not None or field.to_end
 
 
+def inherits_order(type: Type) -> bool:
+    """Whether a type is told the byte order that one around it has found in the data."""
+    return type.endian == DECIDED and type.decides is None
+
+
+def keeps_order(type: Type) -> bool:
+    """Whether a value remembers that byte order, for what is read when it is asked for."""
+    return type.endian == DECIDED and any(one.value is None for one in type.instances.values())
+
+
+def deciding(type: Type) -> Iterator[ex.Expr]:
+    """The expressions by which a type finds its byte order."""
+    decides = type.decides
+    if decides is not None:
+        yield ex.parse(decides["switch-on"])
+        yield from (ex.parse(key) for key in decides["cases"] if key != "_")
+
+
 def find_needs(model: Model) -> dict[Type, Needs]:
     """The needs of every type, those of what it is made of included."""
     needs = {type: Needs() for type in model.types()}
     for type, need in needs.items():
+        for expr in deciding(type):
+            need.stream |= uses(expr, "_io")
+            need.parent |= uses(expr, "_parent")
+            need.root |= uses(expr, "_root") and type.parent is not None
         for field in type.seq:
             _direct(field, need, expressions(field))
         for field in type.instances.values():
@@ -125,8 +147,11 @@ def _others(type: Type, needs: dict[Type, Needs]) -> None:
                 if node.name not in ("_io", "_parent", "_root"):
                     continue
                 of = type.kind_of(node.of, field.one)
-                if isinstance(of, Structure):
-                    setattr(needs[of.type], {"_io": "keeps_stream"}.get(node.name, f"keeps{node.name}"), True)
+                for one in structures(of):
+                    setattr(needs[one.type], {"_io": "keeps_stream"}.get(node.name, f"keeps{node.name}"), True)
+                if of == UNKNOWN and type.root.model.foreign:  # one of several: any may be asked
+                    for need in needs.values():
+                        setattr(need, {"_io": "keeps_stream"}.get(node.name, f"keeps{node.name}"), True)
 
 
 def _spread(needs: dict[Type, Needs]) -> bool:

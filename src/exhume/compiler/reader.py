@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
+
 from exhume.compiler import expressions as ex
 from exhume.compiler.code import Module
-from exhume.compiler.fixed import byte_order, fixed_bytes, stored_size, struct_format
+from exhume.compiler.fixed import (
+    bit_order,
+    bits_left,
+    byte_order,
+    ends_in_byte,
+    fixed_bytes,
+    starts_in_byte,
+    stored_size,
+    struct_format,
+)
 from exhume.compiler.model import Bits, Field, Integer, Plain, Type
-from exhume.compiler.needs import is_position
+from exhume.compiler.needs import inherits_order, is_position, keeps_order
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.statements import Statements
-from exhume.compiler.text import ATOM, annotation, class_names, safe, strength, written_doc
+from exhume.compiler.text import ATOM, BINDS, annotation, class_names, safe, strength, written_doc
 from exhume.compiler.varints import varint
 
 
@@ -34,9 +45,11 @@ class Reader(Statements):
             given.append(f"parent: {' | '.join(class_names(type.parents)) or 'object'} | None = None")
         if needs.root and type.parent is not None:
             given.append(f"root: {type.root.class_name} | None = None")
+        if inherits_order(type):
+            given.append("big: bool = False")
         given += [f"{self.local(one)}: {annotation(one.kind)}" for one in type.params]
         if type.params:  # parameters have no default
-            given = [one.replace(" | None = None", " | None") if "=" in one else one for one in given]
+            given = [one.replace(" | None = None", " | None").replace(" = False", "") for one in given]
         opening = f"def {type.reader_name}({', '.join(given)}) -> tuple[{cls}, int]:"
         if not scalar:
             lines.add(f"value = {type.class_name}()")
@@ -50,6 +63,7 @@ class Reader(Statements):
             if needs.keeps_root and type.parent is not None:
                 lines.add("value._root = root")
             lines.add(*(f"value.{safe(one.id)} = {self.local(one)}" for one in type.params))
+        self._decide_order()
         if varint(type):
             self._groups()
             return "\n".join([opening, *written_doc(self._about()), *lines.lines])
@@ -62,6 +76,25 @@ class Reader(Statements):
                     raise RefusedError("its position is known only while reading, and nothing reads it then", one.where)
             lines.add("return value, at")
         return "\n".join([opening, *written_doc(self._about()), *lines.lines])
+
+    def _decide_order(self) -> None:
+        """Statements that find the byte order in the data."""
+        decides, lines = self.type.decides, self.lines
+        if decides is not None:
+            lines.add(f"on = {self.code(ex.parse(decides['switch-on']))}")
+            word = "if"
+            for key, order in decides["cases"].items():
+                if key != "_":
+                    with lines.block(f"{word} on == {self._code(ex.parse(key), BINDS['<'] + 1)}:"):
+                        lines.add(f"big = {order == 'be'}")
+                    word = "elif"
+            with lines.block("else:" if word == "elif" else "if True:"):
+                if "_" in decides["cases"]:
+                    lines.add(f"big = {decides['cases']['_'] == 'be'}")
+                else:
+                    lines.add('raise LayoutError("", at, at, "a byte order", on)')
+        if keeps_order(self.type):
+            lines.add("value._big = big")
 
     def _about(self) -> str:
         what = f": its {self.type.scalar}" if self.type.scalar else ""
@@ -113,8 +146,17 @@ class Reader(Statements):
     def sequence(self) -> bool:
         """Reads the fields one after the other, fixed runs at once."""
         waiting: list[Field] = []
-        for field in self.type.seq:
+        for number, field in enumerate(self.type.seq):
             try:
+                if self.module.foreign and self._read_loosely(number, field):
+                    self._run(waiting)
+                    waiting = []
+                    if not self.loose:
+                        self.loose = True
+                        self.lines.add("bit = at * 8")
+                    self.read_single(field)
+                    continue
+                self.loose = False
                 if self._joins(waiting, field):
                     waiting.append(field)
                     if "valid" in field.raw and not isinstance(field.one, Bits):
@@ -132,6 +174,22 @@ class Reader(Statements):
                 raise error.within(field.where) from None
         self._run(waiting)
         return True
+
+    def _read_loosely(self, number: int, field: Field) -> bool:
+        """Whether bits are read one by one: a run of them needs it when one is repeated or may be absent."""
+        here, last = bit_order(field.one), bit_order(self.type.seq[number - 1].one) if number else None
+        if here is not None and here == last:
+            return self.loose
+        self.loose = False
+        run = itertools.takewhile(lambda one: bit_order(one.one) == here, self.type.seq[number:])
+        if here is not None:
+            return any(one.repeat or one.condition or not isinstance(one.one, Bits) for one in run)
+        before = self.type.seq[:number]
+        if before and (ends_in_byte(before[-1]) or bits_left(before)) and starts_in_byte(field):
+            raise RefusedError("bits that go on within a byte of another structure are not covered")
+        if field.repeat and ends_in_byte(field) and starts_in_byte(field):
+            raise RefusedError("repeated structures of parts of bytes are not covered")
+        return False
 
     def fixed(self, field: Field) -> bool:
         """Whether a field has one size and no condition."""
@@ -172,7 +230,8 @@ class Reader(Statements):
         if len(fields) == 1:
             lines.add(f"{into[0]} = view[at : at + {total}]")
         else:
-            constant = self.module.struct(struct_format([one.one for one in fields], fields))
+            kinds = [one.one for one in fields]
+            constant = self.unpacker(struct_format(kinds, fields), kinds)
             lines.add(f"{', '.join(into)} = {constant}.unpack_from(view, at)")
         lines.add(f"at += {total}")
         self.bounded = ""
@@ -182,12 +241,18 @@ class Reader(Statements):
         if "valid" in last.raw:
             self.check(last, into[-1], self.path(last), f"at - {sizes[-1]}")
 
+    def check(self, field: Field, into: str, path: str, start: str, stop: str = "") -> None:
+        self.read.add(field.id)
+        super().check(field, into, path, start, stop)
+
     def keep(self, fields: list[Field]) -> None:
         if self.type.scalar is None:
             self.lines.add(*(f"value.{safe(one.id)} = {self.local(one)}" for one in fields))
 
     def read_single(self, field: Field) -> None:
         into, lines = self.local(field), self.lines
+        if field.repeat:  # those before it are there
+            self.read.add(field.id)
         if field.condition is None:
             self.read_field(field, into)
         else:

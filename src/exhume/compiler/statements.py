@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
-import keyword
+import re
 from collections.abc import Iterator
 from collections.abc import Sequence as Many
 
 from exhume.compiler import expressions as ex
 from exhume.compiler.code import Code
-from exhume.compiler.fixed import contents, fixed_size, struct_format, type_size
-from exhume.compiler.model import BYTES, TEXT, Bits, Field, Integer, Kind, Plain, Structure, Switch
-from exhume.compiler.needs import without_rest
+from exhume.compiler.fixed import byte_order, contents, fixed_size, struct_format, type_size
+from exhume.compiler.model import BYTES, DECIDED, TEXT, Bits, Field, Integer, Kind, Plain, Structure, Switch
+from exhume.compiler.needs import inherits_order, without_rest
 from exhume.compiler.refusal import RefusedError
-from exhume.compiler.text import BINDS, CODES, TAKEN, columned, members, negated
+from exhume.compiler.text import BINDS, CODES, columned, local_name, members, negated
 from exhume.compiler.varints import number_of, one_byte, scalar_of
+
+MOST_EMPTY = 1 << 20
+"""Elements of one repetition that take no bytes: where the data say how many, they must not fill the memory."""
 
 
 class Statements(Code):
     """What readers and properties share: how a field is read into a variable."""
 
+    loose = False
+    """Whether bits are read one by one, wherever in a byte the last ended (`bit` says where)."""
+
     def local(self, field: Field) -> str:
         """The name that a field has inside a reader."""
-        return f"{field.id}_" if field.id in TAKEN or keyword.iskeyword(field.id) else field.id
+        return local_name(field.id, self.module.foreign)
 
     def read_field(self, field: Field, into: str) -> None:
         """Statements that read a whole field into a variable."""
@@ -69,13 +75,24 @@ class Statements(Code):
         outer = self.index
         self.index = index
 
+        empty = self.module.foreign and not isinstance(field.one, (Integer, Bits))
+        place = "bit" if self.loose else "at"
+
         def one() -> None:
+            if empty:
+                lines.add(f"before = {place}")
             self._read_valid_raw(field, path, nested)
+            if empty:
+                many = "" if field.repeat == "eos" else f" and len({into}) >= {MOST_EMPTY}"
+                found = f"{MOST_EMPTY} that take none" if many else "one that takes none"
+                own = '""' if nested else path
+                with lines.block(f"if {place} == before{many}:"):
+                    lines.add(f'raise LayoutError({own}, at, at, "elements that take bytes", "{found}")')
             lines.add(f"{into}.append(one)")
 
         def loop() -> None:
             if field.repeat == "eos":
-                with lines.block("while at < end:"):
+                with lines.block("while bit < end * 8:" if self.loose else "while at < end:"):
                     one()
             elif field.repeat == "expr":
                 count = field.expr("repeat-expr")
@@ -152,8 +169,8 @@ class Statements(Code):
         if code == "B":
             lines.add(f"{into} = view[at : at + many]", "at += many")
             return
-        self.module.numbers = True
-        lines.add(f'{into} = numbers(view, at, many * {size}, "{code}", "{"big" if kind.big else "little"}")')
+        order = f'"{"big" if kind.big else "little"}"' if not kind.decided else '"big" if big else "little"'
+        lines.add(f'{into} = {self.module.helper("numbers")}(view, at, many * {size}, "{code}", {order})')
         lines.add(f"at += many * {size}")
 
     def _read_one(self, field: Field, kind: Kind, into: str, path: str, *, bare: bool = False) -> None:
@@ -163,7 +180,11 @@ class Statements(Code):
 
     def _read_kind(self, field: Field, kind: Kind, into: str, path: str, bare: bool) -> None:
         sized = field.size is not None or field.to_end
-        if isinstance(kind, (Structure, Switch)) and sized:
+        if isinstance(kind, Structure) and not {"terminator", "pad-right", "process"}.isdisjoint(field.raw):
+            self._read_within(field, kind, into, path, bare)
+        elif isinstance(kind, Switch) and not {"terminator", "pad-right", "process"}.isdisjoint(field.raw):
+            self._read_switch(field, kind, into, path, bare, "end", None)
+        elif isinstance(kind, (Structure, Switch)) and sized:
             self._read_sized(field, kind, into, path, bare)
         elif isinstance(kind, Structure):
             self._read_structure(kind, into, path, bare, "end", None)
@@ -177,10 +198,18 @@ class Statements(Code):
             self.lines.add(f'{into} = b""')
         elif kind in (BYTES, TEXT):
             self.read_bytes(field, into, path)
+        elif isinstance(kind, Bits) and self.loose:
+            self._read_loose_bits(kind, into, path)
         elif isinstance(kind, Bits):
             self._read_bits([(field, into)])
         else:
             raise RefusedError(f"{field.raw.get('type')} is not covered")
+
+    def unpacker(self, format: str, kinds: Many[Kind]) -> str:
+        """The object that unpacks a format; where the data decide the byte order, one of two."""
+        if DECIDED not in map(byte_order, kinds):
+            return self.module.struct(format)
+        return f"({self.module.struct('>' + format[1:])} if big else {self.module.struct('<' + format[1:])})"
 
     def _read_number(self, kind: Integer | Plain, into: str, path: str) -> None:
         size, lines = kind.size, self.lines
@@ -189,7 +218,9 @@ class Statements(Code):
         if size == 1 and isinstance(kind, Integer) and not kind.signed:
             lines.add(f"{into} = view[at]", "at += 1")
         else:
-            lines.add(f"({into},) = {self.module.struct(struct_format([kind]))}.unpack_from(view, at)", f"at += {size}")
+            lines.add(
+                f"({into},) = {self.unpacker(struct_format([kind]), [kind])}.unpack_from(view, at)", f"at += {size}"
+            )
 
     def _read_contents(self, field: Field, into: str, path: str) -> None:
         wanted = contents(field)
@@ -219,41 +250,81 @@ class Statements(Code):
 
     def read_bytes(self, field: Field, into: str, path: str) -> None:
         """Statements that read bytes or text."""
-        lines, kind = self.lines, field.one
-        if "terminator" in field.raw or field.raw.get("type") == "strz":
-            if field.size is not None or field.to_end:
-                raise RefusedError("a size and a terminator together are not covered")
-            mark = int(field.raw.get("terminator", 0))
-            found = f"find({bytes([mark])!r}"  # a memoryview has no such method
-            lines.add(
-                f"stop = view.{found}, at, end) if isinstance(view, bytes) else at + bytes(view[at:end]).{found})"
-            )
-            after = "stop + 1"
-            with lines.block("if stop < at:"):
-                if field.raw.get("eos-error", True):
-                    lines.add(f"raise short({path}, at, end, end - at + 1)")
-                else:
-                    lines.add("stop = end")
-                    after = "min(end, stop + 1)"
-            lines.add(f"{into} = view[at : {after if field.raw.get('include') else 'stop'}]")
-            lines.add("at = stop" if field.raw.get("consume") is False else f"at = {after}")
-        elif field.size is None and not field.to_end:
-            raise RefusedError("bytes without a size are not covered")
+        said = field.raw.get("type")
+        self._read_raw(field, field.one, into, path, str(said))
+
+    def _read_raw(self, field: Field, kind: Kind, into: str, path: str, said: str) -> None:
+        """Statements that read bytes or text; `said` is the type that they are of in the specification."""
+        lines = self.lines
+        mark = self._mark(field, said)
+        if field.size is None and not field.to_end:
+            if mark is None:
+                raise RefusedError("bytes without a size are not covered")
+            after = self._read_marked(field, into, path, mark)
         elif field.size is None:
             lines.add(f"{into} = view[at:end]")
-            if kind == TEXT:
-                self._decode(field, into, path)
-            lines.add("at = max(at, end)")
-            return
+            self._cut(field, into, mark)
+            after = "at = max(at, end)"
         else:
             stop = self.sized_end(field, path)
             lines.add(f"{into} = view[at : {stop}]")
-            if kind == TEXT:
-                self._decode(field, into, path)
-            lines.add(f"at += {stop.removeprefix('at + ')}")
-            return
+            self._cut(field, into, mark)
+            after = f"at += {stop.removeprefix('at + ')}"
+        if "process" in field.raw:
+            self._process(field, into, path)
         if kind == TEXT:
             self._decode(field, into, path)
+        lines.add(after)
+
+    def _mark(self, field: Field, said: str) -> bytes | None:
+        """What ends the bytes of a field, None when nothing does."""
+        mark = field.raw.get("terminator")
+        if mark is None and said == "strz":
+            wide = re.search(r"(?i)utf-?(16|32)", str(field.raw.get("encoding") or field.owner.encoding))
+            return bytes(int(wide[1]) // 8 if wide else 1)
+        return None if mark is None else bytes([int(mark)])
+
+    def _read_marked(self, field: Field, into: str, path: str, mark: bytes) -> str:
+        """Statements that read bytes up to what ends them; returns the one that goes on behind it."""
+        lines = self.lines
+        if self.module.foreign:
+            lines.add(f"stop = {self.module.helper('find')}(view, {mark!r}, at, end)")
+        else:
+            found = f"find({mark!r}"  # a memoryview has no such method
+            lines.add(
+                f"stop = view.{found}, at, end) if isinstance(view, bytes) else at + bytes(view[at:end]).{found})"
+            )
+        after = f"stop + {len(mark)}"
+        with lines.block("if stop < at:"):
+            if field.raw.get("eos-error", True):
+                lines.add(f"raise short({path}, at, end, end - at + {len(mark)})")
+            else:
+                lines.add("stop = end")
+                after = f"min(end, stop + {len(mark)})"
+        lines.add(f"{into} = view[at : {after if field.raw.get('include') else 'stop'}]")
+        return "at = stop" if field.raw.get("consume") is False else f"at = {after}"
+
+    def _cut(self, field: Field, into: str, mark: bytes | None) -> None:
+        """Statements that take the padding, and what follows the mark, from bytes of a size."""
+        pad = field.raw.get("pad-right")
+        if pad is not None:
+            self.lines.add(f"{into} = bytes({into}).rstrip({bytes([int(pad)])!r})")
+        if mark is not None:
+            include = ", include=True" if field.raw.get("include") else ""
+            self.lines.add(f"{into} = {self.module.helper('ended')}({into}, {mark!r}{include})")
+
+    def _process(self, field: Field, into: str, path: str) -> None:
+        """Statements that decode the bytes of a field."""
+        found = re.fullmatch(r"(\w+)\s*(?:\((.*)\))?", str(field.raw["process"]).strip(), re.DOTALL)
+        how = found[1] if found else ""
+        if found is None or how not in ("zlib", "xor", "rol", "ror") or (found[2] is None) != (how == "zlib"):
+            raise RefusedError(f"`process: {field.raw['process']}` is not covered")
+        helper = self.module.helper({"zlib": "inflated", "xor": "xored"}.get(how, "rotated"))
+        if how == "zlib":
+            self.lines.add(f"{into} = {helper}({into}, {path}, at)")
+            return
+        key = self.code(ex.parse(found[2]))
+        self.lines.add(f"{into} = {helper}({into}, {'-' if how == 'ror' else ''}({key}))")
 
     def _decode(self, field: Field, into: str, path: str) -> None:
         encoding = field.raw.get("encoding") or field.owner.encoding
@@ -267,7 +338,7 @@ class Statements(Code):
 
     def _read_sized(self, field: Field, kind: Structure | Switch, into: str, path: str, bare: bool) -> None:
         stop = self.sized_end(field, path)
-        if stop != "end":
+        if stop != "end" or (self.module.foreign and isinstance(kind, Switch)):
             self.lines.add(f"stop = {stop}")
             stop = "stop"
         if isinstance(kind, Structure):
@@ -275,6 +346,21 @@ class Statements(Code):
         else:
             self._read_switch(field, kind, into, path, bare, stop, "at")
         self.lines.add(f"at = {stop}" if stop == "stop" else "at = max(at, end)")
+
+    def _read_within(self, field: Field, kind: Structure, into: str, path: str, bare: bool) -> None:
+        """A structure in bytes that something ends, pads or encodes; where it is encoded, its places are its own."""
+        lines = self.lines
+        lines.add("begin = at")
+        self._read_raw(field, BYTES, "inside", path, "")
+        if "process" in field.raw:
+            call = self._call_reader(kind, "len(inside)", "0", "inside", "0")
+            with lines.block("try:"):
+                lines.add(f"{into}, _ = {call}")
+            with lines.block("except LayoutError as error:"):
+                lines.add("error.at, error.stop = begin, at", *([] if bare else [f"error.within({path})"]), "raise")
+        else:
+            call = self._call_reader(kind, "begin + len(inside)", "begin", "view", "begin")
+            self._guarded(f"{into}, _ = {call}", path, bare)
 
     def _read_structure(self, kind: Structure, into: str, path: str, bare: bool, stop: str, base: str | None) -> None:
         """A structure in this stream (`base` None), or in one of its own from here to `stop`."""
@@ -299,15 +385,19 @@ class Statements(Code):
         with self.lines.block("except LayoutError as error:"):
             self.lines.add(f"error.within({path})", "raise")
 
-    def _call_reader(self, kind: Structure, stop: str, base: str | None) -> str:
+    def _call_reader(self, kind: Structure, stop: str, base: str | None, view: str = "view", at: str = "at") -> str:
         type, needs = kind.type, self.module.needs[kind.type]
-        given = ["view", "at", stop]
+        given = [view, at, stop]
         if needs.stream:
             given.append(base or "base")
         if needs.parent:
             given.append(self.above("_self"))
         if needs.root and type.parent is not None:
             given.append(self.above("_root") if type.root is self.type.root else "None")
+        if inherits_order(type):
+            if self.type.endian != DECIDED:
+                raise RefusedError(f"{type.where} has no byte order here")
+            given.append("big")
         given += [self.code(one) for one in kind.arguments]
         return f"{self.module.name_of(type, type.reader_name)}({', '.join(given)})"
 
@@ -320,27 +410,49 @@ class Statements(Code):
             lines.add(f"on = {on}")
             on = "on"
         word = "if"
-        for case, inner in kind.cases:
-            with lines.block(f"{word} {on} == {self.code(case)}:"):
-                self._read_case(field, inner, into, path, bare, stop, base)
+        said = [str(one) for key, one in field.raw["type"]["cases"].items() if str(key) != "_"]
+        for (case, inner), name in zip(kind.cases, said, strict=True):
+            with lines.block(f"{word} {on} == {self._code(without_rest(case), BINDS['<'] + 1)}:"):
+                self._read_case(field, inner, into, path, bare, stop, base, name)
             word = "elif"
-        with lines.block("else:"):
+        with lines.block("else:" if kind.cases else "if True:"):
             if kind.default is None:
                 lines.add(f"{into} = None")
             else:
-                self._read_case(field, kind.default, into, path, bare, stop, base)
+                name = str(field.raw["type"]["cases"].get("_", ""))
+                self._read_case(field, kind.default, into, path, bare, stop, base, name)
 
     def _read_case(
-        self, field: Field, kind: Kind, into: str, path: str, bare: bool, stop: str, base: str | None
+        self, field: Field, kind: Kind, into: str, path: str, bare: bool, stop: str, base: str | None, said: str
     ) -> None:
-        if isinstance(kind, Structure):
+        coded = not {"terminator", "pad-right", "process"}.isdisjoint(field.raw)
+        if isinstance(kind, Structure) and coded:
+            self._read_within(field, kind, into, path, bare)
+        elif isinstance(kind, Structure):
             self._read_structure(kind, into, path, bare, stop, base)
-        elif kind == BYTES:
+        elif kind == BYTES and base is not None and not coded:
             self.lines.add(f"{into} = view[at:{stop}]")
+        elif kind in (BYTES, TEXT):
+            self._read_raw(field, kind, into, path, said)
+            if base is not None:
+                self.lines.add(f"{stop} = at")
+        elif isinstance(kind, Bits) and self.loose:
+            self._read_loose_bits(kind, into, path)
         elif isinstance(kind, (Integer, Plain)) and kind.size:
             self._read_number(kind, into, path)
+            if self.loose:
+                self.lines.add("bit = at * 8")
+            if base is not None and self.module.foreign:  # a number takes what it takes, whatever the size says
+                self.lines.add(f"{stop} = at")
         else:
             raise RefusedError("this kind of case is not covered")
+
+    def _read_loose_bits(self, kind: Bits, into: str, path: str) -> None:
+        """Bits that are not read together with those around them: repeated, or there on a condition."""
+        order = '"big"' if kind.big else '"little"'
+        code = f"{self.module.helper('bits')}(view, bit, end, {kind.width}, {order}, {path})"
+        single = kind.width == 1 and kind.enum is None
+        self.lines.add(f"{into} = {code}{' == 1' if single else ''}", f"bit += {kind.width}", "at = -(-bit // 8)")
 
     def _read_bits(self, fields: Many[tuple[Field, str]]) -> None:
         """Fields of some bits each, whole bytes together."""
@@ -358,11 +470,11 @@ class Statements(Code):
         else:
             lines.add(f'many = int.from_bytes(view[at : at + {size}], "{"big" if big else "little"}")')
         used = 0
-        for (_, into), width in zip(fields, widths, strict=True):
+        for (field, into), width in zip(fields, widths, strict=True):
             shift = size * 8 - used - width if big else used
             code = f"many >> {shift}" if shift else "many"
             whole = used == 0 if big else used + width == size * 8
-            if width == 1:
+            if width == 1 and isinstance(field.one, Bits) and field.one.enum is None:
                 code = f"({code}) & 1 == 1" if shift else "many & 1 == 1"
             elif not whole:
                 code = f"({code}) & {hex((1 << width) - 1)}" if shift else f"many & {hex((1 << width) - 1)}"
@@ -396,6 +508,8 @@ class Statements(Code):
             condition, opposite = f"{into} {compare} {code}", f"{into} {ex.OPPOSITE[compare]} {code}"
             words = {"min": "at least", "max": "at most"}.get(key)
             shown = f'"{words} {code}"' if code.isdigit() else f'f"{words} {{{code}}}"'
+            if re.search(r"""["'\\{}]""", code):  # which an f-string may not hold
+                shown = f'"{words} " + str({code})'
             wanted = shown if words else code
         elif key == "any-of" and isinstance(said, list):
             codes = ", ".join(self.code(ex.parse(one)) for one in said)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
 import re
 import textwrap
@@ -16,6 +17,22 @@ TAKEN = frozenset(
     {"view", "at", "end", "base", "start", "stop", "value", "parent", "root", "one", "error", "many", "size", "on"}
 )
 """Names that readers use for themselves; a field of such a name gets another one there."""
+
+_MODULES = frozenset(
+    {"struct", "array", "short", "native", "numbers", "find", "ended", "inflated", "xored", "rotated", "bits"}
+)
+_OURS = re.compile(
+    r"(read|scan|at|end|rest|add|f)_|(view|at|end|base|self|columns|count|first|begin|before|inside|bit|big)$"
+)
+
+
+def local_name(id: str, foreign: bool) -> str:
+    """The name that a field has inside a reader: none that readers use otherwise."""
+    if not foreign:
+        return f"{id}_" if id in TAKEN or keyword.iskeyword(id) else id
+    ours = _OURS.match(id) or id in TAKEN or keyword.iskeyword(id) or hasattr(builtins, id) or id in _MODULES
+    return f"f_{id}" if ours else id
+
 
 CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
@@ -138,7 +155,9 @@ def members(values: list[int]) -> str:
 
 def written_doc(text: str) -> list[str]:
     lines = []
-    for number, part in enumerate(text.replace("\\", "\\\\").replace('"""', "'''").strip().split("\n\n")):
+    text = text.replace("\\", "\\\\").replace('"""', "'''").strip()
+    text = "".join(one if one.isprintable() or one == "\n" else repr(one)[1:-1] for one in text)
+    for number, part in enumerate(text.split("\n\n")):
         width = 112
         lines += ([""] if number else []) + textwrap.wrap(" ".join(part.split()), width)
     if not lines:

@@ -1,0 +1,203 @@
+"""Whether a specification of unknown origin has the shape of one, and whether its names are names.
+
+Code is made of specifications and run.  So every name is held to Kaitai's rule, every key and value to its type, before
+anything is made of them; what is left are texts, which are only ever written as constants.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from exhume.compiler.model import KNOWN
+from exhume.compiler.refusal import RefusedError
+
+NAME = re.compile(r"[a-z][a-z0-9_]*", re.ASCII)
+TYPE = re.compile(r"[a-z][a-z0-9_]*(::[a-z][a-z0-9_]*)*(\[\])?(\s*\(.*\))?", re.ASCII | re.DOTALL)
+ENUM = re.compile(r"[a-z][a-z0-9_]*(::[a-z][a-z0-9_]*)*", re.ASCII)
+WIDEST = 64
+"""Bits of one field."""
+LONGEST_NAME = 200
+
+_TYPE_KEYS = frozenset(("meta", "doc", "doc-ref", "to-string", "params", "seq", "instances", "types", "enums"))
+_PARAM_KEYS = frozenset(("id", "type", "enum", "doc", "doc-ref"))
+_EXPRESSIONS = ("size", "if", "repeat-expr", "repeat-until", "pos", "io", "value")
+_FLAGS = ("size-eos", "consume", "include", "eos-error")
+_RULES = frozenset(("eq", "min", "max", "any-of", "in-enum", "expr"))
+_STRANGE = frozenset(("idna", "punycode", "undefined", "unicode_escape", "raw_unicode_escape", "mbcs", "oem"))
+"""Encodings of Python that are none of characters."""
+
+
+def validate(spec: Any, id: str) -> None:
+    """Raises `RefusedError`, which names the field, for what is no specification."""
+    if not isinstance(spec, Mapping):
+        raise RefusedError("is no specification: a mapping is expected", id)
+    try:
+        _type(spec, id, id)
+    except RecursionError:
+        raise RefusedError("types are nested too deeply", id) from None
+
+
+def name(found: Any, where: str) -> str:
+    """A name; raises `RefusedError` for what is none."""
+    if not isinstance(found, str) or NAME.fullmatch(found) is None or len(found) > LONGEST_NAME:
+        raise RefusedError(f"{found!r:.60} is no name: names are of lower-case letters, digits and `_`", where)
+    return found
+
+
+def _mapping(found: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(found, Mapping) or not all(isinstance(key, str) for key in found):
+        raise RefusedError("a mapping is expected", where)
+    return found
+
+
+def _list(found: Any, where: str) -> list[Any]:
+    if not isinstance(found, list):
+        raise RefusedError("a list is expected", where)
+    return found
+
+
+def _scalar(found: Any, where: str) -> None:
+    if not isinstance(found, (str, int, float)):
+        raise RefusedError("an expression is expected", where)
+
+
+def _keys(found: Mapping[str, Any], known: frozenset[str], where: str) -> None:
+    for key in found:
+        if key not in known and not key.startswith("-"):
+            raise RefusedError(f"`{key:.60}` is not covered", where)
+
+
+def _type(raw: Mapping[str, Any], id: str, where: str) -> None:
+    name(id, where)
+    _keys(raw, _TYPE_KEYS, where)
+    _meta(_mapping(raw.get("meta", {}), where), where)
+    taken: set[str] = set()
+    for number, item in enumerate(_list(raw.get("params", []), where)):
+        param = _mapping(item, f"{where}: params[{number}]")
+        own = f"{where}.{name(param.get('id'), f'{where}: params[{number}]')}"
+        _keys(param, _PARAM_KEYS, own)
+        _field(param, own, taken)
+    for number, item in enumerate(_list(raw.get("seq", []), where)):
+        field = _mapping(item, f"{where}: seq[{number}]")
+        own = f"{where}.{name(field['id'], f'{where}: seq[{number}]') if 'id' in field else f'_unnamed{number}'}"
+        _field(field, own, taken)
+    for key, item in _mapping(raw.get("instances", {}), where).items():
+        own = f"{where}.{name(key, f'{where}: instances')}"
+        _field(_mapping(item, own), own, taken)
+    for key, item in _mapping(raw.get("enums", {}), where).items():
+        _enum(_mapping(item, where), f"{where}::{name(key, f'{where}: enums')}")
+    for key, item in _mapping(raw.get("types", {}), where).items():
+        _type(_mapping(item, where), name(key, f"{where}: types"), f"{where}::{key}")
+
+
+def _meta(meta: Mapping[str, Any], where: str) -> None:
+    endian = meta.get("endian")
+    if isinstance(endian, Mapping):
+        _keys(_mapping(endian, where), frozenset(("switch-on", "cases")), f"{where}: endian")
+        _scalar(endian.get("switch-on"), f"{where}: endian")
+        if not set(_mapping(endian.get("cases"), f"{where}: endian").values()) <= {"le", "be"}:
+            raise RefusedError("`endian` is `le` or `be` in every case", where)
+        endian = None
+    if endian not in (None, "le", "be") or meta.get("bit-endian") not in (None, "le", "be"):
+        raise RefusedError("`endian` and `bit-endian` are `le` or `be`", where)
+    if "encoding" in meta:
+        _encoding(meta["encoding"], where)
+
+
+def _encoding(found: Any, where: str) -> None:
+    try:
+        known = re.fullmatch(r"[A-Za-z0-9_.:-]{1,40}", found) is not None and codecs.lookup(found)
+    except (LookupError, TypeError):
+        known = False
+    if not known or known.name.replace("-", "_") in _STRANGE or not known._is_text_encoding:  # noqa: SLF001
+        raise RefusedError(f"encoding {found!r:.60} is not known", where)
+
+
+def _enum(raw: Mapping[str, Any], where: str) -> None:
+    taken = set()
+    for key, said in raw.items():
+        try:
+            int(key, 0)
+        except ValueError:
+            raise RefusedError(f"{key!r:.60} is no integer", where) from None
+        found = _mapping(said, where).get("id") if isinstance(said, Mapping) else said
+        taken.add(name(str(found).lower() if isinstance(found, bool) else found, where))
+    if len(taken) < len(raw):
+        raise RefusedError("two values of one name", where)
+
+
+def _field(raw: Mapping[str, Any], where: str, taken: set[str]) -> None:
+    id = where.rpartition(".")[2]
+    if id in taken:
+        raise RefusedError("there is another field of this name", where)
+    taken.add(id)
+    _keys(raw, KNOWN, where)
+    for key in _EXPRESSIONS:
+        if key in raw and not (key == "value" and isinstance(raw[key], list)):
+            _scalar(raw[key], f"{where}: {key}")
+    for key in _FLAGS:
+        if key in raw and not isinstance(raw[key], bool):
+            raise RefusedError(f"`{key}` is true or false", where)
+    if raw.get("repeat") not in (None, "eos", "expr", "until"):
+        raise RefusedError("`repeat` is eos, expr or until", where)
+    for key in ("expr", "until"):
+        if (raw.get("repeat") == key) != (f"repeat-{key}" in raw):
+            raise RefusedError(f"`repeat: {key}` and `repeat-{key}` belong together", where)
+    _kind(raw.get("type"), where)
+    if "enum" in raw and (not isinstance(raw["enum"], str) or ENUM.fullmatch(raw["enum"]) is None):
+        raise RefusedError(f"{raw['enum']!r:.60} is no name of an enum", where)
+    if "encoding" in raw:
+        _encoding(raw["encoding"], where)
+    if "process" in raw and not isinstance(raw["process"], str):
+        raise RefusedError("`process` is the name of an encoding", where)
+    _bytes(raw, where)
+    _valid(raw.get("valid", 0), where)
+
+
+def _kind(type: Any, where: str) -> None:
+    if isinstance(type, Mapping):
+        _keys(_mapping(type, where), frozenset(("switch-on", "cases")), where)
+        _scalar(type.get("switch-on"), f"{where}: switch-on")
+        for one in _mapping(type.get("cases"), f"{where}: cases").values():
+            if isinstance(one, Mapping):
+                raise RefusedError("a case that is a choice itself", where)
+            _kind(one, where)
+        return
+    if type is None:
+        return
+    if not isinstance(type, str) or TYPE.fullmatch(type.strip()) is None:
+        raise RefusedError(f"{type!r:.60} is no type", where)
+    if (bits := re.fullmatch(r"b([0-9]+)(le|be)?", type.strip())) and not 1 <= int(bits[1][:9]) <= WIDEST:
+        raise RefusedError(f"`{type:.60}`: a field of bits has 1 to {WIDEST}", where)
+
+
+def _bytes(raw: Mapping[str, Any], where: str) -> None:
+    def byte(one: Any) -> bool:
+        return isinstance(one, int) and not isinstance(one, bool) and 0 <= one < 256
+
+    for key in ("terminator", "pad-right"):
+        if not byte(raw.get(key, 0)):
+            raise RefusedError(f"`{key}` is a byte", where)
+    if "contents" not in raw:
+        return
+    said = raw["contents"]
+    numbers = re.compile(r"0x[0-9a-fA-F]{1,2}")
+    for one in said if isinstance(said, list) else [said] if isinstance(said, str) else [None]:
+        if byte(one) or (isinstance(one, str) and (not one.startswith("0x") or numbers.fullmatch(one))):
+            continue
+        raise RefusedError("`contents` is a text, or a list of bytes and texts", where)
+
+
+def _valid(valid: Any, where: str) -> None:
+    if not isinstance(valid, Mapping):
+        _scalar(valid, f"{where}: valid")
+        return
+    _keys(_mapping(valid, where), _RULES, f"{where}: valid")
+    for key, said in valid.items():
+        if key == "in-enum" and said is not True:
+            raise RefusedError("`in-enum` is true", f"{where}: valid")
+        for one in _list(said, f"{where}: valid") if key == "any-of" else [said]:
+            _scalar(one, f"{where}: valid")
