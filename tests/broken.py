@@ -168,7 +168,7 @@ def _ark() -> Named:
     yield from ((name, damaged("none", damage)) for name, damage, *_ in _numbered(DAMAGE))
     yield from ((f"{name} compressed", damaged("lz4", damage)) for name, damage, _ in _numbered(COMPRESSED))
     yield "removed column", damaged("none", removed_column)
-    few = (("exhume.formats.ark.verify.MAX_PER_RULE", 3),)
+    few = (("exhume.findings.MAX_PER_RULE", 3),)
     for count in (2, 3, 4, 6):
         flags = partial(index_of_split, flags=[1] * count)
         yield f"flags of {count} where 3 are told", Broken(damaged("none", flags), bounds=few)
@@ -211,6 +211,13 @@ def _leveldb() -> Named:
     prefix = build_varint(0) + build_varint(900) + b"\0" + b"k" * 900
     bomb = prefix + (build_varint(900) + b"\0\0") * 30 + bytes(4) + b"\1\0\0\0"
     yield "LDB-502", Broken(build(table_of((bomb, KEY))), Limits(structure_size=20_000))
+    few = (("exhume.findings.MAX_PER_RULE", 3),)
+    bombs = table_of(*[(bomb, KEY)] * 5)
+    yield "LDB-502 five times where 3 are told", Broken(build(bombs), Limits(structure_size=20_000), bounds=few)
+    yield (
+        "LDB-502 three times where 3 are told",
+        Broken(build(table_of(*[(bomb, KEY)] * 3)), Limits(structure_size=20_000), bounds=few),
+    )
 
 
 def _databundle() -> Named:

@@ -231,6 +231,37 @@ class RuleTable:
         return len(self._rules)
 
 
+MAX_PER_RULE = 100
+"""Findings of one rule in one file that are told; the rest are counted in one more."""
+
+
+class Capped:
+    """The findings of one file, of each rule not more than `MAX_PER_RULE`: hostile files may break one any number of
+    times.
+    """
+
+    def __init__(self) -> None:
+        self._kept: list[Finding] = []
+        self._counts: dict[str, int] = {}
+        self._last: dict[str, Finding] = {}
+
+    def append(self, finding: Finding) -> None:
+        """Keeps or counts one."""
+        count = self._counts[finding.code] = self._counts.get(finding.code, 0) + 1
+        if count <= MAX_PER_RULE:
+            self._kept.append(finding)
+        else:
+            self._last[finding.code] = finding
+
+    def told(self) -> list[Finding]:
+        """Those that were kept, and then for each rule that has more how many they are, with the place of the last."""
+        more = []
+        for code, one in self._last.items():
+            message = f"{one.message.split(':')[0]}: {self._counts[code] - MAX_PER_RULE} more in this file"
+            more.append(Finding(code, one.severity, message, one.span, spec_ref=one.spec_ref))
+        return self._kept + more
+
+
 REMEMBERED = 1 << 16
 """Findings that are kept to recognise a repetition: bounded, because a hostile archive may have any number of them."""
 

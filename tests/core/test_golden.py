@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from exhume.errors import Span
-from exhume.findings import Finding, RuleTable, Severity, each_once
+from exhume.findings import Capped, Finding, RuleTable, Severity, each_once
 from exhume.registry import get_format
 from tests.broken import FORMATS, broken, describe, golden
 from tests.conftest import ROOT
@@ -74,3 +74,19 @@ def test_repetitions_are_recognised_in_bounded_memory(monkeypatch: pytest.Monkey
     assert list(each_once(given)) == told
     monkeypatch.setattr("exhume.findings.REMEMBERED", 2)
     assert list(each_once([*map(finding, range(4)), finding(0), finding(3)])) == [*map(finding, range(4)), finding(0)]
+
+
+def test_a_rule_that_is_broken_often_is_told_a_hundred_times() -> None:
+    def finding(code: str, at: int, severity: Severity = Severity.ERROR) -> Finding:
+        return Finding(code, severity, f"wrong: {at}", Span("a", at, at + 1), f"x[{at}]", at, at, "spec")
+
+    found = Capped()
+    given = [finding("EX-1", at) for at in range(205)] + [finding("EX-2", at, Severity.NOTE) for at in range(100)]
+    for one in given:
+        found.append(one)
+    told = found.told()
+    assert told[:200] == given[:100] + given[205:]
+    assert told[200:] == [
+        Finding("EX-1", Severity.ERROR, "wrong: 105 more in this file", Span("a", 204, 205), spec_ref="spec")
+    ]
+    assert found.told() == told

@@ -10,7 +10,7 @@ import numpy as np
 
 from exhume.archive import Progress
 from exhume.errors import ExhumeError
-from exhume.findings import Finding, Severity
+from exhume.findings import Capped, Finding, Severity
 from exhume.formats.ark.assumptions import MAXIMUM_SPLIT_REFERENCES, MINIMUM_SPLIT_SIZE
 from exhume.formats.ark.checks import (
     COLUMN_CODEC,
@@ -48,8 +48,6 @@ if TYPE_CHECKING:
     from exhume.formats.ark.reader import ArkReader, SplitReference
 
 BATCH: Final = 4096
-MAX_PER_RULE: Final = 100
-"""Findings of one rule per file; the rest are counted in one more."""
 
 
 def verify_log(
@@ -67,7 +65,10 @@ def verify_log(
     done = 0
 
     def check(reference: SplitReference) -> list[Finding]:
-        return list(_capped(check_split(reader, reference, quick=quick)))
+        found = Capped()
+        for finding in check_split(reader, reference, quick=quick):
+            found.append(finding)
+        return found.told()
 
     for reference, findings in zip(references, map_ordered(check, references, jobs), strict=True):
         yield from findings
@@ -75,21 +76,6 @@ def verify_log(
         progress(done, total, "bytes")
     if check_unreferenced and reader.root is not None and reader.single_split is None:
         yield from unreferenced_splits(reader.root, named_splits(reader, reader.root))
-
-
-def _capped(findings: Iterator[Finding]) -> Iterator[Finding]:
-    counts: dict[str, int] = {}
-    last: dict[str, Finding] = {}
-    for finding in findings:
-        counts[finding.code] = counts.get(finding.code, 0) + 1
-        last[finding.code] = finding
-        if counts[finding.code] <= MAX_PER_RULE:
-            yield finding
-    for code, count in counts.items():
-        if count > MAX_PER_RULE:
-            one = last[code]
-            message = f"{one.message.split(':')[0]}: {count - MAX_PER_RULE} more in this file"
-            yield Finding(code, one.severity, message, one.span, spec_ref=one.spec_ref)
 
 
 def _size(reader: ArkReader, reference: SplitReference) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 from exhume import kernel
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, FormatError, Span
-from exhume.findings import Finding, Severity
+from exhume.findings import Capped, Finding, Severity
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.database import Database
@@ -40,28 +40,28 @@ def verify_database(
             if last is not None and file.role is Role.LIVE:
                 last = max(last, database.load_log(file, checks.ignore).last_sequence)
         elif file.kind == "manifest" and file.role is not Role.LIVE:
-            found: list[Finding] = []
+            found = Capped()
             source = database.source(file.name)
             _guard(
                 found,
                 lambda source=source, found=found: replay(source, checks.collector(found.append), database.limits),
             )
-            yield from _as_warnings(found)
+            yield from _as_warnings(found.told())
     tables = [f for f in database.files if f.kind == "table" and f.size is not None]
     known = {t.number: t for t in database.manifest.tables} if database.manifest else {}
 
     def one(file: DbFile) -> list[Finding]:
-        found: list[Finding] = []
+        found = Capped()
         walk = TableVerifier(database, file, known.get(file.number), last, checks.collector(found.append), quick=quick)
         _guard(found, walk.run)
-        return found if file.role is Role.LIVE else _as_warnings(found)
+        return found.told() if file.role is Role.LIVE else _as_warnings(found.told())
 
     for done, findings in enumerate(map_ordered(one, tables, jobs), 1):
         yield from findings
         progress(done, len(tables), "tables")
 
 
-def _guard(found: list[Finding], work: Any) -> None:
+def _guard(found: Capped, work: Any) -> None:
     """Runs a walk; an exception becomes its last finding."""
     try:
         work()
@@ -79,11 +79,11 @@ def _as_warnings(found: list[Finding]) -> list[Finding]:
 
 
 def _verify_log(database: Database, file: DbFile) -> list[Finding]:
-    found: list[Finding] = []
+    found = Capped()
     report = checks.collector(found.append)
 
     _guard(found, lambda: database.load_log(file, report))
-    return found if file.role is Role.LIVE else _as_warnings(found)
+    return found.told() if file.role is Role.LIVE else _as_warnings(found.told())
 
 
 class TableVerifier:
