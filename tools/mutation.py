@@ -95,7 +95,9 @@ def equivalents() -> dict[str, dict[str, str]]:
 # Children
 
 
-def in_children(tasks: Iterable[Any], work: Callable[[Any], int], jobs: int) -> Iterator[tuple[Any, int]]:
+def in_children(
+    tasks: Iterable[Any], work: Callable[[Any], int], jobs: int, wall: float = WALL
+) -> Iterator[tuple[Any, int]]:
     """Each task with the exit status of the forked child that worked on it (negative: the signal that ended it)."""
     waiting = list(tasks)[::-1]
     running: dict[int, tuple[Any, float]] = {}
@@ -115,7 +117,7 @@ def in_children(tasks: Iterable[Any], work: Callable[[Any], int], jobs: int) -> 
         if pid == 0:
             time.sleep(0.002)
             for late, (_, since) in running.items():
-                if time.monotonic() - since > WALL:
+                if time.monotonic() - since > wall:
                     os.kill(late, signal.SIGKILL)
             continue
         shutil.rmtree(f"{scratch()}/{pid}", ignore_errors=True)
@@ -299,7 +301,7 @@ class Experiment:
         new = [test for test in self.tests if test.item.nodeid not in known]
         if new:
             fresh = Path(scratch()) / "measured"
-            status = run_long(lambda: self._measure_here(session, new, fresh))
+            [(_, status)] = in_children([None], lambda _: self._measure_here(session, new, fresh), 1, 4 * WALL)
             if status != 0:
                 raise SystemExit(f"mutation: measuring the tests of {self.folder} ended with status {status}")
             known |= pickle.loads(fresh.read_bytes())
