@@ -95,7 +95,7 @@ def walk(value: Any) -> None:
     for name in names(value.__class__):
         below = getattr(value, name, None)
         if isinstance(below, list) or hasattr(below, "resume_at"):
-            for one in below:
+            for one in below or ():
                 walk(one)
         elif type(below) not in (int, bytes, str, memoryview, float, bool, type(None)):
             walk(below)
