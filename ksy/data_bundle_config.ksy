@@ -37,6 +37,10 @@ types:
         enum: compression_methods
         if: wire.number == 4
         doc: The value by its name.
+      version_magic:
+        value: wire.value.as<data_bundle_field::byte_string>.data.bytes.to_s("UTF-8")
+        if: wire.key.value == 10
+        doc: The value as text; 10 is the key of field 1 when it holds bytes.
 enums:
   compression_methods:
     0:

@@ -6,7 +6,6 @@ meta:
   license: CC0-1.0
   ks-version: '0.11'
   imports:
-    - leveldb_bytes
     - leveldb_varint
   endian: le
 doc: |
@@ -31,7 +30,7 @@ seq:
       cases:
         'wire_types::varint': leveldb_varint
         'wire_types::fixed64': fixed64
-        'wire_types::bytes': leveldb_bytes
+        'wire_types::bytes': byte_string
         'wire_types::fixed32': fixed32
     doc: Never raw bytes, for the key admits no other wire type.
 instances:
@@ -41,6 +40,23 @@ instances:
     value: key.value.as<s8> % 8
     enum: wire_types
 types:
+  byte_string:
+    doc: Bytes, text or a message, with their length in front.
+    -webide-representation: '{data}'
+    seq:
+      - id: len_data
+        type: leveldb_varint
+        valid:
+          expr: _.value <= (_io.size - _io.pos).as<u8>
+      - id: data
+        size: len_data.value
+        type: content
+  content:
+    doc: A stream of its own, so that a message can be opened in it.
+    -webide-representation: '{bytes:str}'
+    seq:
+      - id: bytes
+        size-eos: true
   fixed64:
     doc: Eight bytes.
     -webide-representation: '{value:dec}'

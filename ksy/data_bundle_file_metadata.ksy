@@ -8,6 +8,7 @@ meta:
   license: CC0-1.0
   ks-version: '0.11'
   imports:
+    - data_bundle_any
     - data_bundle_field
     - leveldb_varint
   endian: le
@@ -38,6 +39,13 @@ types:
         enum: file_types
         if: wire.number == 1
         doc: The value by its name.
+      user_data:
+        io: wire.value.as<data_bundle_field::byte_string>.data._io
+        pos: 0
+        size-eos: true
+        type: data_bundle_any
+        if: wire.key.value == 50
+        doc: The message in it; 50 is the key of field 6 when it holds bytes.
 enums:
   file_types:
     0:
@@ -64,4 +72,4 @@ enums:
       -checksum: CRC-32C
     6:
       id: user_data
-      doc: A `google.protobuf.Any`, 1 type URL, 2 value.
+      doc: A `google.protobuf.Any`, which whoever made the bundle attached.

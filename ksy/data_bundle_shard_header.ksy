@@ -9,6 +9,7 @@ meta:
   ks-version: '0.11'
   imports:
     - data_bundle_field
+    - data_bundle_inline_table
     - leveldb_varint
   endian: le
 doc: |
@@ -38,6 +39,13 @@ types:
         enum: compression_methods
         if: wire.number == 5
         doc: The value by its name.
+      inline_metadata_table:
+        io: wire.value.as<data_bundle_field::byte_string>.data._io
+        pos: 0
+        size-eos: true
+        type: data_bundle_inline_table
+        if: wire.key.value == 50
+        doc: The message in it; 50 is the key of field 6 when it holds bytes.
 enums:
   compression_methods:
     0:

@@ -3,7 +3,6 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import leveldb_bytes
 from . import leveldb_varint
 from enum import IntEnum
 
@@ -39,7 +38,7 @@ class DataBundleField(KaitaiStruct):
         _on = self.wire_type
         if _on == DataBundleField.WireTypes.bytes:
             pass
-            self.value = leveldb_bytes.LeveldbBytes(self._io)
+            self.value = DataBundleField.ByteString(self._io, self, self._root)
         elif _on == DataBundleField.WireTypes.fixed32:
             pass
             self.value = DataBundleField.Fixed32(self._io, self, self._root)
@@ -67,6 +66,46 @@ class DataBundleField(KaitaiStruct):
         elif _on == DataBundleField.WireTypes.varint:
             pass
             self.value._fetch_instances()
+
+    class ByteString(KaitaiStruct):
+        """Bytes, text or a message, with their length in front."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(DataBundleField.ByteString, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.len_data = leveldb_varint.LeveldbVarint(self._io)
+            _ = self.len_data
+            if not _.value <= (self._io.size() - self._io.pos()):
+                raise kaitaistruct.ValidationExprError(self.len_data, self._io, u"/types/byte_string/seq/0")
+            self._raw_data = self._io.read_bytes(self.len_data.value)
+            _io__raw_data = KaitaiStream(BytesIO(self._raw_data))
+            self.data = DataBundleField.Content(_io__raw_data, self, self._root)
+
+
+        def _fetch_instances(self):
+            pass
+            self.len_data._fetch_instances()
+            self.data._fetch_instances()
+
+
+    class Content(KaitaiStruct):
+        """A stream of its own, so that a message can be opened in it."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(DataBundleField.Content, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.bytes = self._io.read_bytes_full()
+
+
+        def _fetch_instances(self):
+            pass
+
 
     class Fixed32(KaitaiStruct):
         """Four bytes."""

@@ -3,6 +3,7 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import data_bundle_inline_table
 from . import data_bundle_field
 from enum import IntEnum
 
@@ -70,6 +71,11 @@ class DataBundleShardHeader(KaitaiStruct):
         def _fetch_instances(self):
             pass
             self.wire._fetch_instances()
+            _ = self.inline_metadata_table
+            if hasattr(self, '_m_inline_metadata_table'):
+                pass
+                self._m_inline_metadata_table._fetch_instances()
+
 
         @property
         def compression_method(self):
@@ -82,6 +88,24 @@ class DataBundleShardHeader(KaitaiStruct):
                 self._m_compression_method = KaitaiStream.resolve_enum(DataBundleShardHeader.CompressionMethods, self.wire.value.value)
 
             return getattr(self, '_m_compression_method', None)
+
+        @property
+        def inline_metadata_table(self):
+            """The message in it; 50 is the key of field 6 when it holds bytes."""
+            if hasattr(self, '_m_inline_metadata_table'):
+                return self._m_inline_metadata_table
+
+            if self.wire.key.value == 50:
+                pass
+                io = self.wire.value.data._io
+                _pos = io.pos()
+                io.seek(0)
+                self._raw__m_inline_metadata_table = io.read_bytes_full()
+                _io__raw__m_inline_metadata_table = KaitaiStream(BytesIO(self._raw__m_inline_metadata_table))
+                self._m_inline_metadata_table = data_bundle_inline_table.DataBundleInlineTable(_io__raw__m_inline_metadata_table)
+                io.seek(_pos)
+
+            return getattr(self, '_m_inline_metadata_table', None)
 
         @property
         def name(self):

@@ -53,6 +53,8 @@ def _specifications() -> dict[str, bytes]:
         "data_bundle_field": b"\x22\x05hello",
         "data_bundle_config": BundleConfig(block_size=4096, record_size=262144, compression=3).build(),
         "data_bundle_file_metadata": FileMetadata(1, 2, 300, 4000, 0x8A9136AA, USER).build(),
+        "data_bundle_any": USER.build(),
+        "data_bundle_inline_table": b"\x0a\x07\x0a\x01k\x12\x02vw\x0a\x04\x0a\x02kk",
         "data_bundle_record_metadata": RecordMetadata(2, 262144, 4096).build(),
         "data_bundle_record_metadata-zeros": RecordMetadata(2, 262144, all_zeros=True).build(),
         "data_bundle_shard_header": header.build(),

@@ -102,5 +102,17 @@ class DataBundleConfig(KaitaiStruct):
             self._m_name = KaitaiStream.resolve_enum(DataBundleConfig.Names, self.wire.number)
             return getattr(self, '_m_name', None)
 
+        @property
+        def version_magic(self):
+            """The value as text; 10 is the key of field 1 when it holds bytes."""
+            if hasattr(self, '_m_version_magic'):
+                return self._m_version_magic
+
+            if self.wire.key.value == 10:
+                pass
+                self._m_version_magic = (self.wire.value.data.bytes).decode(u"UTF-8")
+
+            return getattr(self, '_m_version_magic', None)
+
 
 

@@ -3,7 +3,6 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import leveldb_bytes
 from . import leveldb_varint
 from enum import IntEnum
 import collections
@@ -45,7 +44,7 @@ class DataBundleField(KaitaiStruct):
         _on = self.wire_type
         if _on == DataBundleField.WireTypes.bytes:
             pass
-            self.value = leveldb_bytes.LeveldbBytes(self._io)
+            self.value = DataBundleField.ByteString(self._io, self, self._root)
             self.value._read()
         elif _on == DataBundleField.WireTypes.fixed32:
             pass
@@ -78,6 +77,56 @@ class DataBundleField(KaitaiStruct):
         elif _on == DataBundleField.WireTypes.varint:
             pass
             self.value._fetch_instances()
+
+    class ByteString(KaitaiStruct):
+        """Bytes, text or a message, with their length in front."""
+        SEQ_FIELDS = ["len_data", "data"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(DataBundleField.ByteString, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['len_data']['start'] = self._io.pos()
+            self.len_data = leveldb_varint.LeveldbVarint(self._io)
+            self.len_data._read()
+            self._debug['len_data']['end'] = self._io.pos()
+            _ = self.len_data
+            if not _.value <= (self._io.size() - self._io.pos()):
+                raise kaitaistruct.ValidationExprError(self.len_data, self._io, u"/types/byte_string/seq/0")
+            self._debug['data']['start'] = self._io.pos()
+            self._raw_data = self._io.read_bytes(self.len_data.value)
+            _io__raw_data = KaitaiStream(BytesIO(self._raw_data))
+            self.data = DataBundleField.Content(_io__raw_data, self, self._root)
+            self.data._read()
+            self._debug['data']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+            self.len_data._fetch_instances()
+            self.data._fetch_instances()
+
+
+    class Content(KaitaiStruct):
+        """A stream of its own, so that a message can be opened in it."""
+        SEQ_FIELDS = ["bytes"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(DataBundleField.Content, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['bytes']['start'] = self._io.pos()
+            self.bytes = self._io.read_bytes_full()
+            self._debug['bytes']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+
 
     class Fixed32(KaitaiStruct):
         """Four bytes."""

@@ -4,6 +4,7 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
 from . import data_bundle_field
+from . import data_bundle_any
 from enum import IntEnum
 import collections
 
@@ -82,6 +83,11 @@ class DataBundleFileMetadata(KaitaiStruct):
         def _fetch_instances(self):
             pass
             self.wire._fetch_instances()
+            _ = self.user_data
+            if hasattr(self, '_m_user_data'):
+                pass
+                self._m_user_data._fetch_instances()
+
 
         @property
         def file_type(self):
@@ -102,6 +108,27 @@ class DataBundleFileMetadata(KaitaiStruct):
 
             self._m_name = KaitaiStream.resolve_enum(DataBundleFileMetadata.Names, self.wire.number)
             return getattr(self, '_m_name', None)
+
+        @property
+        def user_data(self):
+            """The message in it; 50 is the key of field 6 when it holds bytes."""
+            if hasattr(self, '_m_user_data'):
+                return self._m_user_data
+
+            if self.wire.key.value == 50:
+                pass
+                io = self.wire.value.data._io
+                _pos = io.pos()
+                io.seek(0)
+                self._debug['_m_user_data']['start'] = io.pos()
+                self._raw__m_user_data = io.read_bytes_full()
+                _io__raw__m_user_data = KaitaiStream(BytesIO(self._raw__m_user_data))
+                self._m_user_data = data_bundle_any.DataBundleAny(_io__raw__m_user_data)
+                self._m_user_data._read()
+                self._debug['_m_user_data']['end'] = io.pos()
+                io.seek(_pos)
+
+            return getattr(self, '_m_user_data', None)
 
 
 

@@ -986,4 +986,4 @@ cdef inline int64_t read_zs_index_block_entry(const uint8_t *p, int64_t at, int6
     return at
 
 
-ELEMENTS = 'c55b9f97d320118e'
+ELEMENTS = '3811bcdd0cde3f60'

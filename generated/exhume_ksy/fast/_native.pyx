@@ -6,7 +6,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '7a3e48e2ace4e8f6'
+SOURCE = 'ee336991aef4faa9'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

@@ -32,7 +32,7 @@ def read_data_bundle_config(view: View, at: int, end: int) -> tuple[DataBundleCo
 
 class Field:
     """One field, with its number as a name."""
-    __slots__ = ('wire', '_name', '_compression_method')
+    __slots__ = ('wire', '_name', '_compression_method', '_version_magic')
     wire: DataBundleField
 
     @property
@@ -56,6 +56,19 @@ class Field:
             return None
         self._compression_method = self.wire.value
         return self._compression_method
+
+    @property
+    def version_magic(self) -> str | None:
+        """The value as text; 10 is the key of field 1 when it holds bytes."""
+        try:
+            return self._version_magic
+        except AttributeError:
+            pass
+        if not (self.wire.key == 10):
+            self._version_magic = None
+            return None
+        self._version_magic = str(self.wire.value.data.bytes, 'UTF-8')
+        return self._version_magic
 
 
 def read_field(view: View, at: int, end: int) -> tuple[Field, int]:

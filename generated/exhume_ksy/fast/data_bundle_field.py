@@ -7,7 +7,6 @@ from __future__ import annotations
 import struct
 
 from ._layout import LayoutError, View, short
-from .leveldb_bytes import read_leveldb_bytes
 from .leveldb_varint import read_leveldb_varint
 
 _STRUCT0 = struct.Struct("<Q")
@@ -23,7 +22,7 @@ class DataBundleField:
     """Eight times the field number, which has 29 bits and starts at 1, plus the wire type. Groups (3, 4) are not used;
     6 and 7 mean nothing.
     """
-    value: Fixed32 | Fixed64 | LeveldbBytes | None | int
+    value: ByteString | Fixed32 | Fixed64 | None | int
     """Never raw bytes, for the key admits no other wire type."""
 
     @property
@@ -78,7 +77,7 @@ def read_data_bundle_field(view: View, at: int, end: int) -> tuple[DataBundleFie
             raise
     elif on == 2:
         try:
-            value_, at = read_leveldb_bytes(view, at, end)
+            value_, at = read_byte_string(view, at, end)
         except LayoutError as error:
             error.within("value")
             raise
@@ -91,6 +90,63 @@ def read_data_bundle_field(view: View, at: int, end: int) -> tuple[DataBundleFie
     else:
         value_ = None
     value.value = value_
+    return value, at
+
+
+class ByteString:
+    """Bytes, text or a message, with their length in front."""
+    __slots__ = ('len_data', 'data')
+    len_data: int
+    data: Content
+
+
+def read_byte_string(view: View, at: int, end: int) -> tuple[ByteString, int]:
+    """`data_bundle_field::byte_string` at `at`, and where it ends. Raises `LayoutError`."""
+    value = ByteString()
+    start = at
+    if at < end and (len_data := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            len_data, at = read_leveldb_varint(view, at, end)
+        except LayoutError as error:
+            error.within("len_data")
+            raise
+    if len_data > end - at:
+        raise LayoutError("len_data", start, at, f"at most {end - at}", len_data)
+    value.len_data = len_data
+    stop = at + len_data
+    try:
+        data, _ = read_content(view, at, stop, at)
+    except LayoutError as error:
+        error.within("data")
+        raise
+    at = stop
+    value.data = data
+    return value, at
+
+
+class Content:
+    """A stream of its own, so that a message can be opened in it."""
+    __slots__ = ('bytes', '_io')
+    bytes: View
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
+
+
+def read_content(view: View, at: int, end: int, base: int | None = None) -> tuple[Content, int]:
+    """`data_bundle_field::content` at `at`, and where it ends. Raises `LayoutError`."""
+    value = Content()
+    if base is None:
+        base = at
+    value._io = (view, base, end)
+    bytes = view[at:end]
+    at = max(at, end)
+    value.bytes = bytes
     return value, at
 
 

@@ -319,7 +319,7 @@ def read_row(view: View, at: int, end: int, base: int | None, parent: RowList | 
             raise
     elif on == 2:
         try:
-            value_, _ = read_data_bundle_file_metadata(view, at, stop)
+            value_, _ = read_data_bundle_file_metadata(view, at, stop, at)
         except LayoutError as error:
             error.within("value")
             raise

@@ -99,7 +99,7 @@ def read_data_bundle_shard(view: View, at: int, end: int, base: int | None = Non
         raise short("header", at, end, len_header)
     stop = at + len_header
     try:
-        header, _ = read_data_bundle_shard_header(view, at, stop)
+        header, _ = read_data_bundle_shard_header(view, at, stop, at)
     except LayoutError as error:
         error.within("header")
         raise

@@ -15,13 +15,15 @@ class DataBundleShardHeader:
     fields: list[Field]
 
 
-def read_data_bundle_shard_header(view: View, at: int, end: int) -> tuple[DataBundleShardHeader, int]:
+def read_data_bundle_shard_header(view: View, at: int, end: int, base: int | None = None) -> tuple[DataBundleShardHeader, int]:
     """`data_bundle_shard_header` at `at`, and where it ends. Raises `LayoutError`."""
     value = DataBundleShardHeader()
+    if base is None:
+        base = at
     fields = []
     try:
         while at < end:
-            one, at = read_field(view, at, end)
+            one, at = read_field(view, at, end, base)
             fields.append(one)
     except LayoutError as error:
         error.within(f"fields[{len(fields)}]")
@@ -32,8 +34,14 @@ def read_data_bundle_shard_header(view: View, at: int, end: int) -> tuple[DataBu
 
 class Field:
     """One field, with its number as a name."""
-    __slots__ = ('wire', '_name', '_compression_method')
+    __slots__ = ('wire', '_name', '_compression_method', '_inline_metadata_table', '_io')
     wire: DataBundleField
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
     @property
     def name(self) -> int:
@@ -57,10 +65,36 @@ class Field:
         self._compression_method = self.wire.value
         return self._compression_method
 
+    @property
+    def inline_metadata_table(self) -> DataBundleInlineTable | None:
+        """The message in it; 50 is the key of field 6 when it holds bytes."""
+        try:
+            return self._inline_metadata_table
+        except AttributeError:
+            pass
+        from .data_bundle_inline_table import read_data_bundle_inline_table
+        view, base, end = self._io
+        if not (self.wire.key == 50):
+            self._inline_metadata_table = None
+            return None
+        view, base, end = self.wire.value.data._io
+        at = base + 0
+        try:
+            inline_metadata_table, _ = read_data_bundle_inline_table(view, at, end, at)
+        except LayoutError as error:
+            error.within("inline_metadata_table")
+            raise
+        at = max(at, end)
+        self._inline_metadata_table = inline_metadata_table
+        return self._inline_metadata_table
 
-def read_field(view: View, at: int, end: int) -> tuple[Field, int]:
+
+def read_field(view: View, at: int, end: int, base: int | None = None) -> tuple[Field, int]:
     """`data_bundle_shard_header::field` at `at`, and where it ends. Raises `LayoutError`."""
     value = Field()
+    if base is None:
+        base = at
+    value._io = (view, base, end)
     try:
         wire, at = read_data_bundle_field(view, at, end)
     except LayoutError as error:

@@ -18,8 +18,7 @@ from exhume_ksy.facts.data_bundle_shard import DataBundleShard
 from exhume_ksy.facts.data_bundle_shard_header import CompressionMethods as Compression
 from exhume_ksy.facts.data_bundle_shard_header import Names as HeaderNames
 from exhume_ksy.fast._layout import LayoutError
-from exhume_ksy.fast.data_bundle_field import read_data_bundle_field
-from exhume_ksy.fast.leveldb_bytes import LeveldbBytes
+from exhume_ksy.fast.data_bundle_field import ByteString, read_data_bundle_field
 
 from exhume.formats.leveldb.wire import WireError, build_bytes, build_varint
 
@@ -98,7 +97,7 @@ def collect(data: bytes, known: Names) -> tuple[dict[str, Any], tuple[int, ...]]
             else:
                 values.pop(name, None)
                 value = field.value
-                values[name] = value.data if isinstance(value, LeveldbBytes) else value
+                values[name] = value.data.bytes if isinstance(value, ByteString) else value
             index += 1
     except LayoutError as error:
         if error.path == "key":

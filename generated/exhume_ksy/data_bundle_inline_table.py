@@ -1,0 +1,148 @@
+# This is a generated file! Please edit source .ksy file and use kaitai-struct-compiler to rebuild
+# type: ignore
+
+import kaitaistruct
+from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from . import data_bundle_field
+from enum import IntEnum
+
+
+if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
+    raise Exception("Incompatible Kaitai Struct Python API: 0.11 or later is required, but you have %s" % (kaitaistruct.__version__))
+
+class DataBundleInlineTable(KaitaiStruct):
+    """`BundleInlineTable`, a Protocol Buffers message in the header of a shard, for
+    bundles without an `index/`. No program is known that writes it; its rows
+    presumably are those of the index.
+    
+    .. seealso::
+       Source - https://github.com/dennisss/dacha/tree/master/pkg/bundle
+    """
+
+    class Names(IntEnum):
+        row = 1
+
+    class RowNames(IntEnum):
+        key = 1
+        value = 2
+    def __init__(self, _io, _parent=None, _root=None):
+        super(DataBundleInlineTable, self).__init__(_io)
+        self._parent = _parent
+        self._root = _root or self
+        self._read()
+
+    def _read(self):
+        self.fields = []
+        i = 0
+        while not self._io.is_eof():
+            self.fields.append(DataBundleInlineTable.Field(self._io, self, self._root))
+            i += 1
+
+
+
+    def _fetch_instances(self):
+        pass
+        for i in range(len(self.fields)):
+            pass
+            self.fields[i]._fetch_instances()
+
+
+    class Field(KaitaiStruct):
+        """One field, with its number as a name."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(DataBundleInlineTable.Field, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.wire = data_bundle_field.DataBundleField(self._io)
+
+
+        def _fetch_instances(self):
+            pass
+            self.wire._fetch_instances()
+            _ = self.row
+            if hasattr(self, '_m_row'):
+                pass
+                self._m_row._fetch_instances()
+
+
+        @property
+        def name(self):
+            if hasattr(self, '_m_name'):
+                return self._m_name
+
+            self._m_name = KaitaiStream.resolve_enum(DataBundleInlineTable.Names, self.wire.number)
+            return getattr(self, '_m_name', None)
+
+        @property
+        def row(self):
+            """The message in it; 10 is the key of field 1 when it holds bytes."""
+            if hasattr(self, '_m_row'):
+                return self._m_row
+
+            if self.wire.key.value == 10:
+                pass
+                io = self.wire.value.data._io
+                _pos = io.pos()
+                io.seek(0)
+                self._raw__m_row = io.read_bytes_full()
+                _io__raw__m_row = KaitaiStream(BytesIO(self._raw__m_row))
+                self._m_row = DataBundleInlineTable.Row(_io__raw__m_row, self, self._root)
+                io.seek(_pos)
+
+            return getattr(self, '_m_row', None)
+
+
+    class Row(KaitaiStruct):
+        """One row of the index."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(DataBundleInlineTable.Row, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.fields = []
+            i = 0
+            while not self._io.is_eof():
+                self.fields.append(DataBundleInlineTable.RowField(self._io, self, self._root))
+                i += 1
+
+
+
+        def _fetch_instances(self):
+            pass
+            for i in range(len(self.fields)):
+                pass
+                self.fields[i]._fetch_instances()
+
+
+
+    class RowField(KaitaiStruct):
+        """One field of a row, with its number as a name."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(DataBundleInlineTable.RowField, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.wire = data_bundle_field.DataBundleField(self._io)
+
+
+        def _fetch_instances(self):
+            pass
+            self.wire._fetch_instances()
+
+        @property
+        def name(self):
+            if hasattr(self, '_m_name'):
+                return self._m_name
+
+            self._m_name = KaitaiStream.resolve_enum(DataBundleInlineTable.RowNames, self.wire.number)
+            return getattr(self, '_m_name', None)
+
+
+
