@@ -226,3 +226,6 @@ enums:
     5: lz4hc
     6: xpress
     7: zstd
+    64:
+      id: early_zstd
+      doc: RocksDB, before the format of Zstandard was final.

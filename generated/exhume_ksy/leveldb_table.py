@@ -37,6 +37,7 @@ class LeveldbTable(KaitaiStruct):
         lz4hc = 5
         xpress = 6
         zstd = 7
+        early_zstd = 64
     def __init__(self, _io, _parent=None, _root=None):
         super(LeveldbTable, self).__init__(_io)
         self._parent = _parent

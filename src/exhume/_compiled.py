@@ -8,7 +8,7 @@ from exhume_ksy.fast import ELEMENTS
 
 from exhume.lighttyping import Any
 
-VERSION = 9
+VERSION = 10
 """Raised with every function that is added or changed in `_pykernel` and `_kernel.pyx`: both must be of one version."""
 
 

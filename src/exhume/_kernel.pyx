@@ -8,7 +8,7 @@ from libc.string cimport memchr, memcmp, memcpy, memset
 
 from exhume.kerneltypes import OVERLONG, Scan, malformed_records
 
-VERSION = 9
+VERSION = 10
 
 cdef extern from "Python.h":
     PyObject* PyBytes_FromStringAndSize(const char*, Py_ssize_t) except NULL
@@ -437,6 +437,11 @@ def entries_order(bytes block not None, Py_ssize_t end, uint64_t budget):
     return (first, first_packed), (PyBytes_New(previous, previous_size), last), fine
 
 
+cdef inline bint deletes(int kind) noexcept nogil:
+    return (kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_DELETION or kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_SINGLE_DELETION
+            or kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_DELETION_WITH_TIMESTAMP)
+
+
 cdef inline void fill_row(object row, Py_ssize_t at, object value):
     """Sets an item of a tuple that nobody else has seen."""
     Py_INCREF(value)
@@ -451,7 +456,7 @@ def resolve_items(
     cdef long long newer = state[1]
     cdef int newer_kind = state[2], kind
     cdef uint64_t packed, sequence
-    cdef bint visible, gone, in_log = False
+    cdef bint visible, ranged, in_log = False
     cdef tuple item
     cdef list out = []
     cdef PyTypeObject* made = <PyTypeObject*>row_type
@@ -467,16 +472,16 @@ def resolve_items(
         if key is None or found != key:
             key, newer, newer_kind = found, -1, -1
         visible = sequence <= last_sequence
-        gone = kind == 0 or kind == 7 or kind == 20
-        by = newer if newer >= 0 and visible and kind != 15 else None
+        ranged = kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_RANGE_DELETION
+        by = newer if newer >= 0 and visible and not ranged else None
         if not visible:
             status = beyond
-        elif gone or kind == 15:
+        elif ranged or deletes(kind):
             status = tombstone
         elif by is None:
             status = live
         else:
-            status = deleted if newer_kind == 0 or newer_kind == 7 or newer_kind == 20 else replaced
+            status = deleted if deletes(newer_kind) else replaced
         place = item[5]
         if place is not last_place:
             last_place, in_log = place, place.operations is not None
@@ -493,7 +498,7 @@ def resolve_items(
         fill_row(row, 8, place)
         fill_row(row, 9, family)
         out.append(row)
-        if visible and kind != 15:
+        if visible and not ranged:
             newer, newer_kind = <long long>sequence, kind
     return out, (key, newer, newer_kind)
 
@@ -507,7 +512,8 @@ cdef inline unsigned int unstep(unsigned int state) noexcept nogil:
 
 def find_blocks(bytes data not None):
     cdef chars raw = data
-    cdef Py_ssize_t size = len(data), at, end = len(data) - 4
+    cdef Py_ssize_t size = len(data), at, end = len(data) - LEVELDB_TABLE_BLOCK_TRAILER_SIZE + 1
+    cdef LeveldbTableBlockTrailer trailer
     cdef unsigned int carried = 0, ones = ~(<unsigned int>0), unit = 1, wanted, demand, power, byte, state
     cdef size_t slots = 16, mask, slot
     cdef unsigned int* keys
@@ -539,11 +545,9 @@ def find_blocks(bytes data not None):
                 carried ^= unit
             unit = unstep(unit)
             ones = unstep(ones)
-        if byte <= 7:
-            wanted = (
-                <unsigned int>raw[at + 1] | <unsigned int>raw[at + 2] << 8
-                | <unsigned int>raw[at + 3] << 16 | <unsigned int>raw[at + 4] << 24
-            ) - <unsigned int>2726488792u
+        read_leveldb_table_block_trailer(raw, at, size, &trailer)
+        if trailer.compression <= LEVELDB_TABLE_COMPRESSIONS_ZSTD:
+            wanted = trailer.checksum - <unsigned int>2726488792u
             wanted = ~((wanted >> 17) | (wanted << 15))
             demand = carried
             power = unit

@@ -9,8 +9,11 @@ relative to the payload.
 
 from __future__ import annotations
 
+import struct
 from itertools import pairwise
 
+from exhume_ksy.facts.leveldb_internal_key import ValueTypes
+from exhume_ksy.facts.leveldb_table import BlockTrailer, Compressions
 from exhume_ksy.fast._layout import LayoutError
 from exhume_ksy.fast.leveldb_block import scan_entry
 from exhume_ksy.fast.leveldb_internal_key import read_leveldb_internal_key
@@ -178,6 +181,7 @@ BLOCK_FINE, BLOCK_LENGTHS, BLOCK_SHARED, BLOCK_SHORT_KEY, BLOCK_BOMB = range(5)
 internal key below 8 bytes, keys that expand beyond the budget."""
 
 _TOP = (1 << 64) - 1
+_DELETIONS = (ValueTypes.DELETION, ValueTypes.SINGLE_DELETION, ValueTypes.DELETION_WITH_TIMESTAMP)
 
 
 def block_entries(block: bytes, end: int, budget: int) -> tuple[list[tuple[bytes, bytes, int]], int, int]:
@@ -266,20 +270,20 @@ def resolve_items(
         if item[0] != key:
             key, newer, newer_kind = item[0], -1, -1
         visible = sequence <= last_sequence
-        gone = kind in (0, 7, 20)
-        by: int | None = newer if newer >= 0 and visible and kind != 15 else None
+        ranged = kind == ValueTypes.RANGE_DELETION
+        by: int | None = newer if newer >= 0 and visible and not ranged else None
         if not visible:
             status = beyond
-        elif gone or kind == 15:
+        elif ranged or kind in _DELETIONS:
             status = tombstone
         elif by is None:
             status = live
         else:
-            status = deleted if newer_kind in (0, 7, 20) else replaced
+            status = deleted if newer_kind in _DELETIONS else replaced
         number = None if item[5].operations is None else operation(item)
         fields = (item[0], item[4], sequence, kind, status, by, item[3], number, item[5], family)
         out.append(tuple.__new__(row_type, fields))
-        if visible and kind != 15:
+        if visible and not ranged:
             newer, newer_kind = sequence, kind
     return out, (key, newer, newer_kind)
 
@@ -298,17 +302,18 @@ def find_blocks(data: bytes) -> list[tuple[int, int]]:
     """
     out: list[tuple[int, int]] = []
     starts: dict[int, int] = {}
+    trailer = struct.Struct(BlockTrailer.packed).unpack_from
     carried, ones, unit = 0, _U32, 1  # the state after i zero-initialised bytes, ~0 and 1, each carried back to 0
-    for at in range(len(data) - 4):
+    for at in range(len(data) - BlockTrailer.size + 1):
         starts[carried ^ ones] = at
-        byte = data[at]
+        byte, checksum = trailer(data, at)
         for bit in range(8):
             if byte >> bit & 1:
                 carried ^= unit
             unit = ((unit ^ _POLYNOMIAL) << 1 | 1) & _U32 if unit >> 31 else unit << 1
             ones = ((ones ^ _POLYNOMIAL) << 1 | 1) & _U32 if ones >> 31 else ones << 1
-        if byte <= 7:
-            rotated = (int.from_bytes(data[at + 1 : at + 5], "little") - 0xA282EAD8) & _U32
+        if byte <= Compressions.ZSTD:
+            rotated = (checksum - 0xA282EAD8) & _U32
             wanted = ((rotated >> 17 | rotated << 15) & _U32) ^ _U32
             demand, power = carried, unit
             while wanted:

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-from exhume_ksy.facts import clp_s_table, zs
+from exhume_ksy.facts import clp_s_table, leveldb_block, leveldb_footer, zs
 from exhume_ksy.facts.clp_s_schema_tree import NodeType
 from kaitaistruct import BytesIO, KaitaiStream
 
@@ -34,6 +34,18 @@ def test_the_ends_of_a_type_are_what_its_bytes_are_packed_with() -> None:
     assert struct.Struct(zs.Zs.prefix).pack(zs.Zs.magic[1], 3) == b"\xabZStoBe\x01\x03" + bytes(7)
     assert struct.calcsize(zs.FileHeader.prefix) == zs.FileHeader.at.len_metadata[1] == 80
     assert (zs.Zs.suffix, zs.Block.suffix) == ("<II", "<II")
+
+
+def test_what_is_read_on_demand_has_its_place_format_and_meaning() -> None:
+    footer = leveldb_footer.LeveldbFooter
+    assert footer.means.is_leveldb == bytes.fromhex("57fb808b247547db")  # table_format.md, the other way round
+    assert not hasattr(footer.means, "leveldb")
+    assert footer.before_end.magic == (8, 0)
+    assert footer.before_end.leveldb == (48, 8)  # a size of its own, and a condition
+    block = leveldb_block.LeveldbBlock
+    assert (block.form.packed_num_restarts, block.before_end.packed_num_restarts) == ("<I", (4, 0))
+    assert (block.form.restarts, block.each.restarts) == ("<I", 4)
+    assert not hasattr(block.before_end, "restarts")  # it depends on their number
 
 
 WORDS = [clp_s_table.ClpWord, clp_s_table.FloatFormat, clp_s_table.DecimalVariable]

@@ -38,6 +38,7 @@ class LeveldbTable(KaitaiStruct):
         lz4hc = 5
         xpress = 6
         zstd = 7
+        early_zstd = 64
     SEQ_FIELDS = []
     def __init__(self, _io, _parent=None, _root=None):
         super(LeveldbTable, self).__init__(_io)

@@ -8,6 +8,15 @@ if TYPE_CHECKING:
     from typing import Final
 
 
+class ArkSerializableFile:
+    """`ark_serializable_file`"""
+
+    class before_end:
+        """Bytes from start and end to the end of the stream."""
+
+        footer: Final = (29, 0)
+
+
 class FileFooter:
     """`ark_serializable_file::file_footer`"""
 

@@ -8,6 +8,15 @@ if TYPE_CHECKING:
     from typing import Final
 
 
+class ArkSplit:
+    """`ark_split`"""
+
+    class each:
+        """Bytes of each element."""
+
+        index: Final = 18
+
+
 class FileHeader:
     """`ark_split::file_header`"""
 

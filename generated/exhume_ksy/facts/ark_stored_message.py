@@ -19,6 +19,15 @@ class Codec(IntEnum):
     LZMA = 4
 
 
+class ArkStoredMessage:
+    """`ark_stored_message`"""
+
+    class before_end:
+        """Bytes from start and end to the end of the stream."""
+
+        footer: Final = (6, 0)
+
+
 class MessageFooter:
     """`ark_stored_message::message_footer`"""
 

@@ -8,6 +8,15 @@ if TYPE_CHECKING:
     from typing import Final
 
 
+class Caf:
+    """`caf`"""
+
+    class before_end:
+        """Bytes from start and end to the end of the stream."""
+
+        footer: Final = (4, 0)
+
+
 class ChunkFooter:
     """`caf::chunk_footer`"""
 

@@ -60,3 +60,13 @@ class Version:
         patch: Final = (0, 2)
         minor: Final = (2, 3)
         major: Final = (3, 4)
+
+
+class Word:
+    """`clp_s::word`"""
+
+    class form:
+        """Formats of numbers for `struct`."""
+
+        whole: Final = '<q'
+        number: Final = '<d'

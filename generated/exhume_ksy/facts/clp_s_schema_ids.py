@@ -43,3 +43,8 @@ class Entry:
         """Where fields start and end, in bytes from the start."""
 
         value: Final = (0, 4)
+
+    class form:
+        """Formats of numbers for `struct`."""
+
+        word: Final = '<I'

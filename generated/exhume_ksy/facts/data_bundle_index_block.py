@@ -18,6 +18,28 @@ class Tables(IntEnum):
     RECORDS = 3
 
 
+class DataBundleIndexBlock:
+    """`data_bundle_index_block`"""
+
+    class each:
+        """Bytes of each element."""
+
+        restarts: Final = 4
+
+    class before_end:
+        """Bytes from start and end to the end of the stream."""
+
+        packed_num_restarts: Final = (4, 0)
+        num_buckets: Final = (6, 4)
+
+    class form:
+        """Formats of numbers for `struct`."""
+
+        packed_num_restarts: Final = '<I'
+        num_buckets: Final = '<H'
+        restarts: Final = '<I'
+
+
 class Row:
     """`data_bundle_index_block::row`"""
 

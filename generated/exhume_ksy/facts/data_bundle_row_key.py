@@ -6,3 +6,12 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
+
+
+class DataBundleRowKey:
+    """`data_bundle_row_key`"""
+
+    class before_end:
+        """Bytes from start and end to the end of the stream."""
+
+        version: Final = (8, 0)

@@ -6,3 +6,25 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
+
+
+class LeveldbDataBlock:
+    """`leveldb_data_block`"""
+
+    class each:
+        """Bytes of each element."""
+
+        restarts: Final = 4
+
+    class before_end:
+        """Bytes from start and end to the end of the stream."""
+
+        packed_num_restarts: Final = (4, 0)
+        num_buckets: Final = (6, 4)
+
+    class form:
+        """Formats of numbers for `struct`."""
+
+        packed_num_restarts: Final = '<I'
+        num_buckets: Final = '<H'
+        restarts: Final = '<I'

@@ -19,6 +19,32 @@ class ChecksumTypes(IntEnum):
     XXH3 = 4
 
 
+class LeveldbFooter:
+    """`leveldb_footer`"""
+
+    class before_end:
+        """Bytes from start and end to the end of the stream."""
+
+        magic: Final = (8, 0)
+        leveldb: Final = (48, 8)
+        version: Final = (12, 8)
+        checksum_type: Final = (53, 52)
+        rocksdb: Final = (52, 12)
+        rocksdb6: Final = (52, 12)
+
+    class form:
+        """Formats of numbers for `struct`."""
+
+        version: Final = '<I'
+        checksum_type: Final = '<B'
+
+    class means:
+        """What makes it true."""
+
+        is_leveldb: Final = b'W\xfb\x80\x8b$uG\xdb'
+        is_rocksdb: Final = b'\xf7\xcf\xf4\x85\xb7A\xe2\x88'
+
+
 class SealedHandle:
     """`leveldb_footer::sealed_handle`"""
 

@@ -6,3 +6,23 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
+
+
+class LeveldbProperties:
+    """`leveldb_properties`"""
+
+    class each:
+        """Bytes of each element."""
+
+        restarts: Final = 4
+
+    class before_end:
+        """Bytes from start and end to the end of the stream."""
+
+        num_restarts: Final = (4, 0)
+
+    class form:
+        """Formats of numbers for `struct`."""
+
+        num_restarts: Final = '<I'
+        restarts: Final = '<I'

@@ -20,6 +20,16 @@ class Compressions(IntEnum):
     LZ4HC = 5
     XPRESS = 6
     ZSTD = 7
+    EARLY_ZSTD = 64
+
+
+class LeveldbTable:
+    """`leveldb_table`"""
+
+    class before_end:
+        """Bytes from start and end to the end of the stream."""
+
+        magic: Final = (8, 0)
 
 
 class BlockTrailer:

@@ -21,6 +21,11 @@ class Zs:
         magic: Final = (0, 8)
         len_header: Final = (8, 16)
 
+    class means:
+        """What makes it true."""
+
+        is_complete: Final = b'\xabZSfiLe\x01'
+
 
 class FileHeader:
     """`zs::file_header`"""
@@ -36,6 +41,11 @@ class FileHeader:
         sha256_data: Final = (24, 56)
         codec: Final = (56, 72)
         len_metadata: Final = (72, 80)
+
+    class means:
+        """What makes it true."""
+
+        is_stored: Final = b'none\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00'
 
 
 class Block:

@@ -986,4 +986,4 @@ cdef inline int64_t read_zs_index_block_entry(const uint8_t *p, int64_t at, int6
     return at
 
 
-ELEMENTS = '3811bcdd0cde3f60'
+ELEMENTS = '57d35c8bf1b60e09'

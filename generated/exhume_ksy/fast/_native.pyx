@@ -6,7 +6,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = 'ee336991aef4faa9'
+SOURCE = '93cab88288a7fa52'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from exhume.compiler import expressions as ex
 from exhume.compiler.fixed import contents
 from exhume.compiler.model import BYTES, REST, Bits, Field, Integer, Model, Plain, Structure, Type
-from exhume.compiler.needs import without_rest
+from exhume.compiler.needs import STREAM_SIZE, without_rest
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.text import ATOM, BINDS, CODES, Lines, bound
 from exhume.compiler.varints import scalar_of, varint
@@ -46,8 +46,6 @@ cdef extern from *:
     uint32_t swap4 "__builtin_bswap32" (uint32_t) noexcept nogil
     uint64_t swap8 "__builtin_bswap64" (uint64_t) noexcept nogil
 """
-
-_ALL = ex.Member(ex.Name("_io"), "size")
 
 
 def unique_name(type: Type) -> str:
@@ -453,7 +451,7 @@ class Element:
                 return f"<wide> {self.type.enum('::'.join(path)).number(value)}"
             case ex.Name(id) if id == REST.id:
                 return "<wide> (end - at)"
-            case ex.Member() if expr == _ALL and self.base:
+            case ex.Member() if expr == STREAM_SIZE and self.base:
                 return f"<wide> (end - {self.base})"
             case ex.Name(id):
                 return self._named(self.type.field(id))

@@ -8,6 +8,9 @@ One module per specification: an `IntEnum` for each enum, and for each type a cl
   in that number;
 - `<instance>(word)`: such an instance, of a type with `-scalar` that is one number;
 - `each.<field>`: bytes of each element of a repeated field;
+- `before_end.<instance>`: how many bytes before the end of the stream an instance starts and ends, where that is fixed;
+- `form.<instance>`: the `struct` format of an instance that is a number, or of each where they are repeated;
+- `means.<instance>`: the bytes that a field has to be for the instance to be true;
 - `cases.<field>`: the values for which a field has a type of its own (`switch-on`);
 - `<field>`: the bytes or number that a field must be (`contents`, `valid`), or the tuple of those that it may be;
 - `dtype`: fields and formats for `numpy.dtype`, where all are fixed;
@@ -20,6 +23,7 @@ For compiled code the integers among them are constants of C, named after the pa
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 
@@ -37,6 +41,7 @@ from exhume.compiler.fixed import (
     type_size,
 )
 from exhume.compiler.model import BYTES, Bits, Enum, Field, Integer, Kind, Model, Plain, Structure, Switch, Type
+from exhume.compiler.needs import STREAM_SIZE
 from exhume.compiler.text import literal, safe, written_doc
 
 
@@ -138,6 +143,31 @@ def _number(expr: ex.Expr, here: Type) -> int | None:
     return expr.value if isinstance(expr, ex.Literal) and type(expr.value) is int else None
 
 
+def _from_end(type: Type) -> Iterator[tuple[Field, tuple[int, int]]]:
+    """The instances at a fixed distance from the end of their stream."""
+    for one in type.instances.values():
+        match one.expr("pos"):
+            case ex.Binary("-", left, ex.Literal(int(distance))) if left == STREAM_SIZE and one.expr("io") is None:
+                size = fixed_size(dataclasses.replace(one, raw={**one.raw, "if": None}))
+                if size is not None:
+                    yield one, (distance, distance - size)
+
+
+def _forms(type: Type) -> Iterator[tuple[Field, str]]:
+    """The instances that are numbers as they are stored."""
+    for one in type.instances.values():
+        if one.value is None and isinstance(one.one, (Integer, Plain)) and one.one.size and one.size is None:
+            yield one, literal(struct_format([one.one]))
+
+
+def _meanings(type: Type) -> Iterator[tuple[Field, str]]:
+    """The instances that only ask whether a field is certain bytes."""
+    for one in type.instances.values():
+        match one.value:
+            case ex.Binary("==", ex.Name(_), ex.Literal(bytes(wanted))):
+                yield one, literal(wanted)
+
+
 def enum_name(enum: Enum) -> str:
     """The name of the class of an enum."""
     above = "" if enum.type.parent is None else enum.type.class_name
@@ -166,7 +196,10 @@ def _type(type: Type) -> str:
         lines += ["", "    class at:", '        """Where fields start and end, in bytes from the start."""', "", *spans]
     for name, about, found_there in (
         ("shift", "How far bits are shifted.", [*shifts(type), *words.shifts(type)]),
-        ("each", "Bytes of each element.", [(one, size) for one in type.seq if (size := element_size(one))]),
+        ("each", "Bytes of each element.", [(one, size) for one in type.fields() if (size := element_size(one))]),
+        ("before_end", "Bytes from start and end to the end of the stream.", list(_from_end(type))),
+        ("form", "Formats of numbers for `struct`.", list(_forms(type))),
+        ("means", "What makes it true.", list(_meanings(type))),
         ("cases", "Values for which there is a type.", [(one, case) for one in type.seq if (case := _cases(one))]),
     ):
         if found_there:

@@ -65,13 +65,13 @@ def uses(expr: ex.Expr, name: str) -> bool:
     return name in ex.names(without_rest(expr))
 
 
-_ALL = ex.Member(ex.Name("_io"), "size")
+STREAM_SIZE = ex.Member(ex.Name("_io"), "size")
 _HERE = ex.Member(ex.Name("_io"), "pos")
 
 
 def without_rest(expr: ex.Expr) -> ex.Expr:
     """The same with `_io.size - _io.pos` as one name, which needs to know less."""
-    return ex.replaced(expr, lambda one: REST if one == ex.Binary("-", _ALL, _HERE) else one)
+    return ex.replaced(expr, lambda one: REST if one == ex.Binary("-", STREAM_SIZE, _HERE) else one)
 
 
 def is_position(expr: ex.Expr) -> bool:

@@ -3,6 +3,8 @@ writer of sorted tables."""
 
 from __future__ import annotations
 
+from exhume_ksy.facts.leveldb_footer import LeveldbFooter
+
 from exhume.registry import Format, Signature
 
 FORMAT = Format(
@@ -14,8 +16,8 @@ FORMAT = Format(
     extensions=("ldb", "sst", "log"),
     aliases=("rocksdb",),
     signatures=(
-        Signature(bytes.fromhex("57fb808b247547db"), note="last eight bytes of a LevelDB table"),
-        Signature(bytes.fromhex("f7cff485b741e288"), note="last eight bytes of a RocksDB table"),
+        Signature(LeveldbFooter.means.is_leveldb, note="last eight bytes of a LevelDB table"),
+        Signature(LeveldbFooter.means.is_rocksdb, note="last eight bytes of a RocksDB table"),
     ),
     codecs=("none", "snappy", "zlib", "deflate", "bz2", "lz4", "zstd"),
     create=None,

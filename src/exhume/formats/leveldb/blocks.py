@@ -9,10 +9,21 @@ from exhume.checksums import crc32c, mask_crc32c, xxh3_64, xxhash32, xxhash64
 from exhume.codecs import compress, decompress
 from exhume.errors import CodecError, UnsupportedFeatureError
 from exhume.formats.leveldb.layout import LayoutError, read_leveldb_varint
+from exhume.formats.leveldb.layout_facts import NUM_RESTARTS, RESTART, TRAILER, ZSTD_MAGIC, Compressions
 from exhume.formats.leveldb.wire import build_varint
 from exhume.kernel import BLOCK_BOMB, BLOCK_FINE, BLOCK_LENGTHS, BLOCK_SHARED, BLOCK_SHORT_KEY
 
-CODEC_NAMES = {0: "none", 1: "snappy", 2: "zlib", 3: "bz2", 4: "lz4", 5: "lz4hc", 6: "xpress", 7: "zstd", 0x40: "zstd"}
+CODEC_NAMES = {int(one): one.name.lower() for one in Compressions}
+CODEC_NAMES |= {Compressions.BZIP2: "bz2", Compressions.EARLY_ZSTD: "zstd"}
+_SIZED: dict[int, str] = {
+    Compressions.ZLIB: "deflate",
+    Compressions.BZIP2: "bz2",
+    Compressions.LZ4: "lz4",
+    Compressions.LZ4HC: "lz4",
+    Compressions.ZSTD: "zstd",
+    Compressions.EARLY_ZSTD: "zstd",
+}
+"""Codecs of RocksDB's compressions that have the decompressed size in front."""
 ALGORITHMS = {
     "crc32c": "masked CRC-32C",
     "xxhash32": "XXH32",
@@ -26,7 +37,6 @@ PROBLEMS = {
     BLOCK_SHORT_KEY: "an internal key is shorter than 8 bytes",
     BLOCK_BOMB: "shared prefixes expand beyond the limit",
 }
-_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 _U32 = 0xFFFFFFFF
 
 
@@ -67,23 +77,22 @@ def decode_block(contents: bytes, compression: int, *, family: str, version: int
     `CodecError`, `LimitExceededError`, `UnsupportedFeatureError`.
     """
     match compression:
-        case 0:
+        case Compressions.NONE:
             return decompress("none", contents, max_size=max_size)
-        case 1:
+        case Compressions.SNAPPY:
             return decompress("snappy", contents, max_size=max_size)
-        case 2 if family == "leveldb":
-            if contents[:4] == _ZSTD_MAGIC:
+        case Compressions.ZLIB if family == "leveldb":
+            if contents.startswith(ZSTD_MAGIC):
                 return decompress("zstd", contents, max_size=max_size)
             if len(contents) >= 2 and contents[0] & 0x0F == 8 and (contents[0] << 8 | contents[1]) % 31 == 0:
                 return decompress("zlib", contents, max_size=max_size)
             return decompress("deflate", contents, max_size=max_size)
-        case 2 if version < 2:
+        case Compressions.ZLIB if version < 2:
             return decompress("deflate", contents, max_size=max_size)
-        case 7 | 0x40 if contents[:4] == _ZSTD_MAGIC:
+        case Compressions.ZSTD | Compressions.EARLY_ZSTD if contents.startswith(ZSTD_MAGIC):
             return decompress("zstd", contents, max_size=max_size)
-        case 2 | 3 | 4 | 5 | 7 | 0x40:
-            size, start = _stated_size(contents, wide=version < 2 and compression in (4, 5))
-            codec = {2: "deflate", 3: "bz2", 4: "lz4", 5: "lz4", 7: "zstd", 0x40: "zstd"}[compression]
+        case _ if (codec := _SIZED.get(compression)) is not None:
+            size, start = _stated_size(contents, wide=version < 2 and codec == "lz4")
             return decompress(codec, memoryview(contents)[start:], max_size=max_size, size=size)
     raise UnsupportedFeatureError("unknown block compression", actual=codec_name(compression))
 
@@ -117,9 +126,8 @@ def build_block(entries: list[tuple[bytes, bytes]], restart_interval: int = 16) 
             out += build_varint(shared) + build_varint(fresh) + build_varint(size)
         out += key[shared:] + value
         previous = key
-    for at in restarts or [0]:
-        out += at.to_bytes(4, "little")
-    out += len(restarts or [0]).to_bytes(4, "little")
+    restarts = restarts or [0]
+    out += b"".join(map(RESTART.pack, restarts)) + NUM_RESTARTS.pack(len(restarts))
     return bytes(out)
 
 
@@ -132,6 +140,6 @@ def _common_prefix(left: bytes, right: bytes) -> int:
 
 def seal_block(contents: bytes, codec: str = "none") -> bytes:
     """A block as LevelDB stores it: contents (compressed), compression byte, masked CRC-32C."""
-    kind = {"none": 0, "snappy": 1, "zlib": 2}[codec]
-    stored = (compress(codec, contents) if kind else contents) + bytes((kind,))
-    return stored + mask_crc32c(crc32c(stored)).to_bytes(4, "little")
+    kind = Compressions[codec.upper()]
+    stored = compress(codec, contents) if kind else contents
+    return stored + TRAILER.pack(kind, mask_crc32c(crc32c(stored + bytes((kind,)))))

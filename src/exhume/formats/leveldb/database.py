@@ -35,6 +35,7 @@ from exhume.formats.leveldb.files import (
     prefetch_rows,
 )
 from exhume.formats.leveldb.forensics import Kept, Survey, forensic_items, survey_table
+from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.manifest import Manifest, level_runs
 from exhume.formats.leveldb.merge import Level, RangeDeletion, merge_runs, resolve, sort_key, version_of
 from exhume.formats.leveldb.model import (
@@ -43,7 +44,7 @@ from exhume.formats.leveldb.model import (
     Role,
     SequenceRule,
     Status,
-    ValueType,
+    ValueTypes,
     Version,
 )
 from exhume.formats.leveldb.pool import SourcePool
@@ -59,7 +60,7 @@ then read once.
 """
 
 _TOP = (1 << 64) - 1
-_RANGE = int(ValueType.RANGE_DELETION)
+_RANGE = int(ValueTypes.RANGE_DELETION)
 
 
 class Database:
@@ -340,7 +341,7 @@ class Database:
                 )
                 found = (
                     [tables[t.number] for t in young],
-                    [Level([tables[t.number] for t in run], [t.largest[:-8] for t in run]) for run in levels],
+                    [Level([tables[t.number] for t in run], [user_key(t.largest) for t in run]) for run in levels],
                 )
             self._levels[family] = found
         return found

@@ -9,41 +9,43 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from exhume_ksy.facts.leveldb_footer import ChecksumTypes, SealedHandle
-from exhume_ksy.facts.leveldb_internal_key import ValueTypes
-from exhume_ksy.facts.leveldb_log import Fragment as FragmentFacts
-from exhume_ksy.facts.leveldb_log import FragmentTypes as FragmentTypes
-from exhume_ksy.facts.leveldb_table import BlockTrailer
-from exhume_ksy.facts.leveldb_version_edit import Tags
-from exhume_ksy.facts.leveldb_write_batch import LeveldbWriteBatch, OperationTypes
+from exhume_ksy.facts.leveldb_filter import LeveldbFilter
+from exhume_ksy.facts.leveldb_footer import ChecksumTypes
+from exhume_ksy.facts.leveldb_write_batch import OperationTypes
 from exhume_ksy.fast import leveldb_version_edit as edits
 from exhume_ksy.fast._layout import LayoutError as LayoutError
 from exhume_ksy.fast.leveldb_block import read_leveldb_block
-from exhume_ksy.fast.leveldb_block_handle import LeveldbBlockHandle, read_leveldb_block_handle
+from exhume_ksy.fast.leveldb_block_handle import LeveldbBlockHandle, flat_leveldb_block_handle
 from exhume_ksy.fast.leveldb_bytes import LeveldbBytes
 from exhume_ksy.fast.leveldb_filter import read_leveldb_filter
 from exhume_ksy.fast.leveldb_footer import read_leveldb_footer
 from exhume_ksy.fast.leveldb_index_delta import read_leveldb_index_delta
 from exhume_ksy.fast.leveldb_internal_key import read_leveldb_internal_key
-from exhume_ksy.fast.leveldb_log import read_fragment as read_fragment
+from exhume_ksy.fast.leveldb_log import flat_fragment as flat_fragment
+from exhume_ksy.fast.leveldb_table import flat_block_trailer as flat_block_trailer
 from exhume_ksy.fast.leveldb_varint import read_leveldb_varint as read_leveldb_varint
-from exhume_ksy.fast.leveldb_write_batch import read_operation
+from exhume_ksy.fast.leveldb_write_batch import flat_operation
 
 from exhume.errors import ExhumeError, Span, StructureError, TruncatedError
 from exhume.formats.leveldb import checks
+from exhume.formats.leveldb.layout_facts import (
+    BATCH,
+    LEVELDB_FOOTER,
+    NUM_RESTARTS,
+    RESTART,
+    ROCKSDB_FOOTER,
+    SEQUENCE_AT,
+    TRAILER,
+    Tags,
+    ValueTypes,
+)
 from exhume.formats.leveldb.model import Footer, TableFile, VersionEdit
 from exhume.formats.leveldb.wire import MAX_SEQUENCE, Handle, InternalKey
-from exhume.layouts import read, reading, refused
+from exhume.layouts import reading, refused
 
-LEVELDB_FOOTER = 48
-ROCKSDB_FOOTER = 53
-FOOTER_CHECKSUM = SealedHandle.at.footer_checksum[0] + 1, SealedHandle.at.footer_checksum[1] + 1
-"""Where its checksum stands in a footer of RocksDB version 6 and later: the checksum's type is in front of the rest."""
 NEWEST_VERSION = 7
 """Newest `format_version` of RocksDB tables that is read."""
-BLOCK_TRAILER = BlockTrailer.size
-LEVELDB_MAGIC = bytes.fromhex("57fb808b247547db")
-ROCKSDB_MAGIC = bytes.fromhex("f7cff485b741e288")
+BLOCK_TRAILER = TRAILER.size
 
 
 def parse_footer(tail: bytes, where: Span) -> Footer | None:
@@ -86,16 +88,17 @@ def _handle(raw: LeveldbBlockHandle) -> Handle:
 
 def parse_handle(value: bytes, where: Span) -> Handle:
     """The block handle at the start of `value`; raises `StructureError` or `TruncatedError`."""
-    return _handle(read(read_leveldb_block_handle, value, where)[0])
+    with reading(where):
+        return Handle(*flat_leveldb_block_handle(value, 0, len(value))[1:])
 
 
 def whole_handle(value: bytes) -> Handle | None:
     """The block handle that `value` is, None when it is anything else."""
     try:
-        raw, end = read_leveldb_block_handle(value, 0, len(value))
+        end, offset, size = flat_leveldb_block_handle(value, 0, len(value))
     except LayoutError:
         return None
-    return _handle(raw) if end == len(value) else None
+    return Handle(offset, size) if end == len(value) else None
 
 
 def whole_number(value: bytes) -> int | None:
@@ -128,9 +131,9 @@ def parse_tail(block: bytes, where: Span) -> Tail:
         if end < 0:
             raise StructureError(
                 "the restart points pass the block",
-                span=where.sub(max(0, len(block) - 4), len(block)),
+                span=where.sub(max(0, len(block) - NUM_RESTARTS.size), len(block)),
                 field_path="num_restarts",
-                expected=f"at most {(len(block) - 4) // 4}",
+                expected=f"at most {(len(block) - NUM_RESTARTS.size) // RESTART.size}",
                 actual=raw.num_restarts,
             )
         return Tail(end, raw.restarts)
@@ -198,7 +201,7 @@ def parse_filter(payload: bytes, where: Span) -> tuple[int, list[bytes]]:
     """`(base_lg, filters)` of a LevelDB filter block; raises `StructureError`."""
     with reading(where):
         raw, _ = read_leveldb_filter(payload, 0, len(payload))
-        if (len(payload) - 5 - raw.ofs_offsets) % 4:
+        if (len(payload) - LeveldbFilter.before_end.ofs_offsets[0] - raw.ofs_offsets) % LeveldbFilter.each.offsets:
             raise StructureError("a filter block without whole offsets", span=where)
         return raw.base_lg, [bytes(one.raw or b"") for one in raw.filters]
 
@@ -239,12 +242,6 @@ def parse_index_delta(payload: bytes, where: Span) -> list[tuple[bytes, Handle]]
     return out
 
 
-FRAGMENT_HEADER = FragmentFacts.at.fragment_type[1]
-"""Bytes of the shorter header; the type is the last of them."""
-CHECKED = FragmentFacts.at.len_data[1]
-"""From here on the checksum covers a fragment."""
-
-
 class Operation(NamedTuple):
     """One operation of a write batch: value type, key and value, its offset in the batch, column family."""
 
@@ -267,8 +264,6 @@ class Batch(NamedTuple):
     problem: ExhumeError | None
 
 
-_SEQUENCE, _COUNT = slice(*LeveldbWriteBatch.at.sequence), slice(*LeveldbWriteBatch.at.num_operations)
-_BATCH_HEADER = _COUNT.stop
 _WRITES: Final[Mapping[int, int]] = {
     operation: int(ValueTypes[name])
     for operation in OperationTypes
@@ -280,37 +275,35 @@ _WRITES: Final[Mapping[int, int]] = {
 def parse_batch(payload: bytes, where: Span) -> Batch:
     """Splits the log record at `where` into operations; what cannot be read ends the list and is told in `problem`.
 
-    Operations are read one by one, and the two numbers before them from where the specification places them: most
-    batches are a single write, for which filling columns takes three times as long.
+    Operations are read one by one, since most batches are a single write, for which columns cost more than they save.
 
     Spec: LevelDB db/write_batch.cc; RocksDB db/write_batch.cc for types beyond 1.
     """
     problem: ExhumeError | None = None
     end = len(payload)
-    if end < _BATCH_HEADER:
+    if end < BATCH.size:
         inside = where.in_payload(0, end)
         return Batch(0, 0, [], TruncatedError("it is shorter than its header", span=inside, actual=f"{end} bytes"))
-    sequence = int.from_bytes(payload[_SEQUENCE], "little")
+    sequence, stated = BATCH.unpack_from(payload)
     operations: list[Operation] = []
-    at, number = _BATCH_HEADER, 0
+    at, number = BATCH.size, 0
     try:
         while at < end:
             start = at
-            raw, at = read_operation(payload, at, end)
+            at, kind, family, key, key_end, value, value_end, *_ = flat_operation(payload, at, end)
             number += 1
-            value_type = _WRITES.get(raw.operation_type)
-            if value_type is not None and raw.key is not None:
-                value = b"" if raw.value is None else raw.value.data
-                operations.append(Operation(value_type, raw.key.data, value, start, raw.column_family or 0))
+            value_type = _WRITES.get(kind)
+            if value_type is not None:
+                operations.append(Operation(value_type, payload[key:key_end], payload[value:value_end], start, family))
     except LayoutError as error:
         error.within(f"operations[{number}]")
         problem = refused(error, where.in_payload(0, end))
     if problem is None and sequence > MAX_SEQUENCE:
         problem = StructureError(
             "its sequence number passes 56 bits",
-            span=where.in_payload(*LeveldbWriteBatch.at.sequence),
+            span=where.in_payload(*SEQUENCE_AT),
             field_path="sequence",
             expected=f"at most {MAX_SEQUENCE}",
             actual=sequence,
         )
-    return Batch(sequence, int.from_bytes(payload[_COUNT], "little"), operations, problem)
+    return Batch(sequence, stated, operations, problem)

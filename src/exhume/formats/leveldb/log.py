@@ -17,13 +17,14 @@ from exhume.errors import Span
 from exhume.findings import Check
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
-from exhume.formats.leveldb.layout import CHECKED, FRAGMENT_HEADER, FragmentTypes, LayoutError, read_fragment
+from exhume.formats.leveldb.layout import LayoutError, flat_fragment
+from exhume.formats.leveldb.layout_facts import BATCH, CHECKED, FRAGMENT, FragmentTypes
 from exhume.formats.leveldb.wire import build_bytes
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.source import Source
 
 BLOCK = 32 << 10
-HEADER = FRAGMENT_HEADER
+HEADER = FRAGMENT.size
 FULL, FIRST, MIDDLE, LAST = (
     int(one) for one in (FragmentTypes.FULL, FragmentTypes.FIRST, FragmentTypes.MIDDLE, FragmentTypes.LAST)
 )
@@ -124,10 +125,10 @@ class LogReader:
         at, end = 0, len(data)
         while end - at >= HEADER:
             try:
-                raw, stop = read_fragment(data, at, end, False)
+                stop, stored, size, kind, _, start, _ = flat_fragment(data, at, end)
             except LayoutError as error:
                 span = self.source.span(base + at, base + end)
-                cut = last and data[at + HEADER - 1] in RECORDS
+                cut = last and data[at + CHECKED] in RECORDS
                 self.report(
                     checks.LOG_TAIL if cut else checks.FRAGMENT_LENGTH,
                     "the last fragment is cut" if cut else "",
@@ -141,18 +142,17 @@ class LogReader:
                     return
                 at = self._resume(base, data, at)
                 continue
-            kind = raw.fragment_type
-            if not kind and not raw.len_data:
+            if not kind and not size:
                 self._check_fill(base, data, at)
                 return
             checksum = mask_crc32c(crc32c(data[at + CHECKED : stop]))
-            intact = checksum == raw.checksum
+            intact = checksum == stored
             if not intact:
                 self.report(
                     checks.LOG_CRC,
                     span=self.source.span(base + at, base + stop),
                     field_path="checksum",
-                    expected=f"{raw.checksum:08x}",
+                    expected=f"{stored:08x}",
                     actual=f"{checksum:08x}",
                 )
                 if kind not in RECORDS or not self._plausible(data, stop):
@@ -170,7 +170,6 @@ class LogReader:
                 continue
             if kind > LAST:
                 kind -= RECYCLABLE
-            start = stop - raw.len_data
             where = origin + base
             yield Fragment(where + at, where + start, where + stop, kind, intact), data[start:stop]
             at = stop
@@ -199,17 +198,17 @@ class LogReader:
     @staticmethod
     def _intact(data: bytes, at: int) -> bool:
         try:
-            raw, stop = read_fragment(data, at, len(data), False)
+            stop, stored, _, kind, _, _, _ = flat_fragment(data, at, len(data))
         except LayoutError:
             return False
-        return raw.fragment_type in KNOWN and mask_crc32c(crc32c(data[at + CHECKED : stop])) == raw.checksum
+        return kind in KNOWN and mask_crc32c(crc32c(data[at + CHECKED : stop])) == stored
 
     def _resume(self, base: int, data: bytes, at: int) -> int:
         """The start of the next intact fragment in the block (its end when there is none); what lies between is
         lost.
         """
         for candidate in range(at + 1, len(data) - HEADER + 1):
-            if data[candidate + HEADER - 1] in KNOWN and self._intact(data, candidate):
+            if data[candidate + CHECKED] in KNOWN and self._intact(data, candidate):
                 break
         else:
             candidate = len(data)
@@ -222,12 +221,12 @@ def fragment_check(source: Source, where: Span | None) -> Check:
     at = where.start - source.origin if where is not None else 0
     data = source.read_up_to(at, BLOCK - at % BLOCK)
     try:
-        raw, stop = read_fragment(data, 0, len(data), False)
+        stop, stored, size, kind, _, _, _ = flat_fragment(data, 0, len(data))
     except LayoutError:
         return Check.skipped("the fragment is cut short, or its length is wrong")
-    if raw.is_zero_fill:
+    if kind == FragmentTypes.ZERO and not size:
         return Check.skipped("filler, which has no checksum")
-    return Check.compare(f"{raw.checksum:08x}", f"{mask_crc32c(crc32c(data[CHECKED:stop])):08x}")
+    return Check.compare(f"{stored:08x}", f"{mask_crc32c(crc32c(data[CHECKED:stop])):08x}")
 
 
 def build_batch(sequence: int, operations: Iterable[tuple[int, bytes, bytes]]) -> bytes:
@@ -237,7 +236,7 @@ def build_batch(sequence: int, operations: Iterable[tuple[int, bytes, bytes]]) -
     ]
     kinds = [kind for kind, _, _ in operations]
     body = b"".join(bytes((kind,)) + part for kind, part in zip(kinds, parts, strict=True))
-    return sequence.to_bytes(8, "little") + len(parts).to_bytes(4, "little") + body
+    return BATCH.pack(sequence, len(parts)) + body
 
 
 def build_log(records: Iterable[bytes]) -> bytes:
@@ -254,8 +253,7 @@ def build_log(records: Iterable[bytes]) -> bytes:
             at += len(piece)
             last = at == len(record)
             kind = (FULL if last else FIRST) if first else (LAST if last else MIDDLE)
-            body = bytes((kind,)) + piece
-            out += mask_crc32c(crc32c(body)).to_bytes(4, "little") + len(piece).to_bytes(2, "little") + body
+            out += FRAGMENT.pack(mask_crc32c(crc32c(bytes((kind,)) + piece)), len(piece), kind) + piece
             first = False
             if last:
                 break

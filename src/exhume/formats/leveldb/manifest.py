@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from exhume.errors import FormatError, Span
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.checks import Report
+from exhume.formats.leveldb.layout_facts import KEY_TAIL, Tags, user_key
 from exhume.formats.leveldb.log import LogReader
 from exhume.formats.leveldb.model import BYTEWISE, TableFile, VersionEdit
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -19,6 +20,8 @@ from exhume.source import Source
 
 MANIFEST_NAME = re.compile(r"MANIFEST-[0-9]{1,20}", re.ASCII)
 _CURRENT_MAX = 4096
+_ROCKSDB_TAGS = frozenset(Tags) - frozenset(range(Tags.NEW_FILE2 + 1)) - {Tags.COMPACTION_WATERLINE, Tags.IGNORABLE}
+_ROCKSDB_TAGS |= {Tags.MIN_LOG_NUMBER_TO_KEEP}
 
 
 def parse_current(data: bytes, where: Span, report: Report = checks.strict) -> str | None:
@@ -93,13 +96,13 @@ class Manifest:
         same.
         """
         tags = {tag for record in self.records for tag in record.edit.tags}
-        if 800 in tags:
+        if Tags.COMPACTION_WATERLINE in tags:
             return "dacha"
-        if tags & {10, 102, 103, 200, 201, 202, 203, 300, 400, 401} or any(tag >= 8192 for tag in tags):
+        if tags & _ROCKSDB_TAGS or any(tag >= Tags.IGNORABLE for tag in tags):
             return "rocksdb"
-        if 5 in tags:
+        if Tags.COMPACT_POINTER in tags:
             return "leveldb"
-        return "dacha or rocksdb" if 100 in tags else "leveldb or dacha"
+        return "dacha or rocksdb" if Tags.NEW_FILE2 in tags else "leveldb or dacha"
 
     def is_live_log(self, number: int, family: int = 0) -> bool:
         """Whether the database would replay log `number` for a column family on opening."""
@@ -195,7 +198,7 @@ def _apply_files(manifest: Manifest, family: ColumnFamily, edit: VersionEdit, wh
         if manifest.next_file_number is not None and file.number >= manifest.next_file_number:
             report(checks.COUNTER, "a table number passes the next file number", span=where,
                    expected=f"below {manifest.next_file_number}", actual=file.number)  # fmt: skip
-        if len(file.smallest) < 8 or len(file.largest) < 8:
+        if min(len(file.smallest), len(file.largest)) < KEY_TAIL.size:
             report(checks.EDIT, f"table {file.number} has keys without sequence number", span=where)
             continue
         if _internal_order(file.smallest) > _internal_order(file.largest):
@@ -215,7 +218,7 @@ def _check_levels(manifest: Manifest, whole: Span, report: Report) -> None:
             continue  # only the application knows their order
         for run in level_runs(list(family.tables.values()))[1]:
             for left, right in itertools.pairwise(run):
-                if left.largest[:-8] > right.smallest[:-8]:
+                if user_key(left.largest) > user_key(right.smallest):
                     report(
                         checks.LEVEL_OVERLAP,
                         f"tables {left.number} and {right.number} of level {left.level}",

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from exhume import kernel
-from exhume.formats.leveldb.model import DELETIONS, Status, ValueType, Version
+from exhume.formats.leveldb.model import DELETIONS, Status, ValueTypes, Version
 from exhume.formats.leveldb.table import Item, Table
 
 _TOP = (1 << 64) - 1
-_RANGE = int(ValueType.RANGE_DELETION)
+_RANGE = int(ValueTypes.RANGE_DELETION)
 _STATUSES = (Status.LIVE, Status.REPLACED, Status.DELETED, Status.TOMBSTONE, Status.BEYOND)
 _BATCH = 256
 """Items of each run that are merged at a time: few enough to stay in the youngest generation of the collector."""

@@ -7,35 +7,24 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from exhume.errors import Span
+from exhume.formats.leveldb.layout_facts import ValueTypes as ValueTypes
 from exhume.formats.leveldb.wire import Handle
 
 BYTEWISE = "leveldb.BytewiseComparator"
 
 
-class ValueType(enum.IntEnum):
-    """What a write was (RocksDB's numbers; LevelDB and dacha know 0 and 1)."""
+_TYPE_NAMES = {int(one): one.name.lower().replace("_", "-") for one in ValueTypes}
+_TYPE_NAMES[ValueTypes.WIDE_COLUMN_ENTITY] = "wide-columns"
 
-    DELETION = 0
-    VALUE = 1
-    MERGE = 2
-    SINGLE_DELETION = 7
-    RANGE_DELETION = 15
-    BLOB_INDEX = 17
-    DELETION_WITH_TIMESTAMP = 20
-    WIDE_COLUMNS = 22
-    VALUE_PREFERRED_SEQNO = 24
-
-
-DELETIONS = frozenset({0, 7, 20})
-PUTS = frozenset({1, 2, 17, 22, 24})
+DELETIONS: frozenset[int] = frozenset(
+    {ValueTypes.DELETION, ValueTypes.SINGLE_DELETION, ValueTypes.DELETION_WITH_TIMESTAMP}
+)
+PUTS: frozenset[int] = frozenset(ValueTypes) - DELETIONS - {ValueTypes.RANGE_DELETION}
 
 
 def type_name(value_type: int) -> str:
     """The name of a value type, `type-N` for an unknown one."""
-    try:
-        return ValueType(value_type).name.lower().replace("_", "-")
-    except ValueError:
-        return f"type-{value_type}"
+    return _TYPE_NAMES.get(value_type, f"type-{value_type}")
 
 
 class Status(enum.StrEnum):

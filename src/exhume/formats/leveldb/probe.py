@@ -6,7 +6,7 @@ import re
 
 from exhume.errors import Span
 from exhume.formats.leveldb.files import CURRENT, classify_name, obvious_manifest, plain_names, prefetch_files
-from exhume.formats.leveldb.layout import LEVELDB_MAGIC, ROCKSDB_MAGIC
+from exhume.formats.leveldb.layout_facts import LEVELDB_FOOTER, LEVELDB_MAGIC, MAGIC_SIZE, ROCKSDB_MAGIC
 from exhume.formats.leveldb.manifest import MANIFEST_NAME
 from exhume.registry import Identification
 from exhume.source import Source, Tree
@@ -48,9 +48,9 @@ def owns(name: str) -> bool:
 
 
 def _probe_table(source: Source) -> Identification | None:
-    if source.size < 48:
+    if source.size < LEVELDB_FOOTER:
         return None
-    tail = source.read_at(source.size - 8, 8)
+    tail = source.read_at(source.size - MAGIC_SIZE, MAGIC_SIZE)
     if tail == LEVELDB_MAGIC:
         return Identification(
             "leveldb", 0.9, source.span(0, source.size), ("magic number at the end of a LevelDB table",)

@@ -14,7 +14,7 @@ from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.keys import key_text
-from exhume.formats.leveldb.layout import LEVELDB_MAGIC, ROCKSDB_MAGIC
+from exhume.formats.leveldb.layout_facts import LEVELDB_FOOTER, LEVELDB_MAGIC, MAGIC_SIZE, ROCKSDB_MAGIC
 from exhume.formats.leveldb.model import Role, SequenceRule, Status, Version, type_name
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.sections import SectionMap
@@ -180,7 +180,7 @@ class _Borrowed(WindowSource):
 
 def _lone_table(source: Source, limits: Limits) -> Database:
     """A database of one table and nothing else."""
-    tail = source.read_at(source.size - 8, 8) if source.size >= 48 else b""
+    tail = source.read_at(source.size - MAGIC_SIZE, MAGIC_SIZE) if source.size >= LEVELDB_FOOTER else b""
     if tail not in (LEVELDB_MAGIC, ROCKSDB_MAGIC):
         raise checks.BAD_MAGIC.error("neither a database directory nor a table", span=source.span(0, source.size))
     tree = MemoryTree({"000001.ldb": _Borrowed(source, 0, source.size)}, source.name)

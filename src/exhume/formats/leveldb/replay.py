@@ -15,14 +15,14 @@ from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.layout import parse_batch
 from exhume.formats.leveldb.log import LogReader
 from exhume.formats.leveldb.merge import RangeDeletion, sort_key
-from exhume.formats.leveldb.model import Place, Role, SequenceRule, ValueType, Verdict
+from exhume.formats.leveldb.model import Place, Role, SequenceRule, ValueTypes, Verdict
 from exhume.formats.leveldb.table import Item
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
 from exhume.limits import Limits
 from exhume.source import Source
 
 _TOP = (1 << 64) - 1
-_RANGE = int(ValueType.RANGE_DELETION)
+_RANGE = int(ValueTypes.RANGE_DELETION)
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from exhume.errors import Span, UnsupportedOperationError
 from exhume.findings import Finding, Severity
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.database import Database
-from exhume.formats.leveldb.model import DELETIONS, Role, Status, ValueType, Verdict, Version
+from exhume.formats.leveldb.model import DELETIONS, Role, Status, ValueTypes, Verdict, Version
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.table_writer import write_database
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -88,7 +88,7 @@ def surviving_rows(database: Database, collect: checks.Report, report: SalvageRe
         last = version.key
         # Deleted by a range deletion, or by a deletion that was left out above: any other is the newest of its key.
         wiped = version.status is Status.DELETED and disbelieved != (version.key, version.superseded_by)
-        if version.value_type in DELETIONS or version.value_type == ValueType.RANGE_DELETION or wiped:
+        if version.value_type in DELETIONS or version.value_type == ValueTypes.RANGE_DELETION or wiped:
             continue
         report.vouch(vouched(version))
         yield version.key, version.value

@@ -26,7 +26,16 @@ from exhume.formats.leveldb.blocks import (
     decode_block,
 )
 from exhume.formats.leveldb.checks import Report
-from exhume.formats.leveldb.model import DELETIONS, PUTS, Footer, Place, ValueType, Verdict
+from exhume.formats.leveldb.layout_facts import (
+    CHECKSUMMED,
+    FOOTER_CHECKSUM,
+    LEVELDB_FOOTER,
+    NUM_RESTARTS,
+    RESTART,
+    ROCKSDB_FOOTER,
+    user_key,
+)
+from exhume.formats.leveldb.model import Footer, Place, ValueTypes, Verdict
 from exhume.formats.leveldb.wire import Handle
 from exhume.kernel import BLOCK_BOMB
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -35,7 +44,7 @@ from exhume.source import Source
 Item = tuple[bytes, int, int, int, bytes, Any]
 """(user key, 2^64 - 1 - packed sequence and type, rank, offset in block, value, place): sorts as LevelDB sorts."""
 
-KNOWN_TYPES = DELETIONS | PUTS | {int(ValueType.RANGE_DELETION)}
+KNOWN_TYPES = frozenset(ValueTypes)
 READ_AHEAD = 256 << 10
 """Bytes of neighbouring blocks that are fetched with one read."""
 
@@ -65,8 +74,9 @@ class Block(NamedTuple):
     @property
     def entries_end(self) -> int:
         """The end of `tail`; by hand for the plain form, because every block that is read asks for it."""
-        end = len(self.data) - 4 - 4 * int.from_bytes(self.data[-4:], "little")
-        return end if 0 <= end <= len(self.data) - 4 else self.tail.end
+        last = len(self.data) - NUM_RESTARTS.size
+        end = last - RESTART.size * NUM_RESTARTS.unpack_from(self.data, last)[0] if last >= 0 else -1
+        return end if end >= 0 else self.tail.end
 
     @property
     def tail(self) -> layout.Tail:
@@ -116,21 +126,21 @@ class Table:
     def footer(self) -> Footer | None:
         """The footer, None when the magic number is missing.  Raises `StructureError` for unreadable handles."""
         size = self.source.size
-        start = max(0, size - layout.ROCKSDB_FOOTER)
+        start = max(0, size - ROCKSDB_FOOTER)
         return layout.parse_footer(self.source.read_at(start, size - start), self.source.span(start, size))
 
     def check_footer(self, report: Report) -> Footer | None:
         """The footer, its own rules reported; None when nothing can be read through it."""
         whole = self.source.span(0, self.source.size)
-        if self.source.size < layout.LEVELDB_FOOTER:
+        if self.source.size < LEVELDB_FOOTER:
             report(
                 checks.TABLE_SHORT,
                 span=whole,
-                expected=f"at least {layout.LEVELDB_FOOTER} bytes",
+                expected=f"at least {LEVELDB_FOOTER} bytes",
                 actual=self.source.size,
             )
             return None
-        tail = self.source.span(max(0, self.source.size - layout.ROCKSDB_FOOTER), self.source.size)
+        tail = self.source.span(max(0, self.source.size - ROCKSDB_FOOTER), self.source.size)
         try:
             footer = self.footer
         except FormatError as error:
@@ -155,9 +165,9 @@ class Table:
     def check_sealed_footer(self) -> Check:
         """The checksum of a footer of RocksDB version 6 and later, which covers itself as zeros."""
         kind, _, _, base, room = self._rules
-        data = bytearray(self.source.read_at(room, layout.ROCKSDB_FOOTER))
-        start, stop = layout.FOOTER_CHECKSUM
-        stored = int.from_bytes(data[start:stop], "little")
+        data = bytearray(self.source.read_at(room, ROCKSDB_FOOTER))
+        stored = 0 if self.footer is None else self.footer.footer_checksum or 0
+        start, stop = FOOTER_CHECKSUM
         data[start:stop] = bytes(stop - start)
         return _compared(kind, stored, block_checksum(kind, bytes(data), base_context=base, offset=room))
 
@@ -189,14 +199,13 @@ class Table:
         if stored is None:
             stored = source.read_at(offset, size + layout.BLOCK_TRAILER)
         verdict = Verdict.NONE
-        checksum = block_checksum(kind, stored[:-4], base_context=base, offset=offset)
+        _, compression, found = layout.flat_block_trailer(stored, size, len(stored))
+        checksum = block_checksum(kind, stored[: size + CHECKSUMMED], base_context=base, offset=offset)
         if checksum is not None:
-            found = int.from_bytes(stored[-4:], "little")
             verdict = Verdict.GOOD if checksum == found else Verdict.BAD
             if checksum != found:
                 span = source.span(offset, end)
                 report(checks.BLOCK_CRC, span=span, expected=f"{found:08x}", actual=f"{checksum:08x}")
-        compression = stored[size]
         try:
             data = decode_block(
                 stored[:size], compression, family=family, version=version, max_size=self.limits.payload_budget(size)
@@ -220,8 +229,9 @@ class Table:
         """The checksum of a block that lies before the footer, computed and compared."""
         kind, _, _, base, _ = self._rules
         stored = self.source.read_at(handle.offset, handle.size + layout.BLOCK_TRAILER)
-        value = block_checksum(kind, stored[:-4], base_context=base, offset=handle.offset)
-        return _compared(kind, int.from_bytes(stored[-4:], "little"), value)
+        found = layout.flat_block_trailer(stored, handle.size, len(stored))[2]
+        checked = stored[: handle.size + CHECKSUMMED]
+        return _compared(kind, found, block_checksum(kind, checked, base_context=base, offset=handle.offset))
 
     def read_blocks(self, handles: list[Handle], report: Report = checks.strict) -> Iterator[Block | None]:
         """`read_block` of each handle; blocks that follow one another in the file are fetched together."""
@@ -334,10 +344,10 @@ class Table:
         block = self.read_block(handle, report)
         if block is None:
             return []
-        cut = None if bare else -8
+        cut = bytes if bare else user_key
         if delta:
             try:
-                return [(k[:cut], h) for k, h in layout.parse_index_delta(block.data, block.payload_span)]
+                return [(cut(k), h) for k, h in layout.parse_index_delta(block.data, block.payload_span)]
             except FormatError as error:
                 checks.tell(report, checks.BLOCK, error)
                 return []
@@ -345,7 +355,7 @@ class Table:
         for key, value, at in self.split_block(block, report):
             try:
                 handle = layout.whole_handle(value) or layout.parse_handle(value, block.span.in_payload(at, at))
-                out.append((key[:cut], handle))
+                out.append((cut(key), handle))
             except FormatError as error:
                 checks.tell(report, checks.HANDLE, error)
         return out

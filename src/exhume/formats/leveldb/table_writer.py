@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from exhume.errors import WriterError
 from exhume.formats.leveldb.blocks import build_block, seal_block
-from exhume.formats.leveldb.layout import LEVELDB_FOOTER, LEVELDB_MAGIC
+from exhume.formats.leveldb.layout_facts import LEVELDB_FOOTER, LEVELDB_MAGIC, TRAILER, Tags, ValueTypes
 from exhume.formats.leveldb.log import build_log
 from exhume.formats.leveldb.model import BYTEWISE
 from exhume.formats.leveldb.wire import Handle, InternalKey, build_bytes, build_varint
@@ -67,7 +67,7 @@ class TableWriter:
         self.count += 1
         self._key_bytes += len(packed)
         self._value_bytes += len(value)
-        self._deleted += key.value_type == 0
+        self._deleted += key.value_type == ValueTypes.DELETION
         if self._pending >= self._block_size:
             self._flush()
 
@@ -79,7 +79,7 @@ class TableWriter:
 
     def _put(self, contents: bytes, codec: str) -> Handle:
         sealed = seal_block(contents, codec)
-        handle = Handle(self.size, len(sealed) - 5)
+        handle = Handle(self.size, len(sealed) - TRAILER.size)
         self._file.write(sealed)
         self.size += len(sealed)
         return handle
@@ -97,7 +97,7 @@ class TableWriter:
         index = self._put(build_block(self._index, 1), self._codec)
         metaindex = self._put(build_block([(b"rocksdb.properties", properties.build())], 1), "none")
         handles = metaindex.build() + index.build()
-        self._file.write(handles.ljust(LEVELDB_FOOTER - 8, b"\0") + LEVELDB_MAGIC)
+        self._file.write(handles.ljust(LEVELDB_FOOTER - len(LEVELDB_MAGIC), b"\0") + LEVELDB_MAGIC)
         self.size += LEVELDB_FOOTER
 
 
@@ -122,16 +122,22 @@ def write_database(
         with create(f"{TABLE_NUMBER:06d}.sst") as file:
             writer = TableWriter(file, codec)
             for sequence, (key, value) in enumerate(itertools.chain([first], ordered), 1):
-                writer.add(InternalKey(key, sequence, 1), value)
+                writer.add(InternalKey(key, sequence, ValueTypes.VALUE), value)
             writer.finish()
         count = writer.count
         table = (
-            b"\x07" + build_varint(TABLE_LEVEL) + build_varint(TABLE_NUMBER) + build_varint(writer.size)
+            b"".join(map(build_varint, (Tags.NEW_FILE, TABLE_LEVEL, TABLE_NUMBER, writer.size)))
             + build_bytes(writer.smallest) + build_bytes(writer.largest)
         )  # fmt: skip
-    edit = b"\x01" + build_bytes(BYTEWISE.encode())
-    edit += b"\x02" + build_varint(3) + b"\x09" + build_varint(0)
-    edit += b"\x03" + build_varint(TABLE_NUMBER + 1) + b"\x04" + build_varint(count) + table
+    edit = build_varint(Tags.COMPARATOR) + build_bytes(BYTEWISE.encode())
+    for tag, number in (
+        (Tags.LOG_NUMBER, 3),
+        (Tags.PREVIOUS_LOG_NUMBER, 0),
+        (Tags.NEXT_FILE_NUMBER, TABLE_NUMBER + 1),
+        (Tags.LAST_SEQUENCE, count),
+    ):
+        edit += build_varint(tag) + build_varint(number)
+    edit += table
     small = {"MANIFEST-000002": build_log([edit]), "000003.log": b"", "LOCK": b""}
     if identity is not None:
         small["IDENTITY"] = identity.encode()

@@ -13,6 +13,7 @@ from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.files import DbFile
+from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.manifest import replay
 from exhume.formats.leveldb.model import BYTEWISE, Role, TableFile
 from exhume.formats.leveldb.table import KNOWN_TYPES, Block, Item, Table, property_number
@@ -200,23 +201,20 @@ class TableVerifier:
     def _check_bounds(self, block: Block, items: list[Item]) -> None:
         if self.stated is None:
             return
-        if items[0][0] < self.stated.smallest[:-8] or items[-1][0] > self.stated.largest[:-8]:
-            self.report(
-                checks.KEY_RANGE,
-                span=block.span,
-                expected=f"{self.stated.smallest[:-8]!r} to {self.stated.largest[:-8]!r}",
-            )
+        smallest, largest = user_key(self.stated.smallest), user_key(self.stated.largest)
+        if items[0][0] < smallest or items[-1][0] > largest:
+            self.report(checks.KEY_RANGE, span=block.span, expected=f"{smallest!r} to {largest!r}")
 
     def _check_range(self, last: Item | None) -> None:
         """The manifest's largest key must be there (the smallest is checked with the first block's bounds)."""
-        if self.stated is not None and self.bytewise and last is not None and last[0] < self.stated.largest[:-8]:
+        if self.stated is not None and self.bytewise and last is not None and last[0] < user_key(self.stated.largest):
             if self.table.range_deletions(checks.ignore):
                 return  # a range deletion reaches further than the last entry
             self.report(
                 checks.KEY_RANGE,
                 "the largest key is missing",
                 span=last[5].span,
-                expected=self.stated.largest[:-8],
+                expected=user_key(self.stated.largest),
                 actual=last[0],
             )
 

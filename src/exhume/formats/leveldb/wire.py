@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from exhume.formats.leveldb.layout_facts import KEY_TAIL
+
 MAX_U64 = (1 << 64) - 1
 MAX_SEQUENCE = (1 << 56) - 1
 """Largest sequence number: 56 bits, the other eight hold the value type."""
@@ -60,4 +62,5 @@ class InternalKey(NamedTuple):
 
     def build(self) -> bytes:
         """User key and the packed number, little-endian."""
-        return self.user_key + ((self.sequence << 8) | self.value_type).to_bytes(8, "little")
+        number = self.sequence
+        return self.user_key + KEY_TAIL.pack(self.value_type, number & 0xFFFFFFFF, number >> 32 & 0xFFFF, number >> 48)

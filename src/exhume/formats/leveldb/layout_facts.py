@@ -1,0 +1,57 @@
+"""What the specifications fix for the LevelDB family: magic numbers, sizes, types, and formats of what is packed."""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from exhume_ksy.facts.leveldb_block import LeveldbBlock
+from exhume_ksy.facts.leveldb_footer import LeveldbFooter, SealedHandle
+from exhume_ksy.facts.leveldb_internal_key import LeveldbInternalKey
+from exhume_ksy.facts.leveldb_internal_key import ValueTypes as ValueTypes
+from exhume_ksy.facts.leveldb_log import Fragment
+from exhume_ksy.facts.leveldb_log import FragmentTypes as FragmentTypes
+from exhume_ksy.facts.leveldb_table import BlockTrailer
+from exhume_ksy.facts.leveldb_table import Compressions as Compressions
+from exhume_ksy.facts.leveldb_version_edit import Tags as Tags
+from exhume_ksy.facts.leveldb_write_batch import LeveldbWriteBatch
+from exhume_ksy.facts.zstd_frame import Frame, FrameKind
+
+LEVELDB_MAGIC: Final = LeveldbFooter.means.is_leveldb
+ROCKSDB_MAGIC: Final = LeveldbFooter.means.is_rocksdb
+MAGIC_SIZE: Final = LeveldbFooter.before_end.magic[0]
+LEVELDB_FOOTER: Final = LeveldbFooter.before_end.leveldb[0]
+ROCKSDB_FOOTER: Final = LeveldbFooter.before_end.checksum_type[0]
+"""Bytes of the footers."""
+
+_SEALED = ROCKSDB_FOOTER - LeveldbFooter.before_end.rocksdb6[0]
+FOOTER_CHECKSUM: Final = SealedHandle.at.footer_checksum[0] + _SEALED, SealedHandle.at.footer_checksum[1] + _SEALED
+"""Where its checksum stands in a footer of RocksDB version 6 and later: the checksum's type is in front of the rest."""
+
+KEY_TAIL: Final = struct.Struct(LeveldbInternalKey.suffix)
+"""What follows the user's key in an internal key: value type, and the sequence number in three parts."""
+
+TRAILER: Final = struct.Struct(BlockTrailer.packed)
+"""Compression and checksum behind a block."""
+
+CHECKSUMMED: Final = BlockTrailer.at.checksum[0]
+"""So many bytes of it the checksum covers, beside the block."""
+
+FRAGMENT: Final = struct.Struct(Fragment.prefix)
+"""Checksum, length and type in front of a fragment of a log; the checksum covers the type and what follows."""
+CHECKED: Final = Fragment.at.fragment_type[0]
+
+BATCH: Final = struct.Struct(LeveldbWriteBatch.prefix)
+"""Sequence number and count of operations in front of a write batch."""
+SEQUENCE_AT: Final = LeveldbWriteBatch.at.sequence
+
+NUM_RESTARTS: Final = struct.Struct(LeveldbBlock.form.packed_num_restarts)
+"""The last number of a block: how many restart points stand before it."""
+RESTART: Final = struct.Struct(LeveldbBlock.form.restarts)
+
+ZSTD_MAGIC: Final = struct.pack(Frame.prefix, FrameKind.ZSTANDARD)
+
+
+def user_key(key: bytes) -> bytes:
+    """An internal key without sequence number and type."""
+    return key[: -KEY_TAIL.size]
