@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import tarfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exhume.errors import OutputExistsError, SourceError, UnsafePathError
-from exhume.output.atomic import AtomicDirectory, AtomicFile
+from exhume.errors import OutputExistsError, SourceError, Span, UnsafePathError
+from exhume.output import copying
+from exhume.output.atomic import AtomicDirectory, AtomicFile, GrowingFile, sync_directory
 from exhume.output.names import safe_parts
 from exhume.output.tar import TarSink
 from exhume.output.tree import OutputTree
@@ -77,6 +81,94 @@ def test_atomic_directory(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), AtomicDirectory(tmp_path / "e"):
         raise ZeroDivisionError
     assert os.listdir(tmp_path) == ["d"]
+
+
+def failing(code: int) -> Callable[..., Any]:
+    """A system call that does not work here."""
+
+    def call(*arguments: object, **named: object) -> None:
+        raise OSError(code, os.strerror(code))
+
+    return call
+
+
+def test_leaving_twice_is_harmless(tmp_path: Path) -> None:
+    file, folder = AtomicFile(tmp_path / "f"), AtomicDirectory(tmp_path / "d")
+    folder.create("below/x").close()
+    file.seal()
+    for one in (file, folder):
+        one.commit()
+        one.commit()
+        one.abort()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d", "f"]
+    assert (tmp_path / "d/below/x").read_bytes() == b""
+    file, folder = AtomicFile(tmp_path / "g"), AtomicDirectory(tmp_path / "e")
+    for one in (file, folder):
+        one.abort()
+        one.abort()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["d", "f"]
+
+
+def test_where_there_are_no_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name is looked at, then taken."""
+    monkeypatch.setattr("os.link", failing(errno.EPERM))
+    with AtomicFile(tmp_path / "f") as file:
+        file.file.write(b"ours")
+    assert (tmp_path / "f").read_bytes() == b"ours"
+    late = AtomicFile(tmp_path / "g")
+    (tmp_path / "g").write_bytes(b"theirs")
+    with pytest.raises(OutputExistsError):
+        late.commit()
+    assert (tmp_path / "g").read_bytes() == b"theirs"
+    assert sorted(os.listdir(tmp_path)) == ["f", "g"]
+
+
+def test_a_directory_takes_the_place_of_an_empty_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "d"
+    target.mkdir()
+    with AtomicDirectory(target) as folder:
+        folder.create("x").close()
+    assert os.listdir(target) == ["x"]
+    for name in ("filled", "file"):
+        with pytest.raises(OutputExistsError), AtomicDirectory(tmp_path / name) as folder:
+            if name == "filled":
+                (tmp_path / name).mkdir()
+                (tmp_path / name / "theirs").touch()
+            else:
+                (tmp_path / name).touch()
+    with pytest.raises(SourceError), AtomicDirectory(tmp_path / "other"):
+        monkeypatch.setattr("pathlib.Path.rename", failing(errno.EXDEV))
+    with pytest.raises(SourceError):
+        AtomicDirectory(tmp_path / "no/such/d")
+    assert sorted(os.listdir(tmp_path)) == ["d", "file", "filled"]
+
+
+def test_a_growing_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Written by position, however little the system takes at a time."""
+    file = GrowingFile(tmp_path / "f")
+    real = os.pwrite
+    monkeypatch.setattr("os.pwrite", lambda fd, data, at: real(fd, data[:2], at))
+    file.write_at(3, b"abcde")
+    file.write_at(0, memoryview(b"xyz"))
+    file.sync()
+    assert (tmp_path / "f").read_bytes() == b"xyzabcde"
+    with pytest.raises(OutputExistsError):
+        GrowingFile(tmp_path / "f")
+    with pytest.raises(SourceError):
+        GrowingFile(tmp_path / "no/such/f")
+    monkeypatch.setattr("os.pwrite", failing(errno.ENOSPC))
+    with pytest.raises(SourceError, match="No space left") as caught:
+        file.write_at(8, b"more")
+    assert caught.value.span == Span(str(tmp_path / "f"), 8, 12)
+    file.close()
+    file.remove()
+    file.remove()
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_directory_that_cannot_be_synced(tmp_path: Path) -> None:
+    sync_directory(tmp_path / "missing")
+    sync_directory(tmp_path)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -168,6 +260,98 @@ def test_copies_ranges(tmp_path: Path) -> None:
     assert (out / "window").read_bytes() == data[10:20]
     assert (out / "empty").read_bytes() == b""
     assert (out / "memory").read_bytes() == data[5:50]
+
+
+def half(real: Callable[..., int]) -> Callable[..., int]:
+    """The kernel copies a few bytes, then it says that it cannot."""
+    calls = iter(range(100))
+
+    def call(in_fd: int, out_fd: int, offset: int, count: int) -> int:
+        if next(calls) > 1:
+            raise OSError(errno.EXDEV, "not between these")
+        return real(in_fd, out_fd, offset, min(count, 3000))
+
+    return call
+
+
+WAYS: list[tuple[str, Callable[[], dict[str, Any]]]] = [
+    ("kernel", dict),
+    ("send", lambda: {"_kernel_copy": failing(errno.EXDEV)}),
+    ("half", lambda: {"_kernel_copy": half(copying._kernel_copy), "_kernel_send": half(copying._kernel_send)}),
+    ("nothing more", lambda: {"_kernel_copy": lambda *rest: 0, "_kernel_send": lambda *rest: 0}),
+    ("neither", lambda: {"_kernel_copy": failing(errno.EINVAL), "_kernel_send": failing(errno.EINVAL)}),
+]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way[0])
+def test_copies_however_the_system_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: tuple[str, Callable[[], dict[str, Any]]]
+) -> None:
+    data = os.urandom(50_000)
+    path, out = tmp_path / "f", tmp_path / "out"
+    path.write_bytes(data)
+    for name, call in way[1]().items():
+        monkeypatch.setattr(copying, name, call)
+    with FileSource(path) as source, out.open("wb") as file:
+        copying.copy_range(source.window(10), 20, 40_000, file.fileno())
+    assert out.read_bytes() == data[30:40_010]
+    for name, call in way[1]().items():
+        monkeypatch.setattr(copying, name, call)
+    with path.open("rb") as source_file, out.open("r+b") as file:
+        in_fd, out_fd = source_file.fileno(), file.fileno()
+        assert copying.copy_between(in_fd, out_fd, 9000, offset=7) == 9000
+        os.lseek(in_fd, 40_000, os.SEEK_SET)
+        if way[0] != "nothing more":
+            assert copying.copy_between(in_fd, out_fd, 99_999) == 10_000
+            assert out.read_bytes()[:19_000] == data[7:9007] + data[40_000:]
+    assert out.read_bytes()[:9000] == data[7:9007]
+
+
+def test_a_full_disk_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, out = tmp_path / "f", tmp_path / "out"
+    path.write_bytes(bytes(100))
+    monkeypatch.setattr(copying, "_kernel_copy", failing(errno.ENOSPC))
+    with path.open("rb") as source, out.open("wb") as file, pytest.raises(OSError, match="No space left"):
+        copying.copy_between(source.fileno(), file.fileno(), 100)
+
+
+def test_a_system_that_takes_little_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.write
+    with (tmp_path / "f").open("wb") as file:
+        monkeypatch.setattr("os.write", lambda fd, data: real(fd, data[:3]))
+        copying.write_all(file.fileno(), b"abcdefgh")
+        monkeypatch.undo()
+    assert (tmp_path / "f").read_bytes() == b"abcdefgh"
+
+
+def test_where_a_tree_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_bytes(b"x")
+    with pytest.raises(SourceError):
+        OutputTree(tmp_path / "file")
+    tree = OutputTree(tmp_path / "out", overwrite=True)
+    tree.make_directory("a/b")
+    tree.make_directory("a/b")
+    tree.write("f", [b"old"])
+    with monkeypatch.context() as patch:
+        patch.setattr("os.replace", failing(errno.EIO))
+        with pytest.raises(SourceError):
+            tree.write("f", [b"new"])
+    tree.close()
+    tree.close()
+    assert sorted(os.listdir(tmp_path / "out")) == ["a", "f"]
+    assert (tmp_path / "out/f").read_bytes() == b"old"
+
+
+def test_a_tree_holds_few_directories_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("exhume.output.tree._DIR_CACHE", 2)
+    names = [f"{folder}/{number}" for number in range(2) for folder in "abcd"]
+    before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").is_dir() else 0
+    with OutputTree(tmp_path / "out") as tree:
+        for name in names:
+            tree.write(name, [name.encode()])
+        if before:
+            assert len(os.listdir("/proc/self/fd")) <= before + 3
+    assert {name: (tmp_path / "out" / name).read_bytes().decode() for name in names} == {name: name for name in names}
 
 
 def test_tar(tmp_path: Path) -> None:

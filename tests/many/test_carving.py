@@ -84,6 +84,11 @@ def test_a_span_that_cannot_be_read_is_an_error(image: Path, tmp_path: Path) -> 
         list(distributed.carve(str(image), span=0))
 
 
+def test_a_directory_is_no_image(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="not a directory"):
+        list(distributed.carve(str(tmp_path)))
+
+
 def test_an_empty_image(tmp_path: Path) -> None:
     (tmp_path / "empty").write_bytes(b"")
     assert list(distributed.carve(str(tmp_path / "empty"))) == []

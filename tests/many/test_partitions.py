@@ -339,6 +339,8 @@ def test_schemas_merge() -> None:
     merged = merged_schema(pa, [one, other])
     expected = {"a": pa.float64(), "b": pa.int32(), "c": pa.large_string(), "d": pa.string()}
     assert {field.name: field.type for field in merged} == expected
+    more = merged_schema(pa, [merged, pa.schema([("a", pa.null()), ("b", pa.int8()), ("d", pa.string())])])
+    assert {field.name: field.type for field in more} == {**expected, "b": pa.int64()}
     table = conform(pa.table({"c": [True, None], "a": [1, 2]}), merged)
     assert table.to_pylist() == [
         {"a": 1.0, "b": None, "c": "true", "d": None},

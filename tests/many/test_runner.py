@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import multiprocessing
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -15,10 +17,10 @@ from typing import Any
 
 import pytest
 
-from exhume.distributed import local, run
+from exhume.distributed import local, run, to_bag, to_dataframe
 from exhume.distributed.local import Processes
 from exhume.distributed.runner import is_scheduler_file
-from exhume.errors import ChecksumError, RangeNotSupportedError, SourceError
+from exhume.errors import ChecksumError, MissingDependencyError, RangeNotSupportedError, SourceError
 
 
 def double(unit: int) -> int:
@@ -196,6 +198,133 @@ def test_a_process_that_dies_idle_is_replaced() -> None:
         assert answers[0].value == 8
     finally:
         pool.close()
+
+
+def served(*messages: bytes) -> list[Any]:
+    """What a worker process answers to messages, one after the other, until its pipe closes or it is dismissed."""
+    ours, theirs = multiprocessing.Pipe()
+    for message in messages:
+        ours.send_bytes(message)
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        local.serve(theirs)
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # the parent ends the run
+    finally:
+        signal.signal(signal.SIGINT, before)
+    answers = []
+    while ours.poll():
+        answers.append(pickle.loads(ours.recv_bytes()))
+    return answers
+
+
+def test_the_life_of_a_worker() -> None:
+    """It answers, whatever is asked, until it is dismissed; what does not pickle costs the units of that message."""
+
+    def message(count: int, function: Any) -> bytes:
+        return pickle.dumps((count, pickle.dumps((function, list(range(count)), 0.0))))
+
+    garbage = pickle.dumps((3, b"no pickle"))
+    good, lost, bad = served(message(2, double), garbage, message(4, not_picklable), b"", message(1, double))
+    assert [one.value for one in good] == [0, 2]
+    assert [one.error.code for one in lost] == ["EX-610"] * 3
+    assert [one.error.code for one in bad] == ["EX-610"] * 4
+    ours, theirs = multiprocessing.Pipe()
+    ours.close()
+    before = signal.getsignal(signal.SIGINT)
+    local.serve(theirs)
+    signal.signal(signal.SIGINT, before)
+
+
+class Stubborn:
+    """A process that does not end when it is asked to."""
+
+    exitcode: int | None = None
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def join(self, timeout: float | None = None) -> None:
+        self.calls.append(f"join {timeout}")
+
+    def kill(self) -> None:
+        self.calls.append("kill")
+        self.exitcode = -signal.SIGKILL
+
+    def close(self) -> None:
+        self.calls.append("close")
+
+
+def test_a_process_that_does_not_end_is_killed() -> None:
+    worker = object.__new__(local._Worker)
+    worker.pipe, theirs = multiprocessing.Pipe()
+    worker.process = stubborn = Stubborn()
+    theirs.close()
+    worker.dismiss()  # nobody listens any more
+    assert stubborn.calls == ["join 5", "kill", "join None", "close"]
+    worker.pipe, _ = multiprocessing.Pipe()
+    assert worker.bury() == "killed by signal 9"
+    stubborn.exitcode = 3
+    worker.pipe, _ = multiprocessing.Pipe()
+    assert worker.bury() == "exit code 3"
+
+
+def give_up(unit: int) -> int:
+    raise SystemExit(unit)
+
+
+def run_out(unit: int) -> int:
+    raise MemoryError
+
+
+def test_what_ends_a_thread_is_a_failure_of_its_units() -> None:
+    results = list(run(give_up, range(3), jobs=2, workers="threads", retries=0))
+    assert [one.error.code for one in results if one.error] == ["EX-610"] * 3
+    assert "SystemExit" in str(results[0].error)
+    (result,) = run(run_out, [1], retries=0)
+    assert result.error is not None
+    assert str(result.error) == "EX-610: out of memory while working on a unit: found MemoryError"
+
+
+def test_threads_that_are_closed_do_no_more() -> None:
+    pool = local.Threads(1)
+    begun, go = threading.Event(), threading.Event()
+    done: list[int] = []
+
+    def work(unit: int) -> int:
+        begun.set()
+        go.wait(20)
+        done.append(unit)
+        return unit
+
+    pool.submit(0, work, [1], 0.0)
+    begun.wait(20)
+    pool.submit(1, work, [2], 0.0)
+    threading.Timer(0.1, go.set).start()
+    pool.close()
+    assert done == [1]
+    pool._work(2, work, [3], 0.0)
+    assert done == [1]
+
+
+def test_a_caller_who_leaves_does_no_more() -> None:
+    backend = local.Inline()
+    backend.submit(0, double, [1], 0.0)
+    backend.close()
+    with pytest.raises(IndexError):
+        backend.next()
+
+
+def test_clusters_and_frames_want_dask(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingDependencyError, match=r"a cluster needs the extra dask"):
+        list(run(double, [1], cluster="tcp://127.0.0.1:9"))
+    for module, call in (("dask.bag", to_bag), ("dask.dataframe", to_dataframe)):
+        name = module.rpartition(".")[2]
+        monkeypatch.setitem(sys.modules, module, None)
+        if "dask" in sys.modules:
+            monkeypatch.delattr(sys.modules["dask"], name, raising=False)
+        with pytest.raises(MissingDependencyError, match=r"exhume\[dask\]"):
+            call(["x.zs"])
 
 
 def test_scheduler_files_are_told_from_addresses(tmp_path: Path) -> None:

@@ -82,7 +82,8 @@ class Processes:
         self._started = 0
 
     def submit(self, task: int, function: Callable[[Any], Any], units: list[Any], delay: float) -> None:
-        message = pickle.dumps((function, units, delay), pickle.HIGHEST_PROTOCOL)
+        call = pickle.dumps((function, units, delay), pickle.HIGHEST_PROTOCOL)
+        message = pickle.dumps((len(units), call))  # how many units there are is known even where they do not unpickle
         while True:
             worker = self._idle.pop() if self._idle else _Worker(self._context)
             worker.task = task
@@ -158,11 +159,11 @@ def serve(pipe: Any) -> None:
             return
         if not message:
             return
+        count, call = pickle.loads(message)
         try:
-            function, units, delay = pickle.loads(message)
+            function, units, delay = pickle.loads(call)
             answers = work(function, units, delay)
             reply = pickle.dumps(answers, pickle.HIGHEST_PROTOCOL)
         except Exception as error:  # what cannot be unpickled here, or pickled back
-            count = len(units) if "units" in locals() else 1
             reply = pickle.dumps([Answer(error=failure("the work on a unit failed", error))] * count)
         pipe.send_bytes(reply)

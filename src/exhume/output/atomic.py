@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import errno
 import os
 import re
 import shutil
@@ -131,9 +132,14 @@ class AtomicDirectory(_Atomic):
                     os.close(fd)
             sync_directory(Path(folder))
         self.temporary.chmod(0o777 & ~_umask())
-        if self.path.is_dir():
-            self.path.rmdir()  # empty, checked at the start; fails if somebody filled it meanwhile
-        self.temporary.rename(self.path)
+        try:
+            if self.path.is_dir():
+                self.path.rmdir()  # empty, checked at the start
+            self.temporary.rename(self.path)
+        except OSError as error:
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):  # somebody took the name meanwhile
+                raise exists_error(self.path) from None
+            raise source_error(error, os.fspath(self.path)) from error
         self._done = True
         sync_directory(self.path.parent)
 
