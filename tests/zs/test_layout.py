@@ -25,6 +25,7 @@ def test_index_round_trips(entries: list[layout.IndexEntry]) -> None:
     payload = layout.build_index(entries)
     found = layout.parse_index(payload, Span("x", 0, len(payload)))
     assert [(e.key, e.offset, e.size) for e in found] == [(e.key, e.offset, e.size) for e in entries]
+    assert found[:1] == entries[:1]  # the first stands at the start
 
 
 @pytest.mark.parametrize(
@@ -69,6 +70,7 @@ def test_a_short_block_says_how_long_it_is(data: bytes, needed: int) -> None:
     with pytest.raises(layout.ShortBlockError) as caught:
         layout.parse_block(view, 2, 0)
     assert caught.value.needed == needed
+    assert str(caught.value) == f"the block needs {needed} bytes"
     if data[-1:] in (b"\x01", b"A", b"\x02"):
         assert layout.parse_frame(view, 2)[0] == needed
     else:
@@ -82,7 +84,7 @@ def test_a_block_that_cannot_be_framed_says_why(read: Any) -> None:
         read(memoryview(b"\x00" + bytes(8)), 0)
     with pytest.raises(MalformedRecordsError) as caught:
         read(memoryview(b"\x85\x00\x01" + bytes(20)), 0)
-    assert (caught.value.reason, caught.value.offset) == ("overlong", 0)
+    assert (caught.value.reason, caught.value.offset, caught.value.length) == ("overlong", 0, -1)
 
 
 @given(

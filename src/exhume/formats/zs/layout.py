@@ -202,7 +202,7 @@ def parse_frame(data: memoryview, position: int) -> tuple[int, int]:
     except LayoutError as error:
         if error.short:
             raise ShortBlockError(0) from error
-        raise MalformedRecordsError("overlong", position, -1) from error
+        raise MalformedRecordsError("overlong", position) from error
     if length == 0:
         raise ValueError("a block of length 0")
     size = start - position + length + CRC.size
