@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from exhume import kaitai
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks, layout, packets
-from exhume.formats.clp_s.columns import typed
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.reader import open_archive
 from exhume.source import BytesSource
@@ -183,19 +182,19 @@ def test_columns_agree_with_the_generated_class() -> None:
         types = [column.type for column in data.columns]
         raw = kaitai.parse(ClpSTable, bytes(data.data), table.span, table.num_messages, types)
         for column, parsed in zip(data.columns, raw.columns, strict=True):
-            stored = column.data[: 8 * column.rows]
+            stored: Any = column.stored
             match column.type:
                 case NodeType.INTEGER | NodeType.DELTA_INTEGER:
-                    assert list(typed(stored, "q")) == parsed.values
+                    assert list(stored.values) == parsed.values
                 case NodeType.FLOAT | NodeType.VAR_STRING | NodeType.DICTIONARY_FLOAT:
                     assert list(column.values) == parsed.values
                 case NodeType.BOOLEAN:
-                    assert bytes(column.data) == parsed.values
+                    assert bytes(column.values) == parsed.values
                 case NodeType.FORMATTED_FLOAT:
                     assert list(column.values) == parsed.values
                     assert list(column.formats) == [f.word for f in parsed.formats]
                 case NodeType.TIMESTAMP:
-                    assert list(typed(stored, "q")) == parsed.deltas
+                    assert list(stored.deltas) == parsed.deltas
                     assert list(column.pattern_ids) == parsed.pattern_ids
                 case _:
                     assert list(column.values) == [row.word for row in parsed.rows]

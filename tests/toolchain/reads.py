@@ -39,7 +39,6 @@ REST = {
     "ark_manifest": "`formats/ark/rbuf`, which reads every value by the types that an archive declares itself",
     "ark_rbuf": "`formats/ark/rbuf`, by the types that the archive declares itself",
     "clp_s_dictionary_entries": "the kernel, which makes the texts while it finds them",
-    "clp_s_table": "the kernel and NumPy: which columns there are follows from the schema of the table",
     "data_bundle_index_block": "the kernel, as any block of LevelDB",
     "data_bundle_shard": "`verify`: what lies before the records is zeros, a piece at a time since it may be large",
     "leveldb_block": "the kernel: keys are put together from the one before while their order is checked",
@@ -187,6 +186,9 @@ def recorded() -> Iterator[Reads]:
             if callable(value) and value.__hash__ is not None and value in instead:
                 replaced.append((module, name, value))
                 setattr(module, name, instead[value])
+            elif isinstance(value, dict) and any(callable(one) and one in instead for one in value.values()):
+                replaced.append((module, name, value))  # the readers of a field of several types
+                setattr(module, name, {key: instead.get(one, one) for key, one in value.items()})
     try:
         yield reads
     finally:

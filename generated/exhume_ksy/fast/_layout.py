@@ -42,7 +42,7 @@ def numbers(view: View, at: int, size: int, code: str, order: str) -> memoryview
 
     They are not copied unless their byte order is not that of the machine.
     """
-    found = memoryview(view)[at : at + size]
+    found = (view if isinstance(view, memoryview) else memoryview(view))[at : at + size]
     if order == sys.byteorder:
         return found.cast(code)
     from array import array
@@ -66,7 +66,7 @@ def short(path: Any, at: int, end: int, size: int) -> LayoutError:
     return LayoutError(path, start, end, f"{size} bytes", f"{max(0, end - start)} bytes", short=True)
 
 
-SOURCE = "93cab88288a7fa52"
+SOURCE = "63cb14aa24d2c76b"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

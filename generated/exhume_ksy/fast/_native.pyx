@@ -6,7 +6,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '93cab88288a7fa52'
+SOURCE = '63cb14aa24d2c76b'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

@@ -8,6 +8,10 @@ import struct
 
 from ._layout import LayoutError, View, numbers, short
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _STRUCT0 = struct.Struct("<Q")
 _STRUCT1 = struct.Struct("<H")
 _STRUCT2 = struct.Struct("<q")
@@ -80,10 +84,11 @@ def ends_clp_s_table_columns(view: View, at: int, end: int, num_messages: int, n
     ends: list[int] = []
     add = ends.append
     first = at
+    lengths = {0: 8 * num_messages, 1: 8 * num_messages, 3: 8 * num_messages, 4: num_messages, 8: 16 * num_messages, 11: 8 * num_messages, 12: 10 * num_messages, 13: 8 * num_messages, 14: 16 * num_messages}
     try:
         for on in node_types:
-            if on in (0, 1, 3, 11, 13):
-                at += 8 * num_messages
+            if (length := lengths.get(on)) is not None:
+                at += length
             elif on in (2, 6):
                 at += 8 * num_messages
                 if end - at < 8:
@@ -93,16 +98,8 @@ def ends_clp_s_table_columns(view: View, at: int, end: int, num_messages: int, n
                 if num_variables > (end - at) // 8:
                     raise LayoutError("num_variables", at - 8, at, f"at most {(end - at) // 8}", num_variables)
                 at += 8 * num_variables
-            elif on == 4:
-                at += num_messages
-            elif on in (8, 14):
-                at += 8 * num_messages + 8 * num_messages
-            elif on == 12:
-                at += 8 * num_messages + 2 * num_messages
-            if at > end:
-                break
             add(at)
-        else:
+        if at <= end:
             return ends
     except LayoutError:
         pass
@@ -371,3 +368,19 @@ def read_unknown_column(view: View, at: int, end: int) -> tuple[UnknownColumn, i
     """`clp_s_table::unknown_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = UnknownColumn()
     return value, at
+
+
+CLP_S_TABLE_COLUMNS: dict[int, Callable[[View, int, int, int], tuple[BooleanColumn | ClpColumn | DateColumn | FloatColumn | FormattedFloatColumn | IdColumn | IntegerColumn | TimestampColumn, int]]] = {
+    0: read_integer_column,
+    1: read_float_column,
+    2: read_clp_column,
+    3: read_id_column,
+    4: read_boolean_column,
+    6: read_clp_column,
+    8: read_date_column,
+    11: read_integer_column,
+    12: read_formatted_float_column,
+    13: read_id_column,
+    14: read_timestamp_column,
+}
+"""The readers of the `columns` of `clp_s_table`, by what says which is which."""

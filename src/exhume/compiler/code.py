@@ -30,6 +30,8 @@ class Module:
         self.modules: set[str] = set()
         self.helpers = {"LayoutError", "View", "short"}
         """What is taken from `_layout`."""
+        self.later: list[str] = []
+        """What stands behind the readers that it names."""
 
     def head(self) -> list[str]:
         """The lines before the first class, once everything else is written."""
@@ -48,6 +50,8 @@ class Module:
         head += [f"from . import {id} as _{id}" for id in sorted(self.modules)]
         head += import_lines(self.imports)
         head.append("")
+        if self.later:
+            head += ["TYPE_CHECKING = False", "if TYPE_CHECKING:", "    from collections.abc import Callable", ""]
         return head + [f'{name} = struct.Struct("{format}")' for format, name in self.formats.items()]
 
     @property

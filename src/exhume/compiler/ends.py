@@ -1,17 +1,20 @@
 """Where repeated structures end, without reading them: for a repeated field with `-ends: true` one more function.
 
     ends_entries(view, at, end, ...) -> list[int]
+    ENTRIES
 
 It takes what the reader takes.  Of each element only that is looked at which says how long it is.  When one does not
-fit, the reader says what is wrong.
+fit, the reader says what is wrong.  The table has the readers of single elements by what the field is switched on.
 """
 
 from __future__ import annotations
 
+from collections import Counter
+
 from exhume.compiler import expressions as ex
 from exhume.compiler.code import Module
 from exhume.compiler.fixed import element_size, fixed_size
-from exhume.compiler.model import Field, Kind, Structure, Switch, Type
+from exhume.compiler.model import Field, Structure, Switch, Type
 from exhume.compiler.reader import Reader
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.text import ATOM, annotation, written_doc
@@ -23,8 +26,8 @@ class _Passing(Reader):
 
     def __init__(self, around: _Ends, kind: Structure) -> None:
         super().__init__(around.module, kind.type)
-        self.lines = around.lines
         self.given = dict(zip(kind.type.params, map(around.code, kind.arguments), strict=True))
+        self.fixed_length = True
 
     def named(self, field: Field) -> tuple[str, int]:
         return (self.given[field], ATOM) if field in self.given else super().named(field)
@@ -32,35 +35,44 @@ class _Passing(Reader):
     def keep(self, fields: list[Field]) -> None:
         pass
 
-    def past(self) -> None:
-        """Statements that move `at` behind it."""
+    def past(self) -> str:
+        """How long it is, unless that takes the statements in `lines`, which move `at` behind it."""
         needed = {name for one in self.type.seq for key in ("size", "repeat-expr") for name in _names(one, key)}
-        lengths: list[str] = []
+        self.lines.depth = 0
+        lengths: Counter[str] = Counter()
         for field in self.type.seq:
             if field.id not in needed:
-                lengths.append(self._length(field))
+                size, times = self._length(field)
+                lengths[times] += size
                 continue
-            self._move(lengths)
-            lengths = []
+            self.lines.add(f"at += {_sum(lengths)}")
+            lengths.clear()
             self.read_single(field)
-        self._move(lengths)
+            self.fixed_length = False
+        if not self.fixed_length:
+            self.lines.add(f"at += {_sum(lengths)}")
+        return _sum(lengths)
 
-    def _move(self, lengths: list[str]) -> None:
-        if lengths:
-            self.lines.add(f"at += {' + '.join(lengths)}")
-
-    def _length(self, field: Field) -> str:
+    def _length(self, field: Field) -> tuple[int, str]:
+        """How long a field is: a number of bytes, and how many times as many there are."""
         if field.condition is not None or "valid" in field.raw:
             raise RefusedError("a rule or condition cannot be passed over", field.where)
         if (size := fixed_size(field)) is not None:
-            return str(size)
+            return size, "1"
         count = field.expr("repeat-expr")
         each = element_size(field)
         if count is not None and each is not None:
-            return f"{each} * {self._code(count, ATOM)}" if each != 1 else self.code(count)
+            return each, self._code(count, ATOM)
         if field.size is not None and not field.repeat:
-            return self.code(field.size)
+            return 1, self._code(field.size, ATOM)
         raise RefusedError("how long it is cannot be told without reading it", field.where)
+
+
+def _sum(lengths: Counter[str]) -> str:
+    parts = [
+        times if size == 1 else str(size) if times == "1" else f"{size} * {times}" for times, size in lengths.items()
+    ]
+    return " + ".join(parts) or "0"
 
 
 def _names(field: Field, key: str) -> set[str]:
@@ -69,73 +81,90 @@ def _names(field: Field, key: str) -> set[str]:
 
 
 class _Ends(Reader):
-    """The function for one field."""
+    """The function for one field, and the readers of its cases."""
 
     def __init__(self, module: Module, type: Type, field: Field) -> None:
         super().__init__(module, type)
         self.field = field
 
     def text(self) -> str:
-        """The whole function."""
+        """All of it."""
         field, type, lines = self.field, self.type, self.lines
-        count = field.expr("repeat-expr")
+        count, kind = field.expr("repeat-expr"), field.one
         alone = field is type.seq[0] and not (self.needs.stream or self.needs.parent or self.needs.root)
         if count is None or field.size is not None or "valid" in field.raw or not alone:
             raise RefusedError(
                 "ends are found of what comes first, is repeated by a count, and looks at nothing around"
             )
-        name = f"{type.reader_name.replace('read_', 'ends_', 1)}_{field.id}"
-        given = ["view: View", "at: int", "end: int", *(f"{self.local(p)}: {annotation(p.kind)}" for p in type.params)]
-        lines.add("ends: list[int] = []", "add = ends.append", "first = at")
+        if not isinstance(kind, Switch):
+            raise RefusedError("ends are found of structures of several types")
+        self._readers(kind)
         self.index = "len(ends)"
-        on = self.code(field.one.on) if isinstance(field.one, Switch) else ""
+        on = self.code(kind.on)
         many = on.removesuffix(f"[{self.index}]")
         each = on != many and self.code(count) == f"len({many})"
+        lines.add("ends: list[int] = []", "add = ends.append", "first = at")
+        fixed, ways = self._ways(kind)
+        lines.add(f"lengths = {{{', '.join(f'{case}: {length}' for case, length in fixed.items())}}}")
         with lines.block("try:"):
             with lines.block(f"for on in {many}:" if each else f"for _ in range({self.code(count)}):"):
-                if on and not each:
+                if not each:
                     lines.add(f"on = {on}")
-                self._past(field.one)
-                with lines.block("if at > end:"):
-                    lines.add("break")
+                with lines.block("if (length := lengths.get(on)) is not None:"):
+                    lines.add("at += length")
+                for way, cases in ways.items():
+                    with lines.block(f"elif on in ({', '.join(cases)}):" if cases[1:] else f"elif on == {cases[0]}:"):
+                        lines.add(*way)
                 lines.add("add(at)")
-            with lines.block("else:"):
+            with lines.block("if at <= end:"):
                 lines.add("return ends")
         with lines.block("except LayoutError:"):
             lines.add("pass")
         lines.add(f"{type.reader_name}(view, first, end{''.join(f', {self.local(one)}' for one in type.params)})")
         lines.add('raise AssertionError("what does not fit was read")')
+        given = ["view: View", "at: int", "end: int", *(f"{self.local(p)}: {annotation(p.kind)}" for p in type.params)]
+        name = f"{type.reader_name.replace('read_', 'ends_', 1)}_{field.id}"
         about = f"Where each of the `{field.id}` of `{type.where}` ends, when the first begins at `at`."
         opening = f"def {name}({', '.join(given)}) -> list[int]:"
         return "\n".join([opening, *written_doc(about + " Raises `LayoutError`."), *lines.lines])
 
-    def _past(self, kind: Kind) -> None:
-        lines = self.lines
-        if isinstance(kind, Structure):
-            _Passing(self, kind).past()
-            return
-        if not isinstance(kind, Switch):
-            raise RefusedError("only structures have ends to find")
+    def _ways(self, kind: Switch) -> tuple[dict[str, str], dict[tuple[str, ...], list[str]]]:
+        """By case, lengths that need no reading; and by how they are passed, the cases that do."""
+        fixed: dict[str, str] = {}
         ways: dict[tuple[str, ...], list[str]] = {}
         for case, one in kind.cases:
-            ways.setdefault(self._way(one), []).append(self.code(case))
-        for number, (way, cases) in enumerate(ways.items()):
-            word = "elif" if number else "if"
-            with lines.block(f"{word} on in ({', '.join(cases)}):" if cases[1:] else f"{word} on == {cases[0]}:"):
-                lines.add(*way)
-        if kind.default is not None and (otherwise := self._way(kind.default)):
-            with lines.block("else:"):
-                lines.add(*otherwise)
+            if not isinstance(one, Structure) or scalar_of(one) is not None:
+                raise RefusedError("only structures have ends to find")
+            passing = _Passing(self, one)
+            length = passing.past()
+            if passing.fixed_length:
+                fixed[self.code(case)] = length
+            else:
+                ways.setdefault(tuple(passing.lines.lines), []).append(self.code(case))
+        if kind.default is not None and (not isinstance(kind.default, Structure) or kind.default.type.seq):
+            raise RefusedError("what other types would take cannot be told")
+        return fixed, ways
 
-    def _way(self, kind: Kind) -> tuple[str, ...]:
-        """The statements that move past one case."""
-        if not isinstance(kind, Structure) or scalar_of(kind) is not None:
-            raise RefusedError("only structures have ends to find")
-        outer, self.lines = self.lines, type(self.lines)()
-        self.lines.depth = 0
-        _Passing(self, kind).past()
-        found, self.lines = tuple(self.lines.lines), outer
-        return found
+    def _readers(self, kind: Switch) -> None:
+        """A table with the reader of each case, where all are given the same."""
+        structures = [one for _, one in kind.cases if isinstance(one, Structure)]
+        needs = [self.module.needs[one.type] for one in structures]
+        if len({one.arguments for one in structures}) > 1 or any(one.stream or one.parent or one.root for one in needs):
+            return
+        names = [(self.code(case), one.type) for case, one in kind.cases if isinstance(one, Structure)]
+        gives = " | ".join(sorted({type.class_name for _, type in names}))
+        takes = ", ".join(["View", "int", "int", *(annotation(one.kind) for one in structures[0].type.params)])
+        name = f"{self.type.reader_name.removeprefix('read_')}_{self.field.id}".upper()
+        self.module.later.append(
+            "\n".join(
+                [
+                    f"{name}: dict[int, Callable[[{takes}], tuple[{gives}, int]]] = {{",
+                    *(f"    {case}: {self.module.name_of(type, type.reader_name)}," for case, type in names),
+                    "}",
+                    f'"""The readers of the `{self.field.id}` of `{self.type.where}`, by what says which is which."""',
+                ]
+            )
+        )
 
 
 def ends_text(module: Module, type: Type, field: Field) -> str:

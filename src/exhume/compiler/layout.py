@@ -46,7 +46,7 @@ def numbers(view: View, at: int, size: int, code: str, order: str) -> memoryview
 
     They are not copied unless their byte order is not that of the machine.
     """
-    found = memoryview(view)[at : at + size]
+    found = (view if isinstance(view, memoryview) else memoryview(view))[at : at + size]
     if order == sys.byteorder:
         return found.cast(code)
     from array import array

@@ -26,7 +26,7 @@ def module_text(schema: Type, needs: dict[Type, Needs]) -> str:
     """The module of one specification."""
     module = Module(schema, needs)
     parts = [part for type in schema.all() for part in _parts(module, type)]
-    return "\n".join(module.head()).rstrip() + "\n\n\n" + "\n\n\n".join(parts) + "\n"
+    return "\n".join(module.head()).rstrip() + "\n\n\n" + "\n\n\n".join(parts + module.later) + "\n"
 
 
 def _parts(module: Module, type: Type) -> Iterator[str]:

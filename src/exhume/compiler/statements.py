@@ -159,7 +159,10 @@ class Statements(Code):
         count = field.expr("repeat-expr")
         if field.repeat == "expr":
             assert count is not None
-            lines.add(f"many = max(0, {self.code(count)})")
+            stored = isinstance(count, ex.Name) and count.id not in self.type.instances
+            kind_of_count = self.kind(count) if stored else None
+            unsigned = isinstance(kind_of_count, Integer) and kind_of_count.size and not kind_of_count.signed
+            lines.add(f"many = {self.code(count)}" if unsigned else f"many = max(0, {self.code(count)})")
         else:
             lines.add(f"many = -(-(end - at) // {size}) if end > at else 0")
         with lines.block(f"if many > (end - at) // {size}:" if size > 1 else "if many > end - at:"):

@@ -139,9 +139,9 @@ class ColumnMaker:
                 wrong += [piece.start + row for row, value in enumerate(found) if value is None]
                 values = np.array([0.0 if value is None else value for value in found], "<f8")
             elif column.type in (NodeType.FLOAT, NodeType.FORMATTED_FLOAT):
-                values = self._taken(np.frombuffer(column.data[: 8 * column.rows], "<f8"), chosen)
+                values = self._taken(np.asarray(column.values), chosen)
             else:
-                values = self._taken(np.frombuffer(column.int64_bytes, "<i8"), chosen)
+                values = self._taken(np.asarray(column.values), chosen)
                 if floats:
                     large = values[(values > EXACT) | (values < -EXACT)]
                     self.lost[ROUNDED] += sum(int(float(value)) != value for value in large.tolist())
@@ -159,7 +159,7 @@ class ColumnMaker:
         out = np.zeros(rows, bool)
         for piece in pieces:
             assert piece.column is not None
-            flags = np.frombuffer(piece.column.data, np.uint8)
+            flags = np.asarray(piece.column.values)
             out[piece.start : piece.stop] = self._taken(flags, piece.part.rows) != 0
         buffers = [self._bits(self._valid(pieces, rows)), self._bits(out)]
         return self.pa.Array.from_buffers(self.item.arrow_type, rows, buffers)
@@ -174,7 +174,7 @@ class ColumnMaker:
         for piece in pieces:
             column, chosen = piece.column, piece.part.rows
             assert column is not None
-            values = self._taken(np.frombuffer(column.data[: 8 * column.rows], "<u8"), chosen)
+            values = self._taken(np.asarray(column.values), chosen)
             if len(values) and int(values.max()) >= len(variables):
                 column.strings(chosen)  # raises what is wrong
             ids[piece.start : piece.stop] = values
@@ -185,7 +185,7 @@ class ColumnMaker:
         if len(text) > TEXT_MAX:
             raise LimitExceededError("the strings of a batch pass 2 GiB: ask for smaller batches", format="clp-s")
         if self._is_text(text, ends):
-            offsets = np.frombuffer(ends, "<i8").astype("<i4")
+            offsets = np.frombuffer(ends, np.int64).astype("<i4")
             buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
             words = pa.Array.from_buffers(pa.string(), len(different), buffers)
         else:
@@ -221,8 +221,8 @@ class ColumnMaker:
             return True
         if not _is_utf8(text):
             return False
-        starts = self.np.frombuffer(ends, "<i8")[:-1]
-        firsts = self.np.frombuffer(text, "u1")[starts[starts < len(text)]]
+        starts = self.np.frombuffer(ends, self.np.int64)[:-1]
+        firsts = self.np.frombuffer(text, self.np.uint8)[starts[starts < len(text)]]
         return not bool(((firsts & 0xC0) == 0x80).any())
 
     # -- text -----------------------------------------------------------------------------------------------------
@@ -257,7 +257,7 @@ class ColumnMaker:
         program = ClpsProgram(ops, data.num_messages)
         if isinstance(rows, range):
             text, ends, fault = program.spans(rows.start, rows.stop)
-            sizes = None if fault is not None else np.diff(np.frombuffer(ends, "<i8"))
+            sizes = None if fault is not None else np.diff(np.frombuffer(ends, np.int64))
         else:
             lines, fault = program.lines(rows)
             text, sizes = b"".join(lines), [len(line) for line in lines]

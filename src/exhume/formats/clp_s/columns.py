@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-import sys
 import threading
-from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks, kernel
 from exhume.formats.clp_s.kernel import ClpsLogTypes, ClpsProgram, ClpsStrings
-from exhume.formats.clp_s.layout import COLUMN_WIDTHS, Header, NodeType, type_name
-from exhume.formats.clp_s.template import ColumnSpec, SchemaLayout
+from exhume.formats.clp_s.layout import Header, NodeType, type_name
+from exhume.formats.clp_s.layout_table import (
+    CLP_S_TABLE_COLUMNS,
+    BooleanColumn,
+    ClpColumn,
+    DateColumn,
+    FloatColumn,
+    FormattedFloatColumn,
+    IdColumn,
+    IntegerColumn,
+    TimestampColumn,
+)
+from exhume.formats.clp_s.template import ColumnSpec
 from exhume.lighttyping import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
+    from exhume.formats.clp_s.layout_table import Stored
     from exhume.formats.clp_s.tables import Table
     from exhume.formats.clp_s.timestamps import PatternSet
 
-Typed = Sequence[Any]
 V = TypeVar("V")
 
 
@@ -101,74 +110,8 @@ class Texts:
         return self._archive.patterns
 
 
-TEXT_TYPES = (NodeType.CLP_STRING, NodeType.UNSTRUCTURED_ARRAY)
-
-
-def column_ranges(data: memoryview, layout: SchemaLayout, rows: int) -> list[tuple[int, int]] | None:
-    """What `slice_columns` gives, quickly; None where that raises."""
-    ranges: list[tuple[int, int]] = []
-    at, size, widths = 0, len(data), layout.tree.widths
-    for node in layout.nodes:
-        width = widths[node]
-        if width:
-            end = at + rows * width
-        else:
-            end = at + 8 * rows + 8
-            if end > size:
-                return None
-            end += 8 * int.from_bytes(data[end - 8 : end], "little")
-        ranges.append((at, end))
-        at = end
-    return ranges if at == size else None
-
-
-def slice_columns(data: memoryview, specs: Sequence[ColumnSpec], rows: int, where: Span) -> list[tuple[int, int]]:
-    """Byte ranges of the columns in a table's bytes.
-
-    Raises CLPS-348 when the columns take more or fewer bytes than there are.  Spec: Table segments.
-    """
-    ranges: list[tuple[int, int]] = []
-    at, size = 0, len(data)
-    for spec in specs:
-        width = COLUMN_WIDTHS[spec.type] or 8
-        need = rows * width
-        if spec.type in TEXT_TYPES:
-            if need + 8 <= size - at:
-                count = int.from_bytes(data[at + need : at + need + 8], "little")
-                need += 8 + 8 * count
-            else:
-                need += 8
-        if need > size - at:
-            nodes = [one.node for one in specs if not one.unordered]
-            twice = next((node for node in nodes if nodes.count(node) > 1), None)
-            hint = "" if twice is None else f"; the schema names node {twice} twice, as of records with two equal keys"
-            raise checks.BAD_TABLE_SIZE.error(
-                f"column {spec.index} ({type_name(spec.type)}) passes the end of the table{hint}",
-                span=where.sub(at, size),
-                field_path=f"columns[{spec.index}]",
-                expected=f"{need} bytes",
-                actual=f"{size - at} bytes",
-            )
-        ranges.append((at, at + need))
-        at += need
-    if at != size:
-        raise checks.BAD_TABLE_SIZE.error(
-            "bytes after the last column", span=where.sub(at, size), expected=f"{at} bytes", actual=f"{size} bytes"
-        )
-    return ranges
-
-
-def typed(data: memoryview, code: str) -> Typed:
-    """Little-endian bytes as a typed sequence, without a copy where the machine is little-endian."""
-    if sys.byteorder == "little":
-        return data.cast(code)  # type: ignore[call-overload,no-any-return]
-    values = array(code, bytes(data))
-    values.byteswap()
-    return values
-
-
 class Column:
-    """One column: `spec` (node, type), `rows`, `data` (its stored bytes), `span` (in the payload of its stream).
+    """One column: `spec` (node, type), `rows`, `stored`, `span` (in the payload of its stream).
 
     `values` is the typed sequence that the format stores, one item per row:
 
@@ -183,15 +126,16 @@ class Column:
     | timestamp | int64 epochs, nanoseconds | `pattern_ids` |
     """
 
-    __slots__ = ("_decoded", "_place", "_table", "data", "rows", "spec", "texts")
+    __slots__ = ("_decoded", "_place", "_table", "rows", "spec", "stored", "texts")
 
-    def __init__(self, spec: ColumnSpec, data: memoryview, table: Table, place: tuple[int, int]) -> None:
+    def __init__(self, spec: ColumnSpec, data: memoryview, table: Table, start: int, end: int) -> None:
         self.spec = spec
-        self.data = data
         self.rows = table.num_messages
+        self.stored: Stored = CLP_S_TABLE_COLUMNS[spec.type](data, start, end, self.rows)[0]
+        """The column as its specification describes it."""
         self.texts = table.archive.texts
-        self._table, self._place = table, place
-        self._decoded: bytes | None = None
+        self._table, self._place = table, (start, end)
+        self._decoded: memoryview[Any] | None = None
 
     @property
     def span(self) -> Span:
@@ -209,72 +153,75 @@ class Column:
         return self.spec.type
 
     @property
-    def values(self) -> Typed:
+    def values(self) -> memoryview[Any]:
         """The typed sequence described above."""
-        match self.spec.type:
-            case NodeType.INTEGER | NodeType.DELTA_INTEGER | NodeType.TIMESTAMP:
-                return typed(self.int64_bytes, "q")
-            case NodeType.DATE_STRING:
-                return typed(self.data[: 8 * self.rows], "q")
-            case NodeType.FLOAT | NodeType.FORMATTED_FLOAT:
-                return typed(self.data[: 8 * self.rows], "d")
-            case NodeType.BOOLEAN:
-                return self.data
-            case _:
-                return typed(self.data[: 8 * self.rows], "Q")
+        stored = self.stored
+        if isinstance(stored, (IntegerColumn, DateColumn, TimestampColumn)):
+            return self.integers
+        if isinstance(stored, BooleanColumn):
+            return memoryview(stored.values)
+        return stored.rows if isinstance(stored, ClpColumn) else stored.values
 
     @property
-    def int64_bytes(self) -> memoryview:
-        """The epochs or integers as plain int64, deltas summed up (once)."""
-        if self.spec.type not in (NodeType.DELTA_INTEGER, NodeType.TIMESTAMP):
-            return self.data[: 8 * self.rows]
+    def integers(self) -> memoryview[Any]:
+        """The epochs or integers (int64), deltas summed up (once)."""
+        stored = self.stored
+        if isinstance(stored, DateColumn):
+            return stored.epochs
+        deltas = stored.deltas if isinstance(stored, TimestampColumn) else None
+        if deltas is None:
+            assert isinstance(stored, IntegerColumn), f"a column of {type_name(self.spec.type)} has no integers"
+            if self.spec.type != NodeType.DELTA_INTEGER:
+                return stored.values
+            deltas = stored.values
         if self._decoded is None:
-            self._decoded = kernel.clps_undelta(self.data[: 8 * self.rows])
-        return memoryview(self._decoded)
+            self._decoded = memoryview(kernel.clps_undelta(deltas)).cast(deltas.format)  # type: ignore[call-overload]
+        return self._decoded
 
     @property
-    def formats(self) -> Typed:
+    def formats(self) -> memoryview[Any]:
         """Format words of a formatted float column (uint16)."""
-        return typed(self.data[8 * self.rows :], "H")
+        assert isinstance(self.stored, FormattedFloatColumn)
+        return self.stored.formats
 
     @property
-    def pattern_ids(self) -> Typed:
-        """Pattern ids of a date or timestamp column (uint64)."""
-        return typed(self.data[8 * self.rows :], "Q")
+    def pattern_ids(self) -> memoryview[Any]:
+        """Pattern ids of a date (int64) or timestamp column (uint64)."""
+        assert isinstance(self.stored, (DateColumn, TimestampColumn))
+        return self.stored.pattern_ids
 
     @property
-    def variables(self) -> Typed:
+    def variables(self) -> memoryview[Any]:
         """Encoded variables of a text column (int64), of all rows."""
-        return typed(self.data[8 * self.rows + 8 :], "q")
+        assert isinstance(self.stored, ClpColumn)
+        return self.stored.variables
 
     def operation(self, *, raw: bool = False) -> tuple[object, ...]:
         """The kernel operation that prints this column's value; `raw`: string content without JSON escapes.
 
         Quotes around strings are not part of it.
         """
-        head, texts = self.data[: 8 * self.rows], self.texts
-        match self.spec.type:
-            case NodeType.INTEGER | NodeType.DELTA_INTEGER:
-                return (kernel.INTEGER, self.int64_bytes)
-            case NodeType.FLOAT:
-                return (kernel.FLOAT, head)
-            case NodeType.FORMATTED_FLOAT:
-                return (kernel.FORMATTED, head, self.data[8 * self.rows :])
-            case NodeType.BOOLEAN:
-                return (kernel.BOOLEAN, self.data)
-            case NodeType.VAR_STRING:
-                return (kernel.STRING, head, texts.variables if raw else texts.escaped_variables)
-            case NodeType.DICTIONARY_FLOAT:
-                return (kernel.STRING, head, texts.variables)
-            case NodeType.CLP_STRING if not raw:
-                tail = self.data[8 * self.rows + 8 :]
-                return (kernel.TEXT, head, tail, texts.log_types, texts.escaped_variables)
-            case NodeType.CLP_STRING:
-                return (kernel.TEXT, head, self.data[8 * self.rows + 8 :], texts.raw_log_types, texts.variables)
-            case NodeType.UNSTRUCTURED_ARRAY:
-                return (kernel.TEXT, head, self.data[8 * self.rows + 8 :], texts.array_types, texts.variables)
+        texts, stored = self.texts, self.stored
+        match stored:
+            case IntegerColumn():
+                return (kernel.INTEGER, self.integers)
+            case IdColumn():
+                escaped = not raw and self.spec.type == NodeType.VAR_STRING
+                return (kernel.STRING, stored.values, texts.escaped_variables if escaped else texts.variables)
+            case ClpColumn():
+                if self.spec.type == NodeType.UNSTRUCTURED_ARRAY:
+                    return (kernel.TEXT, stored.rows, stored.variables, texts.array_types, texts.variables)
+                if raw:
+                    return (kernel.TEXT, stored.rows, stored.variables, texts.raw_log_types, texts.variables)
+                return (kernel.TEXT, stored.rows, stored.variables, texts.log_types, texts.escaped_variables)
+            case FloatColumn():
+                return (kernel.FLOAT, stored.values)
+            case FormattedFloatColumn():
+                return (kernel.FORMATTED, stored.values, stored.formats)
+            case BooleanColumn():
+                return (kernel.BOOLEAN, stored.values)
             case _:
-                return (kernel.TIME, self.int64_bytes, self.data[8 * self.rows :], texts.patterns.kernel)
+                return (kernel.TIME, self.integers, stored.pattern_ids, texts.patterns.kernel)
 
     @property
     def quoted(self) -> bool:
@@ -330,7 +277,8 @@ class Column:
                 values = self.values
                 return list(values) if rows is None else [values[row] for row in rows]
             case NodeType.BOOLEAN:
-                return [flag != 0 for flag in (self.data if rows is None else [self.data[row] for row in rows])]
+                flags = self.values
+                return [flag != 0 for flag in (flags if rows is None else [flags[row] for row in rows])]
             case NodeType.VAR_STRING | NodeType.CLP_STRING | NodeType.DATE_STRING:
                 return [text.decode("utf-8", "surrogateescape") for text in self.strings(rows)]
             case _:
@@ -349,7 +297,8 @@ class Column:
     def failure(self, fault: kernel.Fault) -> ExhumeError:
         """The error for a row that the kernel could not print."""
         kind, _, row, detail = fault
-        row_span = self.span.sub(8 * row, 8 * row + 8)
+        size = self.values.itemsize
+        row_span = self.span.sub(size * row, size * row + size)
         where = f"row {row}, column {self.spec.index}"
         texts = self.texts
         match kind:

@@ -223,7 +223,7 @@ class Finder:
             room = (stated_end or source.size) - body
             data = source.read_up_to(body, min(room, WINDOW))
             payload, used, whole = zstd.zstd_partial(data, max_size=self._limits.payload_size)
-        entries, _ = layout.parse_dictionary(payload, count, source.span(start, start).in_payload(0, len(payload)))
+        entries, _, _ = layout.parse_dictionary(payload, count)
         end = stated_end or body + used
         stored = max(0, min(stated_end or source.size, source.size) - body)
         if count > min(MAX_DICTIONARY, ENTRIES_PER_BYTE * stored + FEW_ENTRIES):

@@ -16,6 +16,7 @@ from exhume_ksy.facts.clp_s_metadata import PacketType as PacketType
 from exhume_ksy.facts.clp_s_metadata import TimestampEncoding as TimestampEncoding
 from exhume_ksy.facts.clp_s_schema_tree import Node
 from exhume_ksy.facts.clp_s_schema_tree import NodeType as NodeType
+from exhume_ksy.facts.clp_s_table import ClpSTable
 from exhume_ksy.facts.clp_s_table_metadata import ClpSTableMetadata, Stream, Table
 from exhume_ksy.fast._layout import LayoutError
 from exhume_ksy.fast.clp_s import read_file_header
@@ -26,7 +27,7 @@ from exhume_ksy.fast.clp_s_table_metadata import read_clp_s_table_metadata
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
-from exhume.layouts import read, refused
+from exhume.layouts import read
 from exhume.lightclass import dataclass, field
 from exhume.lighttyping import TYPE_CHECKING, Any, Final
 
@@ -73,22 +74,7 @@ def type_name(node_type: int) -> str:
         return f"type {node_type}"
 
 
-COLUMN_WIDTHS: Final[Mapping[int, int]] = {
-    NodeType.INTEGER: 8,
-    NodeType.FLOAT: 8,
-    NodeType.CLP_STRING: 0,
-    NodeType.VAR_STRING: 8,
-    NodeType.BOOLEAN: 1,
-    NodeType.UNSTRUCTURED_ARRAY: 0,
-    NodeType.DATE_STRING: 16,
-    NodeType.DELTA_INTEGER: 8,
-    NodeType.FORMATTED_FLOAT: 10,
-    NodeType.DICTIONARY_FLOAT: 8,
-    NodeType.TIMESTAMP: 16,
-}
-"""Bytes per row of the columns of each node type; 0 for text, whose length is stored.  Other types store nothing."""
-
-COLUMN_TYPES: Final = frozenset(COLUMN_WIDTHS)
+COLUMN_TYPES: Final = frozenset(map(NodeType, ClpSTable.cases.columns))
 """Node types that store a column; all others store nothing."""
 
 
@@ -265,9 +251,9 @@ class SchemaTree:
         return len(self.parents)
 
     @cached_property
-    def widths(self) -> list[int | None]:
-        """`COLUMN_WIDTHS` of each node, None where it stores no column."""
-        return [COLUMN_WIDTHS.get(node_type) for node_type in self.types]
+    def has_column(self) -> list[bool]:
+        """Whether each node stores a column."""
+        return [node_type in COLUMN_TYPES for node_type in self.types]
 
     @cached_property
     def children(self) -> list[list[int]]:
@@ -411,19 +397,19 @@ def parse_schema_map(data: bytes, where: Span) -> tuple[dict[int, Schema], list[
     return schemas, repeated, at
 
 
-def parse_dictionary(data: bytes, count: int, where: Span) -> tuple[list[bytes], ExhumeError | None]:
-    """Entries of a decompressed dictionary up to the first of `count` that does not fit, and what is wrong with it.
+def parse_dictionary(data: bytes, count: int) -> tuple[list[bytes], int, LayoutError | None]:
+    """Entries of a decompressed dictionary up to the first of `count` that does not fit, where they end, and what is
+    wrong with that one.
 
-    For salvage and for saying what is wrong; whole dictionaries are read by the kernel, which keeps them in one piece.
+    Whole dictionaries the compiled kernel reads, which keeps them in one piece.
     """
     from exhume_ksy.fast.clp_s_dictionary_entries import scan_entry  # no search needs it
 
     found = scan_entry(data, 0, len(data), count)
     entries = [data[start:end] for start, end in zip(found.value_start, found.value_end, strict=True)]
-    if found.problem is None:
-        return entries, None
-    found.problem.within("entries")
-    return entries, refused(found.problem, where, checks.BAD_DICTIONARY)
+    if found.problem is not None:
+        found.problem.within("entries")
+    return entries, found.resume_at, found.problem
 
 
 @dataclass(frozen=True, slots=True)

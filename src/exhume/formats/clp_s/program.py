@@ -15,8 +15,8 @@ A table is printed by a `ClpsProgram`: a sequence of operations that runs once p
 | `(TEXT, words, variables, log_types, strings)` | encoded text |
 | `(TIME, epochs, pattern_ids, patterns)` | a timestamp |
 
-All buffers are little-endian, as in the archive.  Where the data cannot be printed, rendering stops and says why with a
-fault `(kind, operation, row, detail)`: what was printed before stays good.
+Numbers in buffers are in the byte order of the machine.  Where the data cannot be printed, rendering stops and says why
+with a fault `(kind, operation, row, detail)`: what was printed before stays good.
 """
 
 from __future__ import annotations

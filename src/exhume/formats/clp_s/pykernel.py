@@ -7,12 +7,22 @@ each.  Operations and faults are those of `program`.
 from __future__ import annotations
 
 import heapq
-import struct
-import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 
+from exhume.formats.clp_s.layout import parse_dictionary
+from exhume.formats.clp_s.layout_words import (
+    ClassicDecimalVariable,
+    ClassicMarks,
+    ClassicVariable,
+    ClpWord,
+    DecimalVariable,
+    ExponentSign,
+    FloatFormat,
+    FloatNotation,
+    Marks,
+)
 from exhume.formats.clp_s.program import (
     BAD_FLOAT,
     BAD_LOG_TYPE,
@@ -36,7 +46,8 @@ from exhume.lighttyping import Any
 Buffer = bytes | bytearray | memoryview
 
 _MASK = (1 << 64) - 1
-_DICTIONARY_BASE = 1 << 62
+_INTEGER_MARK, _ENTRY_MARK, _ESCAPE = int(Marks.INTEGER), int(Marks.DICTIONARY_ENTRY), int(Marks.ESCAPE)
+_SIGNS = {ExponentSign.PLUS: "+", ExponentSign.MINUS: "-"}
 
 
 class ClpsStrings:
@@ -49,18 +60,9 @@ class ClpsStrings:
     __slots__ = ("_entries", "end")
 
     def __init__(self, payload: bytes, count: int) -> None:
-        entries: list[bytes] = []
-        at, size = 0, len(payload)
-        for index in range(count):
-            if size - at < 8:
-                raise ValueError(index, at)
-            length = int.from_bytes(payload[at : at + 8], "little")
-            if length > size - at - 8:
-                raise ValueError(index, at)
-            entries.append(payload[at + 8 : at + 8 + length])
-            at += 8 + length
-        self._entries = entries
-        self.end = at
+        self._entries, self.end, problem = parse_dictionary(payload, count)
+        if problem is not None:
+            raise ValueError(len(self._entries), self.end)
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -95,7 +97,7 @@ class ClpsLogTypes:
 
     def __init__(self, entries: ClpsStrings, core: bool, escape: bool) -> None:
         self.core = core
-        last = 0x13 if core else 0x12
+        last = int(Marks.DECIMAL if core else ClassicMarks.DECIMAL)
         self._parts: list[tuple[list[bytes], bytes]] = []
         for entry in entries:
             literals: list[bytes] = []
@@ -104,12 +106,12 @@ class ClpsLogTypes:
             at, size = 0, len(entry)
             while at < size:
                 byte = entry[at]
-                if byte == 0x5C and at + 1 < size:
+                if byte == _ESCAPE and at + 1 < size:
                     at += 1
                     piece.append(entry[at])
-                elif byte == 0x5C:
+                elif byte == _ESCAPE:
                     pass
-                elif 0x11 <= byte <= last:
+                elif _INTEGER_MARK <= byte <= last:
                     literals.append(clps_escape(bytes(piece)) if escape else bytes(piece))
                     holes.append(byte)
                     piece.clear()
@@ -134,28 +136,28 @@ class ClpsLogTypes:
 def clps_decode_float(word: int, core: bool) -> bytes | None:
     """Text of an encoded float variable (int64), None when its digit counts are impossible."""
     word &= _MASK
-    if core:
-        digits, point, value = (word >> 4 & 0xF) + 1, (word & 0xF) + 1, word >> 8 & ((1 << 54) - 1)
-    else:
-        digits, point, value = (word >> 59 & 0xF) + 1, (word >> 55 & 0xF) + 1, word & ((1 << 54) - 1)
-    text = str(value)
+    packed = DecimalVariable if core else ClassicDecimalVariable
+    digits, point = packed.num_digits(word), packed.num_fraction_digits(word)
+    text = str(packed.digits(word))
     if point > digits or len(text) > digits:
         return None
     text = text.zfill(digits)
-    return f"{'-' if word >> 63 else ''}{text[: digits - point]}.{text[digits - point :]}".encode()
+    return f"{'-' if packed.sign(word) else ''}{text[: digits - point]}.{text[digits - point :]}".encode()
 
 
 def clps_format_float(value: float, word: int) -> bytes:
     """Text of a number under its 16-bit format word."""
-    significant = (word >> 5 & 0x1F) + 1
+    significant = FloatFormat.num_significant_digits(word)
     mantissa, _, power = f"{value:.{significant - 1}e}".partition("e")
     if not power:  # nan, inf
         return mantissa.encode()
     exponent = int(power)
-    if word & 0x4000:
-        sign = ("", "+", "-", "")[word >> 12 & 3]
-        width = (word >> 10 & 3) + 1
-        return f"{mantissa}{'E' if word & 0x8000 else 'e'}{sign}{abs(exponent):0{width}d}".encode()
+    notation = FloatFormat.notation(word)
+    if notation in (FloatNotation.LOWER_EXPONENT, FloatNotation.UPPER_EXPONENT):
+        mark = "e" if notation == FloatNotation.LOWER_EXPONENT else "E"
+        sign = _SIGNS.get(FloatFormat.exponent_sign(word), "")  # type: ignore[call-overload]
+        width = FloatFormat.num_exponent_digits(word)
+        return f"{mantissa}{mark}{sign}{abs(exponent):0{width}d}".encode()
     negative = mantissa.startswith("-")
     digits = mantissa.lstrip("-").replace(".", "")
     point = exponent + 1
@@ -169,9 +171,8 @@ def clps_format_float(value: float, word: int) -> bytes:
 
 
 def clps_undelta(values: Buffer) -> bytes:
-    """Running sums modulo 2^64 of int64 differences, little-endian in and out."""
-    raw = struct.unpack(f"<{len(values) // 8}Q", values)
-    return struct.pack(f"<{len(raw)}Q", *accumulate(raw, lambda total, step: total + step & _MASK))
+    """Running sums modulo 2^64 of int64 differences."""
+    return array("Q", accumulate(_view(values, "Q"), lambda total, step: total + step & _MASK)).tobytes()
 
 
 def clps_civil(days: int) -> tuple[int, int, int]:
@@ -326,12 +327,8 @@ Operation = tuple[Any, ...]
 
 
 def _view(buffer: Buffer, code: str) -> Sequence[Any]:
-    """A little-endian buffer as a typed sequence."""
-    if sys.byteorder == "little":
-        return memoryview(buffer).cast("B").cast(code)  # type: ignore[call-overload,no-any-return]
-    values = array(code, bytes(buffer))
-    values.byteswap()
-    return values
+    """A buffer as a typed sequence."""
+    return memoryview(buffer).cast("B").cast(code)  # type: ignore[call-overload,no-any-return]
 
 
 class ClpsProgram:
@@ -387,9 +384,10 @@ class ClpsProgram:
         out, fault = self.lines(range(start, stop))
         ends = [0, *accumulate(map(len, out))]
         ends += [0] * (stop - start + 1 - len(ends))
-        return b"".join(out), struct.pack(f"<{len(ends)}q", *ends), fault
+        return b"".join(out), array("q", ends).tobytes(), fault
 
 
+_log_type_id, _ofs_variable = ClpWord.log_type_id, ClpWord.ofs_variable
 _Piece = bytes | tuple[int, int]
 
 
@@ -436,7 +434,7 @@ def _sized(buffer: Buffer, code: str, rows: int) -> Sequence[Any]:
 
 
 def _text(word: int, variables: Sequence[int], log_types: ClpsLogTypes, strings: ClpsStrings) -> _Piece:
-    ident, at = word & 0xFFFFFF, word >> 24
+    ident, at = _log_type_id(word), _ofs_variable(word)
     if ident >= len(log_types):
         return BAD_LOG_TYPE, ident
     literals, holes = log_types._parts[ident]  # noqa: SLF001 - same module
@@ -446,12 +444,12 @@ def _text(word: int, variables: Sequence[int], log_types: ClpsLogTypes, strings:
     for literal, hole in zip(literals[1:], holes, strict=True):
         value = variables[at]
         at += 1
-        if hole == 0x11:
-            if not log_types.core and _DICTIONARY_BASE <= value < (1 << 63) - 1:
-                piece = _entry(strings, value - _DICTIONARY_BASE)
+        if hole == _INTEGER_MARK:
+            if not log_types.core and ClassicVariable.is_id(value):
+                piece = _entry(strings, value - ClassicVariable.first_id)
             else:
                 piece = b"%d" % value
-        elif hole == 0x12 and log_types.core:
+        elif hole == _ENTRY_MARK and log_types.core:
             piece = _entry(strings, value)
         else:
             piece = clps_decode_float(value, log_types.core)

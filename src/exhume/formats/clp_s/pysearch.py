@@ -1,7 +1,7 @@
 """Pure-Python twin of the search part of `exhume._kernel`: masks over the columns of a table.
 
 Import `exhume.formats.clp_s.searchkernel`, which picks one of the two; the tests run against each.  A mask has one byte
-per row, 0 or 1.  Values are little-endian buffers as stored.
+per row, 0 or 1.  Values are buffers of numbers in the byte order of the machine.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import operator
 import re
 from collections.abc import Callable, Sequence
 
+from exhume.formats.clp_s.layout_words import ClpWord
 from exhume.formats.clp_s.pykernel import _view
 from exhume.formats.clp_s.wildcard import Wildcard
 from exhume.lighttyping import Any
@@ -88,7 +89,7 @@ def clps_match_texts(
     for row, (word, want) in enumerate(zip(typed_words, wanted, strict=True)):
         if not want:
             continue
-        log_type, at = int(word) & 0xFFFFFF, int(word) >> 24
+        log_type, at = ClpWord.log_type_id(word), ClpWord.ofs_variable(word)
         if table is not None and not (log_type < len(table) and table[log_type]):
             continue
         if constraints:

@@ -356,12 +356,12 @@ class ClpSArchive(RecordArchive):
         try:
             return ClpsStrings(payload, count)
         except ValueError as error:
-            entries, problem = layout.parse_dictionary(payload, count, where)
+            entries, _, problem = layout.parse_dictionary(payload, count)
             assert problem is not None  # the kernel read the same
             raise checks.BAD_DICTIONARY.error(
                 f"{name} ends inside entry {len(entries)}",
-                span=problem.span,
-                field_path=problem.field_path,
+                span=where.sub(problem.at, min(problem.stop, len(payload))),
+                field_path=problem.path,
                 expected=problem.expected,
                 actual=problem.actual,
             ) from error

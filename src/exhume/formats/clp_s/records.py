@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import repeat
@@ -121,7 +122,7 @@ def merge_order(loaded: Sequence[TableData]) -> Sequence[int]:
     keys = []
     for data in loaded:
         idx = data.log_event_idx
-        keys.append(memoryview(bytes(8 * data.num_messages)) if idx is None else idx)
+        keys.append(memoryview(array("q", [0]) * data.num_messages) if idx is None else idx)
     return kernel.clps_merge_order(keys)
 
 

@@ -328,7 +328,7 @@ def _count(draft: Path, limits: Limits, report: SalvageReport, found: Fragments)
             column = table.load().log_event_idx
             if column is None:
                 return
-            positions.append(np.frombuffer(column, "<i8").copy())  # not a view that keeps the stream
+            positions.append(np.array(column))  # not a view that keeps the stream
         assert found.tables is not None
         total = sum(table.num_messages for table in found.tables.tables)
         present = np.concatenate(positions)

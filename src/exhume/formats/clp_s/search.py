@@ -6,13 +6,13 @@ column into a mask of its rows; only columns that the query names are touched.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import compress, pairwise
 from operator import itemgetter
 
 from exhume.errors import QueryError
 from exhume.formats.clp_s import kql
-from exhume.formats.clp_s.columns import typed
 from exhume.formats.clp_s.condition import EXISTS
 from exhume.formats.clp_s.kqltree import EQUAL, EscapeError, Expression, Key, parse_column
 from exhume.formats.clp_s.layout import NodeType
@@ -57,8 +57,7 @@ class Hits:
         idx = self.data.log_event_idx
         if idx is None:
             return [0] * self.count
-        values = typed(idx.cast("B"), "q")
-        return values if self.rows is None else [values[row] for row in self.rows]
+        return idx if self.rows is None else [idx[row] for row in self.rows]
 
 
 def _following_streams(tables: Sequence[TablePlan]) -> dict[int, int]:
@@ -298,13 +297,13 @@ class Evaluator:
         if kind in (INTEGERS, TIMES):
             if operand.integer is None:
                 return 0
-            return int.from_bytes(clps_compare_int(column.int64_bytes, op, operand.integer), "little")
+            return int.from_bytes(clps_compare_int(column.integers.cast("B"), op, operand.integer), "little")
         if kind == FLOATS:
             return self._floats(column, op, operand)
         if kind == BOOLEANS:
             if operand.boolean is None or op != EQUAL:
                 return 0
-            truth = int.from_bytes(bytes(column.data).translate(_TRUTH), "little")
+            truth = int.from_bytes(bytes(column.values).translate(_TRUTH), "little")
             return truth if operand.boolean else truth ^ self.ones
         if operand.text is None or op != EQUAL:
             return 0
@@ -313,7 +312,7 @@ class Evaluator:
             if table is None:
                 ids = self.plan.strings.get(operand.text, frozenset())
                 table = self.plan.tables_of_ids[operand.text] = _table(ids, len(self.data.texts.variables))
-            return int.from_bytes(clps_lookup(column.data[: 8 * self.rows], table, 64), "little")
+            return int.from_bytes(clps_lookup(column.values.cast("B"), table, 64), "little")
         assert kind == TEXTS
         return self._texts(column, operand.text, wanted)
 
@@ -321,19 +320,19 @@ class Evaluator:
         if operand.real is None:
             return 0
         if column.type != NodeType.DICTIONARY_FLOAT:
-            return int.from_bytes(clps_compare_float(column.data[: 8 * self.rows], op, operand.real), "little")
+            return int.from_bytes(clps_compare_float(column.values.cast("B"), op, operand.real), "little")
         strings = column.texts.variables
         used = [i for i in set(column.values) if i < len(strings)]
         mask = clps_compare_float(_floats([_real(strings[i]) for i in used]), op, operand.real)
         table = _table(frozenset(compress(used, mask)), len(strings))
-        return int.from_bytes(clps_lookup(column.data[: 8 * self.rows], table, 64), "little")
+        return int.from_bytes(clps_lookup(column.values.cast("B"), table, 64), "little")
 
     def _texts(self, column: Column, pattern: bytes, wanted: int) -> int:
         query = self.plan.texts.get(pattern)
         if query is None:
             return 0
         texts = column.texts
-        words, variables = column.data[: 8 * self.rows], column.data[8 * self.rows + 8 :]
+        words, variables = column.values.cast("B"), column.variables.cast("B")
         codes, fold = query.pattern.codes, query.pattern.ignore_case
         found = 0
         if query.candidates is None:
@@ -405,9 +404,7 @@ def _constraint(words: frozenset[int], base: int, size: int) -> tuple[int, bytes
 
 
 def _floats(values: Sequence[float]) -> bytes:
-    import struct
-
-    return struct.pack(f"<{len(values)}d", *values)
+    return array("d", values).tobytes()
 
 
 def _real(text: bytes) -> float:

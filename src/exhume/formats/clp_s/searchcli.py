@@ -9,7 +9,7 @@ from itertools import repeat
 from exhume.cli.outcome import Outcome
 from exhume.errors import QueryError
 from exhume.formats.clp_s import kql
-from exhume.formats.clp_s.columns import parse_json, typed
+from exhume.formats.clp_s.columns import parse_json
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.plan import Options
 from exhume.formats.clp_s.search import Hits, Search, resolve_projection
@@ -169,12 +169,10 @@ def times(one: Search, hits: Hits) -> Iterator[int]:
     if column.type == NodeType.DICTIONARY_FLOAT:
         yield from (int(float(text)) for text in column.strings(rows))
         return
-    values = typed(column.int64_bytes, "q") if column.type in _WHOLE else column.values
+    values = column.values
     scale = 1_000_000 if column.type == NodeType.TIMESTAMP else 1
     for row in rows:
         yield int(values[row] // scale)
 
-
-_WHOLE = (NodeType.TIMESTAMP, NodeType.DATE_STRING, NodeType.INTEGER, NodeType.DELTA_INTEGER)
 
 __all__ = ["merge", "merges", "plan_lines", "search", "times"]

@@ -7,8 +7,9 @@ from functools import cached_property
 
 from exhume.errors import EntryNotFoundError, ExhumeError, Span
 from exhume.formats.clp_s import checks
-from exhume.formats.clp_s.columns import Column, Texts, column_ranges, slice_columns
+from exhume.formats.clp_s.columns import Column, Texts
 from exhume.formats.clp_s.layout import Schema, SchemaTree, TableEntry
+from exhume.formats.clp_s.layout_table import column_ends
 from exhume.formats.clp_s.render import TableRenderer, build_objects
 from exhume.formats.clp_s.template import SchemaLayout
 from exhume.lighttyping import TYPE_CHECKING, Any
@@ -93,10 +94,7 @@ class Table:
         if not layout.nodes:
             self._archive.limits.check("entries", rows, self.span)
         data = self._archive.table_bytes(self.entry)
-        ranges = column_ranges(data, layout, rows)
-        if ranges is None:
-            ranges = slice_columns(data, layout.columns, rows, self.span)  # says what is wrong
-        return TableData(self, layout, data, ranges)
+        return TableData(self, layout, data, column_ends(data, layout, rows, lambda: self.span))
 
 
 class TableData:
@@ -105,24 +103,24 @@ class TableData:
     Columns are made when they are asked for: a search looks at one or two of each of hundreds of tables.
     """
 
-    def __init__(self, table: Table, layout: SchemaLayout, data: memoryview, ranges: list[tuple[int, int]]) -> None:
+    def __init__(self, table: Table, layout: SchemaLayout, data: memoryview, ends: list[int]) -> None:
         self.table = table
         self.layout = layout
         self.data = data
-        self._ranges = ranges
+        self._ends = ends
         self._made: dict[int, Column] = {}
 
     @cached_property
     def columns(self) -> list[Column]:
         """All columns, in schema order."""
-        return [self.column_at(index) for index in range(len(self._ranges))]
+        return [self.column_at(index) for index in range(len(self._ends))]
 
     def column_at(self, index: int) -> Column:
         """The column of `layout.columns[index]`."""
         made = self._made.get(index)
         if made is None:
-            start, end = self._ranges[index]
-            made = self._made[index] = Column(self.layout.spec(index), self.data[start:end], self.table, (start, end))
+            start, end = self._ends[index - 1] if index else 0, self._ends[index]
+            made = self._made[index] = Column(self.layout.spec(index), self.data, self.table, start, end)
         return made
 
     def columns_of(self, node: int) -> Iterator[Column]:
@@ -156,11 +154,11 @@ class TableData:
         raise EntryNotFoundError("this table has no such column", actual=key)
 
     @cached_property
-    def log_event_idx(self) -> memoryview | None:
+    def log_event_idx(self) -> memoryview[Any] | None:
         """Position of each record in the archive's input (int64), None when the log order was not recorded."""
         node = self.tree.log_event_idx
         plain = self.layout.nodes[: self.layout.num_ordered]
-        return self.column_at(plain.index(node)).int64_bytes if node is not None and node in plain else None
+        return self.column_at(plain.index(node)).integers if node is not None and node in plain else None
 
     def renderer(self, *, nodes: Collection[int] | None = None, complete: bool = False) -> TableRenderer:
         """A printer for this table's records; see `TableRenderer`."""

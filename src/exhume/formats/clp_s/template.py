@@ -73,10 +73,10 @@ class SchemaLayout:
         self.where = where
         self.runs: dict[int, list[Token]] = {}
         """Elements of each structured array by its node, the first run of a node."""
-        ordered, widths = schema.ordered, tree.widths
+        ordered, has_column = schema.ordered, tree.has_column
         if ordered and (min(ordered) < 0 or max(ordered) >= len(tree)):
             raise self._bad_node(next(node for node in ordered if not 0 <= node < len(tree)))
-        self.nodes = [node for node in ordered if widths[node] is not None]
+        self.nodes = [node for node in ordered if has_column[node]]
         """The node of each column: first those outside of structured arrays, then those of the runs."""
         self.num_ordered = len(self.nodes)
         """How many are outside of structured arrays."""
@@ -100,6 +100,11 @@ class SchemaLayout:
         return [self.spec(index) for index in range(len(self.nodes))]
 
     @cached_property
+    def node_types(self) -> bytes:
+        """The node type of each column."""
+        return bytes([self.tree.types[node] for node in self.nodes])
+
+    @cached_property
     def by_node(self) -> dict[int, int]:
         """Places of the columns outside of structured arrays by their node."""
         return {node: index for index, node in enumerate(self.nodes[: self.num_ordered])}
@@ -119,7 +124,7 @@ class SchemaLayout:
 
     def _column(self, node: int) -> int:
         """Adds the column of a node in a run; -1 when its type stores nothing."""
-        if self.tree.widths[node] is None:
+        if not self.tree.has_column[node]:
             return -1
         self.nodes.append(node)
         return len(self.nodes) - 1

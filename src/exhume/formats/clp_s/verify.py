@@ -10,7 +10,6 @@ from exhume.codecs import zstd
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.clp_s import checks, layout
-from exhume.formats.clp_s.columns import typed
 from exhume.formats.clp_s.layout import (
     COLUMN_TYPES,
     DICTIONARIES,
@@ -300,10 +299,9 @@ def faults(data: TableData) -> Iterator[Finding]:
     yield from map(Finding.from_error, data.iter_faults())
     idx = data.log_event_idx
     if idx is not None:
-        values = typed(idx.cast("B"), "q")
-        for row in range(1, len(values)):
-            if values[row] <= values[row - 1]:
-                yield checks.LOG_ORDER.finding(f"row {row}", span=data.table.span, actual=values[row])
+        for row in range(1, len(idx)):
+            if idx[row] <= idx[row - 1]:
+                yield checks.LOG_ORDER.finding(f"row {row}", span=data.table.span, actual=idx[row])
                 return
 
 

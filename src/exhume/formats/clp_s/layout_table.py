@@ -1,0 +1,71 @@
+"""Bytes to columns of a table: the generated readers put into the format's nouns.
+
+Which columns a table has follows from its schema, and so stands in `template`; how long each is and what it holds says
+its specification.
+"""
+
+from __future__ import annotations
+
+from exhume_ksy.fast._layout import LayoutError
+from exhume_ksy.fast.clp_s_table import CLP_S_TABLE_COLUMNS as CLP_S_TABLE_COLUMNS
+from exhume_ksy.fast.clp_s_table import BooleanColumn as BooleanColumn
+from exhume_ksy.fast.clp_s_table import ClpColumn as ClpColumn
+from exhume_ksy.fast.clp_s_table import DateColumn as DateColumn
+from exhume_ksy.fast.clp_s_table import FloatColumn as FloatColumn
+from exhume_ksy.fast.clp_s_table import FormattedFloatColumn as FormattedFloatColumn
+from exhume_ksy.fast.clp_s_table import IdColumn as IdColumn
+from exhume_ksy.fast.clp_s_table import IntegerColumn as IntegerColumn
+from exhume_ksy.fast.clp_s_table import TimestampColumn as TimestampColumn
+from exhume_ksy.fast.clp_s_table import ends_clp_s_table_columns
+
+from exhume.errors import Span
+from exhume.formats.clp_s import checks
+from exhume.formats.clp_s.layout import type_name
+from exhume.lighttyping import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from exhume.formats.clp_s.template import SchemaLayout
+
+    Stored = (
+        BooleanColumn
+        | ClpColumn
+        | DateColumn
+        | FloatColumn
+        | FormattedFloatColumn
+        | IdColumn
+        | IntegerColumn
+        | TimestampColumn
+    )
+
+
+def column_ends(data: memoryview, layout: SchemaLayout, rows: int, place: Callable[[], Span]) -> list[int]:
+    """Where each column of a table ends in its bytes, which lie at `place()`; the first begins with them.
+
+    Raises CLPS-348 when the columns take more or fewer bytes than there are.  Spec: Table segments.
+    """
+    try:
+        ends = ends_clp_s_table_columns(data, 0, len(data), rows, layout.node_types)
+    except LayoutError as error:
+        where = place()
+        index = int(error.path.partition("[")[2].partition("]")[0])
+        plain = layout.nodes[: layout.num_ordered]
+        twice = next((node for node in plain if plain.count(node) > 1), None)
+        hint = "" if twice is None else f"; the schema names node {twice} twice, as of records with two equal keys"
+        raise checks.BAD_TABLE_SIZE.error(
+            f"column {index} ({type_name(layout.node_types[index])}) passes the end of the table{hint}",
+            span=where.sub(error.at, len(data)),
+            field_path=error.path,
+            expected=error.expected,
+            actual=error.actual,
+        ) from error
+    end = ends[-1] if ends else 0
+    if end != len(data):
+        raise checks.BAD_TABLE_SIZE.error(
+            "bytes after the last column",
+            span=place().sub(end, len(data)),
+            expected=f"{end} bytes",
+            actual=f"{len(data)} bytes",
+        )
+    return ends
