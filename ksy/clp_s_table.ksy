@@ -223,6 +223,9 @@ types:
         doc: Stands for position 0; integers are below it.
       is_id:
         value: value >= first_id and value != 0x7fffffffffffffff
+      dictionary_id:
+        value: value - first_id
+        doc: The position, where it is one.
   date_column:
     doc: Epochs, then the pattern of each.
     -webide-representation: '{num_values:dec} dates'

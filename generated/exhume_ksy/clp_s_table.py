@@ -209,6 +209,15 @@ class ClpSTable(KaitaiStruct):
             pass
 
         @property
+        def dictionary_id(self):
+            """The position, where it is one."""
+            if hasattr(self, '_m_dictionary_id'):
+                return self._m_dictionary_id
+
+            self._m_dictionary_id = self.value - self.first_id
+            return getattr(self, '_m_dictionary_id', None)
+
+        @property
         def first_id(self):
             """Stands for position 0; integers are below it."""
             if hasattr(self, '_m_first_id'):

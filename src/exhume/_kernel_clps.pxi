@@ -214,13 +214,13 @@ cdef inline void put_padded(Out* out, uint64_t value, int width, char pad) noexc
 
 cdef inline int64_t load64(const char* at, Py_ssize_t index) noexcept nogil:
     cdef int64_t value
-    memcpy(&value, at + 8 * index, 8)
+    memcpy(&value, at + sizeof(int64_t) * index, sizeof(int64_t))
     return value
 
 
 cdef inline double load_double(const char* at, Py_ssize_t index) noexcept nogil:
     cdef double value
-    memcpy(&value, at + 8 * index, 8)
+    memcpy(&value, at + sizeof(double) * index, sizeof(double))
     return value
 
 
@@ -341,7 +341,10 @@ cdef bint add_plain_fast(Out* out, double value, int significant) noexcept nogil
 
 cdef bint add_formatted(Out* out, double value, uint16_t word) noexcept nogil:
     """A number under its format word."""
-    cdef int significant = (word >> 5 & 0x1F) + 1
+    cdef int significant = <int>clp_s_table_float_format_num_significant_digits(word)
+    cdef int notation = <int>clp_s_table_float_format_notation(word), sign
+    cdef bint with_exponent = notation in (
+        CLP_S_TABLE_FLOAT_NOTATION_LOWER_EXPONENT, CLP_S_TABLE_FLOAT_NOTATION_UPPER_EXPONENT)
     cdef char[64] text
     cdef char[40] digits
     cdef int size, i, n = 0, start, mantissa, exponent = 0, point, width
@@ -350,7 +353,7 @@ cdef bint add_formatted(Out* out, double value, uint16_t word) noexcept nogil:
         return False
     if add_special(out, value):
         return True
-    if not word & 0x4000 and significant <= 15 and add_plain_fast(out, value, significant):
+    if not with_exponent and significant <= 15 and add_plain_fast(out, value, significant):
         return True
     size = print_double(text, 64, b"%.*e", significant - 1, value)
     mantissa = size - 1
@@ -358,17 +361,18 @@ cdef bint add_formatted(Out* out, double value, uint16_t word) noexcept nogil:
         mantissa -= 1
     for i in range(mantissa + 2, size):
         exponent = exponent * 10 + (text[i] - c"0")
-    if word & 0x4000:
+    if with_exponent:
         put(out, text, mantissa)
-        out.data[out.size] = c"E" if word & 0x8000 else c"e"
+        out.data[out.size] = c"E" if notation == CLP_S_TABLE_FLOAT_NOTATION_UPPER_EXPONENT else c"e"
         out.size += 1
-        if word >> 12 & 3 == 1:
+        sign = <int>clp_s_table_float_format_exponent_sign(word)
+        if sign == CLP_S_TABLE_EXPONENT_SIGN_PLUS:
             out.data[out.size] = c"+"
             out.size += 1
-        elif word >> 12 & 3 == 2:
+        elif sign == CLP_S_TABLE_EXPONENT_SIGN_MINUS:
             out.data[out.size] = c"-"
             out.size += 1
-        width = (word >> 10 & 3) + 1
+        width = <int>clp_s_table_float_format_num_exponent_digits(word)
         put_padded(out, <uint64_t>exponent, width, c"0")
         return True
     if text[mantissa + 1] == c"-":
@@ -407,14 +411,21 @@ cdef bint put_encoded_float(Out* out, uint64_t word, bint core) noexcept nogil:
     cdef int digits, point, n
     cdef uint64_t value
     cdef char[20] text
+    cdef bint negative
     if core:
-        digits, point, value = (word >> 4 & 0xF) + 1, (word & 0xF) + 1, word >> 8 & ((<uint64_t>1 << 54) - 1)
+        digits = <int>clp_s_table_decimal_variable_num_digits(word)
+        point = <int>clp_s_table_decimal_variable_num_fraction_digits(word)
+        value = clp_s_table_decimal_variable_digits(word)
+        negative = clp_s_table_decimal_variable_sign(word)
     else:
-        digits, point, value = (word >> 59 & 0xF) + 1, (word >> 55 & 0xF) + 1, word & ((<uint64_t>1 << 54) - 1)
+        digits = <int>clp_s_table_classic_decimal_variable_num_digits(word)
+        point = <int>clp_s_table_classic_decimal_variable_num_fraction_digits(word)
+        value = clp_s_table_classic_decimal_variable_digits(word)
+        negative = clp_s_table_classic_decimal_variable_sign(word)
     n = put_unsigned(text, value)
     if point > digits or n > digits:
         return False
-    if word >> 63:
+    if negative:
         out.data[out.size] = c"-"
         out.size += 1
     memset(out.data + out.size, c"0", digits - n)
@@ -465,23 +476,24 @@ cdef class ClpsStrings:
 
     def __init__(self, bytes payload, Py_ssize_t count):
         cdef const char* data = payload
-        cdef Py_ssize_t size = len(payload), at = 0, done = 0
-        cdef uint64_t length
+        cdef int64_t size = len(payload), at = 0, end
+        cdef Py_ssize_t done = 0
+        cdef ClpSDictionaryEntriesEntry entry
         if self.items != NULL:
             raise TypeError("made already")
-        if count > size // 8:
-            count = count if count < size // 8 + 1 else size // 8 + 1
+        # No more than the payload has room for, and one that does not fit.
+        count = min(count, size // CLP_S_DICTIONARY_ENTRIES_ENTRY_END_LEN_VALUE + 1)
         self.items = <Slice*>malloc((count + 1) * sizeof(Slice))
         if self.items == NULL:
             raise MemoryError
         with nogil:
-            while done < count and size - at >= 8:
-                memcpy(&length, data + at, 8)
-                if length > <uint64_t>(size - at - 8):
+            while done < count:
+                end = read_clp_s_dictionary_entries_entry(<const uint8_t*>data, at, size, &entry)
+                if end < 0:
                     break
-                self.items[done].text = data + at + 8
-                self.items[done].size = <Py_ssize_t>length
-                at += 8 + <Py_ssize_t>length
+                self.items[done].text = data + entry.value_start
+                self.items[done].size = <Py_ssize_t>(entry.value_end - entry.value_start)
+                at = end
                 done += 1
         if done < count:
             raise ValueError(done, at)
@@ -550,7 +562,9 @@ cdef class ClpsLogTypes:
     def __init__(self, ClpsStrings entries, bint core, bint escape):
         cdef Py_ssize_t index, i, holes = 0, used = 0, start, total = 0
         cdef const char* text
-        cdef uint8_t byte, last = 0x13 if core else 0x12
+        cdef uint8_t byte, first = CLP_S_DICTIONARY_ENTRIES_MARKS_INTEGER
+        cdef uint8_t last = (
+            CLP_S_DICTIONARY_ENTRIES_MARKS_DECIMAL if core else CLP_S_DICTIONARY_ENTRIES_CLASSIC_MARKS_DECIMAL)
         cdef char literal
         if self.first != NULL:
             raise TypeError("made already")
@@ -559,7 +573,7 @@ cdef class ClpsLogTypes:
             total += entries.items[index].size
             for i in range(entries.items[index].size):
                 byte = <uint8_t>entries.items[index].text[i]
-                if 0x11 <= byte <= last:
+                if first <= byte <= last:
                     holes += 1
         self.first = <Py_ssize_t*>malloc((entries.count + 1) * sizeof(Py_ssize_t))
         self.pieces = <Hole*>malloc((holes + entries.count + 1) * sizeof(Hole))
@@ -572,12 +586,12 @@ cdef class ClpsLogTypes:
             i = 0
             while i < entries.items[index].size:
                 byte = <uint8_t>text[i]
-                if byte == 0x5C:
+                if byte == CLP_S_DICTIONARY_ENTRIES_MARKS_ESCAPE:
                     i += 1
                     if i == entries.items[index].size:
                         break
                     byte = <uint8_t>text[i]
-                elif 0x11 <= byte <= last:
+                elif first <= byte <= last:
                     self.pieces[used].start = start
                     self.pieces[used].size = self.arena.size - start
                     self.pieces[used].kind = byte
@@ -852,7 +866,7 @@ cdef inline bint add_string(Out* out, const Op* op, uint64_t string) noexcept no
 
 cdef int add_text(Out* out, const Op* op, uint64_t word, int64_t* detail) noexcept nogil:
     """Prints encoded text; a fault kind or 0."""
-    cdef uint64_t ident = word & 0xFFFFFF, at = word >> 24
+    cdef uint64_t ident = clp_s_table_clp_word_log_type_id(word), at = clp_s_table_clp_word_ofs_variable(word)
     cdef const Hole* hole
     cdef int64_t value
     cdef uint64_t string
@@ -872,13 +886,13 @@ cdef int add_text(Out* out, const Op* op, uint64_t word, int64_t* detail) noexce
             return F_NONE
         value = load64(op.more, <Py_ssize_t>at)
         at += 1
-        if hole.kind == 0x11:
-            if op.core or value < (<int64_t>1 << 62) or value == <int64_t>(~(<uint64_t>0) >> 1):
+        if hole.kind == CLP_S_DICTIONARY_ENTRIES_MARKS_INTEGER:
+            if op.core or not clp_s_table_classic_variable_is_id(value):
                 put_integer(out, value)
                 hole += 1
                 continue
-            string = <uint64_t>value - (<uint64_t>1 << 62)
-        elif hole.kind == 0x12 and op.core:
+            string = <uint64_t>clp_s_table_classic_variable_dictionary_id(value)
+        elif hole.kind == CLP_S_DICTIONARY_ENTRIES_MARKS_DICTIONARY_ENTRY and op.core:
             string = <uint64_t>value
         else:
             if not put_encoded_float(out, <uint64_t>value, op.core):
@@ -940,7 +954,7 @@ cdef int add_row(Out* out, const Op* ops, int count, Py_ssize_t row, Trouble* tr
                 found = F_MEMORY
                 break
         else:
-            memcpy(&word, op.more + 2 * row, 2)
+            memcpy(&word, op.more + sizeof(uint16_t) * row, sizeof(uint16_t))
             if not add_formatted(out, load_double(op.values, row), word):
                 found = F_MEMORY
                 break
@@ -997,21 +1011,21 @@ cdef class ClpsProgram:
                 continue
             op = self._op_of(index)
             op.kind = kind
-            op.values = self._view(operation[1], rows if kind == OP_BOOLEAN else 8 * rows, NULL)
+            op.values = self._view(operation[1], rows if kind == OP_BOOLEAN else sizeof(int64_t) * rows, NULL)
             if kind == OP_FORMATTED:
-                op.more = self._view(operation[2], 2 * rows, NULL)
+                op.more = self._view(operation[2], sizeof(uint16_t) * rows, NULL)
             elif kind == OP_STRING:
                 strings = operation[2]
                 op.strings, op.num_strings, op.escape = strings.items, strings.count, strings.escape
             elif kind == OP_TEXT:
                 op.more = self._view(operation[2], 0, &op.num_more)
-                op.num_more = op.num_more // 8
+                op.num_more = op.num_more // sizeof(int64_t)
                 log_types, strings = operation[3], operation[4]
                 op.holes, op.first_hole, op.arena = log_types.pieces, log_types.first, log_types.arena.data
                 op.num_log_types, op.core = log_types.count, log_types.core
                 op.strings, op.num_strings, op.escape = strings.items, strings.count, strings.escape
             elif kind == OP_TIME:
-                op.more = self._view(operation[2], 8 * rows, NULL)
+                op.more = self._view(operation[2], sizeof(int64_t) * rows, NULL)
                 patterns = operation[3]
                 op.patterns, op.steps, op.names = patterns.patterns, patterns.steps, patterns.names
                 op.num_patterns, op.arena = patterns.count, patterns.arena

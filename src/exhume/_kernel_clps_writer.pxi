@@ -35,22 +35,31 @@ cdef enum:
 
 cdef enum:
     # Node types
-    N_INTEGER = 0
-    N_FLOAT = 1
-    N_CLP_STRING = 2
-    N_VAR_STRING = 3
-    N_BOOLEAN = 4
-    N_OBJECT = 5
-    N_UNSTRUCTURED_ARRAY = 6
-    N_NULL_VALUE = 7
-    N_DATE_STRING = 8
-    N_STRUCTURED_ARRAY = 9
-    N_METADATA = 10
-    N_DELTA_INTEGER = 11
-    N_FORMATTED_FLOAT = 12
-    N_DICTIONARY_FLOAT = 13
-    N_TIMESTAMP = 14
-    N_NODE_TYPES = 15
+    N_INTEGER = CLP_S_SCHEMA_TREE_NODE_TYPE_INTEGER
+    N_FLOAT = CLP_S_SCHEMA_TREE_NODE_TYPE_FLOAT
+    N_CLP_STRING = CLP_S_SCHEMA_TREE_NODE_TYPE_CLP_STRING
+    N_VAR_STRING = CLP_S_SCHEMA_TREE_NODE_TYPE_VAR_STRING
+    N_BOOLEAN = CLP_S_SCHEMA_TREE_NODE_TYPE_BOOLEAN
+    N_OBJECT = CLP_S_SCHEMA_TREE_NODE_TYPE_OBJECT
+    N_UNSTRUCTURED_ARRAY = CLP_S_SCHEMA_TREE_NODE_TYPE_UNSTRUCTURED_ARRAY
+    N_NULL_VALUE = CLP_S_SCHEMA_TREE_NODE_TYPE_NULL_VALUE
+    N_DATE_STRING = CLP_S_SCHEMA_TREE_NODE_TYPE_DATE_STRING
+    N_STRUCTURED_ARRAY = CLP_S_SCHEMA_TREE_NODE_TYPE_STRUCTURED_ARRAY
+    N_METADATA = CLP_S_SCHEMA_TREE_NODE_TYPE_METADATA
+    N_DELTA_INTEGER = CLP_S_SCHEMA_TREE_NODE_TYPE_DELTA_INTEGER
+    N_FORMATTED_FLOAT = CLP_S_SCHEMA_TREE_NODE_TYPE_FORMATTED_FLOAT
+    N_DICTIONARY_FLOAT = CLP_S_SCHEMA_TREE_NODE_TYPE_DICTIONARY_FLOAT
+    N_TIMESTAMP = CLP_S_SCHEMA_TREE_NODE_TYPE_TIMESTAMP
+    N_NODE_TYPES = N_TIMESTAMP + 1
+
+cdef enum:
+    # Bytes of log types that are no text
+    M_INTEGER = CLP_S_DICTIONARY_ENTRIES_MARKS_INTEGER
+    M_ENTRY = CLP_S_DICTIONARY_ENTRIES_MARKS_DICTIONARY_ENTRY
+    M_DECIMAL = CLP_S_DICTIONARY_ENTRIES_MARKS_DECIMAL
+    M_CLASSIC_INTEGER_OR_ENTRY = CLP_S_DICTIONARY_ENTRIES_CLASSIC_MARKS_INTEGER_OR_DICTIONARY_ENTRY
+    M_CLASSIC_DECIMAL = CLP_S_DICTIONARY_ENTRIES_CLASSIC_MARKS_DECIMAL
+    M_ESCAPE = CLP_S_DICTIONARY_ENTRIES_MARKS_ESCAPE
 
 cdef enum:
     # Tokens
@@ -66,8 +75,8 @@ cdef enum:
 
 cdef enum:
     ENC_MAX_DEPTH = 10000
-    ENC_MAX_NODES = 1 << 24
-    ENC_MAX_LOG_TYPES = 1 << 24
+    ENC_MAX_NODES = 1 << CLP_S_SCHEMA_IDS_ENTRY_SHIFT_CONTAINER_TYPE
+    ENC_MAX_LOG_TYPES = 1 << CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE
     ENC_MAX_SHAPES = 1 << 16
     ENC_MAX_SHAPE_BYTES = 1 << 26
     ENC_MAX_PROGRAMS = 8
@@ -1129,7 +1138,8 @@ cdef class ClpsEncoder:
                 token.type = N_FLOAT
             else:
                 token.type = N_FORMATTED_FLOAT
-                token.word = <uint16_t>(((significant if significant else digits) - 1) << 5)
+                token.word = <uint16_t>(((significant if significant else digits) - 1)
+                                         << CLP_S_TABLE_FLOAT_FORMAT_SHIFT_NUM_SIGNIFICANT_DIGITS)
             return 0
         with gil:
             text = bytes_of(<char*>token.text, token.size)
@@ -1243,7 +1253,7 @@ cdef class ClpsEncoder:
                     marker = <int32_t>((self.unordered.n >> 2) - frame.marker - 1)
                     if marker >= ENC_MAX_NODES:
                         return E_TOO_LARGE
-                    marker |= (N_STRUCTURED_ARRAY if frame.kind else N_OBJECT) << 24
+                    marker |= (N_STRUCTURED_ARRAY if frame.kind else N_OBJECT) << CLP_S_SCHEMA_IDS_ENTRY_SHIFT_CONTAINER_TYPE
                     memcpy(self.unordered.p + frame.marker * 4, &marker, 4)
                 depth -= 1
                 continue
@@ -1451,7 +1461,7 @@ cdef class ClpsEncoder:
         enc_buf_put(&table.entries, ids + 1, count * 4)
         table.num_ordered = ids[0]
         for i in range(count):
-            if not <uint32_t>ids[i + 1] & <uint32_t>0xFF000000 and self.has_column(ids[i + 1]):
+            if not clp_s_schema_ids_entry_is_marker(ids[i + 1]) and self.has_column(ids[i + 1]):
                 columns += 1
         table.columns = <EncColumn*>calloc(columns + 1, sizeof(EncColumn))
         self.num_tables += 1
@@ -1460,7 +1470,7 @@ cdef class ClpsEncoder:
             with gil:
                 raise MemoryError()
         for i in range(count):
-            if not <uint32_t>ids[i + 1] & <uint32_t>0xFF000000 and self.has_column(ids[i + 1]):
+            if not clp_s_schema_ids_entry_is_marker(ids[i + 1]) and self.has_column(ids[i + 1]):
                 table.columns[table.num_columns].type = (<EncNode*>self.nodes.p)[ids[i + 1]].type
                 table.num_columns += 1
         return <int32_t>id
@@ -1489,8 +1499,8 @@ cdef class ClpsEncoder:
             c = p[0]
             if self.token_class[c] == 0:
                 after_equals = c == 0x3D
-                if c == 0x11 or c == 0x12 or (c == 0x13 and self.core):
-                    out.p[out.n] = 0x5C
+                if M_INTEGER <= c <= (M_DECIMAL if self.core else M_CLASSIC_DECIMAL):
+                    out.p[out.n] = M_ESCAPE
                     out.n += 1
                 out.p[out.n] = c
                 out.n += 1
@@ -1505,8 +1515,8 @@ cdef class ClpsEncoder:
             if not (kinds & 2 or (after_equals and kinds & 12) or (kinds == 4 and length >= 2)):
                 after_equals = False
                 for i in range(length):
-                    if start[i] == 0x5C:
-                        out.p[out.n] = 0x5C
+                    if start[i] == M_ESCAPE:
+                        out.p[out.n] = M_ESCAPE
                         out.n += 1
                     out.p[out.n] = start[i]
                     out.n += 1
@@ -1545,7 +1555,8 @@ cdef class ClpsEncoder:
                         if magnitude > <uint64_t>1 << 63:
                             kind = 0
                         value = <int64_t>(0 - magnitude)
-                    elif magnitude > <uint64_t>INT64_MAX or (not self.core and magnitude >= <uint64_t>1 << 62):
+                    elif magnitude > <uint64_t>INT64_MAX or (
+                            not self.core and magnitude >= <uint64_t>clp_s_table_classic_variable_first_id(0)):
                         kind = 0
                     else:
                         value = <int64_t>magnitude
@@ -1555,27 +1566,31 @@ cdef class ClpsEncoder:
                     else:
                         point = length - point
                         if self.core:
-                            magnitude = magnitude << 8 | (digits - 1) << 4 | (point - 1)
+                            magnitude <<= CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_DIGITS
+                            magnitude |= <uint64_t>(digits - 1) << CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_NUM_DIGITS
+                            magnitude |= point - 1 << CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_NUM_FRACTION_DIGITS
+                            magnitude |= <uint64_t>negative << CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_SIGN
                         else:
-                            magnitude |= <uint64_t>(digits - 1) << 59 | <uint64_t>(point - 1) << 55
-                        if negative:
-                            magnitude |= <uint64_t>1 << 63
+                            magnitude <<= CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_DIGITS
+                            magnitude |= <uint64_t>(digits - 1) << CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_NUM_DIGITS
+                            magnitude |= <uint64_t>(point - 1) << CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_NUM_FRACTION_DIGITS
+                            magnitude |= <uint64_t>negative << CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_SIGN
                         value = <int64_t>magnitude
             if kind == 0:
                 value = enc_dictionary_id(&self.variables, start, length)
                 if not self.core:
-                    value += <int64_t>1 << 62
-                c = 0x12 if self.core else 0x11
+                    value += clp_s_table_classic_variable_first_id(0)
+                c = M_ENTRY if self.core else M_CLASSIC_INTEGER_OR_ENTRY
             elif kind == 1:
-                c = 0x11
+                c = M_INTEGER
             else:
-                c = 0x13 if self.core else 0x12
+                c = M_DECIMAL if self.core else M_CLASSIC_DECIMAL
             out.p[out.n] = c
             out.n += 1
             enc_buf_u64(&column.b, <uint64_t>value)
         length = types.count
         id = enc_dictionary_id(types, out.p, out.n)
-        enc_buf_u64(&column.a, <uint64_t>id | <uint64_t>first << 24)
+        enc_buf_u64(&column.a, <uint64_t>id | <uint64_t>first << CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE)
         value = 8 + <int64_t>(self.variables.data.n + types.data.n + column.b.n - before)
         # Upstream counts the positions of placeholders into the size of a new log type.
         if types.count > length:

@@ -199,7 +199,7 @@ def clps_lookup(const uint8_t[::1] ids, bytes table, int bits):
 
 cdef bint fulfilled(const Op* op, uint64_t word, const Constraint* constraints, Py_ssize_t count) noexcept nogil:
     """Whether the variables of an encoded text meet the constraints in order, with anything between."""
-    cdef uint64_t ident = word & 0xFFFFFF, at = word >> 24, distance
+    cdef uint64_t ident = clp_s_table_clp_word_log_type_id(word), at = clp_s_table_clp_word_ofs_variable(word), distance
     cdef const Hole* hole
     cdef int64_t value
     cdef Py_ssize_t met = 0
@@ -237,7 +237,7 @@ def clps_match_texts(
     cdef bytes mask = PyBytes_New(NULL, rows)
     cdef uint8_t* out = <uint8_t*><char*>mask
     cdef const uint8_t* set_of = NULL
-    cdef uint64_t size = 0, word
+    cdef uint64_t size = 0, word, ident
     cdef bint verify = codes is not None
     cdef Wild wild
     cdef Constraint* needs = NULL
@@ -248,14 +248,14 @@ def clps_match_texts(
     cdef bytes flags
     if rows == 0:
         return mask, -1
-    if words.shape[0] < 8 * rows:
+    if words.shape[0] < <Py_ssize_t>sizeof(uint64_t) * rows:
         raise ValueError("a buffer is shorter than the table")
     if table is not None:
         flags = table  # the argument keeps it alive
         set_of = <const uint8_t*><const char*>flags
         size = len(flags)
     op.more = <const char*>&variables[0] if variables.shape[0] else EMPTY
-    op.num_more = variables.shape[0] // 8
+    op.num_more = variables.shape[0] // sizeof(int64_t)
     op.strings = strings.items
     op.num_strings = strings.count
     op.holes = log_types.pieces
@@ -288,7 +288,8 @@ def clps_match_texts(
                 if not wanted[row]:
                     continue
                 word = <uint64_t>load64(data, row)
-                if set_of != NULL and ((word & 0xFFFFFF) >= size or not set_of[word & 0xFFFFFF]):
+                ident = clp_s_table_clp_word_log_type_id(word)
+                if set_of != NULL and (ident >= size or not set_of[ident]):
                     continue
                 if count and not fulfilled(&op, word, needs, count):
                     continue

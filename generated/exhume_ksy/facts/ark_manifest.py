@@ -18,6 +18,11 @@ class ArkManifest:
         log_identifier: Final = (1, 17)
         common_identifier: Final = (17, 33)
 
+    class format:
+        """Numbers by themselves."""
+
+        num_v1_columns: Final = "<I"
+
 
 class Group:
     """`ark_manifest::group`"""
@@ -43,6 +48,11 @@ class SectionList:
 
         num_sections: Final = (0, 4)
 
+    class format:
+        """Numbers by themselves."""
+
+        num_sections: Final = "<I"
+
 
 class Metadata:
     """`ark_manifest::metadata`"""
@@ -53,6 +63,11 @@ class Metadata:
         header: Final = (0, 1)
         num_entries: Final = (1, 5)
 
+    class format:
+        """Numbers by themselves."""
+
+        num_entries: Final = "<I"
+
 
 class Section:
     """`ark_manifest::section`"""
@@ -62,6 +77,11 @@ class Section:
 
         header: Final = (0, 1)
         num_columns: Final = (1, 5)
+
+    class format:
+        """Numbers by themselves."""
+
+        num_columns: Final = "<I"
 
 
 class Query:
@@ -80,6 +100,12 @@ class ColumnDeclaration:
         """Where fields start and end, in bytes from the start."""
 
         header: Final = (0, 1)
+
+    class format:
+        """Numbers by themselves."""
+
+        num_object_types: Final = "<I"
+        num_splits: Final = "<I"
 
 
 class ObjectDeclaration:
@@ -117,6 +143,11 @@ class Latching:
 
         latched: Final = (0, 1)
 
+    class format:
+        """Numbers by themselves."""
+
+        latched: Final = "<B"
+
 
 class SplitDeclaration:
     """`ark_manifest::split_declaration`"""
@@ -127,6 +158,11 @@ class SplitDeclaration:
         header: Final = (0, 1)
         identifier: Final = (1, 17)
         num_statistics: Final = (17, 21)
+
+    class format:
+        """Numbers by themselves."""
+
+        num_statistics: Final = "<I"
 
 
 class SplitObjectStatistics:
@@ -141,3 +177,11 @@ class SplitObjectStatistics:
         num_bytes: Final = (25, 33)
         minimum_time: Final = (33, 41)
         maximum_time: Final = (41, 49)
+
+    class format:
+        """Numbers by themselves."""
+
+        num_items: Final = "<Q"
+        num_bytes: Final = "<Q"
+        minimum_time: Final = "<Q"
+        maximum_time: Final = "<Q"

@@ -60,6 +60,12 @@ class GroupHeader:
         number: Final = (1, 2)
         len_body: Final = (2, 6)
 
+    class format:
+        """Numbers by themselves."""
+
+        number: Final = "<B"
+        len_body: Final = "<I"
+
     class shift:
         """How far bits are shifted."""
 
@@ -93,6 +99,14 @@ class Guid:
         digits3: Final = (8, 12)
         digits2: Final = (12, 16)
 
+    class format:
+        """Numbers by themselves."""
+
+        digits1: Final = "<I"
+        digits0: Final = "<I"
+        digits3: Final = "<I"
+        digits2: Final = "<I"
+
 
 class Text:
     """`ark_rbuf::text`"""
@@ -103,6 +117,11 @@ class Text:
         """Where fields start and end, in bytes from the start."""
 
         len_value: Final = (0, 4)
+
+    class format:
+        """Numbers by themselves."""
+
+        len_value: Final = "<I"
 
 
 class OptionalTime:
@@ -115,6 +134,12 @@ class OptionalTime:
 
         is_present: Final = (0, 1)
 
+    class format:
+        """Numbers by themselves."""
+
+        is_present: Final = "<B"
+        value: Final = "<Q"
+
 
 class StringList:
     """`ark_rbuf::string_list`"""
@@ -125,3 +150,8 @@ class StringList:
         """Where fields start and end, in bytes from the start."""
 
         num_items: Final = (0, 4)
+
+    class format:
+        """Numbers by themselves."""
+
+        num_items: Final = "<I"

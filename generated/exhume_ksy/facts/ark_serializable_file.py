@@ -31,3 +31,10 @@ class FileFooter:
         len_content: Final = (4, 12)
         version: Final = (12, 13)
         magic: Final = (13, 29)
+
+    class format:
+        """Numbers by themselves."""
+
+        len_trailer: Final = "<I"
+        len_content: Final = "<Q"
+        version: Final = "<B"

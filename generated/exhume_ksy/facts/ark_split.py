@@ -31,6 +31,15 @@ class FileHeader:
         num_maximum_items: Final = (27, 31)
         num_type_mappings: Final = (31, 35)
 
+    class format:
+        """Numbers by themselves."""
+
+        format_version: Final = "<H"
+        ofs_index: Final = "<I"
+        num_indexed_items: Final = "<I"
+        num_maximum_items: Final = "<I"
+        num_type_mappings: Final = "<I"
+
 
 class TypeMapping:
     """`ark_split::type_mapping`"""
@@ -41,6 +50,11 @@ class TypeMapping:
         header: Final = (0, 1)
         object_identifier: Final = (1, 17)
         short_identifier: Final = (17, 18)
+
+    class format:
+        """Numbers by themselves."""
+
+        short_identifier: Final = "<B"
 
 
 class EntryList:
@@ -67,3 +81,12 @@ class IndexEntry:
         len_data: Final = (12, 16)
         object_identifier: Final = (16, 17)
         flags: Final = (17, 18)
+
+    class format:
+        """Numbers by themselves."""
+
+        timestamp_ns: Final = "<Q"
+        ofs_data: Final = "<I"
+        len_data: Final = "<I"
+        object_identifier: Final = "<B"
+        flags: Final = "<B"

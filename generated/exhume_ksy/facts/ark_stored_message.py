@@ -42,3 +42,10 @@ class MessageFooter:
         len_message: Final = (0, 4)
         codec: Final = (4, 5)
         magic: Final = (5, 6)
+
+    class format:
+        """Numbers by themselves."""
+
+        len_message: Final = "<I"
+        codec: Final = "<B"
+        magic: Final = "<B"

@@ -28,3 +28,8 @@ class ChunkFooter:
         """Where fields start and end, in bytes from the start."""
 
         len_index: Final = (0, 4)
+
+    class format:
+        """Numbers by themselves."""
+
+        len_index: Final = "<I"

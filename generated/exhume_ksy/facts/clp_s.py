@@ -46,6 +46,15 @@ class FileHeader:
         compression_type: Final = (60, 62)
         reserved2: Final = (62, 64)
 
+    class format:
+        """Numbers by themselves."""
+
+        len_original: Final = "<Q"
+        len_archive: Final = "<Q"
+        len_metadata: Final = "<I"
+        compression_type: Final = "<H"
+        reserved2: Final = "<H"
+
 
 class Version:
     """`clp_s::version`"""
@@ -60,6 +69,13 @@ class Version:
         patch: Final = (0, 2)
         minor: Final = (2, 3)
         major: Final = (3, 4)
+
+    class format:
+        """Numbers by themselves."""
+
+        patch: Final = "<H"
+        minor: Final = "<B"
+        major: Final = "<B"
 
 
 class Word:

@@ -17,3 +17,8 @@ class ClpSDictionary:
         """Where fields start and end, in bytes from the start."""
 
         num_entries: Final = (0, 8)
+
+    class format:
+        """Numbers by themselves."""
+
+        num_entries: Final = "<Q"

@@ -35,6 +35,11 @@ class Entry:
 
         len_value: Final = (0, 8)
 
+    class format:
+        """Numbers by themselves."""
+
+        len_value: Final = "<Q"
+
 
 class LogTypeByte:
     """`clp_s_dictionary_entries::log_type_byte`"""
@@ -48,6 +53,11 @@ class LogTypeByte:
 
         mark: Final = (0, 1)
 
+    class format:
+        """Numbers by themselves."""
+
+        mark: Final = "<B"
+
 
 class ClassicLogTypeByte:
     """`clp_s_dictionary_entries::classic_log_type_byte`"""
@@ -60,3 +70,8 @@ class ClassicLogTypeByte:
         """Where fields start and end, in bytes from the start."""
 
         mark: Final = (0, 1)
+
+    class format:
+        """Numbers by themselves."""
+
+        mark: Final = "<B"

@@ -35,6 +35,11 @@ class ClpSMetadata:
 
         num_packets: Final = (0, 1)
 
+    class format:
+        """Numbers by themselves."""
+
+        num_packets: Final = "<B"
+
 
 class Packet:
     """`clp_s_metadata::packet`"""
@@ -47,6 +52,12 @@ class Packet:
         type: Final = (0, 1)
         len_body: Final = (1, 5)
 
+    class format:
+        """Numbers by themselves."""
+
+        type: Final = "<B"
+        len_body: Final = "<I"
+
 
 class TimestampDictionary:
     """`clp_s_metadata::timestamp_dictionary`"""
@@ -58,6 +69,12 @@ class TimestampDictionary:
 
         num_ranges: Final = (0, 8)
 
+    class format:
+        """Numbers by themselves."""
+
+        num_ranges: Final = "<Q"
+        num_patterns: Final = "<Q"
+
 
 class TimestampRange:
     """`clp_s_metadata::timestamp_range`"""
@@ -68,6 +85,18 @@ class TimestampRange:
         """Where fields start and end, in bytes from the start."""
 
         len_key: Final = (0, 8)
+
+    class format:
+        """Numbers by themselves."""
+
+        len_key: Final = "<Q"
+        num_column_ids: Final = "<Q"
+        column_ids: Final = "<i"
+        encoding: Final = "<Q"
+        begin_epoch: Final = "<q"
+        end_epoch: Final = "<q"
+        begin_double: Final = "<d"
+        end_double: Final = "<d"
 
     class each:
         """Bytes of each element."""
@@ -85,3 +114,9 @@ class TimestampPattern:
 
         pattern_id: Final = (0, 8)
         len_pattern: Final = (8, 16)
+
+    class format:
+        """Numbers by themselves."""
+
+        pattern_id: Final = "<Q"
+        len_pattern: Final = "<Q"

@@ -34,3 +34,22 @@ class ClpSMsgpack:
         """Where fields start and end, in bytes from the start."""
 
         tag: Final = (0, 1)
+
+    class format:
+        """Numbers by themselves."""
+
+        tag: Final = "<B"
+        payload_uint1: Final = "<B"
+        payload_uint2: Final = ">H"
+        payload_uint4: Final = ">I"
+        payload_uint8: Final = ">Q"
+        payload_int1: Final = "<b"
+        payload_int2: Final = ">h"
+        payload_int4: Final = ">i"
+        payload_int8: Final = ">q"
+        payload_float4: Final = ">f"
+        payload_float8: Final = ">d"
+        len_payload1: Final = "<B"
+        len_payload2: Final = ">H"
+        len_payload4: Final = ">I"
+        extension_type: Final = "<b"

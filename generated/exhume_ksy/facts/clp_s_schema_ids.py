@@ -18,6 +18,11 @@ class ClpSSchemaIds:
 
         num_schemas: Final = (0, 8)
 
+    class format:
+        """Numbers by themselves."""
+
+        num_schemas: Final = "<Q"
+
 
 class Schema:
     """`clp_s_schema_ids::schema`"""
@@ -30,6 +35,13 @@ class Schema:
         schema_id: Final = (0, 4)
         num_entries: Final = (4, 8)
         num_ordered: Final = (8, 12)
+
+    class format:
+        """Numbers by themselves."""
+
+        schema_id: Final = "<i"
+        num_entries: Final = "<I"
+        num_ordered: Final = "<I"
 
 
 class Entry:
@@ -44,7 +56,33 @@ class Entry:
 
         value: Final = (0, 4)
 
+    class format:
+        """Numbers by themselves."""
+
+        value: Final = "<i"
+
+    class shift:
+        """How far bits are shifted."""
+
+        container_type: Final = 24
+        num_beneath: Final = 0
+
     class form:
         """Formats of numbers for `struct`."""
 
         word: Final = '<I'
+
+    @staticmethod
+    def is_marker(value: int) -> bool:
+        """Only meaningful past the ordered entries."""
+        return value & 0xffffffff >= 0x1000000
+
+    @staticmethod
+    def container_type(value: int) -> int:
+        """9 for a structured array, 5 for an object."""
+        return (value & 0xffffffff) >> 24
+
+    @staticmethod
+    def num_beneath(value: int) -> int:
+        """How many of the entries that follow belong to the container."""
+        return value & 0xffffffff & 0xffffff

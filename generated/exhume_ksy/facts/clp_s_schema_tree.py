@@ -40,6 +40,11 @@ class ClpSSchemaTree:
 
         num_nodes: Final = (0, 8)
 
+    class format:
+        """Numbers by themselves."""
+
+        num_nodes: Final = "<Q"
+
 
 class Node:
     """`clp_s_schema_tree::node`"""
@@ -52,3 +57,10 @@ class Node:
 
         parent_id: Final = (0, 4)
         len_key: Final = (4, 12)
+
+    class format:
+        """Numbers by themselves."""
+
+        parent_id: Final = "<i"
+        len_key: Final = "<Q"
+        type: Final = "<B"

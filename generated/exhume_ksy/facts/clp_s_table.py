@@ -38,6 +38,11 @@ class ClpSTable:
 class IntegerColumn:
     """`clp_s_table::integer_column`"""
 
+    class format:
+        """Numbers by themselves."""
+
+        values: Final = "<q"
+
     class each:
         """Bytes of each element."""
 
@@ -47,6 +52,11 @@ class IntegerColumn:
 class FloatColumn:
     """`clp_s_table::float_column`"""
 
+    class format:
+        """Numbers by themselves."""
+
+        values: Final = "<d"
+
     class each:
         """Bytes of each element."""
 
@@ -55,6 +65,12 @@ class FloatColumn:
 
 class FormattedFloatColumn:
     """`clp_s_table::formatted_float_column`"""
+
+    class format:
+        """Numbers by themselves."""
+
+        values: Final = "<d"
+        formats: Final = "<H"
 
     class each:
         """Bytes of each element."""
@@ -74,6 +90,11 @@ class FloatFormat:
         """Where fields start and end, in bytes from the start."""
 
         word: Final = (0, 2)
+
+    class format:
+        """Numbers by themselves."""
+
+        word: Final = "<H"
 
     class shift:
         """How far bits are shifted."""
@@ -103,6 +124,11 @@ class FloatFormat:
 class IdColumn:
     """`clp_s_table::id_column`"""
 
+    class format:
+        """Numbers by themselves."""
+
+        values: Final = "<Q"
+
     class each:
         """Bytes of each element."""
 
@@ -111,6 +137,13 @@ class IdColumn:
 
 class ClpColumn:
     """`clp_s_table::clp_column`"""
+
+    class format:
+        """Numbers by themselves."""
+
+        rows: Final = "<Q"
+        num_variables: Final = "<Q"
+        variables: Final = "<q"
 
     class each:
         """Bytes of each element."""
@@ -130,6 +163,11 @@ class ClpWord:
         """Where fields start and end, in bytes from the start."""
 
         word: Final = (0, 8)
+
+    class format:
+        """Numbers by themselves."""
+
+        word: Final = "<Q"
 
     class shift:
         """How far bits are shifted."""
@@ -158,6 +196,11 @@ class DecimalVariable:
         """Where fields start and end, in bytes from the start."""
 
         word: Final = (0, 8)
+
+    class format:
+        """Numbers by themselves."""
+
+        word: Final = "<Q"
 
     class shift:
         """How far bits are shifted."""
@@ -198,6 +241,11 @@ class ClassicDecimalVariable:
         """Where fields start and end, in bytes from the start."""
 
         word: Final = (0, 8)
+
+    class format:
+        """Numbers by themselves."""
+
+        word: Final = "<Q"
 
     class shift:
         """How far bits are shifted."""
@@ -240,13 +288,29 @@ class ClassicVariable:
 
         value: Final = (0, 8)
 
+    class format:
+        """Numbers by themselves."""
+
+        value: Final = "<q"
+
     @staticmethod
     def is_id(value: int) -> bool:
         return value >= 0x4000000000000000 and value != 0x7fffffffffffffff
 
+    @staticmethod
+    def dictionary_id(value: int) -> int:
+        """The position, where it is one."""
+        return value - 0x4000000000000000
+
 
 class DateColumn:
     """`clp_s_table::date_column`"""
+
+    class format:
+        """Numbers by themselves."""
+
+        epochs: Final = "<q"
+        pattern_ids: Final = "<q"
 
     class each:
         """Bytes of each element."""
@@ -257,6 +321,12 @@ class DateColumn:
 
 class TimestampColumn:
     """`clp_s_table::timestamp_column`"""
+
+    class format:
+        """Numbers by themselves."""
+
+        deltas: Final = "<q"
+        pattern_ids: Final = "<Q"
 
     class each:
         """Bytes of each element."""

@@ -18,6 +18,13 @@ class ClpSTableMetadata:
 
         num_streams: Final = (0, 8)
 
+    class format:
+        """Numbers by themselves."""
+
+        num_streams: Final = "<Q"
+        num_separate_column_schemas: Final = "<Q"
+        num_tables: Final = "<Q"
+
     class each:
         """Bytes of each element."""
 
@@ -38,6 +45,12 @@ class Stream:
         ofs_stream: Final = (0, 8)
         len_uncompressed: Final = (8, 16)
 
+    class format:
+        """Numbers by themselves."""
+
+        ofs_stream: Final = "<Q"
+        len_uncompressed: Final = "<Q"
+
 
 class Table:
     """`clp_s_table_metadata::table`"""
@@ -53,3 +66,11 @@ class Table:
         ofs_table: Final = (8, 16)
         schema_id: Final = (16, 20)
         num_messages: Final = (20, 28)
+
+    class format:
+        """Numbers by themselves."""
+
+        stream_id: Final = "<Q"
+        ofs_table: Final = "<Q"
+        schema_id: Final = "<i"
+        num_messages: Final = "<Q"

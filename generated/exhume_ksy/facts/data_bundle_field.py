@@ -39,6 +39,11 @@ class Fixed64:
 
         value: Final = (0, 8)
 
+    class format:
+        """Numbers by themselves."""
+
+        value: Final = "<Q"
+
 
 class Fixed32:
     """`data_bundle_field::fixed32`"""
@@ -51,3 +56,8 @@ class Fixed32:
         """Where fields start and end, in bytes from the start."""
 
         value: Final = (0, 4)
+
+    class format:
+        """Numbers by themselves."""
+
+        value: Final = "<I"

@@ -27,11 +27,29 @@ class Varuint:
 
         first: Final = (0, 1)
 
+    class format:
+        """Numbers by themselves."""
+
+        first: Final = "<B"
+        byte1: Final = "<B"
+        byte2: Final = "<B"
+        byte3: Final = "<B"
+        byte4: Final = "<B"
+        byte5: Final = "<B"
+        byte6: Final = "<B"
+        byte7: Final = "<B"
+        byte8: Final = "<B"
+
 
 class Escaped:
     """`data_bundle_key::escaped`"""
 
     marker: Final = (0, 0xff,)
+
+    class format:
+        """Numbers by themselves."""
+
+        marker: Final = "<B"
 
 
 class Chunk:
@@ -39,3 +57,8 @@ class Chunk:
 
     marker: Final = (0, 0xff,)
     suffix: Final = "<B"
+
+    class format:
+        """Numbers by themselves."""
+
+        marker: Final = "<B"

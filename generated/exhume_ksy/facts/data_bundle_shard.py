@@ -20,3 +20,9 @@ class DataBundleShard:
         magic: Final = (0, 4)
         len_header: Final = (4, 8)
         ofs_data: Final = (8, 12)
+
+    class format:
+        """Numbers by themselves."""
+
+        len_header: Final = "<I"
+        ofs_data: Final = "<I"

@@ -58,3 +58,10 @@ class SealedHandle:
         footer_checksum: Final = (4, 8)
         base_context_checksum: Final = (8, 12)
         len_metaindex: Final = (12, 16)
+
+    class format:
+        """Numbers by themselves."""
+
+        footer_checksum: Final = "<I"
+        base_context_checksum: Final = "<I"
+        len_metaindex: Final = "<I"

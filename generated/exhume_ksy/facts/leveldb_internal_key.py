@@ -27,3 +27,11 @@ class LeveldbInternalKey:
     """`leveldb_internal_key`"""
 
     suffix: Final = "<BIHB"
+
+    class format:
+        """Numbers by themselves."""
+
+        value_type: Final = "<B"
+        sequence_lo: Final = "<I"
+        sequence_hi: Final = "<H"
+        sequence_top: Final = "<B"

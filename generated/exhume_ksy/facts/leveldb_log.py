@@ -41,3 +41,11 @@ class Fragment:
         checksum: Final = (0, 4)
         len_data: Final = (4, 6)
         fragment_type: Final = (6, 7)
+
+    class format:
+        """Numbers by themselves."""
+
+        checksum: Final = "<I"
+        len_data: Final = "<H"
+        fragment_type: Final = "<B"
+        log_number: Final = "<I"

@@ -44,3 +44,9 @@ class BlockTrailer:
 
         compression: Final = (0, 1)
         checksum: Final = (1, 5)
+
+    class format:
+        """Numbers by themselves."""
+
+        compression: Final = "<B"
+        checksum: Final = "<I"

@@ -50,6 +50,12 @@ class LeveldbWriteBatch:
         sequence: Final = (0, 8)
         num_operations: Final = (8, 12)
 
+    class format:
+        """Numbers by themselves."""
+
+        sequence: Final = "<Q"
+        num_operations: Final = "<I"
+
 
 class Operation:
     """`leveldb_write_batch::operation`"""
@@ -60,3 +66,8 @@ class Operation:
         """Where fields start and end, in bytes from the start."""
 
         operation_type: Final = (0, 1)
+
+    class format:
+        """Numbers by themselves."""
+
+        operation_type: Final = "<B"

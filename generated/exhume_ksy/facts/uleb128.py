@@ -18,3 +18,17 @@ class Uleb128:
         """Where fields start and end, in bytes from the start."""
 
         group0: Final = (0, 1)
+
+    class format:
+        """Numbers by themselves."""
+
+        group0: Final = "<B"
+        group1: Final = "<B"
+        group2: Final = "<B"
+        group3: Final = "<B"
+        group4: Final = "<B"
+        group5: Final = "<B"
+        group6: Final = "<B"
+        group7: Final = "<B"
+        group8: Final = "<B"
+        group9: Final = "<B"

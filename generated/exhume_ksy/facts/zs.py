@@ -21,6 +21,11 @@ class Zs:
         magic: Final = (0, 8)
         len_header: Final = (8, 16)
 
+    class format:
+        """Numbers by themselves."""
+
+        len_header: Final = "<Q"
+
     class means:
         """What makes it true."""
 
@@ -41,6 +46,14 @@ class FileHeader:
         sha256_data: Final = (24, 56)
         codec: Final = (56, 72)
         len_metadata: Final = (72, 80)
+
+    class format:
+        """Numbers by themselves."""
+
+        ofs_root: Final = "<Q"
+        len_root: Final = "<Q"
+        len_file: Final = "<Q"
+        len_metadata: Final = "<Q"
 
     class means:
         """What makes it true."""
@@ -67,6 +80,12 @@ class Crc64:
         low: Final = (0, 4)
         high: Final = (4, 8)
 
+    class format:
+        """Numbers by themselves."""
+
+        low: Final = "<I"
+        high: Final = "<I"
+
 
 class BlockBody:
     """`zs::block_body`"""
@@ -77,3 +96,8 @@ class BlockBody:
         """Where fields start and end, in bytes from the start."""
 
         level: Final = (0, 1)
+
+    class format:
+        """Numbers by themselves."""
+
+        level: Final = "<B"

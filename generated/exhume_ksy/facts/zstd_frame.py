@@ -48,6 +48,11 @@ class Frame:
 
         magic: Final = (0, 4)
 
+    class format:
+        """Numbers by themselves."""
+
+        magic: Final = "<I"
+
 
 class SkippableBody:
     """`zstd_frame::skippable_body`"""
@@ -59,6 +64,11 @@ class SkippableBody:
 
         len_data: Final = (0, 4)
 
+    class format:
+        """Numbers by themselves."""
+
+        len_data: Final = "<I"
+
 
 class ZstandardBody:
     """`zstd_frame::zstandard_body`"""
@@ -67,6 +77,18 @@ class ZstandardBody:
         """Where fields start and end, in bytes from the start."""
 
         descriptor: Final = (0, 1)
+
+    class format:
+        """Numbers by themselves."""
+
+        dictionary_id1: Final = "<B"
+        dictionary_id2: Final = "<H"
+        dictionary_id4: Final = "<I"
+        content_size1: Final = "<B"
+        content_size2: Final = "<H"
+        content_size4: Final = "<I"
+        content_size8: Final = "<Q"
+        checksum: Final = "<I"
 
 
 class FrameDescriptor:

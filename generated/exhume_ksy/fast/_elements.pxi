@@ -986,4 +986,84 @@ cdef inline int64_t read_zs_index_block_entry(const uint8_t *p, int64_t at, int6
     return at
 
 
-ELEMENTS = '57d35c8bf1b60e09'
+cdef inline int64_t clp_s_schema_ids_entry_is_marker(int64_t value) noexcept nogil:
+    return value & <int64_t> 0xffffffff >= 0x1000000
+
+
+cdef inline int64_t clp_s_schema_ids_entry_container_type(int64_t value) noexcept nogil:
+    return (value & <int64_t> 0xffffffff) >> 24
+
+
+cdef inline int64_t clp_s_schema_ids_entry_num_beneath(int64_t value) noexcept nogil:
+    return value & <int64_t> 0xffffffff & 0xffffff
+
+
+cdef inline uint64_t clp_s_table_float_format_notation(uint64_t word) noexcept nogil:
+    return word >> 14
+
+
+cdef inline uint64_t clp_s_table_float_format_exponent_sign(uint64_t word) noexcept nogil:
+    return word >> 12 & 3
+
+
+cdef inline uint64_t clp_s_table_float_format_num_exponent_digits(uint64_t word) noexcept nogil:
+    return (word >> 10 & 3) + 1
+
+
+cdef inline uint64_t clp_s_table_float_format_num_significant_digits(uint64_t word) noexcept nogil:
+    return (word >> 5 & 31) + 1
+
+
+cdef inline uint64_t clp_s_table_clp_word_log_type_id(uint64_t word) noexcept nogil:
+    return word & 0xffffff
+
+
+cdef inline uint64_t clp_s_table_clp_word_ofs_variable(uint64_t word) noexcept nogil:
+    return word >> 24
+
+
+cdef inline uint64_t clp_s_table_decimal_variable_num_fraction_digits(uint64_t word) noexcept nogil:
+    return (word & 15) + 1
+
+
+cdef inline uint64_t clp_s_table_decimal_variable_num_digits(uint64_t word) noexcept nogil:
+    return (word >> 4 & 15) + 1
+
+
+cdef inline uint64_t clp_s_table_decimal_variable_digits(uint64_t word) noexcept nogil:
+    return word >> 8 & <uint64_t> 0x3fffffffffffff
+
+
+cdef inline uint64_t clp_s_table_decimal_variable_sign(uint64_t word) noexcept nogil:
+    return word >> 62 >> 1
+
+
+cdef inline uint64_t clp_s_table_classic_decimal_variable_digits(uint64_t word) noexcept nogil:
+    return word & <uint64_t> 0x3fffffffffffff
+
+
+cdef inline uint64_t clp_s_table_classic_decimal_variable_num_fraction_digits(uint64_t word) noexcept nogil:
+    return (word >> 55 & 15) + 1
+
+
+cdef inline uint64_t clp_s_table_classic_decimal_variable_num_digits(uint64_t word) noexcept nogil:
+    return (word >> 59 & 15) + 1
+
+
+cdef inline uint64_t clp_s_table_classic_decimal_variable_sign(uint64_t word) noexcept nogil:
+    return word >> 62 >> 1
+
+
+cdef inline int64_t clp_s_table_classic_variable_is_id(int64_t value) noexcept nogil:
+    return value >= <int64_t> 0x4000000000000000 and value != <int64_t> 0x7fffffffffffffff
+
+
+cdef inline int64_t clp_s_table_classic_variable_dictionary_id(int64_t value) noexcept nogil:
+    return value - <int64_t> 0x4000000000000000
+
+
+cdef inline int64_t clp_s_table_classic_variable_first_id(int64_t value) noexcept nogil:
+    return <int64_t> 0x4000000000000000
+
+
+ELEMENTS = 'b33eff24a7a0cc9e'

@@ -6,7 +6,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '63cb14aa24d2c76b'
+SOURCE = '75fa7faa4d10f7f5'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from exhume.compiler import expressions as ex
+from exhume.compiler import words
 from exhume.compiler.fixed import contents
 from exhume.compiler.model import BYTES, REST, Bits, Field, Integer, Model, Plain, Structure, Type
 from exhume.compiler.needs import STREAM_SIZE, without_rest
@@ -73,6 +74,7 @@ def elements_text(model: Model) -> str:
             parts.append(element.text())
         elif type.raw.get("-element"):
             Element(type).sequence()
+    parts += [text for type in model.types() for text in words.functions(type)]
     return "\n\n".join([HEAD, *scalars.values(), *parts])
 
 

@@ -6,7 +6,7 @@ One module per specification: an `IntEnum` for each enum, and for each type a cl
 - `at.<field>`: start and end of a field that lies at a fixed place from the start of the type;
 - `shift.<field>`: of a field of bits, or an instance that is some bits of the type's only number, how far it is shifted
   in that number;
-- `<instance>(word)`: such an instance, of a type with `-scalar` that is one number;
+- `<instance>(word)`: what an instance makes of the number, of a type that is one number;
 - `each.<field>`: bytes of each element of a repeated field;
 - `before_end.<instance>`: how many bytes before the end of the stream an instance starts and ends, where that is fixed;
 - `form.<instance>`: the `struct` format of an instance that is a number, or of each where they are repeated;
@@ -15,10 +15,12 @@ One module per specification: an `IntEnum` for each enum, and for each type a cl
 - `<field>`: the bytes or number that a field must be (`contents`, `valid`), or the tuple of those that it may be;
 - `dtype`: fields and formats for `numpy.dtype`, where all are fixed;
 - `packed`: the same for `struct`, in the order of the fields;
-- `prefix`, `suffix`: where not all are fixed, what is so before the first and after the last that is not.
+- `prefix`, `suffix`: where not all are fixed, what is so before the first and after the last that is not;
+- `format.<field>`: of a number that is alone, repeated, or at no fixed place, its format for `struct`.
 
 For compiled code the integers among them are constants of C, named after the path to them in capitals:
-`LEVELDB_INTERNAL_KEY_VALUE_TYPES_MERGE`, `LEVELDB_TABLE_BLOCK_TRAILER_SIZE`, `..._AT_CHECKSUM`, `..._END_CHECKSUM`.
+`LEVELDB_INTERNAL_KEY_VALUE_TYPES_MERGE`, `LEVELDB_TABLE_BLOCK_TRAILER_SIZE`, `..._AT_CHECKSUM`, `..._END_CHECKSUM`,
+`CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE`.
 """
 
 from __future__ import annotations
@@ -43,6 +45,7 @@ from exhume.compiler.fixed import (
 from exhume.compiler.model import BYTES, Bits, Enum, Field, Integer, Kind, Model, Plain, Structure, Switch, Type
 from exhume.compiler.needs import STREAM_SIZE
 from exhume.compiler.text import literal, safe, written_doc
+from exhume.compiler.varints import number_of
 
 
 def constant(field: Field) -> str | None:
@@ -129,6 +132,13 @@ def formats(type: Type) -> Iterator[tuple[str, str]]:
             yield name, format
 
 
+def _alone(field: Field) -> str | None:
+    kind = number_of(field.one)
+    if "contents" in field.raw or not isinstance(kind, (Integer, Plain)) or not kind.size:
+        return None
+    return struct_format([kind])
+
+
 def _cases(field: Field) -> str | None:
     """The numbers that a field is switched by, as Python."""
     if not isinstance(field.one, Switch):
@@ -195,6 +205,7 @@ def _type(type: Type) -> str:
     if spans:
         lines += ["", "    class at:", '        """Where fields start and end, in bytes from the start."""', "", *spans]
     for name, about, found_there in (
+        ("format", "Numbers by themselves.", [(one, f'"{format}"') for one in type.seq if (format := _alone(one))]),
         ("shift", "How far bits are shifted.", [*shifts(type), *words.shifts(type)]),
         ("each", "Bytes of each element.", [(one, size) for one in type.fields() if (size := element_size(one))]),
         ("before_end", "Bytes from start and end to the end of the stream.", list(_from_end(type))),
@@ -240,4 +251,5 @@ def constants_text(model: Model) -> str:
             lines.append(f"    {above}_SIZE = {size}")
         for one, start, end in places(type):
             lines += [f"    {above}_AT_{one.id.upper()} = {start}", f"    {above}_END_{one.id.upper()} = {end}"]
+        lines += [f"    {above}_SHIFT_{one.id.upper()} = {far}" for one, far in words.shifts(type)]
     return "\n".join(lines) + "\n"

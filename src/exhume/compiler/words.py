@@ -1,23 +1,25 @@
-"""What is packed into one number: the value instances of a type with `-scalar` that is one stored number.
+"""What is packed into one number: the value instances of a type that is one stored number.
 
 They need nothing but that number, so that they are functions of it: methods of the class of facts, and functions of C.
 """
 
 from __future__ import annotations
 
+import re
+
 from exhume.compiler import expressions as ex
-from exhume.compiler.model import Field, Integer, Structure, Type
+from exhume.compiler.model import Field, Integer, Type
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.text import BINDS, annotation, bound, literal, safe, written_doc
-from exhume.compiler.varints import number_of
 
 
 def _word(type: Type) -> Field | None:
-    """The stored number that a type stands for; None when it is anything else."""
-    if type.scalar is None:
+    """The stored number that a type is; None when it is anything else."""
+    only = type.seq[0] if len(type.seq) == 1 else None
+    if only is None or type.scalar not in (None, only.id) or type.params:
         return None
-    kind = number_of(Structure(type))
-    return type.seq[0] if isinstance(kind, Integer) and kind.size else None
+    bare = only.repeat is None and only.condition is None and only.size is None
+    return only if bare and isinstance(only.one, Integer) and only.one.size else None
 
 
 def _parts(type: Type) -> list[tuple[Field, ex.Expr]]:
@@ -25,7 +27,7 @@ def _parts(type: Type) -> list[tuple[Field, ex.Expr]]:
     word = _word(type)
     found = []
     for one in type.instances.values() if word is not None else ():
-        if one.value is not None and one.condition is None:
+        if one.value is not None:
             expr = ex.fold(_over_the_word(type, one.value))
             if word is not None and ex.names(expr) == {word.id}:
                 found.append((one, expr))
@@ -35,7 +37,20 @@ def _parts(type: Type) -> list[tuple[Field, ex.Expr]]:
 def _over_the_word(type: Type, expr: ex.Expr) -> ex.Expr:
     def inner(one: ex.Expr) -> ex.Expr:
         field = type.instances.get(one.id) if isinstance(one, ex.Name) else None
-        return one if field is None or field.value is None else _over_the_word(type, field.value)
+        if field is None:
+            return one
+        if field.value is not None:
+            return _over_the_word(type, field.value)
+        again = field.expr("pos") == ex.Literal(0) and field.expr("io") is None and field.one
+        stored = type.seq[0].one
+        if (
+            isinstance(again, Integer)
+            and isinstance(stored, Integer)
+            and again.size == stored.size
+            and not again.signed
+        ):
+            return ex.Binary("%", ex.Name(type.seq[0].id), ex.Literal(1 << 8 * again.size))  # the same without its sign
+        return one
 
     return ex.replaced(expr, inner)
 
@@ -74,6 +89,8 @@ def shifts(type: Type) -> list[tuple[Field, int]]:
             if (bits := _power(expr.right.value)) is None:
                 break
             far, expr = far + bits, expr.left
+        if isinstance(expr, ex.Binary) and expr.op == "%":  # read again without its sign
+            expr = expr.left
         if isinstance(expr, ex.Name):
             found.append((field, far))
     return found
@@ -93,10 +110,13 @@ def methods(type: Type) -> list[str]:
 def functions(type: Type) -> list[str]:
     """The functions for Cython: `clp_s_table_clp_word_log_type_id(word)`."""
     found = []
-    for field, expr in _parts(type):
+    constants = [(one, ex.fold(one.value)) for one in type.instances.values() if one.value is not None]
+    fixed = [(one, value) for one, value in constants if isinstance(value, ex.Literal)]
+    for field, expr in [*_parts(type), *(fixed if _word(type) is not None else ())]:
         signed = isinstance(type.seq[0].one, Integer) and type.seq[0].one.signed
         kind = "int64_t" if signed else "uint64_t"
         name = f"{type.where.replace('::', '_')}_{field.id}"
         word = safe(type.seq[0].id)
-        found.append(f"cdef inline {kind} {name}({kind} {word}) noexcept nogil:\n    return {_code(expr)}\n")
+        code = re.sub("0x[0-9a-f]{8,}", rf"<{kind}> \g<0>", _code(expr))  # else they are objects of Python
+        found.append(f"cdef inline {kind} {name}({kind} {word}) noexcept nogil:\n    return {code}\n")
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from exhume_ksy.facts.clp_s import FileHeader
+
 from exhume.registry import Format, Signature
 
 FORMAT = Format(
@@ -12,7 +14,7 @@ FORMAT = Format(
     content="records",
     extensions=(".clps",),
     aliases=("clp", "clp_s"),
-    signatures=(Signature(b"\xfd\x2f\xc5\x30", 0, "magic number"),),
+    signatures=(Signature(FileHeader.magic, FileHeader.at.magic[0], "magic number"),),
     codecs=("zstd",),
     locate="locate:locate",
     quick="quick",

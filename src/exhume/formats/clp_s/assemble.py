@@ -10,6 +10,7 @@ from exhume.errors import WriterError
 from exhume.formats.clp_s import build
 from exhume.formats.clp_s.encoder import Encoder
 from exhume.formats.clp_s.layout import HEADER_SIZE
+from exhume.formats.clp_s.layout_packed import NUM_ENTRIES
 from exhume.formats.clp_s.options import WriterOptions
 from exhume.formats.clp_s.timestamp_parse import TimestampPatterns
 from exhume.parallel import map_ordered
@@ -68,7 +69,7 @@ def write_archive(
         tree,
         schema_ids,
         compress(lambda: [build.build_table_metadata(streams, tables)]),
-        *([count.to_bytes(8, "little"), *pieces] for count, pieces in zip(counts, dictionaries, strict=True)),
+        *([NUM_ENTRIES.pack(count), *pieces] for count, pieces in zip(counts, dictionaries, strict=True)),
         [piece for pieces in done[5:] for piece in pieces],
     ]
     sizes = [sum(map(len, pieces)) for pieces in sections]

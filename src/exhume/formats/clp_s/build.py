@@ -8,12 +8,11 @@ from typing import Any, Final
 
 import msgpack
 
+from exhume.formats.clp_s import layout_packed as packed
 from exhume.formats.clp_s.layout import (
     HEADER_PACKED,
     MAGIC,
     SECTION_NAMES,
-    STREAM_PACKED,
-    TABLE_PACKED,
     Compression,
     PacketType,
     TimestampEncoding,
@@ -67,10 +66,13 @@ def build_metadata(
             {"e": end, "f": sort_keys(properties), "s": start} for start, end, properties in ranges
         ]  # keys in byte order, as upstream writes them
         packets.append((PacketType.RANGE_INDEX, msgpack.packb(entries)))
-    out = bytearray([len(packets)])
-    for kind, body in packets:
-        out += struct.pack("<BI", kind, len(body)) + body
-    return bytes(out)
+    return pack_packets(packets)
+
+
+def pack_packets(packets: Sequence[tuple[int, bytes]]) -> bytes:
+    """Packets by type and body, as the metadata section has them."""
+    heads = [packed.PACKET.pack(kind, len(body)) + body for kind, body in packets]
+    return packed.NUM_PACKETS.pack(len(packets)) + b"".join(heads)
 
 
 def sort_keys(value: Any) -> Any:
@@ -91,23 +93,24 @@ def build_timestamps(
         ranges: Key text, node ids, encoding (1 integer, 2 double), first and last value of each range.
         patterns: Ids by pattern.
     """
-    out = bytearray()
-    listed = list(ranges)
-    out += struct.pack("<Q", len(listed))
-    for key, ids, encoding, begin, end in listed:
-        out += struct.pack("<Q", len(key)) + key
-        out += struct.pack(f"<Q{len(ids)}iQ", len(ids), *ids, encoding)
-        out += struct.pack("<qq" if encoding == INTEGER_EPOCH else "<dd", begin, end)
-    out += struct.pack("<Q", len(patterns))
-    for pattern, number in patterns.items():
-        out += struct.pack("<QQ", number, len(pattern)) + pattern
-    return bytes(out)
+    listed = [
+        packed.pack_range(key, ids, encoding, begin, end, epochs=encoding == INTEGER_EPOCH)
+        for key, ids, encoding, begin, end in ranges
+    ]
+    numbered = [(number, pattern) for pattern, number in patterns.items()]
+    return b"".join([packed.NUM_RANGES.pack(len(listed)), *listed, pack_patterns(numbered)])
+
+
+def pack_patterns(patterns: Sequence[tuple[int, bytes]]) -> bytes:
+    """The patterns of a timestamp dictionary by their ids, with how many there are in front."""
+    listed = [packed.PATTERN.pack(ident, len(pattern)) + pattern for ident, pattern in patterns]
+    return packed.NUM_PATTERNS.pack(len(listed)) + b"".join(listed)
 
 
 def build_schema_tree(nodes: Sequence[tuple[int, bytes, int]]) -> bytes:
     """The payload of `/schema_tree` from parent id, key and type of each node.  Spec: Merged parse tree."""
-    parts = [struct.pack("<Q", len(nodes))]
-    parts += [struct.pack("<iQ", parent, len(key)) + key + bytes((kind,)) for parent, key, kind in nodes]
+    parts = [packed.NUM_NODES.pack(len(nodes))]
+    parts += [packed.NODE.pack(parent, len(key)) + key + packed.NODE_TYPE.pack(kind) for parent, key, kind in nodes]
     return b"".join(parts)
 
 
@@ -116,10 +119,9 @@ def build_schema_ids(schemas: Sequence[tuple[Sequence[int], int]]) -> bytes:
 
     Written in the order of the entries, like upstream does.  Spec: Schema map.
     """
-    parts = [struct.pack("<Q", len(schemas))]
-    for number in sorted(range(len(schemas)), key=lambda number: list(schemas[number][0])):
-        entries, num_ordered = schemas[number]
-        parts.append(struct.pack(f"<iII{len(entries)}i", number, len(entries), num_ordered, *entries))
+    parts = [packed.NUM_SCHEMAS.pack(len(schemas))]
+    numbers = sorted(range(len(schemas)), key=lambda number: list(schemas[number][0]))
+    parts += [packed.pack_schema(number, *schemas[number]) for number in numbers]
     return b"".join(parts)
 
 
@@ -130,8 +132,13 @@ def build_table_metadata(streams: Sequence[tuple[int, int]], tables: Sequence[tu
         streams: Offset in `/0` and uncompressed size of each packed stream.
         tables: Stream id, offset in the stream, schema id and records of each table.
     """
-    parts = [struct.pack("<Q", len(streams))]
-    parts += [struct.pack(STREAM_PACKED, *stream) for stream in streams]
-    parts.append(struct.pack("<QQ", 0, len(tables)))
-    parts += [struct.pack(TABLE_PACKED, *table) for table in tables]
+    parts = [packed.NUM_STREAMS.pack(len(streams))]
+    parts += [packed.STREAM.pack(*stream) for stream in streams]
+    parts.append(packed.pack_table_heads(len(tables)))
+    parts += [packed.TABLE.pack(*table) for table in tables]
     return b"".join(parts)
+
+
+def build_dictionary(entries: Sequence[bytes]) -> bytes:
+    """The payload of a dictionary, without the number of entries in front of it.  Spec: Dictionaries."""
+    return b"".join(packed.ENTRY.pack(len(entry)) + entry for entry in entries)

@@ -166,14 +166,15 @@ class Column:
     def integers(self) -> memoryview[Any]:
         """The epochs or integers (int64), deltas summed up (once)."""
         stored = self.stored
-        if isinstance(stored, DateColumn):
-            return stored.epochs
-        deltas = stored.deltas if isinstance(stored, TimestampColumn) else None
-        if deltas is None:
-            assert isinstance(stored, IntegerColumn), f"a column of {type_name(self.spec.type)} has no integers"
+        if isinstance(stored, IntegerColumn):
             if self.spec.type != NodeType.DELTA_INTEGER:
                 return stored.values
             deltas = stored.values
+        elif isinstance(stored, DateColumn):
+            return stored.epochs
+        else:
+            assert isinstance(stored, TimestampColumn), f"a column of {type_name(self.spec.type)} has no integers"
+            deltas = stored.deltas
         if self._decoded is None:
             self._decoded = memoryview(kernel.clps_undelta(deltas)).cast(deltas.format)  # type: ignore[call-overload]
         return self._decoded

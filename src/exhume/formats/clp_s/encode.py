@@ -15,19 +15,20 @@ import enum
 import math
 import re
 
+from exhume.formats.clp_s.layout_words import (
+    ClassicDecimalVariable,
+    ClassicMarks,
+    ClassicVariable,
+    DecimalVariable,
+    ExponentSign,
+    FloatFormat,
+    FloatNotation,
+    Marks,
+)
 from exhume.lightclass import dataclass
 from exhume.lighttyping import Final
 
-INTEGER_PLACEHOLDER: Final = 0x11
-DICTIONARY_PLACEHOLDER: Final = 0x12
-FLOAT_PLACEHOLDER: Final = 0x13
-CLASSIC_VARIABLE_PLACEHOLDER: Final = 0x11
-"""Integer or dictionary variable (classic dialect)."""
-CLASSIC_FLOAT_PLACEHOLDER: Final = 0x12
-ESCAPE: Final = 0x5C
-
-CLASSIC_DICTIONARY_BASE: Final = 1 << 62
-"""Classic dialect: dictionary variables are stored as this plus the id, so integers stay below it."""
+ESCAPE: Final = int(Marks.ESCAPE)
 
 MAX_FLOAT_DIGITS: Final = 16
 I64_MIN: Final = -(1 << 63)
@@ -89,18 +90,19 @@ _HAS_LETTER: Final = re.compile(rb"[A-Za-z]")
 _ALL_HEX: Final = re.compile(rb"[0-9A-Fa-f]{2,}")
 _INTEGER: Final = re.compile(rb"0|-?[1-9][0-9]*")
 _FLOAT: Final = re.compile(rb"(-?)([0-9]*)\.([0-9]+)")
-_ESCAPED: Final = {
-    Dialect.CLASSIC: re.compile(rb"[\x11\x12\\]"),
-    Dialect.CORE: re.compile(rb"[\x11-\x13\\]"),
-}
 _PLACEHOLDERS: Final = {
-    (Dialect.CLASSIC, VariableKind.INTEGER): b"\x11",
-    (Dialect.CLASSIC, VariableKind.DICTIONARY): b"\x11",
-    (Dialect.CLASSIC, VariableKind.FLOAT): b"\x12",
-    (Dialect.CORE, VariableKind.INTEGER): b"\x11",
-    (Dialect.CORE, VariableKind.DICTIONARY): b"\x12",
-    (Dialect.CORE, VariableKind.FLOAT): b"\x13",
+    (Dialect.CLASSIC, VariableKind.INTEGER): bytes((ClassicMarks.INTEGER_OR_DICTIONARY_ENTRY,)),
+    (Dialect.CLASSIC, VariableKind.DICTIONARY): bytes((ClassicMarks.INTEGER_OR_DICTIONARY_ENTRY,)),
+    (Dialect.CLASSIC, VariableKind.FLOAT): bytes((ClassicMarks.DECIMAL,)),
+    (Dialect.CORE, VariableKind.INTEGER): bytes((Marks.INTEGER,)),
+    (Dialect.CORE, VariableKind.DICTIONARY): bytes((Marks.DICTIONARY_ENTRY,)),
+    (Dialect.CORE, VariableKind.FLOAT): bytes((Marks.DECIMAL,)),
 }
+_ESCAPED: Final = {
+    Dialect.CLASSIC: re.compile(b"[" + re.escape(bytes(ClassicMarks)) + b"]"),
+    Dialect.CORE: re.compile(b"[" + re.escape(bytes(Marks)) + b"]"),
+}
+"""What a backslash protects in static text."""
 
 
 def is_token_byte(byte: int, dialect: Dialect) -> bool:
@@ -138,7 +140,7 @@ def encode_integer_variable(token: bytes, dialect: Dialect) -> int | None:
         return None
     value = int(token)
     if dialect is Dialect.CLASSIC:
-        return value if I64_MIN <= value < CLASSIC_DICTIONARY_BASE else None
+        return value if I64_MIN <= value < ClassicVariable.first_id else None
     return value if I64_MIN <= value <= I64_MAX else None
 
 
@@ -167,18 +169,15 @@ def pack_float(negative: bool, number: int, digits: int, point: int, dialect: Di
         point: How many of them stand right of the point (1..16).
         dialect: Decides the bit order.
     """
-    if dialect is Dialect.CLASSIC:
-        word = (digits - 1) << 59 | (point - 1) << 55 | number
-    else:
-        word = number << 8 | (digits - 1) << 4 | (point - 1)
-    if negative:
-        word |= 1 << 63
+    to = ClassicDecimalVariable.shift if dialect is Dialect.CLASSIC else DecimalVariable.shift
+    word = number << to.digits | (digits - 1) << to.num_digits | (point - 1) << to.num_fraction_digits
+    word |= negative << to.sign
     return word - (1 << 64) if word >> 63 else word
 
 
 def encode_dictionary_id(var_id: int, dialect: Dialect) -> int:
     """The i64 that stores a dictionary variable whose text has id `var_id` in the variable dictionary."""
-    return CLASSIC_DICTIONARY_BASE + var_id if dialect is Dialect.CLASSIC else var_id
+    return ClassicVariable.first_id + var_id if dialect is Dialect.CLASSIC else var_id
 
 
 def encode_variable(token: bytes, dialect: Dialect) -> Variable:
@@ -220,6 +219,7 @@ def encode_text(text: bytes, dialect: Dialect) -> EncodedText:
 # --- numbers with their spelling -------------------------------------------------------------------------------------
 
 MAX_SIGNIFICANT_DIGITS: Final = 17
+_SIGNS: Final = {b"": ExponentSign.NONE, b"+": ExponentSign.PLUS, b"-": ExponentSign.MINUS}
 _JSON_FLOAT: Final = re.compile(rb"(-?)(0|[1-9][0-9]*)(?:\.([0-9]+))?(?:([eE])([+-]?)([0-9]+))?")
 
 
@@ -231,6 +231,8 @@ def encode_formatted_float(text: bytes) -> tuple[float, int] | None:
         mantissa that is not normalised, more than four exponent digits, or no double that prints the same):
         such a number belongs into the variable dictionary (node type DictionaryFloat).
     """
+    from exhume.formats.clp_s.pykernel import clps_format_float  # no search needs it
+
     match = _JSON_FLOAT.fullmatch(text)
     if match is None:
         return None
@@ -241,39 +243,18 @@ def encode_formatted_float(text: bytes) -> tuple[float, int] | None:
         if len(whole) != 1 or not 1 <= len(exponent_digits) <= 4:
             return None
         significant = len(digits)
-        word = (0b01 if exponent_mark == b"e" else 0b11) << 14
-        word |= {b"": 0b00, b"+": 0b01, b"-": 0b10}[exponent_sign] << 12
-        word |= (len(exponent_digits) - 1) << 10
+        notation = FloatNotation.LOWER_EXPONENT if exponent_mark == b"e" else FloatNotation.UPPER_EXPONENT
+        word = notation << FloatFormat.shift.notation
+        word |= _SIGNS[exponent_sign] << FloatFormat.shift.exponent_sign
+        word |= (len(exponent_digits) - 1) << FloatFormat.shift.num_exponent_digits
     else:
         # Zeros before the first other digit are position, not precision; zero itself keeps all its digits.
         significant = len(digits.lstrip(b"0")) or len(digits)
         word = 0
     if not 1 <= significant <= MAX_SIGNIFICANT_DIGITS:
         return None
-    word |= (significant - 1) << 5
+    word |= (significant - 1) << FloatFormat.shift.num_significant_digits
     value = float(text)
-    if not math.isfinite(value) or format_float(value, word) != text:
+    if not math.isfinite(value) or clps_format_float(value, word) != text:
         return None
     return value, word
-
-
-def format_float(value: float, word: int) -> bytes:
-    """Print a finite double under a format word: the spelling that `encode_formatted_float` must reproduce."""
-    significant = (word >> 5 & 0x1F) + 1
-    mantissa, _, exponent_text = f"{value:.{significant - 1}e}".partition("e")
-    exponent = int(exponent_text)
-    if word >> 14:
-        shown_sign = ("", "+", "-", "")[word >> 12 & 3]
-        width = (word >> 10 & 3) + 1
-        mark = "E" if word >> 14 == 0b11 else "e"
-        return f"{mantissa}{mark}{shown_sign}{abs(exponent):0{width}d}".encode()
-    sign = "-" if mantissa.startswith("-") else ""
-    digits = mantissa.lstrip("-").replace(".", "")
-    point = exponent + 1
-    if point <= 0:
-        body = "0." + "0" * -point + digits
-    elif point < len(digits):
-        body = digits[:point] + "." + digits[point:]
-    else:
-        body = digits + "0" * (point - len(digits))
-    return (sign + body).encode()

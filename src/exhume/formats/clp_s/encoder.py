@@ -6,17 +6,28 @@ appended to the columns of its schema; a record that is refused leaves no trace.
 
 from __future__ import annotations
 
-import struct
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from exhume import kernel
+from exhume.formats.clp_s.build import build_dictionary
 from exhume.formats.clp_s.encode import Dialect, VariableKind, encode_dictionary_id, encode_text
 from exhume.formats.clp_s.jsonscan import Kind, ScanError, Scanner, Status, Token, fits_integer
-from exhume.formats.clp_s.layout import COLUMN_TYPES, ROOT, NodeType
+from exhume.formats.clp_s.layout import COLUMN_TYPES, MAX_NODE_ID, ROOT, NodeType, pack_marker
+from exhume.formats.clp_s.layout_packed import (
+    DATE_SIZE,
+    ENTRY,
+    FORMATTED_FLOAT_SIZE,
+    INTEGER_SIZE,
+    NUM_VARIABLES,
+    TIMESTAMP_SIZE,
+    VARIABLE_SIZE,
+    WORD_SIZE,
+)
+from exhume.formats.clp_s.layout_words import ClpWord
 
-MAX_IDS: Final = 1 << 24
+MAX_IDS: Final = MAX_NODE_ID + 1
 MASK64: Final = (1 << 64) - 1
 
 ResolvedTime = tuple[int, int, tuple[bytes, int] | None, bool]
@@ -103,7 +114,7 @@ class _Column:
     def pieces(self) -> Iterator[bytes]:
         yield bytes(self.flags) if self.type == NodeType.BOOLEAN else self.a.tobytes()
         if self.type in _TEXT_TYPES:
-            yield len(self.b).to_bytes(8, "little")
+            yield NUM_VARIABLES.pack(len(self.b))
         yield self.b.tobytes()
 
     def __len__(self) -> int:
@@ -239,7 +250,7 @@ class PureEncoder:
                     length = len(unordered) - marker - 1
                     if length >= MAX_IDS:
                         raise _RefusedError(Status.TOO_LARGE)
-                    unordered[marker] = (NodeType.STRUCTURED_ARRAY if was_array else NodeType.OBJECT) << 24 | length
+                    unordered[marker] = pack_marker(NodeType.STRUCTURED_ARRAY if was_array else NodeType.OBJECT, length)
                 continue
             if token.broken and not self._lossy:
                 raise _RefusedError(Status.BAD_SURROGATE)
@@ -314,7 +325,7 @@ class PureEncoder:
         number = float(value.text)
         if number - number != 0:
             raise _RefusedError(Status.BIG_FLOAT)
-        value.number = int.from_bytes(struct.pack("<d", number), "little")
+        (value.number,) = array("Q", array("d", [number]).tobytes())
         value.type = NodeType.FLOAT
         if self._retain_floats:
             encoded = self._encode_float(value.text)
@@ -347,7 +358,7 @@ class PureEncoder:
             column = table.columns[0]
             column.a.append(self.records - column.last & MASK64)
             column.last = self.records if column.type == NodeType.DELTA_INTEGER else 0
-            self.size += 8
+            self.size += INTEGER_SIZE
             at = 1
         for value in sorted(values, key=lambda value: value.node):
             self._put(table.columns[at], value)
@@ -363,21 +374,21 @@ class PureEncoder:
         known = len(dictionary)
         found = dictionary.setdefault(text, known)
         if found == known:
-            self._payload_size[which] += 8 + len(text)
-            self.size += 8 + len(text)
+            self._payload_size[which] += ENTRY.size + len(text)
+            self.size += ENTRY.size + len(text)
         return found
 
     def _put(self, column: _Column, value: _Value) -> None:
         match column.type:
             case NodeType.VAR_STRING | NodeType.DICTIONARY_FLOAT:
                 column.a.append(self._entry(0, value.text))
-                self.size += 8
+                self.size += WORD_SIZE
             case NodeType.CLP_STRING | NodeType.UNSTRUCTURED_ARRAY:
                 self._put_text(column, value.text)
             case NodeType.FORMATTED_FLOAT:
                 column.a.append(value.number)
                 column.b.append(value.word)
-                self.size += 10
+                self.size += FORMATTED_FLOAT_SIZE
             case NodeType.BOOLEAN:
                 column.flags.append(value.number)
                 self.size += 1
@@ -385,14 +396,14 @@ class PureEncoder:
                 column.a.append(value.epoch - column.last & MASK64)
                 column.last = value.epoch
                 column.b.append(value.pattern)
-                self.size += 16
+                self.size += TIMESTAMP_SIZE
             case NodeType.DATE_STRING:
                 column.a.append(value.epoch & MASK64)
                 column.b.append(value.pattern)
-                self.size += 16
+                self.size += DATE_SIZE
             case _:
                 column.a.append(value.number & MASK64)
-                self.size += 8
+                self.size += INTEGER_SIZE
         if value.is_time:
             self._note_time(value)
 
@@ -408,9 +419,9 @@ class PureEncoder:
         known = len(self._dictionaries[which])
         log_type = self._entry(which, encoded.log_type)
         if log_type == known:  # upstream counts the positions of placeholders into the size of a new log type
-            self.size += 8 * len(encoded.variables)
-        column.a.append(log_type | first << 24)
-        self.size += 8 + 8 * len(encoded.variables)
+            self.size += VARIABLE_SIZE * len(encoded.variables)
+        column.a.append(log_type << ClpWord.shift.log_type_id | first << ClpWord.shift.ofs_variable)
+        self.size += WORD_SIZE + VARIABLE_SIZE * len(encoded.variables)
 
     def _note_time(self, value: _Value) -> None:
         self._time_ids.add(value.node)
@@ -439,7 +450,7 @@ class PureEncoder:
     def dictionary(self, which: int) -> tuple[int, bytes]:
         """See `Encoder.dictionary`."""
         entries = self._dictionaries[which]
-        return len(entries), b"".join(len(text).to_bytes(8, "little") + text for text in entries)
+        return len(entries), build_dictionary(list(entries))
 
     def num_schemas(self) -> int:
         """See `Encoder.num_schemas`."""

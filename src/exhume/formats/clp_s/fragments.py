@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Iterable, Iterator
 from typing import Final
 
@@ -24,6 +23,8 @@ from exhume.formats.clp_s.layout import (
     TableMetadata,
     Version,
 )
+from exhume.formats.clp_s.layout_packed import NUM_ENTRIES, NUM_SCHEMAS, pack_schema
+from exhume.formats.clp_s.layout_words import ClpWord
 from exhume.formats.clp_s.packets import section_list
 from exhume.formats.clp_s.template import SchemaLayout
 from exhume.lightclass import dataclass, field
@@ -34,7 +35,7 @@ from exhume.source import Source
 WINDOW: Final = 64 << 20
 """Bytes of the file from which one section is decoded at most."""
 
-MAX_DICTIONARY: Final = 1 << 24
+MAX_DICTIONARY: Final = 1 << ClpWord.shift.ofs_variable
 """Entries that a dictionary's count may claim before it is taken for damage: more log types cannot be referred to."""
 
 ENTRIES_PER_BYTE: Final = 4
@@ -216,7 +217,7 @@ class Finder:
     def _dictionary(self, name: str, start: int, stated_end: int) -> Dictionary:
         source = self._source
         raw = source.read_up_to(start, DICTIONARY_HEAD)
-        count = int.from_bytes(raw, "little") if len(raw) == DICTIONARY_HEAD else 0
+        count = NUM_ENTRIES.unpack(raw)[0] if len(raw) == DICTIONARY_HEAD else 0
         body = start + DICTIONARY_HEAD
         payload, used, whole = b"", 0, True
         if count and (not stated_end or stated_end > body):
@@ -251,10 +252,8 @@ def _is_sound(schema: Schema, tree: SchemaTree) -> bool:
 
 def build_schema_map(schemas: Iterable[Schema]) -> bytes:
     """The payload of `/schema_ids` for these schemas, ids kept."""
-    rows = [
-        struct.pack(f"<iII{len(s.entries)}i", s.schema_id, len(s.entries), s.num_ordered, *s.entries) for s in schemas
-    ]
-    return len(rows).to_bytes(8, "little") + b"".join(rows)
+    rows = [pack_schema(one.schema_id, one.entries, one.num_ordered) for one in schemas]
+    return NUM_SCHEMAS.pack(len(rows)) + b"".join(rows)
 
 
 def span_of(source: Source, start: int, end: int) -> Span:

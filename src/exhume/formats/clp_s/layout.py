@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from struct import pack
 
 from exhume_ksy.facts.clp_s import Compression as Compression
 from exhume_ksy.facts.clp_s import FileHeader
 from exhume_ksy.facts.clp_s_dictionary import ClpSDictionary
 from exhume_ksy.facts.clp_s_metadata import PacketType as PacketType
 from exhume_ksy.facts.clp_s_metadata import TimestampEncoding as TimestampEncoding
+from exhume_ksy.facts.clp_s_schema_ids import Entry
 from exhume_ksy.facts.clp_s_schema_tree import Node
 from exhume_ksy.facts.clp_s_schema_tree import NodeType as NodeType
 from exhume_ksy.facts.clp_s_table import ClpSTable
@@ -40,15 +42,16 @@ HEADER_FIELDS: Final = FileHeader.at
 """Where the fields of the header lie in the file."""
 
 HEADER_PACKED: Final = FileHeader.packed
-STREAM_PACKED: Final = Stream.packed
-TABLE_PACKED: Final = Table.packed
 STREAM_SIZE: Final = Stream.size
 STREAMS_AT: Final = ClpSTableMetadata.at.num_streams[1]
 DICTIONARY_HEAD: Final = ClpSDictionary.at.num_entries[1]
 """Bytes of a dictionary section in front of its compressed entries: their number."""
 
 ROOT: Final = -1
-MAX_NODE_ID: Final = (1 << 24) - 1
+MAX_NODE_ID: Final = (1 << Entry.shift.container_type) - 1
+is_marker = Entry.is_marker
+"""Whether an unordered entry opens a container instead of naming a node."""
+
 
 SECTION_NAMES: Final = (
     "/schema_tree",
@@ -125,7 +128,7 @@ def parse_header(data: bytes, where: Span) -> Header:
             span=where, field_path=error.path, expected=f"{HEADER_SIZE} bytes", actual=f"{len(data)} bytes"
         ) from error
     version = (raw.version.major, raw.version.minor, raw.version.patch)
-    reserved = bytes(raw.reserved1) + raw.reserved2.to_bytes(2, "little")
+    reserved = bytes(raw.reserved1) + pack(FileHeader.format.reserved2, raw.reserved2)
     return Header(version, raw.len_original, raw.len_archive, raw.len_metadata, raw.compression_type, reserved)
 
 
@@ -372,14 +375,14 @@ class Schema:
         return self.entries[self.num_ordered :]
 
 
-def is_marker(entry: int) -> bool:
-    """Whether an unordered entry opens a container (upper byte set) instead of naming a node."""
-    return entry & 0xFF000000 != 0
-
-
 def marker_parts(entry: int) -> tuple[int, int]:
     """Node type and number of following entries that a marker stands for."""
-    return entry >> 24 & 0xFF, entry & 0xFFFFFF
+    return Entry.container_type(entry), Entry.num_beneath(entry)
+
+
+def pack_marker(node_type: int, length: int) -> int:
+    """The marker for a container of that many entries."""
+    return node_type << Entry.shift.container_type | length << Entry.shift.num_beneath
 
 
 def parse_schema_map(data: bytes, where: Span) -> tuple[dict[int, Schema], list[int], int]:

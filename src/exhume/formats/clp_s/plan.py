@@ -22,7 +22,7 @@ from exhume.formats.clp_s.kqltree import (
     Key,
     parse_column,
 )
-from exhume.formats.clp_s.layout import NodeType, Schema, TableEntry, TimestampRange, is_marker
+from exhume.formats.clp_s.layout import MAX_NODE_ID, NodeType, Schema, TableEntry, TimestampRange, is_marker
 from exhume.formats.clp_s.operand import (
     ALL,
     ARRAYS,
@@ -418,7 +418,7 @@ class _Shapes:
     def _schema(self, schema_id: int) -> tuple[int, ...]:
         """The nodes of a schema in its order."""
         nodes, size = tuple(self.schemas[schema_id].entries), len(self.resolver.tree)
-        if nodes and (min(nodes) < 0 or max(nodes) >= min(size, 1 << 24)):  # markers, or nodes that are not there
+        if nodes and (min(nodes) < 0 or max(nodes) >= min(size, MAX_NODE_ID + 1)):  # markers, or no nodes
             nodes = tuple(n for n in nodes if not is_marker(n) and 0 <= n < size)
         return nodes
 

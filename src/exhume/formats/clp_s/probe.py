@@ -14,7 +14,7 @@ def probe(source: Source | Tree) -> Identification | None:
     head = source.read_up_to(0, HEADER_SIZE)
     if not head.startswith(MAGIC):
         return None
-    evidence = ["magic FD 2F C5 30"]
+    evidence = [f"magic {MAGIC.hex(' ').upper()}"]
     confidence = 0.6
     if len(head) == HEADER_SIZE:
         header = parse_header(head, source.span(0, len(head)))

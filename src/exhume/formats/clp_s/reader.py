@@ -37,6 +37,7 @@ from exhume.formats.clp_s.layout import (
     TimestampDictionary,
     TimestampRange,
 )
+from exhume.formats.clp_s.layout_packed import ENTRY, NUM_ENTRIES
 from exhume.formats.clp_s.tables import Table
 from exhume.formats.clp_s.template import SchemaLayout
 from exhume.lighttyping import TYPE_CHECKING, Any
@@ -339,17 +340,18 @@ class ClpSArchive(RecordArchive):
         if entry.end > self.source.size:
             self.inflate(entry.start, entry.end, 0)  # raises CLPS-302
         head, body = self._stored_dictionary(entry)
-        count = int.from_bytes(head, "little")
+        (count,) = NUM_ENTRIES.unpack(head)
         most = self.limits.payload_size
         start = entry.start + DICTIONARY_HEAD
         payload = self.inflate(start, entry.end, most, stored=body) if entry.end > start else b""
         where = span.sub(DICTIONARY_HEAD, span.size).in_payload(0, len(payload))
-        if count > len(payload) // 8:
+        most = len(payload) // ENTRY.size
+        if count > most:
             raise checks.BAD_DICTIONARY.error(
                 f"{name} ends before its last entry",
                 span=span.sub(0, DICTIONARY_HEAD),
                 field_path="num_entries",
-                expected=f"at most {len(payload) // 8}",
+                expected=f"at most {most}",
                 actual=count,
             )
         self.limits.check("entries", count, span)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import struct
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -22,6 +21,7 @@ from exhume.formats.clp_s.layout import (
     FileEntry,
     PacketType,
 )
+from exhume.formats.clp_s.layout_packed import OFS_STREAM
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.rewrap import Piece, write_container
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -93,7 +93,7 @@ def with_stream_offsets(payload: bytes, sizes: Sequence[int]) -> bytes:
     out = bytearray(payload)
     offset = 0
     for number, size in enumerate(sizes):
-        struct.pack_into("<Q", out, STREAMS_AT + STREAM_SIZE * number, offset)
+        OFS_STREAM.pack_into(out, STREAMS_AT + STREAM_SIZE * number, offset)
         offset += size
     return bytes(out)
 

@@ -179,7 +179,7 @@ def event_stream(data: TableData, finder: SourceFinder | None, rows: Sequence[in
         yield from objects
         return
     idx = data.log_event_idx
-    positions: Any = repeat(None, len(objects)) if idx is None else idx.cast("B").cast("q")
+    positions: Any = repeat(None, len(objects)) if idx is None else idx
     if idx is not None and rows is not None:
         positions = [positions[row] for row in rows]
     for event, position in zip(objects, positions, strict=True):

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import struct
 import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgpack
 
-from exhume.formats.clp_s.build import build_header
+from exhume.formats.clp_s.build import build_header, pack_packets
 from exhume.formats.clp_s.layout import HEADER_SIZE, PacketType, Version
 from exhume.output.atomic import AtomicFile
 
@@ -44,11 +43,8 @@ def write_container(
         listed = msgpack.packb({"files": files}, unicode_errors="surrogateescape")
         if not any(kind == PacketType.ARCHIVE_FILE_INFO for kind, _ in kept):
             kept.insert(0, (int(PacketType.ARCHIVE_FILE_INFO), b""))
-        payload = bytearray([len(kept)])
-        for kind, body in kept:
-            chosen = listed if kind == PacketType.ARCHIVE_FILE_INFO else body
-            payload += struct.pack("<BI", kind, len(chosen)) + chosen
-        metadata = wrap(bytes(payload))
+        chosen = [(kind, listed if kind == PacketType.ARCHIVE_FILE_INFO else body) for kind, body in kept]
+        metadata = wrap(pack_packets(chosen))
         header = build_header(version, original_size, HEADER_SIZE + len(metadata) + size, len(metadata))
         with AtomicFile(output) as file:
             file.file.write(header + metadata)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import struct
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,8 +23,10 @@ from exhume.codecs import decompress
 from exhume.codecs.zstd import zstd_partial
 from exhume.errors import ExhumeError, UnsupportedOperationError
 from exhume.findings import Finding, Severity
+from exhume.formats.clp_s import layout_packed as packed
+from exhume.formats.clp_s.build import build_dictionary, build_table_metadata, pack_patterns
 from exhume.formats.clp_s.fragments import WINDOW, Dictionary, Finder, Fragments, span_of
-from exhume.formats.clp_s.layout import STREAM_PACKED, TABLE_PACKED, NodeType, PacketType, TableEntry
+from exhume.formats.clp_s.layout import NodeType, PacketType, TableEntry
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.recode import wrapper
 from exhume.formats.clp_s.rewrap import write_container
@@ -209,17 +210,17 @@ def _write(draft: Path, found: Fragments, kept: _Kept, dropped: frozenset[int], 
 
 
 def _table_metadata(streams: list[_KeptStream]) -> bytes:
-    head = [struct.pack("<Q", len(streams))]
-    rows: list[bytes] = []
+    places: list[tuple[int, int]] = []
+    tables: list[tuple[int, int, int, int]] = []
     offset = 0
     for number, stream in enumerate(streams):
         at = 0
         for table in stream.tables:
-            rows.append(struct.pack(TABLE_PACKED, number, at, table.schema_id, table.num_messages))
+            tables.append((number, at, table.schema_id, table.num_messages))
             at += table.end - table.start
-        head.append(struct.pack(STREAM_PACKED, offset, at))
+        places.append((offset, at))
         offset += stream.stored_size
-    return b"".join([*head, struct.pack("<QQ", 0, len(rows)), *rows])
+    return build_table_metadata(places, tables)
 
 
 def _dictionary(dictionary: Dictionary, bare: dict[int, bytes], wrap: Callable[[bytes], bytes]) -> list[bytes]:
@@ -232,8 +233,7 @@ def _dictionary(dictionary: Dictionary, bare: dict[int, bytes], wrap: Callable[[
             entries += [f"<lost log type {number}>".encode() for number in lost]
         case _:
             entries += [f'["<lost array {number}>"]'.encode() for number in lost]
-    payload = b"".join(len(entry).to_bytes(8, "little") + entry for entry in entries)
-    return [len(entries).to_bytes(8, "little"), wrap(payload)]
+    return [packed.NUM_ENTRIES.pack(len(entries)), wrap(build_dictionary(entries))]
 
 
 def _lost_variable(number: int) -> bytes:
@@ -292,8 +292,7 @@ def _default_packets(found: Fragments) -> Iterator[tuple[int, bytes]]:
     # The patterns are gone with the packets: timestamps come out as the plain numbers that are stored.
     pattern = {True: b"\\N", False: b"%E"}[NodeType.TIMESTAMP in types]
     patterns = range(64) if types & {NodeType.TIMESTAMP, NodeType.DATE_STRING} else range(0)
-    body = struct.pack("<QQ", 0, len(patterns))
-    body += b"".join(struct.pack("<QQ", number, len(pattern)) + pattern for number in patterns)
+    body = packed.NUM_RANGES.pack(0) + pack_patterns([(number, pattern) for number in patterns])
     yield PacketType.TIMESTAMP_DICTIONARY, body
 
 

@@ -16,6 +16,7 @@ from exhume.formats.clp_s import kql
 from exhume.formats.clp_s.condition import EXISTS
 from exhume.formats.clp_s.kqltree import EQUAL, EscapeError, Expression, Key, parse_column
 from exhume.formats.clp_s.layout import NodeType
+from exhume.formats.clp_s.layout_words import ClassicVariable
 from exhume.formats.clp_s.operand import ARRAYS, BOOLEANS, FLOATS, INTEGERS, STRINGS, TEXTS, TIMES, Operand
 from exhume.formats.clp_s.plan import Check, Every, Options, Part, Plan, TablePlan, make_plan
 from exhume.formats.clp_s.readahead import ReadAhead
@@ -338,7 +339,7 @@ class Evaluator:
         if query.candidates is None:
             tries: list[tuple[bytes | None, Any, Any]] = [(None, (), codes)]
         else:
-            base = 0 if self.plan.dialect.core_text else 1 << 62
+            base = 0 if self.plan.dialect.core_text else ClassicVariable.first_id
             tries = [
                 (
                     _table(candidate.log_types, len(texts.raw_log_types)),

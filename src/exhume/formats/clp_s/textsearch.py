@@ -14,9 +14,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from exhume.formats.clp_s.encode import ESCAPE, encode_dictionary_id, encode_float_variable, encode_integer_variable
 from exhume.formats.clp_s.encode import Dialect as TextDialect
-from exhume.formats.clp_s.encode import encode_dictionary_id, encode_float_variable, encode_integer_variable
 from exhume.formats.clp_s.kqltree import clean_pattern, unescape_pattern
+from exhume.formats.clp_s.layout_words import Marks
 from exhume.formats.clp_s.wildcard import ANY, Wildcard
 from exhume.lightclass import dataclass, field
 from exhume.lighttyping import Final
@@ -28,6 +29,8 @@ MAX_LOOKUPS: Final = 4_000_000
 
 Lookup = Callable[[Wildcard], Sequence[int]]
 """Ids of the dictionary entries that match."""
+
+_MARKS: Final = frozenset(map(int, Marks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,11 +235,11 @@ class TextSearch:
             part.log_type += text
             return
         for at, byte in enumerate(text):
-            if byte == 0x5C or 0x11 <= byte <= 0x13:
+            if byte in _MARKS:
                 if at + 1 < len(text):
                     if text[at + 1] not in b"*?":
-                        part.log_type.append(0x5C)
-                elif byte != 0x5C:
+                        part.log_type.append(ESCAPE)
+                elif byte != ESCAPE:
                     part.log_type += b"\\\\"
             part.log_type.append(byte)
 

@@ -1,0 +1,79 @@
+"""How the numbers of an archive are packed, for those who write: formats from the specifications."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+from exhume_ksy.facts.clp_s_dictionary import ClpSDictionary
+from exhume_ksy.facts.clp_s_dictionary_entries import Entry
+from exhume_ksy.facts.clp_s_metadata import ClpSMetadata, Packet, TimestampDictionary, TimestampPattern, TimestampRange
+from exhume_ksy.facts.clp_s_schema_ids import ClpSSchemaIds, Schema
+from exhume_ksy.facts.clp_s_schema_ids import Entry as SchemaEntry
+from exhume_ksy.facts.clp_s_schema_tree import ClpSSchemaTree, Node
+from exhume_ksy.facts.clp_s_table import ClpColumn, DateColumn, FormattedFloatColumn, IntegerColumn, TimestampColumn
+from exhume_ksy.facts.clp_s_table_metadata import ClpSTableMetadata, Stream, Table
+
+from exhume.lighttyping import Final
+
+NUM_PACKETS: Final = struct.Struct(ClpSMetadata.prefix)
+PACKET: Final = struct.Struct(Packet.prefix)
+"""Type and size of the body that follows."""
+NUM_RANGES: Final = struct.Struct(TimestampDictionary.prefix)
+NUM_PATTERNS: Final = struct.Struct(TimestampDictionary.format.num_patterns)
+PATTERN: Final = struct.Struct(TimestampPattern.prefix)
+"""Number, and size of the text that follows."""
+NUM_NODES: Final = struct.Struct(ClpSSchemaTree.prefix)
+NODE: Final = struct.Struct(Node.prefix)
+"""Parent, and size of the key that follows."""
+NODE_TYPE: Final = struct.Struct(Node.suffix)
+NUM_SCHEMAS: Final = struct.Struct(ClpSSchemaIds.prefix)
+SCHEMA: Final = struct.Struct(Schema.prefix)
+"""Number, entries, and how many of those are ordered."""
+NUM_STREAMS: Final = struct.Struct(ClpSTableMetadata.prefix)
+STREAM: Final = struct.Struct(Stream.packed)
+OFS_STREAM: Final = struct.Struct(Stream.format.ofs_stream)
+TABLE: Final = struct.Struct(Table.packed)
+NUM_ENTRIES: Final = struct.Struct(ClpSDictionary.prefix)
+ENTRY: Final = struct.Struct(Entry.prefix)
+"""Size of the text that follows."""
+NUM_VARIABLES: Final = struct.Struct(ClpColumn.format.num_variables)
+
+INTEGER_SIZE: Final = IntegerColumn.each.values
+DATE_SIZE: Final = DateColumn.each.epochs + DateColumn.each.pattern_ids
+TIMESTAMP_SIZE: Final = TimestampColumn.each.deltas + TimestampColumn.each.pattern_ids
+FORMATTED_FLOAT_SIZE: Final = FormattedFloatColumn.each.values + FormattedFloatColumn.each.formats
+WORD_SIZE: Final = ClpColumn.each.rows
+VARIABLE_SIZE: Final = ClpColumn.each.variables
+
+
+def many(format: str, values: Sequence[int]) -> bytes:
+    """Numbers that each have the same format."""
+    return struct.pack(f"{format[0]}{len(values)}{format[1:]}", *values)
+
+
+def pack_table_heads(num_tables: int) -> bytes:
+    """What stands between streams and tables: no schemas of separate columns, and how many tables follow."""
+    format = ClpSTableMetadata.format
+    return struct.pack(format.num_separate_column_schemas, 0) + struct.pack(format.num_tables, num_tables)
+
+
+def pack_schema(number: int, entries: Sequence[int], num_ordered: int) -> bytes:
+    """One schema of the schema map."""
+    return SCHEMA.pack(number, len(entries), num_ordered) + many(SchemaEntry.packed, entries)
+
+
+def pack_range(key: bytes, ids: Sequence[int], encoding: int, begin: float, end: float, *, epochs: bool) -> bytes:
+    """One range of the timestamp dictionary; `epochs`: its bounds are integers."""
+    format = TimestampRange.format
+    bounds = (format.begin_epoch, format.end_epoch) if epochs else (format.begin_double, format.end_double)
+    return b"".join(
+        [
+            struct.pack(TimestampRange.prefix, len(key)),
+            key,
+            struct.pack(format.num_column_ids, len(ids)),
+            many(format.column_ids, ids),
+            struct.pack(format.encoding, encoding),
+            *(struct.pack(one, bound) for one, bound in zip(bounds, (begin, end), strict=True)),
+        ]
+    )
