@@ -15,7 +15,7 @@ from exhume.formats.zs.search import after_prefix, make_bounds
 from exhume.kerneltypes import MalformedRecordsError
 
 ENTRIES = st.lists(
-    st.builds(layout.IndexEntry, st.binary(max_size=5), st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1)),
+    st.builds(layout.IndexEntry, st.binary(max_size=5), st.integers(0, 2**63 - 1), st.integers(0, 2**63 - 1)),
     max_size=6,
 )
 
@@ -90,8 +90,8 @@ def test_a_block_that_cannot_be_framed_says_why(read: Any) -> None:
 @given(
     st.builds(
         layout.Header,
-        st.integers(0, 2**64 - 1),
-        st.integers(0, 2**64 - 1),
+        st.integers(0, 2**63 - 1),
+        st.integers(0, 2**63 - 1),
         st.integers(0, 2**64 - 1),
         st.binary(min_size=32, max_size=32),
         st.binary(min_size=16, max_size=16),

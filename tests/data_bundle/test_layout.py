@@ -1,0 +1,75 @@
+"""Shard headers at their edges: cut, of later versions, with fields that have other types than they should."""
+
+from __future__ import annotations
+
+import pytest
+
+from exhume.errors import ExhumeError, Span
+from exhume.formats.data_bundle.checks import SHARD_HEADER, SHARD_MAGIC
+from exhume.formats.data_bundle.layout import FIXED_HEADER, parse_shard_header, shard_header_end
+from exhume.formats.data_bundle.messages import ShardHeader
+
+AT = 3000
+MESSAGE = b"\x08\x02\x10\x05\x18\xe8\x07\x20\x40\x28\x03\x40\x01"
+
+
+def where(data: bytes) -> Span:
+    return Span("shard", AT, AT + len(data))
+
+
+def header(message: bytes, data_offset: int = 64) -> bytes:
+    return b"daBS" + len(message).to_bytes(4, "little") + data_offset.to_bytes(4, "little") + message
+
+
+def test_all_fields() -> None:
+    data = header(MESSAGE)
+    assert shard_header_end(data[:FIXED_HEADER], where(data[:FIXED_HEADER])) == len(data)
+    assert parse_shard_header(data, where(data)) == ShardHeader(2, 5, 1000, 64, 3, "external", 64, ())
+
+
+@pytest.mark.parametrize("size", [4, 11])
+def test_a_start_that_is_cut(size: int) -> None:
+    head = header(MESSAGE)[:size]
+    with pytest.raises(ExhumeError) as caught:
+        shard_header_end(head, where(head))
+    error = caught.value
+    assert (error.code, error.span) == (SHARD_HEADER.code, where(head))
+    assert error.message.endswith("it is cut short")
+    assert (error.expected, error.actual) == (f"{FIXED_HEADER} bytes", f"{size} bytes")
+
+
+@pytest.mark.parametrize("head", [b"", b"da", b"xaBS" + bytes(8)])
+def test_no_shard(head: bytes) -> None:
+    with pytest.raises(ExhumeError) as caught:
+        shard_header_end(head, where(head))
+    error = caught.value
+    assert (error.code, error.span) == (SHARD_MAGIC.code, Span("shard", AT, AT + len(head[:4])))
+    assert (error.field_path, error.expected, error.actual) == ("magic", "daBS", head[:4])
+
+
+@pytest.mark.parametrize(
+    ("message", "metadata", "unknown"),
+    [
+        (b"", "not stated", ()),
+        (b"\x40\x00", "not stated", ()),
+        (b"\x40\x01", "external", ()),
+        (b"\x42\x01\x01", "not stated", ()),  # bytes where a truth value should be
+        (b"\x32\x00", "inline", ()),
+        (b"\x38\x01", "at end of file", ()),
+        (b"\x48\x01\x7a\x01x\x40\x01", "external", (9, 15)),
+    ],
+)
+def test_where_the_metadata_are(message: bytes, metadata: str, unknown: tuple[int, ...]) -> None:
+    """And which fields are of a later version."""
+    found = parse_shard_header(header(message), where(header(message)))
+    assert (found.metadata, found.unknown, found.data_offset) == (metadata, unknown, 64)
+
+
+def test_a_number_that_is_none() -> None:
+    data = header(b"\x10\x05\x0a\x01x")
+    with pytest.raises(ExhumeError) as caught:
+        parse_shard_header(data, where(data))
+    error = caught.value
+    assert (error.code, error.span) == (SHARD_HEADER.code, Span("shard", AT + FIXED_HEADER, AT + len(data)))
+    assert error.message.endswith("field 1 has wire type 2")
+    assert error.field_path == "header.fields[1].wire"
