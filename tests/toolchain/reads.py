@@ -1,8 +1,8 @@
 """Which share of the bytes that specifications describe is read by generated code, counted while samples are verified.
 
-Every generated reader is wrapped, and what makes rows of generated fields; then each of the project's own samples is
-opened and verified.  What counts as described are the sections that name a schema: their stored bytes, or the
-decompressed ones where they are compressed.
+Every generated reader is wrapped, and what makes rows of generated fields or unpacks generated formats; then each of
+the project's own samples is opened and verified.  What counts as described are the sections that name a schema: their
+stored bytes, or the decompressed ones where they are compressed.
 A byte counts as read when a reader of that schema, or of one that it imports, went over it.  Bytes are recognized by
 their contents, since a reader does not know where what it is given came from.
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 import io
 import struct
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache, partial, wraps
@@ -22,8 +22,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from exhume_ksy.fast._layout import numbers
+
 import exhume
+import exhume._pykernel
 import exhume.kaitai
+import exhume.kernel
 import exhume.layouts
 from exhume.sections import Section, SectionMap
 from tests.archives import own_archives
@@ -32,25 +36,28 @@ from tools.blocks import read_block, write_block
 from tools.ksy_facts import specification
 
 PAGE, TARGET = "spec-driven.md", "reads"
-FEWEST = 8
+FEWEST = 5
 """A buffer shorter than this is taken for a part of a section only when it is all of it."""
 
 REST = {
     "ark_manifest": "`formats/ark/rbuf`, which reads every value by the types that an archive declares itself",
     "ark_rbuf": "`formats/ark/rbuf`, by the types that the archive declares itself",
     "clp_s_dictionary_entries": "the kernel, which makes the texts while it finds them",
-    "data_bundle_index_block": "the kernel, as any block of LevelDB",
     "data_bundle_shard": "`verify`: what lies before the records is zeros, a piece at a time since it may be large",
-    "leveldb_block": "the kernel: keys are put together from the one before while their order is checked",
-    "leveldb_data_block": "the kernel, as `leveldb_block`",
-    "leveldb_properties": "the kernel, as `leveldb_block`",
-    "leveldb_table": "the trailers of blocks: type and checksum at the generated places",
-    "leveldb_write_batch": "the number of the batch and the count, at the generated places; the operations are read",
-    "zs": "magic, header length and checksum: the generated `struct` formats, since one that is wrong does not end it",
-    "zs_data_block": "the kernel: one pass finds the lengths, the order, the first and the last record",
+    "leveldb_block": "nobody: restart points of names and handles, which are always read from the first",
+    "leveldb_properties": "nobody: restart points, as in `leveldb_block`",
     "zstd_frame": "the zstd library",
 }
 """By schema, what reads the bytes that no generated reader goes over, and why."""
+
+ALSO = dict.fromkeys(("leveldb_data_block", "leveldb_properties", "data_bundle_index_block"), "leveldb_block")
+"""Schemas that describe the bytes of another with more of what is in them; readers of the other count."""
+
+TWINS = ((exhume.kernel, exhume._pykernel),)
+"""Kernels, and what stands in for them while reading is counted: the same, by the generated readers of Python.
+
+The compiled loops call what was generated from the same types, but cannot be watched.
+"""
 
 
 @dataclass
@@ -92,7 +99,8 @@ def _offset(buffer: bytes, data: bytes) -> int | None:
 def closure(schema: str) -> frozenset[str]:
     """A schema and all that it imports."""
     imports = specification(schema)["meta"].get("imports", [])
-    return frozenset({schema}.union(*(closure(one) for one in imports)))
+    below = [*imports, ALSO[schema]] if schema in ALSO else imports
+    return frozenset({schema}.union(*(closure(one) for one in below)))
 
 
 class _Followed(io.BytesIO):
@@ -113,7 +121,7 @@ def _readers() -> Iterator[tuple[str, Callable[..., Any]]]:
     for schema in spec_ids():
         module = import_module(f"exhume_ksy.fast.{schema}")
         for name, value in vars(module).items():
-            if name.startswith(("read_", "scan_")) and value.__module__ == module.__name__:
+            if name.startswith(("read_", "scan_", "flat_")) and value.__module__ == module.__name__:
                 yield schema, value
 
 
@@ -129,33 +137,63 @@ class _Watched(bytes):
 
 
 class _WatchedStruct:
-    """A `struct.Struct` of a generated module that notes what it unpacks."""
+    """A `struct.Struct` of a generated format that notes what it unpacks."""
 
-    def __init__(self, plan: struct.Struct, schema: str, reads: Reads) -> None:
-        self._plan, self._schema, self._reads = plan, schema, reads
+    def __init__(self, plan: struct.Struct, schemas: Iterable[str], reads: Reads) -> None:
+        self._plan, self._schemas, self._reads = plan, schemas, reads
 
-    def unpack_from(self, view: Any, at: int) -> Any:
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._plan, name)
+
+    def unpack(self, view: Any) -> Any:
+        return self.unpack_from(view, 0)
+
+    def unpack_from(self, view: Any, at: int = 0) -> Any:
         found = self._plan.unpack_from(view, at)
-        self._reads.add(self._schema, view, at, at + self._plan.size)
+        for schema in self._schemas:
+            self._reads.add(schema, view, at, at + self._plan.size)
         return found
 
 
+@cache
+def _formats() -> dict[str, frozenset[str]]:
+    """The schemas by the formats that their facts have."""
+    found: dict[str, set[str]] = {}
+    for schema in spec_ids():
+        for kind in vars(import_module(f"exhume_ksy.facts.{schema}")).values():
+            for part in (kind, getattr(kind, "form", None)):
+                for value in vars(part).values() if isinstance(part, type) else ():
+                    if isinstance(value, str) and value.startswith(("<", ">")):
+                        found.setdefault(value, set()).add(schema)
+    return {format: frozenset(schemas) for format, schemas in found.items()}
+
+
 def _noted(reader: Callable[..., Any], schema: str, reads: Reads) -> Callable[..., Any]:
+    flat = reader.__name__.startswith("flat_")
+
     @wraps(reader)
     def wrapped(view: Any, at: int, *rest: Any, **more: Any) -> Any:
         if isinstance(view, bytes):
             view = _Watched(view)
             view.note = partial(reads.add, schema, view)
         found = reader(view, at, *rest, **more)
-        reads.add(schema, view, at, found[1] if isinstance(found, tuple) else found.resume_at)
+        end = found.resume_at if not isinstance(found, tuple) else found[0] if flat else found[1]
+        reads.add(schema, view, at, end)
         return found
 
     return wrapped
 
 
+def _noted_numbers(schema: str, reads: Reads, view: Any, at: int, size: int, *rest: Any) -> Any:
+    reads.add(schema, view, at, at + size)
+    return numbers(view, at, size, *rest)
+
+
 @contextmanager
 def recorded() -> Iterator[Reads]:
-    """What every generated reader, rows of generated fields, and the plain Kaitai classes still in use go over."""
+    """What every generated reader, rows and formats of generated fields, and the plain Kaitai classes still in use go
+    over.
+    """
     reads = Reads()
     instead: dict[Any, Any] = {}
     for schema, reader in list(_readers()):
@@ -174,15 +212,24 @@ def recorded() -> Iterator[Reads]:
         return rows(kind, data)
 
     instead[rows] = noted_rows
-    replaced = []
+    replaced: list[tuple[Any, str, Any]] = []
     for schema in spec_ids():
         fast = import_module(f"exhume_ksy.fast.{schema}")
         for name, value in list(vars(fast).items()):
             if isinstance(value, struct.Struct):
                 replaced.append((fast, name, value))
-                setattr(fast, name, _WatchedStruct(value, schema, reads))
+                setattr(fast, name, _WatchedStruct(value, (schema,), reads))
+            elif value is numbers:
+                replaced.append((fast, name, value))
+                setattr(fast, name, partial(_noted_numbers, schema, reads))
+    for kernel, twin in TWINS:
+        functions = {name: value for name, value in vars(kernel).items() if callable(value) and hasattr(twin, name)}
+        instead |= {value: getattr(twin, name) for name, value in functions.items() if value is not getattr(twin, name)}
     for module in [one for name, one in sys.modules.items() if name.startswith("exhume")]:
         for name, value in list(vars(module).items()):
+            if isinstance(value, struct.Struct) and (schemas := _formats().get(value.format)) is not None:
+                replaced.append((module, name, value))
+                setattr(module, name, _WatchedStruct(value, schemas, reads))
             if callable(value) and value.__hash__ is not None and value in instead:
                 replaced.append((module, name, value))
                 setattr(module, name, instead[value])

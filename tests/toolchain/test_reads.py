@@ -8,6 +8,10 @@ from typing import Any
 import pytest
 
 import exhume
+from exhume import kernel
+from exhume.errors import Span
+from exhume.formats.leveldb.blocks import build_block
+from exhume.formats.leveldb.log import build_batch
 from tests.archives import own_archives
 from tests.toolchain import reads
 
@@ -56,19 +60,40 @@ def test_what_is_read_when_asked_for_is_seen_and_rows_of_generated_fields() -> N
         assert found.over(entries, "ark_split") == 36
 
 
+def test_what_the_kernel_reads_is_counted_by_its_twin() -> None:
+    zs: Any = import_module("exhume.formats.zs.framing")
+    original = kernel.split_records
+    payload = b"\x03abc\x02de"
+    with reads.recorded() as found:
+        assert zs.split_records(payload) == kernel.split_records(payload) == [b"abc", b"de"]
+    assert found.over(payload, "zs_data_block") == len(payload)
+    assert kernel.split_records is original
+
+
+def test_what_is_unpacked_by_generated_formats_is_seen() -> None:
+    layout: Any = import_module("exhume.formats.leveldb.layout")
+    block = build_block([(b"key", b"value")])
+    batch = build_batch(7, [])
+    with reads.recorded() as found:
+        layout.parse_tail(block, Span("x", 0, len(block)))
+        layout.parse_batch(batch, Span("x", 0, len(batch)))
+    assert found.over(block[-8:], "leveldb_block") == 8  # the restart points as well as their number
+    assert found.over(batch, "leveldb_write_batch") == len(batch)
+
+
 def test_parts_of_buffers_are_found_by_their_contents() -> None:
     found = reads.Reads()
     found.add("uleb128", b"0123456789", 2, 4)
     assert found.over(b"ab0123456789cd", "zs_index_block") == 2  # which imports it
-    assert found.over(b"34567890"[:6], "uleb128") == 0  # too short to be told from others
+    assert found.over(b"3456", "uleb128") == 0  # too short to be told from others
     assert found.over(b"23456789", "uleb128") == 2
     assert found.over(b"0123456789", "utf8_text") == 0
 
 
 def test_the_table_names_formats_and_schemas() -> None:
-    some = {"zs": {"zs_data_block": reads.Share(10, 3), "zs": reads.Share(10, 10), "zs_index_block": reads.Share()}}
+    some = {"zs": {"zstd_frame": reads.Share(10, 3), "zs": reads.Share(10, 10), "zs_index_block": reads.Share()}}
     text = reads.table(some)
     assert "| zs | 20 | 65 % |" in text
     assert "| `zs` | 10 | 100 % |  |" in text
-    assert f"| `zs_data_block` | 10 | 30 % | {reads.REST['zs_data_block']} |" in text
+    assert f"| `zstd_frame` | 10 | 30 % | {reads.REST['zstd_frame']} |" in text
     assert "zs_index_block" not in text
