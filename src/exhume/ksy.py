@@ -15,18 +15,23 @@ import os
 import re
 import sys
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from exhume.compiler import RefusedError, compile_foreign
 from exhume.compiler.layout import FOREIGN
 from exhume.compiler.model import Model
+from exhume.compiler.modules import module_texts
 from exhume.errors import MissingDependencyError, Span, SpecificationError, shorten
-from exhume.layouts import FAILURES, LayoutError, View, numbers, refused, short
-from exhume.source import Source, Target, Tree, open_target, source_error
+from exhume.findings import Finding
+from exhume.layouts import RAISED, LayoutError, View, numbers, refused, short
+from exhume.schema import Explainer, Field
+from exhume.sections import Section, SectionMap
+from exhume.source import Source, Target, Tree, open_target
+from exhume.tracing import Traced, keep, keep_instance
 
 LARGEST = 4 << 20
 """Bytes of one specification; the largest of the public collection has a twentieth."""
@@ -34,11 +39,8 @@ LARGEST = 4 << 20
 MOST_FILES = 500
 """Specifications that may be imported by one, however far down."""
 
-OURS = frozenset(("-scalar", "-columns", "-element", "-ends"))
+OURS = frozenset(("-columns", "-element", "-ends"))
 """Keys that mean something in the specifications of exhume only."""
-
-RAISED = (*FAILURES, ValueError, ArithmeticError, LookupError, NameError, MemoryError)
-"""What readers raise that were compiled from any specification, whose expressions may make no sense."""
 
 DEEPEST = 100
 """Levels of lists and mappings in YAML."""
@@ -81,6 +83,40 @@ class Specification:
         """The specification and what it imports, resolved."""
         return Model(self.specs, foreign=True)
 
+    @cached_property
+    def traced(self) -> Callable[[bytes], Any]:
+        """The reader of the root that notes where each field lies."""
+        texts = {f"{id}.py": text for id, text in module_texts(self.model, traced=True).items()}
+        module = load(texts | {"__init__.py": "", "_layout.py": ""}, self.id)
+        for type in self.model.types():
+            of = importlib.import_module(f"{module.__package__}.{type.root.id}")
+            getattr(of, type.class_name).TYPE = type
+        reader = getattr(module, self.model.schemas[self.id].reader_name)
+        return lambda data: reader(data, 0, len(data), *self._around(reader))
+
+    def explain(self, explainer: Explainer, data: bytes) -> Field:
+        """The field tree of the whole data; see `exhume.schema`."""
+        return explainer.explain_traced(self.model.schemas[self.id], self.traced, data)
+
+    def open(self, target: Target) -> SpecifiedFile:
+        """A file to be explained.  Raises `SpecificationError` when the specification has parameters."""
+        return SpecifiedFile(one_file(open_target(target)), self)
+
+    def check_parameters(self, given: Sequence[Any]) -> None:
+        """Raises `SpecificationError` when the root takes other parameters."""
+        names = [one["id"] for one in self.specs[self.id].get("params", ())]
+        if len(given) != len(names):
+            said = (
+                f"{self.id} takes {len(names)} parameters ({', '.join(names)})" if names else "it takes no parameters"
+            )
+            raise SpecificationError(said, actual=len(given))
+
+    def _around(self, reader: Any) -> list[Any]:
+        """What a reader is told of what is around the root: that its stream begins with it, and nothing else."""
+        code = reader.__code__
+        names = code.co_varnames[3 : code.co_argcount - len(self.specs[self.id].get("params", ()))]
+        return [0 if name == "base" else None for name in names]
+
     @property
     def module(self) -> types.ModuleType:
         """The module of the root: `read_<type>(view, at, end)` and the classes that they return."""
@@ -92,31 +128,53 @@ class Specification:
         The file is read into memory; instances are parsed when they are asked for.  Raises `TruncatedError` and
         `StructureError` with the offset and the path of the field.  What is asked for later raises `LayoutError`.
         """
-        opened = open_target(target)
-        if isinstance(opened, Tree):
-            raise SpecificationError(
-                "a specification describes one file, not a directory", span=Span(opened.name, 0, 0)
-            )
-        with opened:
-            return self.read_source(opened, *arguments)
+        with one_file(open_target(target)) as source:
+            return self.read_source(source, *arguments)
 
     def read_source(self, source: Source, *arguments: Any) -> Any:
         """The same for an open `Source`."""
         where = source.span(0, source.size)
         data = source.read_at(0, source.size)
-        reader = getattr(self.module, f"read_{self.id}")
-        names = [one["id"] for one in self.specs[self.id].get("params", ())]
-        if len(arguments) != len(names):
-            said = (
-                f"{self.id} takes {len(names)} parameters ({', '.join(names)})" if names else "it takes no parameters"
-            )
-            raise SpecificationError(said, actual=len(arguments))
-        taken = reader.__code__.co_varnames[3 : reader.__code__.co_argcount - len(names)]
+        reader = getattr(self.module, self.model.schemas[self.id].reader_name)
+        self.check_parameters(arguments)
         try:
-            found, _ = reader(data, 0, len(data), *([0 if name == "base" else None for name in taken]), *arguments)
+            found, _ = reader(data, 0, len(data), *self._around(reader), *arguments)
         except RAISED as error:
             raise refused(error, where) from error
         return found
+
+
+def one_file(opened: Source | Tree) -> Source:
+    """What was opened, if it is one file; raises `SpecificationError` for a directory."""
+    if isinstance(opened, Tree):
+        opened.close()
+        raise SpecificationError("one file is expected, not a directory", span=Span(opened.name, 0, 0))
+    return opened
+
+
+class SpecifiedFile:
+    """A file and its specification, for what explains archives: one section, of which nothing can be verified."""
+
+    problems: Sequence[Finding] = ()
+
+    def __init__(self, source: Source, specification: Specification) -> None:
+        specification.check_parameters(())
+        self.name = source.name
+        self.format = f"ksy:{specification.id}"
+        self._source = source
+        self._specification = specification
+
+    def sections(self) -> SectionMap:
+        """The whole file as one section."""
+        span = self._source.span(0, self._source.size)
+        id, parse = self._specification.id, self._specification.explain
+        return SectionMap([(self._source, [Section(id, span, schema=id, parse=parse)])])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._source.close()
 
 
 class _Reading:
@@ -200,13 +258,10 @@ def parse_yaml(path: Path) -> Any:
         import yaml
     except ImportError:
         raise MissingDependencyError("specifications are YAML, which needs PyYAML: pip install 'exhume[ksy]'") from None
-    try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
-    except OSError as error:
-        raise source_error(error, os.fspath(path)) from error
-    if len(data) > LARGEST:
-        raise _wrong(path, f"a specification of more than {LARGEST >> 20} MiB")
+    with one_file(open_target(os.fspath(path))) as source:
+        if source.size > LARGEST:
+            raise _wrong(path, f"a specification of more than {LARGEST >> 20} MiB")
+        data = source.read_at(0, source.size)
     loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
     try:
         return _document(yaml.parse(data.decode("utf-8-sig"), Loader=loader))
@@ -303,6 +358,7 @@ class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         package, _, name = module.__name__.partition(".")
         if name == "_layout":  # what they raise is what exhume catches
             vars(module).update(LayoutError=LayoutError, View=View, numbers=numbers, short=short)
+            vars(module).update(FAILURES=RAISED, Traced=Traced, keep=keep, keep_instance=keep_instance)
             exec(FOREIGN, vars(module))
             return
         text = _PACKAGES[package][f"{name or '__init__'}.py"]

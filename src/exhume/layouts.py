@@ -19,11 +19,14 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-__all__ = ["FAILURES", "LayoutError", "View", "numbers", "read", "reading", "refused", "short"]
+__all__ = ["FAILURES", "RAISED", "LayoutError", "View", "numbers", "read", "reading", "refused", "short"]
 
 FAILURES = (LayoutError, IndexError, TypeError, AttributeError, OverflowError, RecursionError, UnicodeDecodeError)
 """What generated readers raise on hostile input: mostly the first; the others come from expressions over fields that
 are not there, and from structures that nest too deeply."""
+
+RAISED = (*FAILURES, ValueError, ArithmeticError, LookupError, NameError, MemoryError)
+"""The same of readers compiled from the specifications of others, whose expressions may make no sense."""
 
 
 def read(

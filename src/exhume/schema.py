@@ -15,15 +15,18 @@ import importlib.resources
 import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from kaitaistruct import BytesIO, KaitaiStream, KaitaiStruct
 
+from exhume.compiler.model import Type
 from exhume.errors import Span, shorten
 from exhume.findings import Check
 from exhume.kaitai import FAILURES
+from exhume.layouts import RAISED
+from exhume.tracing import Named, Traced, named, slot, type_of
 
 DEBUG_PACKAGE = "exhume_ksy.debug"
 SPECS_PACKAGE = "exhume_ksy"
@@ -148,12 +151,26 @@ def _type_specs(id: str) -> dict[str, dict[str, Any]]:
 @functools.cache
 def describe_type(cls: Any) -> dict[str, FieldDoc]:
     """What the specification says about each field and instance of a generated class; key "" is the type itself."""
-    id = cls.__module__.rsplit(".", 1)[-1]
     try:
-        content = _type_specs(id).get(cls.__qualname__, {})
+        types = _type_specs(cls.__module__.rsplit(".", 1)[-1])
     except KeyError:
         return {}
-    enums = _enum_docs(id, cls.__qualname__)
+    parts = cls.__qualname__.split(".")
+    return _described([types.get(".".join(parts[:depth]), {}) for depth in range(1, len(parts) + 1)])
+
+
+@functools.cache
+def _describe_traced(type: Type) -> dict[str, FieldDoc]:
+    """The same about a type of a specification that was compiled here."""
+    around = [type]
+    while around[0].parent is not None:
+        around.insert(0, around[0].parent)
+    return _described([one.raw for one in around])
+
+
+def _described(around: Sequence[Mapping[str, Any]]) -> dict[str, FieldDoc]:
+    """What is said in the last of several types, each around the next."""
+    content, enums = around[-1], _enum_docs(around)
     described = {"": FieldDoc(doc=_text(content.get("doc")), doc_ref=_text(content.get("doc-ref")))}
     scalar = content.get("-scalar")
     line = f"{{{scalar}}}" if scalar else _text(content.get("-webide-representation"))
@@ -176,13 +193,11 @@ def describe_type(cls: Any) -> dict[str, FieldDoc]:
     return described
 
 
-def _enum_docs(id: str, qualname: str) -> dict[str, dict[int, FieldDoc]]:
+def _enum_docs(around: Sequence[Mapping[str, Any]]) -> dict[str, dict[int, FieldDoc]]:
     """What is said about enum values that the type can see: its own, its enclosing types', the file's."""
     found: dict[str, dict[int, FieldDoc]] = {}
-    types = _type_specs(id)
-    parts = qualname.split(".")
-    for depth in range(1, len(parts) + 1):
-        for name, values in types.get(".".join(parts[:depth]), {}).get("enums", {}).items():
+    for content in around:
+        for name, values in content.get("enums", {}).items():
             texts = {}
             for key, item in values.items():
                 if isinstance(item, dict):
@@ -236,11 +251,24 @@ class Explainer:
             made._read()  # debug classes do not read themselves
         except FAILURES as error:
             note = f"{STOPPED}: {shorten(error, 160)}"
-        doc = describe_type(cls).get("", FieldDoc())
-        root = Field(
-            schema.split("::")[-1], schema, schema, self._span(0, len(data)), None, doc.doc, doc.doc_ref, note=note
-        )
-        self._children(made, root)
+        return self._tree(schema, made, len(data), note, describe_type(cls))
+
+    def explain_traced(self, type: Type, read: Callable[[bytes], Any], data: bytes) -> Field:
+        """The field tree of `data` by the reader of a type that notes where fields lie (`exhume.tracing`)."""
+        self._base(data, 0)
+        made, note = None, ""
+        try:
+            made, _ = read(data)
+        except RAISED as error:
+            note = f"{STOPPED}: {shorten(error, 160)}"
+            made = getattr(error, "partial", None)
+        return self._tree(type.id, made, len(data), note, _describe_traced(type))
+
+    def _tree(self, schema: str, made: Any, size: int, note: str, docs: dict[str, FieldDoc]) -> Field:
+        doc = docs.get("", FieldDoc())
+        root = Field(schema.split("::")[-1], schema, schema, self._span(0, size), None, doc.doc, doc.doc_ref, note=note)
+        if made is not None:
+            self._children(made, root)
         return root
 
     def _base(self, stream: Any, base: int) -> int:
@@ -252,7 +280,42 @@ class Explainer:
     def _span(self, start: int, end: int) -> Span:
         return self._where.sub(start, end)
 
+    def _traced_children(self, parsed: Traced, parent: Field) -> None:
+        docs = _describe_traced(type_of(parsed))
+        for one in type_of(parsed).seq:
+            if one.id in parsed.PLACES:
+                self._traced_attribute(parsed, one.id, getattr(parsed, slot(one.id), None), docs, parent)
+        for name in type_of(parsed).instances:
+            value, failure = self._instance(parsed, slot(name))
+            if value is not None or name in parsed.PLACES:
+                self._traced_attribute(parsed, name, value, docs, parent)
+                if failure and not parent.children[-1].note:
+                    parent.children[-1].note = f"{STOPPED}: {failure}"
+
+    def _traced_attribute(
+        self, parsed: Traced, name: str, value: Any, docs: dict[str, FieldDoc], parent: Field
+    ) -> None:
+        value = parsed.PARTIALS.get(name, value)
+        view, start, end, many, *why = parsed.PLACES.get(name, (None, None, None, ()))
+        place: dict[str, Any] = {}
+        if start is not None:
+            place["start"] = _Position(start, view)
+            place |= {} if end is None else {"end": end}
+            if type_of(parsed).field(name).repeat and value is not None and not many and end is not None:
+                value = list(value)  # numbers, which are read all at once
+                width = (end - start) // max(1, len(value))
+                many = [[start + width * number, start + width * (number + 1)] for number in range(len(value))]
+            place["arr"] = [
+                {"start": _Position(first, view)} | ({} if last is None else {"end": last}) for first, last in many
+            ]
+        self._attribute(parsed, name, named(value, type_of(parsed), name), place, docs, parent)
+        if why:
+            parent.children[-1].note = f"{STOPPED}: {why[0]}"
+
     def _children(self, parsed: Any, parent: Field) -> None:
+        if isinstance(parsed, Traced):
+            self._traced_children(parsed, parent)
+            return
         docs = describe_type(parsed.__class__)
         debug = parsed._debug  # noqa: SLF001 - the positions are what debug classes are for
         for name in list(getattr(parsed, "SEQ_FIELDS", ())):
@@ -271,7 +334,7 @@ class Explainer:
     def _instance(self, parsed: Any, name: str) -> tuple[Any, str]:
         try:
             return getattr(parsed, name), ""
-        except FAILURES as error:
+        except (*FAILURES, *RAISED) as error:
             return None, shorten(error, 160) or type(error).__name__
 
     def _attribute(
@@ -313,13 +376,14 @@ class Explainer:
             self._broken_off(child, place)
 
     def _value(self, made: Field, value: Any, span: Span | None, doc: FieldDoc, docs: dict[str, FieldDoc]) -> None:
-        if isinstance(value, KaitaiStruct):
-            if span is not None:
+        if isinstance(value, (KaitaiStruct, Traced)):
+            if span is not None and isinstance(value, KaitaiStruct):
                 self._base(value._io, self._relative(span))  # noqa: SLF001
-            kind = describe_type(value.__class__).get("", FieldDoc())
+            said = _describe_traced(type_of(value)) if isinstance(value, Traced) else describe_type(value.__class__)
+            kind = said.get("", FieldDoc())
             made.doc = made.doc or kind.doc
             made.doc_ref = made.doc_ref or kind.doc_ref
-            made.type = made.type if "switch" not in made.type else type(value).__qualname__
+            made.type = made.type if "switch" not in made.type else _qualified(value)
             self._children(value, made)
             made.value = _summary(value, made, kind.representation)
             for child in made.children:
@@ -327,10 +391,11 @@ class Explainer:
                     made.checksum, child.checksum = child.checksum, ""
             if _is_one_line(made, kind):
                 made.children = []
-        elif isinstance(value, enum.Enum):
-            made.value = f"{value.value} ({value.name})"
-            said = docs.get(f"enum {doc.enum.split('::')[-1]} {value.value}", FieldDoc())
-            made.meaning, made.checksum = said.doc, said.checksum
+        elif isinstance(value, (enum.Enum, Named)):
+            number = value.value if isinstance(value, enum.Enum) else int(value)
+            made.value = f"{number} ({value.name})"
+            meant = docs.get(f"enum {doc.enum.split('::')[-1]} {number}", FieldDoc())
+            made.meaning, made.checksum = meant.doc, meant.checksum
         else:
             made.value = value
             if doc.parsed_as and isinstance(value, str):
@@ -365,6 +430,18 @@ class Explainer:
             return None
         end = place.get("end", start)
         return self._span(base + start, base + max(int(start), int(end)))
+
+
+def _qualified(value: Any) -> str:
+    """The name of a structure's type as Kaitai's Python has it, those around it first."""
+    if not isinstance(value, Traced):
+        return type(value).__qualname__
+    names: list[str] = []
+    around: Type | None = type_of(value)
+    while around is not None:
+        names.insert(0, camel(around.id))
+        around = around.parent
+    return ".".join(names)
 
 
 @functools.cache
@@ -421,7 +498,11 @@ def _summary(value: Any, made: Field, representation: str) -> Any:
         return _represented(made, whole[1], whole[2])
     if representation:
         # Parameters lie nowhere and are no children.
-        given = {name: one for name, one in vars(value).items() if isinstance(one, int)}
+        if isinstance(value, Traced):
+            known = {one.id: getattr(value, slot(one.id), None) for one in type_of(value).params}
+        else:
+            known = vars(value)
+        given = {name: one for name, one in known.items() if isinstance(one, int)}
 
         def told_of(one: re.Match[str]) -> str:
             found = _represented(made, one[1], one[2])
@@ -429,6 +510,6 @@ def _summary(value: Any, made: Field, representation: str) -> Any:
 
         told = PLACEHOLDER.sub(told_of, representation)
         return told if PLACEHOLDER.sub("", representation).strip() != told.strip() else None
-    instances = _instances(value.__class__)
+    instances = type_of(value).instances if isinstance(value, Traced) else _instances(value.__class__)
     wanted = "value" if "value" in instances else "name" if "name" in instances else None
     return next((child.value for child in made.children if child.name == wanted), None)

@@ -14,7 +14,7 @@ from exhume.lighttyping import TYPE_CHECKING
 from exhume.source import Source
 
 if TYPE_CHECKING:
-    from exhume.schema import Field
+    from exhume.schema import Explainer, Field
 
 
 class SectionKind(enum.StrEnum):
@@ -35,7 +35,8 @@ class Section:
     `schema` is the ksy id (optionally `id::type`) of the *stored* bytes, `payload_schema` of the decompressed ones,
     with `schema_args` / `payload_args` as parameters.  `load()` returns the decompressed payload.  `parent` names an
     enclosing section: only sections without one take part in the tiling.  `check` computes the checksum that a field is
-    (the last of the chain of fields around it) and compares.
+    (the last of the chain of fields around it) and compares.  `parse` gives the tree of stored bytes where no schema
+    of ours does.
     """
 
     name: str
@@ -49,6 +50,7 @@ class Section:
     payload_size: int | None = None
     load: Callable[[], bytes] | None = field(default=None, compare=False, repr=False)
     check: Callable[[Sequence[Field]], Check] | None = field(default=None, compare=False, repr=False)
+    parse: Callable[[Explainer, bytes], Field] | None = field(default=None, compare=False, repr=False)
     parent: str | None = None
     note: str = ""
 

@@ -16,17 +16,34 @@ from exhume.cli.main import main
 from exhume.formats.ark import jsonform
 from exhume.formats.zs import writer as zs_writer
 from exhume.registry import formats
+from tests.conftest import ROOT
 
 Cli = Callable[..., Any]
 
+OF_OTHERS = [
+    "T --ksy SPEC",
+    "T --ksy SPEC --coverage",
+    "T --ksy SPEC --html OUT",
+    "T --ksy T",
+    "SPEC --ksy SPEC --at 1",
+]
 CALLS: dict[str, list[str]] = {
     "carve": ["T", "T -o OUT"],
     "cat": ["T", "T none", "T --from 1 --to 2"],
     "catalog": ["build OUT T", "find T *", "check T"],
+    "compile": ["T", "T -o OUT", "SPEC -o OUT"],
     "completion": ["T"],
     "create": [f"{id} T -o OUT" for id in formats()],
     "diff": ["T FOLDER", "FOLDER T", "T T"],
-    "explain": ["T", "T --at 3", "T --range 1:9", "T --coverage", "T --html OUT", "T --section none --file none"],
+    "explain": [
+        "T",
+        "T --at 3",
+        "T --range 1:9",
+        "T --coverage",
+        "T --html OUT",
+        "T --section none --file none",
+        *OF_OTHERS,
+    ],
     "export": ["T --to jsonl -o OUT", *(f"T --to {to} -o OUT" for to in ("csv", "tar", "zip", "mcap", "nothing"))],
     "extract": ["T -o OUT", "T none --tar OUT", "T"],
     "formats": ["T"],
@@ -42,7 +59,9 @@ CALLS: dict[str, list[str]] = {
     "snippet": ["T -o OUT", "T --from-ns 9 --to-ns 1"],
     "verify": ["T", "T --quick", "T T --jobs 1"],
 }
-"""Arguments of each verb: T is the target, OUT a new name, FOLDER a directory of files."""
+"""Arguments of each verb: T is the target, OUT a new name, FOLDER a directory of files, SPEC a specification."""
+
+SPEC = str(ROOT / "tests/toolchain/foreign/foreign_texts.ksy")
 
 SAMPLES = {
     "ark": "ark/log",
@@ -75,7 +94,7 @@ def place(tmp_path: Path, samples: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 
 
 def check(place: Path, exhume_cli: Cli, target: str, verb: str, call: str, number: int) -> None:
-    names = {"T": target, "OUT": str(place / f"out-{number}"), "FOLDER": str(place / "folder")}
+    names = {"T": target, "OUT": str(place / f"out-{number}"), "FOLDER": str(place / "folder"), "SPEC": SPEC}
     ran = exhume_cli(verb, *(names.get(word, word) for word in call.split()))
     told = f"{verb} {call}: {ran.code}: {ran.err}"
     assert ran.code in (0, 1, 2, 3, 4), told

@@ -15,7 +15,7 @@ import pytest
 
 import exhume
 from tests.archives import label, own_archives
-from tests.cli.test_every_verb import CALLS, SAMPLES
+from tests.cli.test_every_verb import CALLS, SAMPLES, SPEC
 
 Cli = Callable[..., Any]
 PAGE = (Path(__file__).parents[2] / "docs" / "json.md").read_text(encoding="utf-8")
@@ -134,7 +134,7 @@ def test_every_verb_gives_documents(
     monkeypatch.chdir(tmp_path)
     for number, call in enumerate(CALLS[verb]):
         for form in ("--json", "--ndjson"):
-            names = {"T": str(tmp_path / source.name), "OUT": f"out-{number}{form}", "FOLDER": "folder"}
+            names = {"T": str(tmp_path / source.name), "OUT": f"out-{number}{form}", "FOLDER": "folder", "SPEC": SPEC}
             args = [verb, *(names.get(word, word) for word in call.split()), form]
             ran = exhume_cli(*args)
             assert ran.code in (0, 1, 2, 3, 4), args

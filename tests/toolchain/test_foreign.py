@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import json
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 from typing import Any
@@ -11,10 +14,12 @@ import pytest
 import yaml
 
 import exhume
-from exhume.errors import ExhumeError, SpecificationError, StructureError, TruncatedError
+from exhume.errors import ExhumeError, Span, SpecificationError, StructureError, TruncatedError
 from exhume.ksy import Specification, compile_ksy, parse_yaml
+from exhume.schema import Explainer, Field
 from tests.conftest import ROOT
 from tests.toolchain.collection import KNOWN, PUBLIC, Collection
+from tests.toolchain.test_fast import samples
 
 OWN = Collection(ROOT / "tests/toolchain/foreign")
 SEEDS = 20
@@ -284,6 +289,143 @@ def test_the_harmless_one_is_covered(compiled: Any) -> None:
         specification.read(b"\x01abcx")
     with pytest.raises(StructureError, match=r"offset 0 .*\[a\]: expected \(1, 2\), found 9"):
         specification.read(b"\x09abcx\x01\x05")
+
+
+# The tree.
+
+
+def flat(tree: Field) -> list[Any]:
+    """What the tree says of every field, in an order that does not depend on that of instances."""
+
+    def told(node: Field) -> tuple[Any, ...]:
+        said = (node.doc, node.doc_ref, node.meaning, node.omitted, node.checksum)
+        return (node.path, node.type, repr(node.value), *said)
+
+    return sorted(told(node) for _, node in tree.walk())
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "ksy").glob("*.ksy")), ids=lambda file: file.stem)
+def test_the_tree_is_that_of_kaitais_classes(file: Path) -> None:
+    specification = compile_ksy(file)
+    for data, arguments in samples(file.stem):
+        if arguments:
+            continue
+        where = Span("sample", 0, len(data))
+        known = Explainer(where, whole=True).explain(file.stem, data)
+        own = specification.explain(Explainer(where, whole=True), data)
+        assert flat(own) == flat(known)
+        spans = {node.path: node.span for _, node in own.walk()}
+        for _, node in known.walk():  # of bits Kaitai knows no places
+            assert node.span is None or node.type.startswith("b") or spans[node.path] == node.span, node.path
+
+
+TREE = """
+meta: {id: one, endian: le}
+doc: A file of others.
+seq:
+  - {id: num_rows, type: u1, doc: How many.}
+  - {id: rows, type: row, repeat: expr, repeat-expr: num_rows}
+  - {id: flag, type: b1}
+  - {id: kind, type: b7, enum: kinds}
+  - {id: coded, size: 2, process: xor(1), type: hidden}
+types:
+  row:
+    seq:
+      - {id: id, type: u2}
+      - {id: len, type: u1, valid: {max: 3}}
+      - {id: data, size: len}
+    instances:
+      first: {pos: 0, type: u1}
+  hidden: {seq: [{id: class, type: u2}]}
+enums: {kinds: {1: {id: good, doc: As it should be.}}}
+"""
+
+
+def tree(specification: Specification, data: bytes) -> dict[str, Field]:
+    """The fields of a tree by their paths."""
+    explained = specification.explain(Explainer(Span("x", 100, 100 + len(data))), data)
+    return {node.path.removeprefix("one."): node for _, node in explained.walk()}
+
+
+def test_the_tree_of_a_whole_file(compiled: Any) -> None:
+    found = tree(compiled(TREE), b"\x02\x05\x00\x01a\x06\x00\x00\x81\x03\x03")
+    places = {path: (node.span.start - 100, node.span.end - 100) for path, node in found.items() if node.span}
+    assert places == {
+        "one": (0, 11), "num_rows": (0, 1), "rows": (1, 8), "rows[0]": (1, 5), "rows[0].id": (1, 3),
+        "rows[0].len": (3, 4), "rows[0].data": (4, 5), "rows[0].first": (0, 1), "rows[1]": (5, 8),
+        "rows[1].id": (5, 7), "rows[1].len": (7, 8), "rows[1].data": (8, 8), "rows[1].first": (0, 1), "flag": (8, 9),
+        "kind": (8, 9), "coded": (9, 11),
+    }  # fmt: skip
+    assert (found["kind"].value, found["kind"].meaning) == ("1 (good)", "As it should be.")
+    assert (found["coded.class"].value, found["coded.class"].span) == (0x0202, None)
+    assert not any(node.note for node in found.values())
+
+
+@pytest.mark.parametrize(
+    ("data", "broken", "note", "known"),
+    [
+        (b"\x02\x05\x00\x01a\x06", "rows[1].id", "expected 2 bytes, found 1 bytes", "rows[0].data"),
+        (b"\x02\x05\x00\x01a\x06\x00\x09", "rows[1].len", "expected at most 3, found 9", "rows[1].len"),
+        (b"\x00\x81\x03", "coded", "expected 2 bytes, found 1 bytes", "kind"),
+    ],
+)
+def test_the_tree_goes_as_far_as_the_file(compiled: Any, data: bytes, broken: str, note: str, known: str) -> None:
+    found = tree(compiled(TREE), data)
+    assert found[broken].note == f"parsing stops here: {note}"
+    assert found["one"].note.startswith(f"parsing stops here: {broken} at ")
+    assert found[known].value is not None
+    assert found[known].span is not None
+
+
+def test_explain_by_a_specification(tmp_path: Path, exhume_cli: Any) -> None:
+    spec, file, cut = tmp_path / "one.ksy", tmp_path / "file.bin", tmp_path / "cut.bin"
+    spec.write_text(TREE, encoding="utf-8")
+    file.write_bytes(b"\x01\x05\x00\x01a\x81\x03\x03")
+    cut.write_bytes(b"\x01\x05\x00\x01")
+    whole = exhume_cli("explain", "--ksy", spec, file)
+    assert whole.code == 0
+    assert b"rows[0]" not in whole.out
+    assert b"How many." in whole.out
+    broken = exhume_cli("explain", "--ksy", spec, cut, "--json")
+    assert broken.code == 3
+    assert b"parsing stops here: expected 1 bytes, found 0 bytes" in broken.out
+    assert json.loads(broken.out)["format"] == "ksy:one"
+    assert exhume_cli("explain", "--ksy", spec, cut, "--html", tmp_path / "cut.html").code == 3
+    page = (tmp_path / "cut.html").read_text(encoding="utf-8")
+    assert '"verified":false' in page
+    inside = exhume_cli("explain", "--ksy", spec, file, "--offset", "1", "--json")
+    assert json.loads(inside.out)["sections"][0]["section"]["offset"] == 1
+    assert exhume_cli("explain", "--ksy", spec, file, "--coverage").code == 0
+    cut.write_bytes(file.read_bytes() + b"more")
+    assert b"unexplained: " in exhume_cli("explain", "--ksy", spec, cut, "--coverage").out
+    assert exhume_cli("explain", "--ksy", spec, tmp_path).code == 1
+    assert exhume_cli("explain", "--ksy", spec, tmp_path, "--recursive", "--coverage").code == 2
+    [explained] = exhume.explain(file, ksy=compile_ksy(spec))
+    assert explained.complete
+    assert explained.stored is not None
+
+
+def test_what_is_large_is_explained_when_asked(tmp_path: Path, exhume_cli: Any) -> None:
+    spec, file = tmp_path / "one.ksy", tmp_path / "file.bin"
+    spec.write_text(SEQ + "[{id: a, size-eos: true}]", encoding="utf-8")
+    file.write_bytes(bytes((8 << 20) + 1))
+    assert b"more than 8 MiB: explained when all is asked for" in exhume_cli("explain", "--ksy", spec, file).out
+    assert b"8388609    a " in exhume_cli("explain", "--ksy", spec, file, "--all").out
+
+
+def test_compile_writes_a_package_that_needs_nothing_else(tmp_path: Path, exhume_cli: Any) -> None:
+    spec, out = tmp_path / "one.ksy", tmp_path / "readers"
+    spec.write_text(TREE, encoding="utf-8")
+    ran = exhume_cli("compile", spec, "-o", out)
+    assert (ran.code, ran.out.decode().splitlines()[0]) == (0, "one: 3 types, of 1 specifications")
+    code = "from readers.one import read_one; print(read_one(bytes(4), 0, 4)[0].coded.class_)"
+    command = [sys.executable, "-I", "-c", f"import sys; sys.path = [{str(tmp_path)!r}, *sys.path[:3]]; {code}"]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "257\n"
+    assert exhume_cli("compile", spec, "-o", out).code == 1
+    assert exhume_cli("compile", spec, "-o", out, "--overwrite").code == 0
+    spec.write_text("meta: {id: one}\nseq: [{id: a, type: u4}]", encoding="utf-8")
+    refused = exhume_cli("compile", spec)
+    assert (refused.code, refused.err) == (1, f"exhume: EX-404: u4 has no byte order in {spec} [one.a]\n")
 
 
 # What is read.

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 @click.option("--html", "html", metavar="FILE", help="Write one self-contained page: hex, fields, verdicts, map.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing page.")
 @click.option("--no-verify", is_flag=True, help="Compute no checksum and look for no finding.")
+@click.option("--ksy", "ksy", metavar="SPEC.ksy", help="TARGET is any file, and this is the specification of it.")
+@click.option("--import", "imports", multiple=True, metavar="DIR", help="Where --ksy finds what it imports, too.")
 @recursive_options
 @common_options
 def command(
@@ -47,12 +49,16 @@ def command(
     html: str | None,
     overwrite: bool,
     no_verify: bool,
+    ksy: str | None,
+    imports: tuple[str, ...],
     recursive: Many | None,
 ) -> Outcome:
     """Explain every byte of the archive TARGET: offset, size, field, type, value, meaning, checksum verdict.
 
     Decompressed payloads are shown as address spaces of their own ("+offset").  A damaged archive is explained as far
     as it can be read, decoded and parsed, the rest as bytes; exit code 3.
+
+    With --ksy, any file is explained by a Kaitai Struct specification (extra: ksy).
     """
     from exhume.engines.explain import Selection, explain_archive
 
@@ -61,14 +67,17 @@ def command(
         selection.start, selection.end = at, at + 1
     if span is not None:
         selection.start, selection.end = _range(span)
+    if recursive is not None and ksy is not None:
+        raise click.UsageError("--recursive does not apply with --ksy: give one file")
     if recursive is not None:
         if not coverage_:
             raise click.UsageError("--recursive needs --coverage: the fields of one archive fill a screen")
         return each_archive(run, recursive, "explain", coverage_one, [target], heading=True)
+    opened: Any = run.inspect(target) if ksy is None else _specified(run, target, ksy, imports)
     if coverage_:
-        return coverage_one(run, target)
-    with run.inspect(target) as archive:
-        findings = None if no_verify else list(archive.verify())
+        return _coverage(run, target, opened)
+    with opened as archive:
+        findings = None if no_verify or ksy is not None else list(archive.verify())
         if html is not None:
             outcome = _page(archive, findings, html, overwrite)
             if run.machine:
@@ -94,6 +103,13 @@ def command(
             for item in seen:
                 _section(run, item, depth, selection, told)
     return outcome if seen.complete else Outcome.LOSS
+
+
+def _specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) -> Any:
+    from exhume.ksy import SpecifiedFile, compile_ksy, one_file
+
+    specification = compile_ksy(ksy, imports=imports)
+    return SpecifiedFile(one_file(run.take_source(target)), specification)
 
 
 class _Seen:
@@ -137,9 +153,13 @@ def _range(text: str) -> tuple[int, int]:
 
 def coverage_one(run: Run, target: str) -> Outcome:
     """Says how much of an archive is explained."""
+    return _coverage(run, target, run.inspect(target))
+
+
+def _coverage(run: Run, target: str, opened: Any) -> Outcome:
     from exhume.engines.explain import coverage
 
-    with run.inspect(target) as archive:
+    with opened as archive:
         totals = coverage(archive)
         outcome = run.tell_problems(archive)
     if run.machine:

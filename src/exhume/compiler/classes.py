@@ -15,11 +15,14 @@ from exhume.compiler.text import ATOM, BINDS, Lines, annotation, safe, written_d
 class Class(Statements):
     """The class of one type: slots for fields, properties for instances."""
 
+    base = ""
+    more_slots: tuple[str, ...] = ()
+
     def named(self, field: Field) -> tuple[str, int]:
         return f"self.{safe(field.id)}", ATOM
 
     def kept(self, field: Field) -> str:
-        return f"self.{_kept(field)}"
+        return f"self.{kept_as(field)}"
 
     def room(self) -> str:  # a position may lie past the end
         return "max(0, end - at)"
@@ -39,15 +42,16 @@ class Class(Statements):
         fields = [*type.params, *type.seq]
         positions = [one for one in type.instances.values() if one.value is not None and is_position(one.value)]
         slots = [safe(one.id) for one in (*fields, *positions)]
-        slots += [_kept(one) for one in type.instances.values() if one not in positions]
+        slots += [kept_as(one) for one in type.instances.values() if one not in positions]
         slots += [name for name, kept in (("_io", needs.keeps_stream), ("_parent", needs.keeps_parent)) if kept]
         if needs.keeps_root and type.parent is not None:
             slots.append("_root")
         if keeps_order(type):
             slots.append("_big")
+        slots += self.more_slots
         if len(set(slots)) < len(slots):
             raise RefusedError("two fields whose names become one", type.where)
-        out = [f"class {type.class_name}:", *written_doc(type.doc or type.where)]
+        out = [f"class {type.class_name}{self.base}:", *written_doc(type.doc or type.where)]
         out.append(f"    __slots__ = ({', '.join(map(repr, slots))}{',' if len(slots) == 1 else ''})")
         for one in (*fields, *positions):
             optional = " | None" if one.condition is not None else ""
@@ -70,7 +74,7 @@ class Class(Statements):
         optional = " | None" if field.condition is not None else ""
         out = ["    @property", f"    def {safe(field.id)}(self) -> {annotation(field.kind)}{optional}:"]
         out += ["    " + line for line in written_doc(field.doc)] if field.doc else []
-        kept = f"self.{_kept(field)}"
+        kept = f"self.{kept_as(field)}"
         try:
             with lines.block("try:"):
                 lines.add(f"return {kept}")
@@ -88,7 +92,7 @@ class Class(Statements):
             if field.value is not None:
                 lines.add(f"{kept} = {self.code(field.value)}")
             else:
-                self._read_instance(field)
+                self.read_instance(field)
                 lines.add(f"{kept} = {self.local(field)}")
             lines.add(f"return {kept}")
             lines.lines[here:here] = ["        " + line for line in import_lines(self.module.waiting)]
@@ -98,7 +102,8 @@ class Class(Statements):
             self.module.waiting = None
         return out + lines.lines
 
-    def _read_instance(self, field: Field) -> None:
+    def read_instance(self, field: Field) -> None:
+        """Statements that read an instance that lies somewhere."""
         lines = self.lines
         stream = field.expr("io")
         position = field.expr("pos")
@@ -128,6 +133,6 @@ class Class(Statements):
         self.loose = False
 
 
-def _kept(field: Field) -> str:
+def kept_as(field: Field) -> str:
     """The slot that keeps what an instance gave."""
-    return f"_{field.id}_" if field.id in ("io", "parent", "root") else f"_{field.id}"
+    return f"_{field.id}_" if field.id in ("io", "parent", "root", "big") else f"_{field.id}"

@@ -19,8 +19,9 @@ LONGEST = 20_000
 class Module:
     """What the readers of one specification share: imports and constants, found while they are written."""
 
-    def __init__(self, schema: Type, needs: dict[Type, Needs]) -> None:
+    def __init__(self, schema: Type, needs: dict[Type, Needs], *, traced: bool = False) -> None:
         self.schema = schema
+        self.traced = traced
         self.needs = needs
         self.imports: dict[str, set[str]] = {}
         self.formats: dict[str, str] = {}
@@ -30,6 +31,8 @@ class Module:
         self.modules: set[str] = set()
         self.helpers = {"LayoutError", "View", "short"}
         """What is taken from `_layout`."""
+        if traced:
+            self.helpers |= {"FAILURES", "Traced", "keep", "keep_instance"}
         self.later: list[str] = []
         """What stands behind the readers that it names."""
 

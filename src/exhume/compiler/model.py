@@ -351,7 +351,7 @@ class Type:
     def scalar(self) -> str | None:
         """The instance that stands for a whole structure (`-scalar`), such as the value of a varint."""
         found: str | None = self.raw.get("-scalar")
-        return found
+        return None if self.model.foreign else found
 
     def all(self) -> Iterator[Type]:
         """This type and all below it."""

@@ -20,16 +20,21 @@ from exhume.compiler.flat import flat_text
 from exhume.compiler.model import Model, Type
 from exhume.compiler.needs import Needs, find_needs
 from exhume.compiler.reader import Reader
+from exhume.compiler.traced import TracedClass, TracedReader
 
 
-def module_text(schema: Type, needs: dict[Type, Needs]) -> str:
+def module_text(schema: Type, needs: dict[Type, Needs], *, traced: bool) -> str:
     """The module of one specification."""
-    module = Module(schema, needs)
+    module = Module(schema, needs, traced=traced)
     parts = [part for type in schema.all() for part in _parts(module, type)]
     return "\n".join(module.head()).rstrip() + "\n\n\n" + "\n\n\n".join(parts + module.later) + "\n"
 
 
 def _parts(module: Module, type: Type) -> Iterator[str]:
+    if module.traced:
+        yield TracedClass(module, type).text()
+        yield TracedReader(module, type).text()
+        return
     if type.scalar is None:
         yield Class(module, type).text()
     yield Reader(module, type).text()
@@ -40,7 +45,7 @@ def _parts(module: Module, type: Type) -> Iterator[str]:
     yield from (ends_text(module, type, field) for field in type.seq if field.raw.get("-ends"))
 
 
-def module_texts(model: Model) -> dict[str, str]:
-    """Every module by the id of its specification."""
+def module_texts(model: Model, *, traced: bool = False) -> dict[str, str]:
+    """Every module by the id of its specification; `traced` readers remember where each field lies."""
     needs = find_needs(model)
-    return {id: module_text(schema, needs) for id, schema in model.schemas.items()}
+    return {id: module_text(schema, needs, traced=traced) for id, schema in model.schemas.items()}

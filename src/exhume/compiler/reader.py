@@ -149,7 +149,7 @@ class Reader(Statements):
         for number, field in enumerate(self.type.seq):
             try:
                 if self.module.foreign and self._read_loosely(number, field):
-                    self._run(waiting)
+                    self.run(waiting)
                     waiting = []
                     if not self.loose:
                         self.loose = True
@@ -160,19 +160,19 @@ class Reader(Statements):
                 if self._joins(waiting, field):
                     waiting.append(field)
                     if "valid" in field.raw and not isinstance(field.one, Bits):
-                        self._run(waiting)
+                        self.run(waiting)
                         waiting = []
                     continue
-                self._run(waiting)
+                self.run(waiting)
                 waiting = [field] if self.fixed(field) else []
                 if waiting and "valid" in field.raw and not isinstance(field.one, Bits):
-                    self._run(waiting)
+                    self.run(waiting)
                     waiting = []
                 elif not waiting:
                     self.read_single(field)
             except RefusedError as error:
                 raise error.within(field.where) from None
-        self._run(waiting)
+        self.run(waiting)
         return True
 
     def _read_loosely(self, number: int, field: Field) -> bool:
@@ -209,7 +209,8 @@ class Reader(Statements):
         orders = {byte_order(one.one) for one in [*waiting, field]} - {None}
         return len(orders) <= 1
 
-    def _run(self, fields: list[Field]) -> None:
+    def run(self, fields: list[Field]) -> None:
+        """Statements that read fields of fixed sizes at once."""
         if not fields:
             return
         lines = self.lines

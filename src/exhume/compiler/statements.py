@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from collections.abc import Sequence as Many
@@ -22,12 +23,26 @@ MOST_EMPTY = 1 << 20
 class Statements(Code):
     """What readers and properties share: how a field is read into a variable."""
 
+    traces = False
+    """Whether values keep what was read of them before something did not fit."""
+
     loose = False
     """Whether bits are read one by one, wherever in a byte the last ended (`bit` says where)."""
 
     def local(self, field: Field) -> str:
         """The name that a field has inside a reader."""
         return local_name(field.id, self.module.foreign)
+
+    @contextlib.contextmanager
+    def checking(self, field: Field, into: str) -> Iterator[None]:
+        """Statements around those that check a value."""
+        yield
+
+    def begin_one(self, field: Field) -> None:
+        """Statements before each element of a field."""
+
+    def end_one(self, field: Field) -> None:
+        """Statements behind each element of a field."""
 
     def read_field(self, field: Field, into: str) -> None:
         """Statements that read a whole field into a variable."""
@@ -43,7 +58,8 @@ class Statements(Code):
             self.lines.add("start = at")
         self._read_one(field, field.one, into, path)
         if valid:
-            self.check(field, into, path, "start" if size is None else f"at - {size}" if size else "at")
+            with self.checking(field, into):
+                self.check(field, into, path, "start" if size is None else f"at - {size}" if size else "at")
 
     def _many_code(self, kind: Kind, field: Field) -> str | None:
         """The array code of numbers that are read all at once."""
@@ -66,7 +82,7 @@ class Statements(Code):
             return
         lines = self.lines
         # Elements that look at their parent may look at those before them.
-        upward = any(self.module.needs[one.type].parent for one in nested_in(field.one))
+        upward = self.traces or any(self.module.needs[one.type].parent for one in nested_in(field.one))
         shared = self.kept(field) if upward else ""
         lines.add(f"{into} = {shared} = []" if shared else f"{into} = []")
         nested = any(True for _ in nested_in(field.one))
@@ -81,6 +97,7 @@ class Statements(Code):
         def one() -> None:
             if empty:
                 lines.add(f"before = {place}")
+            self.begin_one(field)
             self._read_valid_raw(field, path, nested)
             if empty:
                 many = "" if field.repeat == "eos" else f" and len({into}) >= {MOST_EMPTY}"
@@ -89,6 +106,7 @@ class Statements(Code):
                 with lines.block(f"if {place} == before{many}:"):
                     lines.add(f'raise LayoutError({own}, at, at, "elements that take bytes", "{found}")')
             lines.add(f"{into}.append(one)")
+            self.end_one(field)
 
         def loop() -> None:
             if field.repeat == "eos":
@@ -115,7 +133,7 @@ class Statements(Code):
             with lines.block("try:"):
                 loop()
             with lines.block("except LayoutError as error:"):
-                lines.add(*([f"del {shared}"] if shared else []), f"error.within({path})", "raise")
+                lines.add(*([f"del {shared}"] if shared and not self.traces else []), f"error.within({path})", "raise")
         else:
             loop()
         self.index = outer
@@ -149,7 +167,8 @@ class Statements(Code):
             self.lines.add("start = at")
         self._read_one(field, field.one, "one", '""' if nested else path, bare=nested)
         if valid:
-            self.check(field, "one", '""' if nested else path, "start")
+            with self.checking(field, "one"):
+                self.check(field, "one", '""' if nested else path, "start")
 
     def _read_numbers(self, field: Field, into: str, code: str) -> None:
         """Numbers of one width, all at once."""

@@ -18,9 +18,8 @@ TAKEN = frozenset(
 )
 """Names that readers use for themselves; a field of such a name gets another one there."""
 
-_MODULES = frozenset(
-    {"struct", "array", "short", "native", "numbers", "find", "ended", "inflated", "xored", "rotated", "bits"}
-)
+_MODULES = frozenset({"struct", "array", "short", "native", "numbers", "keep", "keep_instance"})
+_MODULES |= {"find", "ended", "inflated", "xored", "rotated", "bits"}
 _OURS = re.compile(
     r"(read|scan|at|end|rest|add|f)_|(view|at|end|base|self|columns|count|first|begin|before|inside|bit|big)$"
 )

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Archive
 from exhume.choices import check_keywords, hint
@@ -23,6 +23,9 @@ from exhume.registry import formats
 from exhume.schema import Explainer, Field
 from exhume.sections import Section, SectionKind, SectionMap
 from exhume.source import Target
+
+if TYPE_CHECKING:
+    from exhume.ksy import Specification, SpecifiedFile
 
 BULK_SECTIONS = 16
 """Sections of one sort that are explained before the rest is summed up, unless all are asked for."""
@@ -129,12 +132,17 @@ def explain(
     *,
     selection: Selection | None = None,
     findings: Iterable[Finding] | None = None,
+    ksy: Specification | None = None,
     **options: Any,
 ) -> Iterator[Explained]:
     """Explains an archive section by section, as far as it can be known; see `explain_archive`.
 
+    With `ksy`, what `compile_ksy` gives, a file is explained by the specification of somebody else, as one section.
     `options` go to `exhume.open`.
     """
+    if ksy is not None:
+        check_keywords("explain()", options, explain)
+        return _explain_specified(target, ksy, selection or Selection())
     openers = [described.hook("open") for described in formats().values()] if options else []
     check_keywords("explain()", options, explain, open_archive, *openers)
     return _explain_target(target, selection or Selection(), findings, options)
@@ -148,8 +156,13 @@ def _explain_target(
         yield from explain_archive(archive, selection, found)
 
 
+def _explain_specified(target: Target, ksy: Specification, selection: Selection) -> Iterator[Explained]:
+    with ksy.open(target) as file:
+        yield from explain_archive(file, selection)
+
+
 def explain_archive(
-    archive: Archive, selection: Selection, findings: Iterable[Finding] = (), *, unchecked: str = ""
+    archive: Archive | SpecifiedFile, selection: Selection, findings: Iterable[Finding] = (), *, unchecked: str = ""
 ) -> Iterator[Explained]:
     """Every section that `selection` wants, in file order, with `findings` where they belong.
 
@@ -198,10 +211,15 @@ def explain_section(found: SectionMap, section: Section, *, whole: bool = False)
     out = Explained(section, note=section.note)
     limit = (1 << 62) if whole else PARSED_SIZE
     source = found.sources[section.span.source]
+    if section.parse is not None and section.span.size > limit:
+        out.note = f"more than {PARSED_SIZE >> 20} MiB: explained when all is asked for"
     if section.schema is not None and section.span.size <= limit:
         data = source.read_at(section.span.start - source.origin, section.span.size)
         explainer = Explainer(section.span, whole=whole)
-        out.stored = explainer.explain(section.schema, data, *section.schema_args)
+        if section.parse is not None:
+            out.stored = section.parse(explainer, data)
+        else:
+            out.stored = explainer.explain(section.schema, data, *section.schema_args)
     if section.payload_schema is not None and section.load is not None and (section.payload_size or 0) <= limit:
         try:
             payload = section.load()
@@ -316,7 +334,7 @@ class FieldCoverage:
         return out
 
 
-def coverage(archive: Archive) -> FieldCoverage:
+def coverage(archive: Archive | SpecifiedFile) -> FieldCoverage:
     """Counts what claims each byte: fields of a schema, opaque data, padding, or nothing."""
     found = archive.sections()
     out = FieldCoverage(total=found.coverage().total, overlap=found.coverage().overlap)
@@ -349,7 +367,7 @@ def _leaf_coverage(found: SectionMap, section: Section) -> tuple[int, list[Span]
     spans = sorted(
         (node.span.start, node.span.end)
         for _, node in explained.stored.walk()
-        if node.span is not None and (not node.children or node.omitted) and node.path != explained.stored.path
+        if node.span is not None and (_is_leaf(node) or node.omitted) and node.path != explained.stored.path
     )
     holes: list[Span] = []
     at, covered = section.span.start, 0
@@ -361,6 +379,11 @@ def _leaf_coverage(found: SectionMap, section: Section) -> tuple[int, list[Span]
     if at < section.span.end:
         holes.append(Span(section.span.source, at, section.span.end))
     return covered, holes
+
+
+def _is_leaf(node: Field) -> bool:
+    """Whether nothing within a field lies anywhere: it has no parts, or they come of bytes that are encoded."""
+    return all(child.span is None for child in node.children)
 
 
 def innermost(trees: Iterable[Field], offset: int, payload_offset: int | None = None) -> list[Field]:

@@ -20,6 +20,7 @@ from exhume.engines.explain import Explained, Selection, explain_archive
 from exhume.errors import Span, shorten
 from exhume.findings import CheckOutcome, Finding
 from exhume.jsonout import jsonable
+from exhume.ksy import SpecifiedFile
 from exhume.schema import Field
 
 CHUNK = 64 << 10
@@ -41,7 +42,7 @@ class PageWriter:
         self.complete = True
         """Whether everything on the page could be read, decoded and parsed."""
 
-    def write(self, archive: Archive, findings: list[Finding] | None) -> None:
+    def write(self, archive: Archive | SpecifiedFile, findings: list[Finding] | None) -> None:
         """Writes the whole page for an archive; without findings (None) no checksum is computed either."""
         title = html.escape(shorten(archive.name, 200))
         self._file.write(_PAGE_HEAD.format(title=title, css=_asset("page.css")))
@@ -173,7 +174,7 @@ _PAGE_HEAD = """<!DOCTYPE html>
 """
 
 
-def write_page(archive: Archive, findings: Iterable[Finding] | None, file: IO[str]) -> bool:
+def write_page(archive: Archive | SpecifiedFile, findings: Iterable[Finding] | None, file: IO[str]) -> bool:
     """Writes the explain page of an archive to a text file; whether all of it could be read, decoded and parsed.
 
     `findings` None: nothing was verified, and the page says so.

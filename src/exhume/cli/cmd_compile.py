@@ -1,0 +1,38 @@
+"""`exhume compile`: fast readers from a Kaitai Struct specification."""
+
+from __future__ import annotations
+
+import click
+
+from exhume.cli.runtime import Run, common_options
+
+
+@click.command("compile")
+@click.argument("spec", metavar="SPEC.ksy")
+@click.option("-o", "--output", metavar="DIR", help="The package of readers to write (default: only check).")
+@click.option("--import", "imports", multiple=True, metavar="DIR", help="Where imports are found, too (repeatable).")
+@click.option("--overwrite", is_flag=True, help="Replace existing files.")
+@common_options
+def command(run: Run, spec: str, output: str | None, imports: tuple[str, ...], overwrite: bool) -> None:
+    """Compile the Kaitai Struct specification SPEC.ksy to fast readers in Python, which need nothing else.
+
+    What is not covered is refused, with the field and the construct.  Needs the extra ksy.
+    """
+    from exhume.ksy import compile_ksy
+    from exhume.output.tree import OutputTree
+
+    specification = compile_ksy(spec, imports=imports)
+    if output is not None:
+        with OutputTree(output, overwrite=overwrite) as tree:
+            for path, text in specification.texts.items():
+                tree.write(path, [text.encode("utf-8")])
+    types = [type for schema in specification.model.schemas.values() for type in schema.all()]
+    if run.machine:
+        files = sorted(specification.texts) if output is not None else []
+        body = {"specification": spec, "id": specification.id, "compiled": sorted(specification.specs)}
+        run.document("compile", {**body, "types": len(types), "output": output, "files": files})
+        return
+    root = specification.model.schemas[specification.id]
+    run.say(f"{specification.id}: {len(types)} types, of {len(specification.specs)} specifications")
+    if output is not None:
+        run.say(f"written to {output}: from {output}.{specification.id} import {root.reader_name}")
