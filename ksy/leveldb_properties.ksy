@@ -39,11 +39,15 @@ types:
     doc: Properties one after the other, up to the restarts.
     seq:
       - id: properties
-        type: property
+        type: property(_index)
         repeat: eos
   property:
     doc: A name and a value.
-    -webide-representation: '{name}: {len_value} bytes'
+    -webide-representation: '{whole_name}: {text} ({len_value} bytes)'
+    params:
+      - id: number
+        type: s4
+        doc: Position of the property in the block.
     seq:
       - id: len_shared
         -lint-ok: Of the name before, whose length no specification adds up.
@@ -61,5 +65,29 @@ types:
         size: len_name.value
         type: str
         encoding: UTF-8
+        doc: The rest of the name.
       - id: value
         size: len_value.value
+    instances:
+      whole_name:
+        value: >-
+          len_shared.value == 0 or number == 0 ? name :
+          _parent.properties[number - 1].whole_name.as<str>.substring(0, len_shared.value.as<s4>) + name
+        doc: What it has in common with the one before, and the rest.
+        -webide-parse-mode: eager
+      text:
+        value: value.to_s("UTF-8")
+        if: >-
+          whole_name == "rocksdb.column.family.name" or
+          whole_name == "rocksdb.comparator" or
+          whole_name == "rocksdb.compression" or
+          whole_name == "rocksdb.compression_options" or
+          whole_name == "rocksdb.creating.db.identity" or
+          whole_name == "rocksdb.creating.host.identity" or
+          whole_name == "rocksdb.creating.session.identity" or
+          whole_name == "rocksdb.filter.policy" or
+          whole_name == "rocksdb.merge.operator" or
+          whole_name == "rocksdb.prefix.extractor.name" or
+          whole_name == "rocksdb.property.collectors"
+        doc: The value, where the name is one of a text.
+        -webide-parse-mode: eager

@@ -75,6 +75,11 @@ types:
         enum: tags
         -webide-parse-mode: eager
         doc: Every tag from 8192 is one that readers may skip.
+      name:
+        value: body.as<leveldb_bytes>.data.to_s("UTF-8")
+        if: tag == tags::comparator or tag == tags::column_family_add
+        doc: The name of the comparator, or of the column family, as text.
+        -webide-parse-mode: eager
   no_payload:
     doc: No payload.
   compact_pointer:

@@ -50,10 +50,11 @@ class LeveldbProperties(KaitaiStruct):
 
     class Property(KaitaiStruct):
         """A name and a value."""
-        def __init__(self, _io, _parent=None, _root=None):
+        def __init__(self, number, _io, _parent=None, _root=None):
             super(LeveldbProperties.Property, self).__init__(_io)
             self._parent = _parent
             self._root = _root
+            self.number = number
             self._read()
 
         def _read(self):
@@ -76,6 +77,27 @@ class LeveldbProperties(KaitaiStruct):
             self.len_name._fetch_instances()
             self.len_value._fetch_instances()
 
+        @property
+        def text(self):
+            """The value, where the name is one of a text."""
+            if hasattr(self, '_m_text'):
+                return self._m_text
+
+            if  ((self.whole_name == u"rocksdb.column.family.name") or (self.whole_name == u"rocksdb.comparator") or (self.whole_name == u"rocksdb.compression") or (self.whole_name == u"rocksdb.compression_options") or (self.whole_name == u"rocksdb.creating.db.identity") or (self.whole_name == u"rocksdb.creating.host.identity") or (self.whole_name == u"rocksdb.creating.session.identity") or (self.whole_name == u"rocksdb.filter.policy") or (self.whole_name == u"rocksdb.merge.operator") or (self.whole_name == u"rocksdb.prefix.extractor.name") or (self.whole_name == u"rocksdb.property.collectors")) :
+                pass
+                self._m_text = (self.value).decode(u"UTF-8")
+
+            return getattr(self, '_m_text', None)
+
+        @property
+        def whole_name(self):
+            """What it has in common with the one before, and the rest."""
+            if hasattr(self, '_m_whole_name'):
+                return self._m_whole_name
+
+            self._m_whole_name = (self.name if  ((self.len_shared.value == 0) or (self.number == 0))  else self._parent.properties[self.number - 1].whole_name[0:self.len_shared.value] + self.name)
+            return getattr(self, '_m_whole_name', None)
+
 
     class PropertyList(KaitaiStruct):
         """Properties one after the other, up to the restarts."""
@@ -89,7 +111,7 @@ class LeveldbProperties(KaitaiStruct):
             self.properties = []
             i = 0
             while not self._io.is_eof():
-                self.properties.append(LeveldbProperties.Property(self._io, self, self._root))
+                self.properties.append(LeveldbProperties.Property(i, self._io, self, self._root))
                 i += 1
 
 

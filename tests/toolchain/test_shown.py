@@ -21,7 +21,16 @@ from tools import ksy_facts, opaque, targets, upstream
 
 def test_a_stored_clp_s_archive_lies_open() -> None:
     data = (ROOT / "tests/samples/clp_s/demo-stored.clps").read_bytes()
-    assert opaque.opaque("clp_s", data) < len(data) / 100
+    assert opaque.opaque("clp_s", data).total() < len(data) / 100
+
+
+def test_what_is_left_as_bytes_has_a_reason() -> None:
+    for path in (*opaque.SAMPLES.glob("zs/*.zs"), *opaque.SAMPLES.glob("leveldb/*/*.ldb")):
+        schema = "zs" if path.suffix == ".zs" else "leveldb_table"
+        assert set(opaque.opaque(schema, path.read_bytes())) <= set(opaque.REASONS), path
+    found = opaque.opaque("caf", b"what nobody describes" + b"{}" + b"\2\0\0\0")
+    assert found == {"caf.data": 21}
+    assert "| `caf.data` | 21 | 0 | the contents" in opaque.table({"CAF": (found, 27)})
 
 
 def test_columns_of_a_stream_of_several_stored_blocks_are_read_by_their_keys(tmp_path: Path) -> None:

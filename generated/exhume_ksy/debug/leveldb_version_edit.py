@@ -487,6 +487,18 @@ class LeveldbVersionEdit(KaitaiStruct):
                 self.body._fetch_instances()
 
         @property
+        def name(self):
+            """The name of the comparator, or of the column family, as text."""
+            if hasattr(self, '_m_name'):
+                return self._m_name
+
+            if  ((self.tag == LeveldbVersionEdit.Tags.comparator) or (self.tag == LeveldbVersionEdit.Tags.column_family_add)) :
+                pass
+                self._m_name = (self.body.data).decode(u"UTF-8")
+
+            return getattr(self, '_m_name', None)
+
+        @property
         def tag(self):
             """Every tag from 8192 is one that readers may skip."""
             if hasattr(self, '_m_tag'):

@@ -66,7 +66,7 @@ def short(path: Any, at: int, end: int, size: int) -> LayoutError:
     return LayoutError(path, start, end, f"{size} bytes", f"{max(0, end - start)} bytes", short=True)
 
 
-SOURCE = "75fa7faa4d10f7f5"
+SOURCE = "a829f8c3e6949fd8"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

@@ -6,7 +6,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '75fa7faa4d10f7f5'
+SOURCE = 'a829f8c3e6949fd8'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

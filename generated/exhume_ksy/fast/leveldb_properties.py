@@ -111,12 +111,13 @@ class PropertyList:
 def read_property_list(view: View, at: int, end: int) -> tuple[PropertyList, int]:
     """`leveldb_properties::property_list` at `at`, and where it ends. Raises `LayoutError`."""
     value = PropertyList()
-    properties = []
+    properties = value.properties = []
     try:
         while at < end:
-            one, at = read_property(view, at, end)
+            one, at = read_property(view, at, end, value, len(properties))
             properties.append(one)
     except LayoutError as error:
+        del value.properties
         error.within(f"properties[{len(properties)}]")
         raise
     value.properties = properties
@@ -125,18 +126,46 @@ def read_property_list(view: View, at: int, end: int) -> tuple[PropertyList, int
 
 class Property:
     """A name and a value."""
-    __slots__ = ('len_shared', 'len_name', 'len_value', 'name', 'value')
+    __slots__ = ('number', 'len_shared', 'len_name', 'len_value', 'name', 'value', '_whole_name', '_text', '_parent')
+    number: int
+    """Position of the property in the block."""
     len_shared: int
     """Bytes that the name has in common with the one before."""
     len_name: int
     len_value: int
     name: str
+    """The rest of the name."""
     value: View
 
+    @property
+    def whole_name(self) -> str:
+        """What it has in common with the one before, and the rest."""
+        try:
+            return self._whole_name
+        except AttributeError:
+            pass
+        self._whole_name = self.name if self.len_shared == 0 or self.number == 0 else self._parent.properties[self.number - 1].whole_name[0:self.len_shared] + self.name
+        return self._whole_name
 
-def read_property(view: View, at: int, end: int) -> tuple[Property, int]:
+    @property
+    def text(self) -> str | None:
+        """The value, where the name is one of a text."""
+        try:
+            return self._text
+        except AttributeError:
+            pass
+        if not (self.whole_name in ('rocksdb.column.family.name', 'rocksdb.comparator', 'rocksdb.compression', 'rocksdb.compression_options', 'rocksdb.creating.db.identity', 'rocksdb.creating.host.identity', 'rocksdb.creating.session.identity', 'rocksdb.filter.policy', 'rocksdb.merge.operator', 'rocksdb.prefix.extractor.name', 'rocksdb.property.collectors')):
+            self._text = None
+            return None
+        self._text = str(self.value, 'UTF-8')
+        return self._text
+
+
+def read_property(view: View, at: int, end: int, parent: PropertyList | None, number: int) -> tuple[Property, int]:
     """`leveldb_properties::property` at `at`, and where it ends. Raises `LayoutError`."""
     value = Property()
+    value._parent = parent
+    value.number = number
     if at < end and (len_shared := view[at]) < 0x80:
         at += 1
     else:

@@ -39,7 +39,7 @@ def read_leveldb_version_edit(view: View, at: int, end: int) -> tuple[LeveldbVer
 
 class Field:
     """A tag and what it announces."""
-    __slots__ = ('raw_tag', 'body', '_tag')
+    __slots__ = ('raw_tag', 'body', '_tag', '_name')
     raw_tag: int
     """Any other tag has a length that nobody knows."""
     body: BlobFileAddition | BlobFileGarbage | CompactPointer | DeletedFile | LeveldbBytes | NewFile | NewFile2 | NewFile3 | NewFile4 | NoPayload | None | int
@@ -54,6 +54,19 @@ class Field:
             pass
         self._tag = 0x2000 if self.raw_tag >= 0x2000 else self.raw_tag
         return self._tag
+
+    @property
+    def name(self) -> str | None:
+        """The name of the comparator, or of the column family, as text."""
+        try:
+            return self._name
+        except AttributeError:
+            pass
+        if not (self.tag in (1, 201)):
+            self._name = None
+            return None
+        self._name = str(self.body.data, 'UTF-8')
+        return self._name
 
 
 def read_field(view: View, at: int, end: int) -> tuple[Field, int]:
