@@ -204,6 +204,8 @@ def _lz4_open_block(block: bytes, most: int) -> bytes:
         at += literals
         if at >= end:
             break
+        if at + 2 > end:
+            raise CodecError("lz4: corrupt block")
         distance = int.from_bytes(block[at : at + 2], "little")
         at += 2
         length = token & 15
