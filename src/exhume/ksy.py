@@ -21,17 +21,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from exhume.choices import hint
 from exhume.compiler import RefusedError, compile_foreign
 from exhume.compiler.layout import FOREIGN
-from exhume.compiler.model import Model
+from exhume.compiler.model import Model, Type
 from exhume.compiler.modules import module_texts
-from exhume.errors import MissingDependencyError, Span, SpecificationError, shorten
+from exhume.errors import EntryNotFoundError, ExhumeError, MissingDependencyError, Span, SpecificationError, shorten
 from exhume.findings import Finding
 from exhume.layouts import RAISED, LayoutError, View, numbers, refused, short
 from exhume.schema import Explainer, Field
 from exhume.sections import Section, SectionMap
 from exhume.source import Source, Target, Tree, open_target
-from exhume.tracing import Traced, keep, keep_instance
+from exhume.tracing import Traced, keep, keep_instance, slot
 
 LARGEST = 4 << 20
 """Bytes of one specification; the largest of the public collection has a twentieth."""
@@ -47,6 +48,7 @@ DEEPEST = 100
 
 LONGEST_NUMBER = 200
 
+_STEP = re.compile(r"(\w+)(?:\[([0-9]+)\])?")
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _NULLS = ("", "~", "null", "Null", "NULL")
 _INTEGER = re.compile(r"[-+]?(0b[01_]*[01]|0o[0-7_]*[0-7]|0x[0-9a-fA-F_]*[0-9a-fA-F]|[0-9]([0-9_]*[0-9])?)", re.ASCII)
@@ -82,6 +84,49 @@ class Specification:
     def model(self) -> Model:
         """The specification and what it imports, resolved."""
         return Model(self.specs, foreign=True)
+
+    def to_arrow(self, target: Target, path: str, *arguments: Any) -> Any:
+        """What the field at a path repeats (`chunks`, `body.rows`, `tables[2].rows`), as a `pyarrow.Table`.
+
+        See `exhume.ksytable` for the columns.  Raises what `read` raises; `EntryNotFoundError` when nothing repeated is
+        there; `MissingDependencyError` without pyarrow (extra `arrow`).
+        """
+        from exhume.ksytable import table
+
+        with one_file(open_target(target)) as source:
+            value = self.read_source(source, *arguments)
+            where = source.span(0, source.size)
+        field = None
+        for name, index in _STEP.findall(path):
+            type = self._type_of(value)
+            field = next((one for one in (*type.fields(), *type.params) if one.id == name), None) if type else None
+            if field is None or (index and not field.repeat):
+                known = [one.id for one in type.fields()] if type else []
+                raise EntryNotFoundError(f"no such field{hint(name, known)}", field_path=path)
+            try:
+                value = getattr(value, slot(name))
+            except RAISED as error:
+                raise refused(error, where) from error
+            if index:
+                if value is None or int(index) >= len(value):
+                    raise EntryNotFoundError(f"no element {index}", field_path=path)
+                value, field = value[int(index)], None
+        if field is None or not field.repeat or _STEP.sub("", path).strip("."):
+            raise EntryNotFoundError("nothing is repeated there", field_path=path)
+        try:
+            return table(value if value is not None else [], field)
+        except ExhumeError:
+            raise
+        except RAISED as error:
+            raise refused(error, where) from error
+
+    def _type_of(self, value: Any) -> Type | None:
+        """The type that a value is of; None for what is no structure."""
+        id = value.__class__.__module__.rpartition(".")[2]
+        schema = self.model.schemas.get(id)
+        return (
+            next((one for one in schema.all() if one.class_name == value.__class__.__name__), None) if schema else None
+        )
 
     @cached_property
     def traced(self) -> Callable[[bytes], Any]:

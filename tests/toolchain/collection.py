@@ -50,6 +50,7 @@ SECONDS, MEMORY = 60, 2 << 30
 """For one specification: Kaitai's readers may neither end nor stop to take memory."""
 
 KNOWN = {
+    "bcd": "of a choice without a case that fits Kaitai's Python puts nothing into a list, where None stands here",
     "id3v2_4": "looks at a field of the root while that is read, which only Kaitai's classes for debugging allow",
     "microsoft_cfb": "nests instances without end, and each gives up at another depth",
 }

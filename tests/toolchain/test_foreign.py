@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import struct
 import subprocess
 import sys
 import zlib
@@ -478,3 +479,108 @@ def test_the_same_specification_gives_the_same_classes(compiled: Any) -> None:
 def test_it_is_a_name_of_the_library() -> None:
     assert exhume.compile_ksy is compile_ksy
     assert "compile_ksy" in dir(exhume)
+
+
+# Tables.
+
+ROWS = """
+meta: {id: one, endian: le, encoding: UTF-8}
+seq:
+  - {id: num_rows, type: u1}
+  - {id: rows, type: row, repeat: expr, repeat-expr: num_rows}
+  - {id: things, type: thing, repeat: expr, repeat-expr: 2}
+  - {id: numbers, type: u2, repeat: expr, repeat-expr: 2}
+  - {id: mixed, type: {switch-on: num_rows, cases: {2: row, 1: thing}}, repeat: expr, repeat-expr: 1}
+types:
+  row:
+    seq:
+      - {id: magic, contents: R}
+      - {id: id, type: s2}
+      - {id: kind, type: u1, enum: kinds}
+      - {id: low, type: b4}
+      - {id: flag, type: b1}
+      - {id: rest, type: b3}
+      - {id: at, type: pair}
+      - {id: len, type: u1}
+      - {id: name, type: str, size: len}
+      - {id: data, size: 2}
+    instances: {twice: {value: id * 2}, big: {value: '0x8000000000000000 + low'}}
+  pair: {seq: [{id: x, type: u1}, {id: y, type: f4}]}
+  thing:
+    seq:
+      - {id: name, type: strz}
+      - {id: maybe, type: u2, if: name == "a"}
+      - {id: many, type: u1, repeat: expr, repeat-expr: 2}
+      - {id: part, type: pair, if: name == "a"}
+enums: {kinds: {1: good}}
+"""
+
+
+def rows_of() -> tuple[bytes, list[dict[str, Any]]]:
+    """A file for `ROWS`, and what the table of its rows holds."""
+    rows = [(-1, 1, 0x5B, 7, "é"), (300, 9, 0xA0, 8, "")]
+    told, data = [], bytes([len(rows)])
+    for id, kind, bits, x, name in rows:
+        text = name.encode()
+        data += b"R" + id.to_bytes(2, "little", signed=True) + bytes((kind, bits, x)) + struct.pack("<f", 1.5)
+        data += bytes([len(text)]) + text + b"\x00\xff"
+        told.append(
+            {
+                "id": id, "kind": {1: "good"}.get(kind, str(kind)), "low": bits >> 4, "flag": bits >> 3 & 1 == 1,
+                "rest": bits & 7, "at": {"x": x, "y": 1.5}, "len": len(text), "name": name, "data": b"\x00\xff",
+                "twice": id * 2, "big": (1 << 63) + (bits >> 4),
+            }
+        )  # fmt: skip
+    data += b"a\x00\x05\x00\x01\x02\x09" + struct.pack("<f", 0.5) + b"b\x00\x03\x04" + b"\x01\x00\x02\x00"
+    return data + data[1 : 1 + 15], told
+
+
+def test_a_table_of_rows(compiled: Any, tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    data, told = rows_of()
+    file = tmp_path / "file.bin"
+    file.write_bytes(data)
+    specification = compiled(ROWS)
+    assert type(specification.read(file).rows).__name__ == "RowColumns"
+    table = specification.to_arrow(file, "rows")
+    assert table.to_pylist() == told
+    types = {
+        one.name: str(one.type) for one in table.schema if one.name in ("id", "low", "flag", "len", "twice", "big")
+    }
+    assert types == {
+        "id": "int16", "low": "uint8", "flag": "bool", "len": "uint8", "twice": "int64", "big": "uint64",
+    }  # fmt: skip
+    assert pa.types.is_dictionary(table.schema.field("kind").type)
+    things = specification.to_arrow(file, "things").to_pylist()
+    assert things == [
+        {"name": "a", "maybe": 5, "many": [1, 2], "part": {"x": 9, "y": 0.5}},
+        {"name": "b", "maybe": None, "many": [3, 4], "part": None},
+    ]
+    assert specification.to_arrow(file, "numbers").to_pylist() == [{"numbers": 1}, {"numbers": 2}]
+    assert specification.to_arrow(data, "things[0].many").to_pylist() == [{"many": 1}, {"many": 2}]
+
+
+@pytest.mark.parametrize(
+    "seq", ["[{id: class, type: u1}]", "[{id: at, type: u1}]", "[{id: a, size: 1}, {id: a_end, type: u1}]"]
+)
+def test_names_that_are_no_columns_are_fields_of_objects(compiled: Any, seq: str) -> None:
+    found = compiled(f"{SEQ}[{{id: rows, type: row, repeat: eos}}]\ntypes: {{row: {{seq: {seq}}}}}").read(b"\x01\x02")
+    assert type(found.rows) is list
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("row", r"EX-402: no such field \(did you mean 'rows'\?\) \[row\]"),
+        ("num_rows", r"EX-402: nothing is repeated there \[num_rows\]"),
+        ("rows[7].id", r"EX-402: no element 7 \[rows\[7\].id\]"),
+        ("rows[0].at", "EX-402: nothing is repeated there"),
+        ("rows[0]", "EX-402: nothing is repeated there"),
+        ("", "EX-402: nothing is repeated there"),
+        ("mixed", r"EX-404: its elements are of several types \[one.mixed\]"),
+    ],
+)
+def test_what_is_no_table(compiled: Any, path: str, said: str) -> None:
+    pytest.importorskip("pyarrow")
+    with pytest.raises(ExhumeError, match=f"^{said}"):
+        compiled(ROWS).to_arrow(rows_of()[0], path)

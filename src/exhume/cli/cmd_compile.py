@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from exhume.cli.runtime import Run, common_options
@@ -35,4 +37,4 @@ def command(run: Run, spec: str, output: str | None, imports: tuple[str, ...], o
     root = specification.model.schemas[specification.id]
     run.say(f"{specification.id}: {len(types)} types, of {len(specification.specs)} specifications")
     if output is not None:
-        run.say(f"written to {output}: from {output}.{specification.id} import {root.reader_name}")
+        run.say(f"written to {output}: from {Path(output).name}.{specification.id} import {root.reader_name}")

@@ -5,16 +5,20 @@ Needs the standard library only: it runs before anything is installed.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Mapping
 from typing import Any
 
+from exhume.compiler.code import Module
+from exhume.compiler.columns import rows_are_plain, scan_text
 from exhume.compiler.elements import elements_text
 from exhume.compiler.facts import constants_text, facts_texts
 from exhume.compiler.layout import FOREIGN, LAYOUT, NATIVE
-from exhume.compiler.model import Model
+from exhume.compiler.model import Model, structures
 from exhume.compiler.modules import module_texts
 from exhume.compiler.native import native_text
+from exhume.compiler.needs import find_needs
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.validate import validate
 
@@ -51,12 +55,34 @@ def compile_foreign(specs: Specs) -> dict[str, str]:
     for id, spec in specs.items():
         validate(spec, id)
     try:
-        texts = module_texts(Model(specs, foreign=True))
+        texts = module_texts(Model(with_columns(specs), foreign=True))
     except RecursionError:
         raise RefusedError("refers to itself, or is nested too deeply", min(specs)) from None
     return {"__init__.py": FOREIGN_DOC, "_layout.py": LAYOUT + FOREIGN} | {
         f"{id}.py": text for id, text in texts.items()
     }
+
+
+def with_columns(specs: Specs) -> Specs:
+    """The specifications of others with `-columns: true` on the types whose rows become columns.
+
+    Those are types of numbers, bits, bytes, texts and such structures, all of which are always there; what is read
+    only when it is asked for would be read anew for each look at a row.
+    """
+    specs = copy.deepcopy(specs)
+    model = Model(specs, foreign=True)
+    needs = find_needs(model)
+    for type in model.types():
+        fields = [one for parent in type.parents for one in parent.fields() if one.repeat and one.value is None]
+        repeated = [one for one in fields if any(kind.type is type for kind in structures(one.one))]
+        if type.params or not repeated or any(one.size is not None or one.to_end for one in repeated):
+            continue
+        try:
+            if rows_are_plain(type) and scan_text(Module(type.root, needs), type):
+                type.raw["-columns"] = True  # type: ignore[index]  # a copy
+        except RefusedError:
+            continue
+    return specs
 
 
 FOREIGN_DOC = '"""Readers compiled by `exhume compile`; never edited by hand."""\n'

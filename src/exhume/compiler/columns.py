@@ -10,6 +10,8 @@ and `resume_at` where the first element begins that is not held.
 
 from __future__ import annotations
 
+import keyword
+
 from exhume.compiler import expressions as ex
 from exhume.compiler.code import Module
 from exhume.compiler.elements import covered, unique_name
@@ -53,11 +55,13 @@ class Scan(Reader):
         name, kind, into = f"{self.prefix}{field.id}", field.one, self.local(field)
         if field.size == ex.Literal(0) or field.id in self._sizes():
             return
+        if "contents" in field.raw:  # always the same
+            return
         if field.repeat:
             raise RefusedError("what is repeated inside has no column")
-        if kind == TEXT:
+        if kind == TEXT and not self.module.foreign:
             raise RefusedError("text has no column, since it may be none: bytes have")
-        if kind == BYTES:
+        if kind in (BYTES, TEXT):
             self.byte_fields.append(name)
             for side, local in (("start", f"at_{into}"), ("end", f"end_{into}")):
                 self.columns.append((f"{name}_{side}", "q", local))
@@ -79,6 +83,8 @@ class Scan(Reader):
 
     def _sizes(self) -> set[str]:
         """Fields that only say how long others are; where those start and end says it again."""
+        if self.module.foreign:
+            return set()
         sizes = [one.size for one in self.type.seq if one.size is not None and one.one == BYTES]
         found = {size.id for size in sizes if isinstance(size, ex.Name)}
         return found | {size.of.id for size in sizes if isinstance(size, ex.Member) and isinstance(size.of, ex.Name)}
@@ -86,10 +92,13 @@ class Scan(Reader):
     def read_bytes(self, field: Field, into: str, path: str) -> None:
         """Where bytes lie, without taking them."""
         lines = self.lines
-        if "terminator" in field.raw or field.raw.get("type") == "strz":
+        if not {"terminator", "pad-right", "process"}.isdisjoint(field.raw) or field.raw.get("type") == "strz":
             raise RefusedError("what ends with a terminator has no column")
         lines.add(f"at_{into} = at")
         stop = self.sized_end(field, path)
+        if field.one == TEXT:
+            lines.add(f"{into} = view[at : {stop}]")
+            self.decode(field, into, path)
         lines.add(f"at = end_{into} = {stop}" if stop != "end" else f"at = end_{into} = max(at, end)")
 
     def read_single(self, field: Field) -> None:
@@ -154,6 +163,20 @@ class Scan(Reader):
         return inner.named(inner.type.field(name)) if inner is not None else None
 
 
+def rows_are_plain(type: Type, depth: int = 4) -> bool:
+    """Whether every field of a type is always there and takes bytes, and nothing is read only when it is asked for."""
+    for field in type.seq:
+        inner = field.one
+        if field.condition is not None or not depth:
+            return False
+        if isinstance(inner, Structure) and not rows_are_plain(inner.type, depth - 1):
+            return False
+    takes = any(
+        isinstance(one.one, (Integer, Bits)) or (isinstance(one.one, Plain) and one.one.size) for one in type.seq
+    )
+    return takes and not any(one.value is None for one in type.instances.values())
+
+
 def scan_text(module: Module, type: Type) -> str:
     """The class of columns and the function that fills it."""
     scan = Scan(None, module, type)
@@ -176,6 +199,10 @@ def scan_text(module: Module, type: Type) -> str:
     out = [f"class {name}:"]
     out += written_doc(f"Many `{type.where}`, one column per field; see `{reader.replace('read_', 'scan_')}`.")
     slots = ["view", "end", "at", "problem", "resume_at", *upward, *(column for column, _, _ in columns)]
+    if len({*slots, *scan.byte_fields}) < len(slots) + len(scan.byte_fields):
+        raise RefusedError("two columns of one name", type.where)
+    if any(map(keyword.iskeyword, slots)):
+        raise RefusedError("a column whose name is a word of Python", type.where)
     out.append(f"    __slots__ = ({', '.join(map(repr, slots))})")
     out += ["", "    def __init__(self, view: View, end: int) -> None:"]
     out += ["        self.view = view", "        self.end = end"]

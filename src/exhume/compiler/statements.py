@@ -145,6 +145,9 @@ class Statements(Code):
             return False
         count = field.expr("repeat-expr")
         whole = field.size is None or field.size == ex.Literal(type_size(type))
+        own = {"size-eos", "terminator", "pad-right", "process", "valid"}.isdisjoint(field.raw)
+        if self.module.foreign and not (whole and own and field.repeat != "until"):
+            return False
         if not whole or "valid" in field.raw or field.repeat == "until":
             raise RefusedError("structures with columns are repeated to the end or by a count, without size or rule")
         lines = self.lines
@@ -295,7 +298,7 @@ class Statements(Code):
         if "process" in field.raw:
             self._process(field, into, path)
         if kind == TEXT:
-            self._decode(field, into, path)
+            self.decode(field, into, path)
         lines.add(after)
 
     def _mark(self, field: Field, said: str) -> bytes | None:
@@ -348,7 +351,8 @@ class Statements(Code):
         key = self.code(ex.parse(found[2]))
         self.lines.add(f"{into} = {helper}({into}, {'-' if how == 'ror' else ''}({key}))")
 
-    def _decode(self, field: Field, into: str, path: str) -> None:
+    def decode(self, field: Field, into: str, path: str) -> None:
+        """Statements that make text of bytes."""
         encoding = field.raw.get("encoding") or field.owner.encoding
         if encoding is None:
             raise RefusedError("text has no encoding")
