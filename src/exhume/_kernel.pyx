@@ -269,15 +269,13 @@ def frame_terminated(const unsigned char[::1] text not None, bytes terminator no
 
 def take_records(const unsigned char[::1] data not None, Py_ssize_t budget):
     cdef chars source = pointer(data)
-    cdef int64_t size = data.shape[0], offset = 0, after = 0
+    cdef int64_t size = data.shape[0], offset = 0, after = 0, limit = min(size, max(budget, 1))
     cdef Record record
-    while offset < size:
+    while offset < limit:
         after = read_zs_data_block_record(source, offset, size, &record)
         if after < 0:
             break
         offset = after
-        if offset >= budget:
-            break
     if after < 0:
         error = malformed_records(data, offset)
         if error.reason == OVERLONG:

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any
 
 import pytest
-from exhume_ksy.facts import clp_s_table, leveldb_block, leveldb_footer, zs
+from exhume_ksy.facts import clp_s_table, leveldb_block, leveldb_footer, uleb128, zs
 from exhume_ksy.facts.clp_s_schema_tree import NodeType
 from kaitaistruct import BytesIO, KaitaiStream
 
@@ -45,6 +45,7 @@ def test_what_is_read_on_demand_has_its_place_format_and_meaning() -> None:
     block = leveldb_block.LeveldbBlock
     assert (block.form.packed_num_restarts, block.before_end.packed_num_restarts) == ("<I", (4, 0))
     assert (block.form.restarts, block.each.restarts) == ("<I", 4)
+    assert uleb128.Uleb128.most == 10
     assert not hasattr(block.before_end, "restarts")  # it depends on their number
 
 

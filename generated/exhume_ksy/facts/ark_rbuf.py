@@ -127,6 +127,7 @@ class Text:
 class OptionalTime:
     """`ark_rbuf::optional_time`"""
 
+    most: Final = 9
     prefix: Final = "<B"
 
     class at:

@@ -20,6 +20,7 @@ class DataBundleKey:
 class Varuint:
     """`data_bundle_key::varuint`"""
 
+    most: Final = 9
     prefix: Final = "<B"
 
     class at:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 class LeveldbVarint:
     """`leveldb_varint`"""
 
+    most: Final = 10
     prefix: Final = "<B"
 
     class at:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 class Uleb128:
     """`uleb128`"""
 
+    most: Final = 10
     group9: Final = 1
     prefix: Final = "<B"
 

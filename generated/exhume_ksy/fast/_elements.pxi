@@ -348,7 +348,7 @@ cdef inline int64_t read_leveldb_block_entry(const uint8_t *p, int64_t at, int64
         if at < 0:
             return -1
         len_value_ = len_value_long_
-    if not (<wide> len_value_ <= <wide> (end - at) - <wide> len_key_suffix_):
+    if not (end - at - <int64_t> <uint64_t> len_key_suffix_ >= 0 and <uint64_t> len_value_ <= <uint64_t> (end - at - <int64_t> <uint64_t> len_key_suffix_)):
         return -1
     size = <wide> len_key_suffix_
     if <uint64_t> len_key_suffix_ > <uint64_t> (end - at):
@@ -1066,4 +1066,4 @@ cdef inline int64_t clp_s_table_classic_variable_first_id(int64_t value) noexcep
     return <int64_t> 0x4000000000000000
 
 
-ELEMENTS = 'b33eff24a7a0cc9e'
+ELEMENTS = '6dcefbd0dc4690c5'

@@ -6,7 +6,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = 'a829f8c3e6949fd8'
+SOURCE = 'dd797c4b547f5aee'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

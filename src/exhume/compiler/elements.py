@@ -195,6 +195,8 @@ class Element:
         self.read: set[str] = set()
         self.bounded: ex.Expr | None = None
         """What was just found not to pass the end."""
+        self.small: set[ex.Expr] = set()
+        """What was found not to pass the end at some point, and so fits 63 bits."""
 
     def text(self) -> str:
         """The structure and the function, once the sequence was written."""
@@ -298,6 +300,7 @@ class Element:
             match ex.fold(without_rest(condition)):
                 case ex.Binary("<=", left, right) if right == REST and self._unsigned(left):
                     self.bounded = left
+                    self.small.add(left)
 
     def _number(self, field: Field, kind: Integer | Plain) -> None:
         code = CODES[kind.size].lower() if isinstance(kind, Integer) and kind.signed else CODES[kind.size]
@@ -432,6 +435,13 @@ class Element:
                 return (whole or scalar_of(kind) is not None) and field.condition is None
         return False
 
+    def _room(self, expr: ex.Expr) -> str | None:
+        """What is left to the end but for something that does not pass it, in 64 bits, where that cannot overflow."""
+        match expr:
+            case ex.Binary("-", left, right) if left == REST and right in self.small:
+                return f"end - at - <int64_t> {self._narrow(right)}"
+        return None
+
     def _narrow(self, expr: ex.Expr) -> str:
         """The same without 128 bits."""
         match expr:
@@ -465,6 +475,8 @@ class Element:
                 binds = BINDS[op]
                 if op in ex.OPPOSITE and self._unsigned(left) and self._unsigned(right):
                     return bound(f"{self._narrow(left)} {op} {self._narrow(right)}", binds, level)
+                if op in ("<", "<=") and self._unsigned(left) and (room := self._room(right)) is not None:
+                    return bound(f"{room} >= 0 and {self._narrow(left)} {op} <uint64_t> ({room})", BINDS["and"], level)
                 text = f"{self._code(left, binds + 1)} {'//' if op == '/' else op} {self._code(right, binds + 1)}"
                 return bound(text, binds, level)
             case ex.Choice(condition, then, otherwise):

@@ -2,7 +2,7 @@
 
 One module per specification: an `IntEnum` for each enum, and for each type a class with
 
-- `size`: its bytes, where that is fixed;
+- `size`: its bytes, where that is fixed, or `most` where only what is absent makes it shorter;
 - `at.<field>`: start and end of a field that lies at a fixed place from the start of the type;
 - `shift.<field>`: of a field of bits, or an instance that is some bits of the type's only number, how far it is shifted
   in that number;
@@ -153,6 +153,12 @@ def _number(expr: ex.Expr, here: Type) -> int | None:
     return expr.value if isinstance(expr, ex.Literal) and type(expr.value) is int else None
 
 
+def _most(type: Type) -> int | None:
+    """Bytes of a type with all its fields; None when they do not only depend on which of them are there."""
+    sizes = [fixed_size(dataclasses.replace(one, raw={**one.raw, "if": None})) for one in type.seq]
+    return sum(size for size in sizes if size is not None) if sizes and None not in sizes else None
+
+
 def _from_end(type: Type) -> Iterator[tuple[Field, tuple[int, int]]]:
     """The instances at a fixed distance from the end of their stream."""
     for one in type.instances.values():
@@ -194,6 +200,8 @@ def _type(type: Type) -> str:
     lines: list[str] = []
     if (size := type_size(type)) is not None:
         lines.append(f"    size: Final = {size}")
+    elif (most := _most(type)) is not None:
+        lines.append(f"    most: Final = {most}")
     lines += [f"    {safe(one.id)}: Final = {value}" for one in type.seq if (value := constant(one)) is not None]
     for one in type.instances.values():
         if one.value is not None and isinstance(made := ex.fold(one.value), ex.Literal):

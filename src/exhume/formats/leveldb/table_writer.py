@@ -22,6 +22,7 @@ from exhume.formats.leveldb.wire import Handle, InternalKey, build_bytes, build_
 BLOCK_SIZE = 4096
 TABLE_NUMBER = 4
 TABLE_LEVEL = 2
+_DELETION = int(ValueTypes.DELETION)
 CODECS = ("none", "snappy")
 """Compressions that every reader of the family understands."""
 
@@ -67,7 +68,7 @@ class TableWriter:
         self.count += 1
         self._key_bytes += len(packed)
         self._value_bytes += len(value)
-        self._deleted += key.value_type == ValueTypes.DELETION
+        self._deleted += key.value_type == _DELETION
         if self._pending >= self._block_size:
             self._flush()
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from exhume.formats.leveldb.layout_facts import KEY_TAIL
 
+_pack_tail = KEY_TAIL.pack
 MAX_U64 = (1 << 64) - 1
 MAX_SEQUENCE = (1 << 56) - 1
 """Largest sequence number: 56 bits, the other eight hold the value type."""
@@ -63,4 +64,4 @@ class InternalKey(NamedTuple):
     def build(self) -> bytes:
         """User key and the packed number, little-endian."""
         number = self.sequence
-        return self.user_key + KEY_TAIL.pack(self.value_type, number & 0xFFFFFFFF, number >> 32 & 0xFFFF, number >> 48)
+        return self.user_key + _pack_tail(self.value_type, number & 0xFFFFFFFF, number >> 32 & 0xFFFF, number >> 48)

@@ -20,6 +20,8 @@ from exhume.formats.zs.layout import (
     CODEC_AT,
     CRC,
     DECODERS,
+    FRAME_SIZE,
+    LENGTH_SIZE,
     PREAMBLE,
     Header,
     IndexEntry,
@@ -127,7 +129,7 @@ class BlockFile:
                 actual=f"{left} bytes",
             )
         if isinstance(error, MalformedRecordsError):
-            return checks.BLOCK_LENGTH.error(span=self.source.span(offset, min(offset + 10, self.source.size)))
+            return checks.BLOCK_LENGTH.error(span=self.source.span(offset, min(offset + LENGTH_SIZE, self.source.size)))
         return checks.BLOCK_EMPTY.error(span=self.source.span(offset, offset + 1))
 
     def walk(self, start: int, end: int | None = None, *, read_ahead: int = 0) -> Iterator[RawBlock]:
@@ -147,7 +149,7 @@ class BlockFile:
             try:
                 block = parse_block(window, at - base, at)
             except ShortBlockError as error:
-                needed = max(error.needed, 10)
+                needed = max(error.needed, LENGTH_SIZE)
                 have = base + len(window)
                 if error.needed > size - at or have >= size:
                     raise self.frame_error(error, at) from error
@@ -178,7 +180,7 @@ class BlockFile:
         at = base = start
         window = memoryview(b"")
         while at < size:
-            if at + 12 > base + len(window) and base + len(window) < size:
+            if at + FRAME_SIZE > base + len(window) and base + len(window) < size:
                 window, base = memoryview(self.source.read_up_to(at, FRAME_WINDOW)), at
             try:
                 taken, level = parse_frame(window, at - base)

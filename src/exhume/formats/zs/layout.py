@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from exhume_ksy.facts import zs as facts
+from exhume_ksy.facts.uleb128 import Uleb128
 from exhume_ksy.fast._layout import LayoutError
 from exhume_ksy.fast.uleb128 import read_uleb128
 from exhume_ksy.fast.zs import flat_block, read_crc64, read_file_header
@@ -49,6 +50,12 @@ FILE_LENGTH_AT: Final = _in_file(facts.FileHeader.at.len_file)
 SHA256_AT: Final = _in_file(facts.FileHeader.at.sha256_data)
 CODEC_AT: Final = _in_file(facts.FileHeader.at.codec)
 """Where fields of the head start and end in the file."""
+
+LENGTH_SIZE: Final = Uleb128.most
+"""Bytes of the longest length of a block."""
+
+FRAME_SIZE: Final = LENGTH_SIZE + facts.BlockBody.at.level[1]
+"""With so many bytes the size and the level of any block are known."""
 
 MAX_INDEX_LEVEL = 63
 

@@ -19,9 +19,11 @@ from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile
 from exhume.formats.zs.framing import split_in_parts
 from exhume.formats.zs.layout import (
+    CRC,
     DECODERS,
     ENVELOPE_SIZE,
     FIXED_HEADER,
+    LENGTH_SIZE,
     STORED_CODECS,
     Header,
     IndexEntry,
@@ -294,7 +296,7 @@ def _search(file: BlockFile, start: int, stop: int) -> int:
     source = file.source
     base = start
     while base < stop:
-        data = memoryview(source.read_up_to(base, SEARCH_STEP + LARGEST_GUESS + 18))
+        data = memoryview(source.read_up_to(base, SEARCH_STEP + LENGTH_SIZE + LARGEST_GUESS + CRC.size))
         step = min(SEARCH_STEP, stop - base)
         if (position := find_block(data, 0, step, LARGEST_GUESS)) < step:
             return base + position
