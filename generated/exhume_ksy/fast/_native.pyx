@@ -6,7 +6,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = 'dd797c4b547f5aee'
+SOURCE = '6f5a9757ef24ee16'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

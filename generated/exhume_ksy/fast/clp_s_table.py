@@ -171,7 +171,7 @@ def read_formatted_float_column(view: View, at: int, end: int, num_values: int) 
     many = max(0, num_values)
     if many > (end - at) // 2:
         many = max(0, end - at) // 2
-        raise short(f"formats[{many}]", at + many * 2, end, 2)
+        raise short(f"formats[{many}].word", at + many * 2, end, 2)
     formats = numbers(view, at, many * 2, "H", "little")
     at += many * 2
     value.formats = formats
@@ -243,7 +243,7 @@ def read_clp_column(view: View, at: int, end: int, num_values: int) -> tuple[Clp
     many = max(0, num_values)
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
-        raise short(f"rows[{many}]", at + many * 8, end, 8)
+        raise short(f"rows[{many}].word", at + many * 8, end, 8)
     rows = numbers(view, at, many * 8, "Q", "little")
     at += many * 8
     value.rows = rows

@@ -190,7 +190,9 @@ class Statements(Code):
         with lines.block(f"if many > (end - at) // {size}:" if size > 1 else "if many > end - at:"):
             whole = f"max(0, end - at) // {size}"
             lines.add(f"many = {whole}")
-            lines.add(f'raise short(f"{self.above_path}{field.id}[{{many}}]", at + many * {size}, end, {size})')
+            inside = f".{field.one.type.seq[0].id}" if isinstance(field.one, Structure) else ""
+            path = f"{self.above_path}{field.id}[{{many}}]{inside}"
+            lines.add(f'raise short(f"{path}", at + many * {size}, end, {size})')
         if code == "B":
             lines.add(f"{into} = view[at : at + many]", "at += many")
             return

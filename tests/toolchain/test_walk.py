@@ -1,0 +1,82 @@
+"""The walk of CONTRIBUTING, "Changing a field": on a copy of the project, with nothing changed but a specification."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from exhume.compiler import compile_specs
+from exhume.ksy import parse_yaml
+from tests.conftest import ROOT
+
+pytest.importorskip("mypy")
+pytest.importorskip("yaml")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A copy of what is written by hand and of what was generated from it."""
+    skipped = shutil.ignore_patterns("__pycache__", "*.so", "*.c", "debug")
+    for folder in ("src", "generated", "ksy"):
+        shutil.copytree(ROOT / folder, tmp_path / folder, ignore=skipped)
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def generate(project: Path) -> None:
+    """What `make generated` does with our compiler; Kaitai's, which needs Node.js, makes nothing that `src` imports."""
+    specs = {path.stem: parse_yaml(path) for path in sorted((project / "ksy").glob("*.ksy"))}
+    for path, text in compile_specs(specs).items():
+        (project / "generated" / "exhume_ksy" / path).write_text(text, encoding="utf-8")
+
+
+def complaints(project: Path, *folders: str) -> set[tuple[str, int]]:
+    """Files and lines below `src/exhume` that mypy finds wrong."""
+    command = [sys.executable, "-m", "mypy", "--no-error-summary", *(f"src/exhume/{one}" for one in folders)]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    assert done.returncode in (0, 1), done.stderr
+    found = re.findall(r"^src/exhume/(\S+?):(\d+): error", done.stdout, re.MULTILINE)
+    return {(file, int(line)) for file, line in found}
+
+
+def uses(project: Path, field: str, folder: str) -> set[tuple[str, int]]:
+    """Files and lines that ask something for a field of that name."""
+    sources = project / "src" / "exhume"
+    return {
+        (path.relative_to(sources).as_posix(), node.lineno)
+        for path in (sources / folder).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr == field
+    }
+
+
+RENAMED = {
+    ("caf", "len_index"): "formats/caf",
+    ("clp_s_table", "ofs_variable"): "formats/clp_s",
+    ("leveldb_index_delta", "raw_delta"): "formats/leveldb",
+    ("leveldb_version_edit", "raw_tag"): "formats/leveldb",
+    ("zs", "ofs_root"): "formats/zs",
+}
+"""Fields of a footer, of a header and of a switched type, an instance, a column, and a part of a number."""
+
+
+@pytest.mark.slow
+def test_mypy_names_all_that_must_follow_a_renamed_field(project: Path) -> None:
+    folders = sorted(set(RENAMED.values()))
+    for schema, field in RENAMED:
+        for path in (project / "ksy").glob(f"{schema.partition('_')[0]}*.ksy"):
+            text = path.read_text(encoding="utf-8")
+            path.write_text(re.sub(rf"\b{field}\b", f"{field}_renamed", text), encoding="utf-8")
+    generate(project)
+    expected: set[tuple[str, int]] = set()
+    for (_, field), folder in RENAMED.items():
+        found = uses(project, field, folder)
+        assert found, field
+        expected |= found
+    assert complaints(project, *folders) == expected
