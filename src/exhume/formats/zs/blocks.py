@@ -288,7 +288,7 @@ class BlockFile:
         )
 
     def index_entries(self, block: RawBlock, payload: bytes) -> list[IndexEntry]:
-        """The entries of an index block; raises ZS-310, ZS-311 and ZS-503."""
+        """The entries of an index block; raises ZS-310, ZS-311, ZS-330, ZS-333 and ZS-503."""
         return parse_index(payload, self.payload_span(block, 0, len(payload)))
 
     def records_error(self, block: RawBlock, error: MalformedRecordsError, payload_size: int) -> ExhumeError:

@@ -270,7 +270,7 @@ MAX_INDEX_ENTRIES = 1_000_000
 def parse_index(payload: bytes, where: Span) -> list[IndexEntry]:
     """The entries of an index block's decompressed payload, which lies at `where`.
 
-    Raises ZS-310, ZS-311 and ZS-503.
+    Raises ZS-310, ZS-311, ZS-330, ZS-333 and ZS-503.
     """
     size = len(payload)
     found = scan_entry(payload, 0, size, MAX_INDEX_ENTRIES + 1)
@@ -283,8 +283,14 @@ def parse_index(payload: bytes, where: Span) -> list[IndexEntry]:
 
 
 def _bad_entry(error: LayoutError, size: int, where: Span) -> ExhumeError:
-    """ZS-310 for an entry that is cut, ZS-311 for an integer that is not in its shortest form."""
+    """ZS-310 for an entry that is cut, ZS-311 for an integer that is not in its shortest form, ZS-330 and ZS-333 for a
+    place and a length that no file has.
+    """
     path, at = _integer(error)
+    if path == error.path and not error.path.endswith(".len_key"):
+        rule = checks.REF_DANGLING if error.path.endswith(".ofs_block") else checks.REF_LENGTH
+        span = where.sub(at, error.stop)
+        return rule.error(span=span, field_path=f"entries{path}", expected=error.expected, actual=error.actual)
     facts: dict[str, Any] = {"span": where.sub(at, size), "field_path": f"entries{path}"}
     if path != error.path and not error.short:
         return checks.INTEGER_FORM.error(**facts)
