@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := generated
 .PHONY: help setup kernel node demo test generated check-generated ksy-lint ksy-lint-seeds targets opaque upstream \
-        ksy-mutation reads web-ide lint types docs check-docs check samples golden digests mutation coverage bench build clean
+        ksy-mutation reads collection web-ide lint types docs check-docs check samples golden digests mutation coverage bench build clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -98,6 +98,9 @@ upstream: node  ## write the folder that the public collection of Kaitai takes i
 
 reads: setup  ## count what generated code reads of the samples, into docs/spec-driven.md
 	@$(BIN)/python -m tests.toolchain.reads
+
+collection: node  ## how much of Kaitai's public collection is covered, into docs/spec-driven.md (KAITAI_FORMATS=... has it)
+	@$(BIN)/python -m tests.toolchain.collection
 
 web-ide: node  ## write one self-contained .ksy per schema into build/web-ide/
 	@$(BIN)/python -m tools.web_ide

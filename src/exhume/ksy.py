@@ -229,6 +229,7 @@ class _Reading:
         self.folders = folders
         self.specs: dict[str, Mapping[str, Any]] = {}
         self.paths: dict[str, Path] = {}
+        """Where each specification was found, as it is named in messages."""
 
     def read(self, path: Path) -> str:
         """Reads a specification and what it imports; returns its id."""
@@ -238,7 +239,8 @@ class _Reading:
             importing = waiting.pop()
             for name in self._imports(importing):
                 found = self._find(name, importing)
-                if self.paths.get(name.rpartition("/")[2]) != found:
+                known = self.paths.get(name.rpartition("/")[2])
+                if known is None or known.resolve() != found.resolve():
                     waiting.append(self._add(found, name.rpartition("/")[2]))
         return id
 
@@ -261,7 +263,7 @@ class _Reading:
             raise _wrong(path, f"another specification has the id {id!r:.60}: {self.paths[id]}")
         if len(self.specs) == MOST_FILES:
             raise _wrong(path, f"more than {MOST_FILES} specifications are imported")
-        self.specs[id], self.paths[id] = spec, path.resolve()
+        self.specs[id], self.paths[id] = spec, path
         return id
 
     def _imports(self, id: str) -> list[str]:
@@ -276,7 +278,7 @@ class _Reading:
         for folder in (*beside, *self.folders):
             path = folder / f"{name.lstrip('/')}.ksy"
             if path.is_file():
-                return path.resolve()
+                return path
         where = "on the import path" if name.startswith("/") else "beside it or on the import path"
         raise _wrong(self.paths[importing], f"the import {name} is not {where}", "meta: imports")
 

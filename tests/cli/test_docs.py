@@ -13,7 +13,7 @@ import pytest
 
 from tests.conftest import ROOT
 
-PAGES = ["docs/forensics.md", "docs/arrow.md", "docs/distributed.md", "README.md"]
+PAGES = ["docs/forensics.md", "docs/arrow.md", "docs/distributed.md", "docs/ksy.md", "README.md"]
 
 
 def examples(page: str) -> list[tuple[str, str]]:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from exhume.engines.explain import Explained
 
 
+LONGEST_MEANING = 700
+"""Characters of a meaning in the table: specifications of others may hold whole licences."""
+
+
 @click.command("explain")
 @click.argument("target", metavar="TARGET")
 @click.option("--at", "at", type=SIZE, metavar="OFFSET", help="Say what the byte at OFFSET is, innermost field first.")
@@ -203,8 +207,9 @@ def _meaning(node: Any, told: set[str] | None = None) -> str:
     """What a field means and whether it is sound.  A text in `told` was printed before and is not repeated."""
     words = node.meaning or node.doc
     if told is not None and not node.meaning:
-        words = "" if words in told else words
+        known = words in told
         told.add(words)
+        words = "" if known else shorten(words, LONGEST_MEANING)
     parts = [
         words,
         f"[{node.checksum}: {node.check}]" if node.check is not None else "",
