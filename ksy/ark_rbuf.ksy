@@ -57,6 +57,7 @@ types:
     doc: |
       Opens a group of fields that was added to a schema after its first
       version. Its fields follow directly, without an object header.
+    -element: true
     seq:
       - id: magic
         type: b4
@@ -125,6 +126,7 @@ types:
   text:
     doc: A string, counted in bytes, without a terminator.
     -webide-representation: '{value:str}'
+    -scalar: value
     seq:
       - id: len_value
         type: u4
@@ -134,6 +136,42 @@ types:
         size: len_value
         type: str
         doc: UTF-8 text.
+  byte_buffer:
+    -lint-ok: A field that a registry declares may be one.
+    doc: Bytes, counted.
+    -webide-representation: '{value}'
+    -scalar: value
+    seq:
+      - id: len_value
+        type: u4
+        valid:
+          max: _io.size - _io.pos
+      - id: value
+        size: len_value
+        doc: The bytes themselves.
+  count:
+    -lint-ok: A field that a registry declares may start with one.
+    doc: Opens an arraylist or a dictionary, whose elements or pairs follow.
+    -webide-representation: '{value:dec}'
+    -scalar: value
+    seq:
+      - id: value
+        type: u4
+        doc: Elements, or pairs of key and value.
+  variant_header:
+    -lint-ok: A field that a registry declares may be a variant.
+    doc: Opens an object of one of several types.
+    -webide-representation: 'type {index:dec}, {len_object:dec} bytes'
+    -element: true
+    seq:
+      - id: index
+        type: u1
+        doc: Which of the types that the registry lists.
+      - id: len_object
+        type: u4
+        valid:
+          max: _io.size - _io.pos
+        doc: Bytes of the object, its header included.
   optional_time:
     doc: A time that may be absent.
     seq:

@@ -25,6 +25,7 @@ instances:
 types:
   message_footer:
     doc: The last six bytes of a compressed message.
+    -element: true
     seq:
       - id: len_message
         -lint-ok: Of the message once it is decompressed.

@@ -40,6 +40,7 @@ types:
   record_key:
     doc: Where a record starts; rows sort by shard, then by offset.
     -webide-representation: 'shard {shard_index}, from {shard_uncompressed_offset}'
+    -element: true
     seq:
       - id: shard_index
         type: varuint

@@ -38,6 +38,41 @@ class ArkRbuf(KaitaiStruct):
             pass
 
 
+    class ByteBuffer(KaitaiStruct):
+        """Bytes, counted."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ArkRbuf.ByteBuffer, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.len_value = self._io.read_u4le()
+            if not self.len_value <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_value, self._io, u"/types/byte_buffer/seq/0")
+            self.value = self._io.read_bytes(self.len_value)
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    class Count(KaitaiStruct):
+        """Opens an arraylist or a dictionary, whose elements or pairs follow."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ArkRbuf.Count, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.value = self._io.read_u4le()
+
+
+        def _fetch_instances(self):
+            pass
+
+
     class Group(KaitaiStruct):
         """A group whose number the schema does not know; readers skip it."""
         def __init__(self, _io, _parent=None, _root=None):
@@ -246,6 +281,25 @@ class ArkRbuf(KaitaiStruct):
             if not self.len_value <= self._io.size() - self._io.pos():
                 raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_value, self._io, u"/types/text/seq/0")
             self.value = (self._io.read_bytes(self.len_value)).decode(u"UTF-8")
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    class VariantHeader(KaitaiStruct):
+        """Opens an object of one of several types."""
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ArkRbuf.VariantHeader, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._read()
+
+        def _read(self):
+            self.index = self._io.read_u1()
+            self.len_object = self._io.read_u4le()
+            if not self.len_object <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_object, self._io, u"/types/variant_header/seq/1")
 
 
         def _fetch_instances(self):

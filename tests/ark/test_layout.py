@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 import pytest
 
 from exhume.errors import ExhumeError, Span
@@ -10,10 +12,8 @@ from exhume.formats.ark.layout import (
     HEADER_SIZE,
     MAPPING_SIZE,
     MESSAGE_FOOTER_MAGIC,
-    TRAILER_FOOTER,
     TRAILER_FOOTER_SIZE,
     TRAILER_MAGIC_BYTES,
-    MessageFooter,
     SerializableFile,
     SplitHeader,
     TypeMapping,
@@ -21,14 +21,18 @@ from exhume.formats.ark.layout import (
     build_serializable_file,
     build_split_header,
     group_end,
+    parse_file_footer,
     parse_message_footer,
     parse_serializable_file,
     parse_split_header,
     read_counted,
     read_first_group,
+    read_guid_at,
     read_header_by_place,
+    read_text_before,
     trailer_magic_span,
 )
+from exhume.formats.ark.rbuf.guid import guid_text
 from exhume.formats.ark.rbuf.layout import GROUP_LAST, GROUP_MORE, HEADER_WITH_GROUPS
 
 FIRST, SECOND, OWN = (f"{n:08x}-0000-4000-8000-000000000000" for n in (1, 2, 9))
@@ -89,7 +93,8 @@ def test_the_first_group() -> None:
 
 def test_a_message_that_is_nothing_but_its_footer() -> None:
     stored = build_message_footer(88, "zstd")
-    assert parse_message_footer(stored, where(stored)) == MessageFooter(88, 2)
+    found = parse_message_footer(stored, where(stored))
+    assert (found.len_message, found.codec) == (88, 2)
 
 
 @pytest.mark.parametrize(
@@ -132,9 +137,35 @@ def test_a_file_shorter_than_a_trailer(size: int) -> None:
     assert (caught.value.expected, caught.value.actual) == (f"at least {TRAILER_FOOTER_SIZE} bytes", size)
 
 
+def file_footer(trailer: int, content: int) -> bytes:
+    return struct.pack("<IQB", trailer, content, 1) + TRAILER_MAGIC_BYTES
+
+
+def test_a_footer_by_itself() -> None:
+    data = file_footer(3, 7)
+    found = parse_file_footer(data)
+    assert found is not None
+    assert (found.len_trailer, found.len_content, found.version) == (3, 7, 1)
+    assert parse_file_footer(data, 10) is not None
+    assert parse_file_footer(data, 9) is None
+    assert parse_file_footer(data[1:]) is None
+    assert parse_file_footer(data[:-1] + b"?") is None
+
+
+def test_what_lies_in_front_of_a_guid() -> None:
+    data = b"??\3\0\0\0abc"
+    assert read_text_before(data, 2, 9) == "abc"
+    assert [read_text_before(data, 2, end) for end in (8, 5)] == [None, None]
+    assert read_text_before(data + b"d", 2, 10) is None
+    assert read_text_before(b"\1\0\0\0\xff", 0, 5) is None
+    raw = bytes(range(16))
+    assert read_guid_at(b"?" + raw, (1, 17)) == guid_text(raw)
+    assert read_guid_at(raw, (1, 17)) is None
+
+
 def test_bytes_behind_the_texts_of_a_trailer() -> None:
     texts = build_serializable_file(b"content", "type", "schema")[7:-TRAILER_FOOTER_SIZE]
-    data = b"content" + texts + b"!!" + TRAILER_FOOTER.pack(len(texts) + 2, 7, 1, TRAILER_MAGIC_BYTES)
+    data = b"content" + texts + b"!!" + file_footer(len(texts) + 2, 7)
     with pytest.raises(ExhumeError) as caught:
         parse_serializable_file(data, where(data))
     end = AT + 7 + len(texts)
@@ -143,7 +174,7 @@ def test_bytes_behind_the_texts_of_a_trailer() -> None:
 
 
 def test_sizes_that_do_not_add_up() -> None:
-    data = b"content" + TRAILER_FOOTER.pack(0, 6, 1, TRAILER_MAGIC_BYTES)
+    data = b"content" + file_footer(0, 6)
     with pytest.raises(ExhumeError) as caught:
         parse_serializable_file(data, where(data))
     assert (caught.value.code, caught.value.span) == (TRAILER_SIZES.code, Span("file", AT + 7, AT + 7 + 12))

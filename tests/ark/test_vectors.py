@@ -75,7 +75,7 @@ def test_compressed_message(stored: bytes, codec: str) -> None:
     message = v.MY_MESSAGE * 8
     assert Decompressor(codec, DEFAULT_LIMITS).decode(stored, lambda: where(stored)) == message
     footer = layout.parse_message_footer(stored, where(stored))
-    assert (footer.size, layout.CODEC_NAMES[footer.codec]) == (88, codec)
+    assert (footer.len_message, layout.CODEC_NAMES[footer.codec]) == (88, codec)
     assert layout.build_message_footer(88, codec) == stored[-6:]
     again = codecs.compress(codec, message) + layout.build_message_footer(88, codec)
     assert Decompressor(codec, DEFAULT_LIMITS).decode(again, lambda: where(again)) == message

@@ -13,6 +13,8 @@ GUID_WIRE = unhex("77 66 55 44 33 22 11 00 ff ee dd cc bb aa 99 88")
 
 MY_MESSAGE_IDL = "schema MyMessage { uint32 number; string text; }"
 MY_MESSAGE = unhex("d1 07 00 00 00 02 00 00 00 68 69")
+GROUPS = unhex("d5 07 00 00 00 | e4 00 04 00 00 00 6d 6f 72 65 | e0 01 02 00 00 00 6f 6b")
+"""An object of one number and two groups."""
 
 SPLIT = "b0a1c2d3-e4f5-4a6b-8c7d-9e8f7a6b5c4d"
 OBJECT = "11111111-2222-4333-8444-555555555555"

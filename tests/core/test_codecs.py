@@ -11,6 +11,7 @@ import sys
 import tracemalloc
 import zlib
 
+import cramjam
 import pytest
 import zstandard
 from hypothesis import given
@@ -287,6 +288,38 @@ def test_a_stated_size_that_is_too_small() -> None:
     for codec in ("deflate", "zlib", "lzma2", "lzma"):
         with pytest.raises(CodecError):
             codecs.decompress(codec, codecs.compress(codec, bytes(5000)), max_size=1 << 20, size=4999)
+
+
+LZ4_FRAMES = {
+    "linked blocks": "04224d18684048000000000000004f100000006f68656c6c6f2006002a50656c6c6f2000000000",
+    "every checksum": "04224d187c4048000000000000002b100000006f68656c6c6f2006002a50656c6c6f20a7c4c27900000000ba8cfa17",
+    "no size": "04224d18604082100000006f68656c6c6f2006002a50656c6c6f2000000000",
+}
+"""What lz4 4.4.5 (the package around liblz4) makes of the same 72 bytes."""
+
+
+@pytest.mark.parametrize("frame", LZ4_FRAMES.values(), ids=LZ4_FRAMES)
+def test_lz4_frames(frame: str) -> None:
+    stored, data = bytes.fromhex(frame), b"hello " * 12
+    assert codecs.decompress("lz4-frame", stored, max_size=72) == data
+    assert codecs.decompress("lz4-frame", stored + stored, max_size=144) == data + data
+    for damaged in (stored[:-1], stored[:20], stored + b"?", stored[:-10] + b"?" + stored[-9:], b""):
+        with pytest.raises(CodecError, match="lz4: "):
+            codecs.decompress("lz4-frame", damaged, max_size=1 << 20)
+    with pytest.raises(LimitExceededError):
+        codecs.decompress("lz4-frame", stored, max_size=71)
+
+
+def test_an_lz4_frame_costs_what_it_can_become() -> None:
+    bomb = bytes(cramjam.lz4.compress(bytes(8 << 20)))
+    assert codecs.decompress("lz4-frame", bomb, max_size=8 << 20) == bytes(8 << 20)
+    tracemalloc.start()
+    with pytest.raises(LimitExceededError):
+        codecs.decompress("lz4-frame", bomb, max_size=1 << 20)
+    with pytest.raises(CodecError):
+        codecs.decompress("lz4-frame", bomb[:100], max_size=1 << 40)
+    assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    tracemalloc.stop()
 
 
 @given(st.binary(max_size=300))

@@ -51,8 +51,7 @@ def test_varuint_vectors(value: int, raw: str) -> None:
 @given(u64, u64)
 def test_varuints_sort_as_numbers(one: int, other: int) -> None:
     assert (build_varuint(one) < build_varuint(other)) == (one < other)
-    found = parse_record_key(build_record_key(one, other))
-    assert (found.shard_index, found.shard_uncompressed_offset) == (one, other)
+    assert parse_record_key(build_record_key(one, other)) == (one, other)
 
 
 @given(small_bytes, small_bytes)
@@ -93,8 +92,7 @@ def test_keys_of_noise_are_read_whole_or_refused(noise: bytes) -> None:
     else:
         assert key.build() == b"\x02" + noise
     with suppress(WireError):
-        found = parse_record_key(b"\x03" + noise)
-        assert len(build_record_key(found.shard_index, found.shard_uncompressed_offset)) <= 1 + len(noise)
+        assert len(build_record_key(*parse_record_key(b"\x03" + noise))) <= 1 + len(noise)
 
 
 names = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"]), min_size=1, max_size=6)

@@ -40,8 +40,9 @@ FEWEST = 5
 """A buffer shorter than this is taken for a part of a section only when it is all of it."""
 
 REST = {
-    "ark_manifest": "`formats/ark/rbuf`, which reads every value by the types that an archive declares itself",
-    "ark_rbuf": "`formats/ark/rbuf`, by the types that the archive declares itself",
+    "ark_manifest": "as of `ark_rbuf`, which a manifest is",
+    "ark_rbuf": "numbers and GUIDs: `formats/ark/rbuf`, by types that the archive declares itself; the header byte of "
+    "an object: a table that the generated reader filled",
     "clp_s_dictionary_entries": "the kernel, which makes the texts while it finds them",
     "data_bundle_shard": "`verify`: what lies before the records is zeros, a piece at a time since it may be large",
     "leveldb_block": "nobody: restart points of names and handles, which are always read from the first",
@@ -216,9 +217,9 @@ def recorded() -> Iterator[Reads]:
     for schema in spec_ids():
         fast = import_module(f"exhume_ksy.fast.{schema}")
         for name, value in list(vars(fast).items()):
-            if isinstance(value, struct.Struct):
+            if isinstance(getattr(value, "__self__", None), struct.Struct):
                 replaced.append((fast, name, value))
-                setattr(fast, name, _WatchedStruct(value, (schema,), reads))
+                setattr(fast, name, _WatchedStruct(value.__self__, (schema,), reads).unpack_from)
             elif value is numbers:
                 replaced.append((fast, name, value))
                 setattr(fast, name, partial(_noted_numbers, schema, reads))

@@ -202,16 +202,12 @@ def test_only_layouts_import_the_generated_parsers() -> None:
 def test_no_code_knows_a_layout_by_itself(folder: str) -> None:
     """Places, formats, magics and enums come from the specifications: `exhume_ksy.facts`, or a generated reader."""
     wrong = [str(one) for one in copies.found()[folder] if copies.excepted(one) is None]
-    if folder in copies.WAITING:
-        assert 0 < len(wrong) <= copies.WAITING[folder], "\n".join(wrong)
-    else:
-        assert wrong == []
+    assert wrong == []
 
 
 def test_every_exception_is_needed() -> None:
     used = {copies.excepted(one) for several in copies.found().values() for one in several}
     assert set(copies.EXCEPTIONS) - used == set()
-    assert set(copies.WAITING) - set(copies.found()) == set()
 
 
 @pytest.mark.parametrize("file", sorted((SRC / "engines").rglob("*.py")), ids=lambda file: file.name)

@@ -43,6 +43,49 @@ class ArkRbuf(KaitaiStruct):
             pass
 
 
+    class ByteBuffer(KaitaiStruct):
+        """Bytes, counted."""
+        SEQ_FIELDS = ["len_value", "value"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ArkRbuf.ByteBuffer, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['len_value']['start'] = self._io.pos()
+            self.len_value = self._io.read_u4le()
+            self._debug['len_value']['end'] = self._io.pos()
+            if not self.len_value <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_value, self._io, u"/types/byte_buffer/seq/0")
+            self._debug['value']['start'] = self._io.pos()
+            self.value = self._io.read_bytes(self.len_value)
+            self._debug['value']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    class Count(KaitaiStruct):
+        """Opens an arraylist or a dictionary, whose elements or pairs follow."""
+        SEQ_FIELDS = ["value"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ArkRbuf.Count, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['value']['start'] = self._io.pos()
+            self.value = self._io.read_u4le()
+            self._debug['value']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+
+
     class Group(KaitaiStruct):
         """A group whose number the schema does not know; readers skip it."""
         SEQ_FIELDS = ["header", "body"]
@@ -320,6 +363,30 @@ class ArkRbuf(KaitaiStruct):
             self._debug['value']['start'] = self._io.pos()
             self.value = (self._io.read_bytes(self.len_value)).decode(u"UTF-8")
             self._debug['value']['end'] = self._io.pos()
+
+
+        def _fetch_instances(self):
+            pass
+
+
+    class VariantHeader(KaitaiStruct):
+        """Opens an object of one of several types."""
+        SEQ_FIELDS = ["index", "len_object"]
+        def __init__(self, _io, _parent=None, _root=None):
+            super(ArkRbuf.VariantHeader, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            self._debug['index']['start'] = self._io.pos()
+            self.index = self._io.read_u1()
+            self._debug['index']['end'] = self._io.pos()
+            self._debug['len_object']['start'] = self._io.pos()
+            self.len_object = self._io.read_u4le()
+            self._debug['len_object']['end'] = self._io.pos()
+            if not self.len_object <= self._io.size() - self._io.pos():
+                raise kaitaistruct.ValidationGreaterThanError(self._io.size() - self._io.pos(), self.len_object, self._io, u"/types/variant_header/seq/1")
 
 
         def _fetch_instances(self):

@@ -124,6 +124,60 @@ class Text:
         len_value: Final = "<I"
 
 
+class ByteBuffer:
+    """`ark_rbuf::byte_buffer`"""
+
+    prefix: Final = "<I"
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        len_value: Final = (0, 4)
+
+    class format:
+        """Numbers by themselves."""
+
+        len_value: Final = "<I"
+
+
+class Count:
+    """`ark_rbuf::count`"""
+
+    size: Final = 4
+    dtype: Final = [("value", "<u4")]
+    packed: Final = "<I"
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        value: Final = (0, 4)
+
+    class format:
+        """Numbers by themselves."""
+
+        value: Final = "<I"
+
+
+class VariantHeader:
+    """`ark_rbuf::variant_header`"""
+
+    size: Final = 5
+    dtype: Final = [("index", "u1"), ("len_object", "<u4")]
+    packed: Final = "<BI"
+
+    class at:
+        """Where fields start and end, in bytes from the start."""
+
+        index: Final = (0, 1)
+        len_object: Final = (1, 5)
+
+    class format:
+        """Numbers by themselves."""
+
+        index: Final = "<B"
+        len_object: Final = "<I"
+
+
 class OptionalTime:
     """`ark_rbuf::optional_time`"""
 

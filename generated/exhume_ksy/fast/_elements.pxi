@@ -10,6 +10,63 @@ cdef extern from *:
     uint64_t swap8 "__builtin_bswap64" (uint64_t) noexcept nogil
 
 
+cdef int64_t read_data_bundle_key_varuint(const uint8_t *p, int64_t at, int64_t end, uint64_t *out) noexcept nogil:
+    cdef uint64_t first, byte1, byte2, byte3, byte4, byte5, byte6, byte7, byte8
+    if at >= end:
+        return -1
+    first = p[at]
+    if first < 0x80:
+        out[0] = first
+        return at + 1
+    if at + 1 >= end:
+        return -1
+    byte1 = p[at + 1]
+    if first < 0xc0:
+        out[0] = (first % 64) * 0x100 + byte1
+        return at + 2
+    if at + 2 >= end:
+        return -1
+    byte2 = p[at + 2]
+    if first < 0xe0:
+        out[0] = ((first % 32) * 0x100 + byte1) * 0x100 + byte2
+        return at + 3
+    if at + 3 >= end:
+        return -1
+    byte3 = p[at + 3]
+    if first < 0xf0:
+        out[0] = (((first % 16) * 0x100 + byte1) * 0x100 + byte2) * 0x100 + byte3
+        return at + 4
+    if at + 4 >= end:
+        return -1
+    byte4 = p[at + 4]
+    if first < 0xf8:
+        out[0] = ((((first % 8) * 0x100 + byte1) * 0x100 + byte2) * 0x100 + byte3) * 0x100 + byte4
+        return at + 5
+    if at + 5 >= end:
+        return -1
+    byte5 = p[at + 5]
+    if first < 0xfc:
+        out[0] = (((((first % 4) * 0x100 + byte1) * 0x100 + byte2) * 0x100 + byte3) * 0x100 + byte4) * 0x100 + byte5
+        return at + 6
+    if at + 6 >= end:
+        return -1
+    byte6 = p[at + 6]
+    if first < 0xfe:
+        out[0] = ((((((first % 2) * 0x100 + byte1) * 0x100 + byte2) * 0x100 + byte3) * 0x100 + byte4) * 0x100 + byte5) * 0x100 + byte6
+        return at + 7
+    if at + 7 >= end:
+        return -1
+    byte7 = p[at + 7]
+    if first != 0xff:
+        out[0] = (((((byte1 * 0x100 + byte2) * 0x100 + byte3) * 0x100 + byte4) * 0x100 + byte5) * 0x100 + byte6) * 0x100 + byte7
+        return at + 8
+    if at + 8 >= end:
+        return -1
+    byte8 = p[at + 8]
+    out[0] = ((((((byte1 * 0x100 + byte2) * 0x100 + byte3) * 0x100 + byte4) * 0x100 + byte5) * 0x100 + byte6) * 0x100 + byte7) * 0x100 + byte8
+    return at + 9
+
+
 cdef int64_t read_leveldb_varint(const uint8_t *p, int64_t at, int64_t end, uint64_t *out) noexcept nogil:
     cdef uint64_t group0, group1, group2, group3, group4, group5, group6, group7, group8, group9
     if at >= end:
@@ -156,6 +213,105 @@ cdef int64_t read_uleb128(const uint8_t *p, int64_t at, int64_t end, uint64_t *o
     return at + 10
 
 
+cdef struct ArkRbufGroupHeader:
+    uint8_t magic
+    uint8_t reserved
+    uint8_t has_more
+    uint8_t reserved1
+    uint8_t number
+    uint32_t len_body
+
+
+cdef inline int64_t read_ark_rbuf_group_header(const uint8_t *p, int64_t at, int64_t end, ArkRbufGroupHeader *out) noexcept nogil:
+    cdef uint64_t magic_bits_ = 0
+    cdef uint64_t magic_ = 0
+    cdef uint64_t reserved_ = 0
+    cdef uint64_t has_more_ = 0
+    cdef uint64_t reserved1_ = 0
+    cdef uint8_t number_ = 0
+    cdef uint32_t len_body_ = 0
+    if end - at < 1:
+        return -1
+    magic_bits_ = (<uint64_t> p[at + 0] << 0)
+    at += 1
+    magic_ = (magic_bits_ >> 4) & 0xf
+    reserved_ = (magic_bits_ >> 3) & 0x1
+    has_more_ = (magic_bits_ >> 2) & 0x1
+    reserved1_ = (magic_bits_ >> 0) & 0x3
+    if not (<wide> magic_ == <wide> 14):
+        return -1
+    if end - at < 1:
+        return -1
+    memcpy(&number_, p + at, 1)
+    at += 1
+    if end - at < 4:
+        return -1
+    memcpy(&len_body_, p + at, 4)
+    at += 4
+    if not (<uint64_t> len_body_ <= <uint64_t> (end - at)):
+        return -1
+    out.magic = magic_
+    out.reserved = reserved_
+    out.has_more = has_more_
+    out.reserved1 = reserved1_
+    out.number = number_
+    out.len_body = len_body_
+    return at
+
+
+cdef struct ArkRbufVariantHeader:
+    uint8_t index
+    uint32_t len_object
+
+
+cdef inline int64_t read_ark_rbuf_variant_header(const uint8_t *p, int64_t at, int64_t end, ArkRbufVariantHeader *out) noexcept nogil:
+    cdef uint8_t index_ = 0
+    cdef uint32_t len_object_ = 0
+    if end - at < 1:
+        return -1
+    memcpy(&index_, p + at, 1)
+    at += 1
+    if end - at < 4:
+        return -1
+    memcpy(&len_object_, p + at, 4)
+    at += 4
+    if not (<uint64_t> len_object_ <= <uint64_t> (end - at)):
+        return -1
+    out.index = index_
+    out.len_object = len_object_
+    return at
+
+
+cdef struct ArkStoredMessageMessageFooter:
+    uint32_t len_message
+    uint8_t codec
+    uint8_t magic
+
+
+cdef inline int64_t read_ark_stored_message_message_footer(const uint8_t *p, int64_t at, int64_t end, ArkStoredMessageMessageFooter *out) noexcept nogil:
+    cdef uint32_t len_message_ = 0
+    cdef uint8_t codec_ = 0
+    cdef uint8_t magic_ = 0
+    if end - at < 4:
+        return -1
+    memcpy(&len_message_, p + at, 4)
+    at += 4
+    if end - at < 1:
+        return -1
+    memcpy(&codec_, p + at, 1)
+    at += 1
+    if end - at < 1:
+        return -1
+    memcpy(&magic_, p + at, 1)
+    at += 1
+    if not (<uint64_t> magic_ == <uint64_t> 240):
+        return -1
+    out.len_message = len_message_
+    out.codec = codec_
+    out.magic = magic_
+    return at
+
+
 cdef struct ClpSDictionaryEntriesEntry:
     int64_t value_start
     int64_t value_end
@@ -287,6 +443,43 @@ cdef inline int64_t read_clp_s_table_metadata_table(const uint8_t *p, int64_t at
     out.ofs_table = ofs_table_
     out.schema_id = schema_id_
     out.num_messages = num_messages_
+    return at
+
+
+cdef struct DataBundleKeyRecordKey:
+    uint64_t shard_index
+    uint64_t shard_uncompressed_offset
+
+
+cdef inline int64_t read_data_bundle_key_record_key(const uint8_t *p, int64_t at, int64_t end, DataBundleKeyRecordKey *out) noexcept nogil:
+    cdef uint64_t shard_index_ = 0
+    cdef uint64_t shard_index_long_ = 0
+    cdef uint64_t shard_uncompressed_offset_ = 0
+    cdef uint64_t shard_uncompressed_offset_long_ = 0
+    if at < end and (<uint64_t> p[at]) < 0x80:
+        shard_index_ = (<uint64_t> p[at])
+        at += 1
+    elif at + 1 < end and (<uint64_t> p[at]) < 0xc0:
+        shard_index_ = ((<uint64_t> p[at]) % 64) * 0x100 + (<uint64_t> p[at + 1])
+        at += 2
+    else:
+        at = read_data_bundle_key_varuint(p, at, end, &shard_index_long_)
+        if at < 0:
+            return -1
+        shard_index_ = shard_index_long_
+    if at < end and (<uint64_t> p[at]) < 0x80:
+        shard_uncompressed_offset_ = (<uint64_t> p[at])
+        at += 1
+    elif at + 1 < end and (<uint64_t> p[at]) < 0xc0:
+        shard_uncompressed_offset_ = ((<uint64_t> p[at]) % 64) * 0x100 + (<uint64_t> p[at + 1])
+        at += 2
+    else:
+        at = read_data_bundle_key_varuint(p, at, end, &shard_uncompressed_offset_long_)
+        if at < 0:
+            return -1
+        shard_uncompressed_offset_ = shard_uncompressed_offset_long_
+    out.shard_index = shard_index_
+    out.shard_uncompressed_offset = shard_uncompressed_offset_
     return at
 
 
@@ -1066,4 +1259,4 @@ cdef inline int64_t clp_s_table_classic_variable_first_id(int64_t value) noexcep
     return <int64_t> 0x4000000000000000
 
 
-ELEMENTS = '6dcefbd0dc4690c5'
+ELEMENTS = '1697e2b0ca3e18bc'

@@ -6,7 +6,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '6f5a9757ef24ee16'
+SOURCE = '018b1d62ef4315a5'
 """What this was compiled from: a module built from other specifications is not used."""
 
 
@@ -17,6 +17,42 @@ cdef bint grow(void **column, size_t size, size_t room) noexcept nogil:
         return False
     column[0] = larger
     return True
+
+
+def flat_ark_rbuf_group_header(view, int64_t at, int64_t end):
+    """Where the element at `at` ends, and its fields; None when it does not fit."""
+    cdef Py_buffer buffer
+    cdef ArkRbufGroupHeader one
+    cdef int64_t after = -1
+    PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
+    if 0 <= at <= end <= buffer.len:
+        after = read_ark_rbuf_group_header(<const uint8_t *> buffer.buf, at, end, &one)
+    PyBuffer_Release(&buffer)
+    return None if after < 0 else (after, one.magic, one.reserved, one.has_more, one.reserved1, one.number, one.len_body)
+
+
+def flat_ark_rbuf_variant_header(view, int64_t at, int64_t end):
+    """Where the element at `at` ends, and its fields; None when it does not fit."""
+    cdef Py_buffer buffer
+    cdef ArkRbufVariantHeader one
+    cdef int64_t after = -1
+    PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
+    if 0 <= at <= end <= buffer.len:
+        after = read_ark_rbuf_variant_header(<const uint8_t *> buffer.buf, at, end, &one)
+    PyBuffer_Release(&buffer)
+    return None if after < 0 else (after, one.index, one.len_object)
+
+
+def flat_ark_stored_message_message_footer(view, int64_t at, int64_t end):
+    """Where the element at `at` ends, and its fields; None when it does not fit."""
+    cdef Py_buffer buffer
+    cdef ArkStoredMessageMessageFooter one
+    cdef int64_t after = -1
+    PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
+    if 0 <= at <= end <= buffer.len:
+        after = read_ark_stored_message_message_footer(<const uint8_t *> buffer.buf, at, end, &one)
+    PyBuffer_Release(&buffer)
+    return None if after < 0 else (after, one.len_message, one.codec, one.magic)
 
 
 def clp_s_dictionary_entries_entry(columns, const uint8_t[::1] view, int64_t start, int64_t stop, int64_t count):
@@ -273,6 +309,18 @@ def clp_s_table_metadata_table(columns, const uint8_t[::1] view, int64_t start, 
         free(c_schema_id)
         free(c_num_messages)
     return at
+
+
+def flat_data_bundle_key_record_key(view, int64_t at, int64_t end):
+    """Where the element at `at` ends, and its fields; None when it does not fit."""
+    cdef Py_buffer buffer
+    cdef DataBundleKeyRecordKey one
+    cdef int64_t after = -1
+    PyObject_GetBuffer(view, &buffer, PyBUF_SIMPLE)
+    if 0 <= at <= end <= buffer.len:
+        after = read_data_bundle_key_record_key(<const uint8_t *> buffer.buf, at, end, &one)
+    PyBuffer_Release(&buffer)
+    return None if after < 0 else (after, one.shard_index, one.shard_uncompressed_offset)
 
 
 def leveldb_block_entry(columns, const uint8_t[::1] view, int64_t start, int64_t stop, int64_t count):

@@ -9,8 +9,8 @@ import struct
 from ._layout import LayoutError, View, short
 from .ark_rbuf import read_group_header, read_group_list, read_guid, read_object_header, read_optional_time, read_string_list, read_text
 
-_STRUCT0 = struct.Struct("<I")
-_STRUCT1 = struct.Struct("<QQQQ")
+_unpack0 = struct.Struct("<I").unpack_from
+_unpack1 = struct.Struct("<QQQQ").unpack_from
 
 
 class ArkManifest:
@@ -26,7 +26,7 @@ class ArkManifest:
     """Identifier of this log, a particular view of the data."""
     common_identifier: Guid
     """Identifier shared by all logs that share data with this one."""
-    name: Text
+    name: str
     """Name for people."""
     num_v1_columns: int
     """Count of a removed list, always 0."""
@@ -63,7 +63,7 @@ def read_ark_manifest(view: View, at: int, end: int) -> tuple[ArkManifest, int]:
     value.name = name
     if end - at < 4:
         raise short("num_v1_columns", at, end, 4)
-    (num_v1_columns,) = _STRUCT0.unpack_from(view, at)
+    (num_v1_columns,) = _unpack0(view, at)
     at += 4
     if num_v1_columns > end - at:
         raise LayoutError("num_v1_columns", at - 4, at, f"at most {end - at}", num_v1_columns)
@@ -148,7 +148,7 @@ def read_section_list(view: View, at: int, end: int) -> tuple[SectionList, int]:
     value = SectionList()
     if end - at < 4:
         raise short("num_sections", at, end, 4)
-    (num_sections,) = _STRUCT0.unpack_from(view, at)
+    (num_sections,) = _unpack0(view, at)
     at += 4
     if num_sections > end - at:
         raise LayoutError("num_sections", at - 4, at, f"at most {end - at}", num_sections)
@@ -186,7 +186,7 @@ def read_metadata(view: View, at: int, end: int) -> tuple[Metadata, int]:
     value.header = header
     if end - at < 4:
         raise short("num_entries", at, end, 4)
-    (num_entries,) = _STRUCT0.unpack_from(view, at)
+    (num_entries,) = _unpack0(view, at)
     at += 4
     if num_entries > end - at:
         raise LayoutError("num_entries", at - 4, at, f"at most {end - at}", num_entries)
@@ -215,8 +215,8 @@ def read_metadata(view: View, at: int, end: int) -> tuple[Metadata, int]:
 class MetadataEntry:
     """One key with its value."""
     __slots__ = ('key', 'value')
-    key: Text
-    value: Text
+    key: str
+    value: str
     """JSON text."""
 
 
@@ -263,7 +263,7 @@ def read_section(view: View, at: int, end: int) -> tuple[Section, int]:
     value.header = header
     if end - at < 4:
         raise short("num_columns", at, end, 4)
-    (num_columns,) = _STRUCT0.unpack_from(view, at)
+    (num_columns,) = _unpack0(view, at)
     at += 4
     if num_columns > end - at:
         raise LayoutError("num_columns", at - 4, at, f"at most {end - at}", num_columns)
@@ -366,8 +366,8 @@ class ColumnDeclaration:
     """The object ark::logging::ColumnDeclaration: channels that share split files and a compression type."""
     __slots__ = ('header', 'name', 'compression_type', 'num_object_types', 'object_types', 'num_splits', 'splits', 'groups')
     header: ObjectHeader
-    name: Text
-    compression_type: Text
+    name: str
+    compression_type: str
     """`none`, `lz4`, `zstd`, `bz2` or `lzma`."""
     num_object_types: int
     object_types: list[ObjectDeclaration]
@@ -402,7 +402,7 @@ def read_column_declaration(view: View, at: int, end: int) -> tuple[ColumnDeclar
     value.compression_type = compression_type
     if end - at < 4:
         raise short("num_object_types", at, end, 4)
-    (num_object_types,) = _STRUCT0.unpack_from(view, at)
+    (num_object_types,) = _unpack0(view, at)
     at += 4
     if num_object_types > end - at:
         raise LayoutError("num_object_types", at - 4, at, f"at most {end - at}", num_object_types)
@@ -418,7 +418,7 @@ def read_column_declaration(view: View, at: int, end: int) -> tuple[ColumnDeclar
     value.object_types = object_types
     if end - at < 4:
         raise short("num_splits", at, end, 4)
-    (num_splits,) = _STRUCT0.unpack_from(view, at)
+    (num_splits,) = _unpack0(view, at)
     at += 4
     if num_splits > end - at:
         raise LayoutError("num_splits", at - 4, at, f"at most {end - at}", num_splits)
@@ -448,13 +448,13 @@ class ObjectDeclaration:
     """The object ark::logging::ObjectDeclaration: one channel."""
     __slots__ = ('header', 'name', 'type_identifier', 'identifier', 'schema_registry', 'groups')
     header: ObjectHeader
-    name: Text
+    name: str
     """Name of the channel."""
-    type_identifier: Text
+    type_identifier: str
     """Qualified name of the type of its messages."""
     identifier: Guid
     """What the headers of split files call the channel."""
-    schema_registry: Text
+    schema_registry: str
     """JSON text with every schema and enumeration that the type needs."""
     groups: list[ObjectGroup] | None
 
@@ -591,7 +591,7 @@ def read_split_declaration(view: View, at: int, end: int) -> tuple[SplitDeclarat
     value.identifier = identifier
     if end - at < 4:
         raise short("num_statistics", at, end, 4)
-    (num_statistics,) = _STRUCT0.unpack_from(view, at)
+    (num_statistics,) = _unpack0(view, at)
     at += 4
     if num_statistics > end - at:
         raise LayoutError("num_statistics", at - 4, at, f"at most {end - at}", num_statistics)
@@ -651,7 +651,7 @@ def read_split_object_statistics(view: View, at: int, end: int) -> tuple[SplitOb
     value.object_identifier = object_identifier
     if end - at < 32:
         raise short((("num_items", 8), ("num_bytes", 16), ("minimum_time", 24), ("maximum_time", 32),), at, end, 32)
-    num_items, num_bytes, minimum_time, maximum_time = _STRUCT1.unpack_from(view, at)
+    num_items, num_bytes, minimum_time, maximum_time = _unpack1(view, at)
     at += 32
     value.num_items = num_items
     value.num_bytes = num_bytes

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import struct
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, native, short
 
-_STRUCT0 = struct.Struct("<BI")
-_STRUCT1 = struct.Struct("<IIII")
-_STRUCT2 = struct.Struct("<I")
-_STRUCT3 = struct.Struct("<Q")
+_unpack0 = struct.Struct("<BI").unpack_from
+_unpack1 = struct.Struct("<IIII").unpack_from
+_unpack2 = struct.Struct("<I").unpack_from
+_unpack3 = struct.Struct("<Q").unpack_from
 
 
 class ArkRbuf:
@@ -150,13 +150,38 @@ def read_group_header(view: View, at: int, end: int) -> tuple[GroupHeader, int]:
     value.reserved1 = reserved1
     if end - at < 5:
         raise short((("number", 1), ("len_body", 5),), at, end, 5)
-    number, len_body = _STRUCT0.unpack_from(view, at)
+    number, len_body = _unpack0(view, at)
     at += 5
     value.number = number
     value.len_body = len_body
     if len_body > end - at:
         raise LayoutError("len_body", at - 4, at, f"at most {end - at}", len_body)
     return value, at
+
+
+def flat_group_header(view: View, at: int, end: int) -> tuple[int, int, int, int, int, int, int]:
+    """Where the `ark_rbuf::group_header` at `at` ends, and its fields: magic, reserved, has_more, reserved1, number,
+    len_body. Raises `LayoutError`.
+    """
+    if native is not None and (found := native.flat_ark_rbuf_group_header(view, at, end)) is not None:
+        return found
+    if at >= end:
+        raise short((("magic", 1), ("reserved", 1), ("has_more", 1), ("reserved1", 1),), at, end, 1)
+    many = view[at]
+    magic = many >> 4
+    reserved = (many >> 3) & 1 == 1
+    has_more = (many >> 2) & 1 == 1
+    reserved1 = many & 0x3
+    at += 1
+    if magic != 14:
+        raise LayoutError("magic", at - 1, at, 14, magic)
+    if end - at < 5:
+        raise short((("number", 1), ("len_body", 5),), at, end, 5)
+    number, len_body = _unpack0(view, at)
+    at += 5
+    if len_body > end - at:
+        raise LayoutError("len_body", at - 4, at, f"at most {end - at}", len_body)
+    return at, magic, reserved, has_more, reserved1, number, len_body
 
 
 class Group:
@@ -249,7 +274,7 @@ def read_guid(view: View, at: int, end: int) -> tuple[Guid, int]:
     value = Guid()
     if end - at < 16:
         raise short((("digits1", 4), ("digits0", 8), ("digits3", 12), ("digits2", 16),), at, end, 16)
-    digits1, digits0, digits3, digits2 = _STRUCT1.unpack_from(view, at)
+    digits1, digits0, digits3, digits2 = _unpack1(view, at)
     at += 16
     value.digits1 = digits1
     value.digits0 = digits0
@@ -258,32 +283,79 @@ def read_guid(view: View, at: int, end: int) -> tuple[Guid, int]:
     return value, at
 
 
-class Text:
-    """A string, counted in bytes, without a terminator."""
-    __slots__ = ('len_value', 'value')
-    len_value: int
-    value: str
-    """UTF-8 text."""
-
-
-def read_text(view: View, at: int, end: int) -> tuple[Text, int]:
-    """`ark_rbuf::text` at `at`, and where it ends. Raises `LayoutError`."""
-    value = Text()
+def read_text(view: View, at: int, end: int) -> tuple[str, int]:
+    """`ark_rbuf::text` at `at`: its value, and where it ends. Raises `LayoutError`."""
     if end - at < 4:
         raise short("len_value", at, end, 4)
-    (len_value,) = _STRUCT2.unpack_from(view, at)
+    (len_value,) = _unpack2(view, at)
     at += 4
     if len_value > end - at:
         raise LayoutError("len_value", at - 4, at, f"at most {end - at}", len_value)
-    value.len_value = len_value
     value_ = view[at : at + len_value]
     try:
         value_ = str(value_, "UTF-8")
     except UnicodeDecodeError as error:
         raise LayoutError("value", at, at + len(value_), "text in UTF-8", value_) from error
     at += len_value
-    value.value = value_
+    return value_, at
+
+
+def read_byte_buffer(view: View, at: int, end: int) -> tuple[View, int]:
+    """`ark_rbuf::byte_buffer` at `at`: its value, and where it ends. Raises `LayoutError`."""
+    if end - at < 4:
+        raise short("len_value", at, end, 4)
+    (len_value,) = _unpack2(view, at)
+    at += 4
+    if len_value > end - at:
+        raise LayoutError("len_value", at - 4, at, f"at most {end - at}", len_value)
+    value_ = view[at : at + len_value]
+    at += len_value
+    return value_, at
+
+
+def read_count(view: View, at: int, end: int) -> tuple[int, int]:
+    """`ark_rbuf::count` at `at`: its value, and where it ends. Raises `LayoutError`."""
+    if end - at < 4:
+        raise short("value", at, end, 4)
+    (value_,) = _unpack2(view, at)
+    at += 4
+    return value_, at
+
+
+class VariantHeader:
+    """Opens an object of one of several types."""
+    __slots__ = ('index', 'len_object')
+    index: int
+    """Which of the types that the registry lists."""
+    len_object: int
+    """Bytes of the object, its header included."""
+
+
+def read_variant_header(view: View, at: int, end: int) -> tuple[VariantHeader, int]:
+    """`ark_rbuf::variant_header` at `at`, and where it ends. Raises `LayoutError`."""
+    value = VariantHeader()
+    if end - at < 5:
+        raise short((("index", 1), ("len_object", 5),), at, end, 5)
+    index, len_object = _unpack0(view, at)
+    at += 5
+    value.index = index
+    value.len_object = len_object
+    if len_object > end - at:
+        raise LayoutError("len_object", at - 4, at, f"at most {end - at}", len_object)
     return value, at
+
+
+def flat_variant_header(view: View, at: int, end: int) -> tuple[int, int, int]:
+    """Where the `ark_rbuf::variant_header` at `at` ends, and its fields: index, len_object. Raises `LayoutError`."""
+    if native is not None and (found := native.flat_ark_rbuf_variant_header(view, at, end)) is not None:
+        return found
+    if end - at < 5:
+        raise short((("index", 1), ("len_object", 5),), at, end, 5)
+    index, len_object = _unpack0(view, at)
+    at += 5
+    if len_object > end - at:
+        raise LayoutError("len_object", at - 4, at, f"at most {end - at}", len_object)
+    return at, index, len_object
 
 
 class OptionalTime:
@@ -306,7 +378,7 @@ def read_optional_time(view: View, at: int, end: int) -> tuple[OptionalTime, int
     if is_present != 0:
         if end - at < 8:
             raise short("value", at, end, 8)
-        (value_,) = _STRUCT3.unpack_from(view, at)
+        (value_,) = _unpack3(view, at)
         at += 8
     else:
         value_ = None
@@ -318,7 +390,7 @@ class StringList:
     """An arraylist of strings."""
     __slots__ = ('num_items', 'items')
     num_items: int
-    items: list[Text]
+    items: list[str]
 
 
 def read_string_list(view: View, at: int, end: int) -> tuple[StringList, int]:
@@ -326,7 +398,7 @@ def read_string_list(view: View, at: int, end: int) -> tuple[StringList, int]:
     value = StringList()
     if end - at < 4:
         raise short("num_items", at, end, 4)
-    (num_items,) = _STRUCT2.unpack_from(view, at)
+    (num_items,) = _unpack2(view, at)
     at += 4
     if num_items > (end - at) // 4:
         raise LayoutError("num_items", at - 4, at, f"at most {(end - at) // 4}", num_items)

@@ -9,8 +9,8 @@ import struct
 from ._layout import LayoutError, View, short
 from .ark_rbuf import read_text
 
-_STRUCT0 = struct.Struct("<I")
-_STRUCT1 = struct.Struct("<Q")
+_unpack0 = struct.Struct("<I").unpack_from
+_unpack1 = struct.Struct("<Q").unpack_from
 
 
 class ArkSerializableFile:
@@ -71,7 +71,7 @@ class ArkSerializableFile:
             pass
         from .ark_manifest import read_ark_manifest
         view, base, end = self._io
-        if not (self.footer.len_trailer > 0 and self.trailer.type_name.value == 'ark::logging::Manifest'):
+        if not (self.footer.len_trailer > 0 and self.trailer.type_name == 'ark::logging::Manifest'):
             self._manifest = None
             return None
         at = base + 0
@@ -128,9 +128,9 @@ def read_ark_serializable_file(view: View, at: int, end: int, base: int | None =
 class FileTrailer:
     """What the content is, for readers that know nothing of it."""
     __slots__ = ('type_name', 'schema_registry')
-    type_name: Text
+    type_name: str
     """Qualified name of the type of the content."""
-    schema_registry: Text
+    schema_registry: str
     """JSON text with every schema and enumeration that the type needs."""
 
 
@@ -172,14 +172,14 @@ def read_file_footer(view: View, at: int, end: int, len_before: int) -> tuple[Fi
     value.len_before = len_before
     if end - at < 4:
         raise short("len_trailer", at, end, 4)
-    (len_trailer,) = _STRUCT0.unpack_from(view, at)
+    (len_trailer,) = _unpack0(view, at)
     at += 4
     if len_trailer > len_before:
         raise LayoutError("len_trailer", at - 4, at, f"at most {len_before}", len_trailer)
     value.len_trailer = len_trailer
     if end - at < 8:
         raise short("len_content", at, end, 8)
-    (len_content,) = _STRUCT1.unpack_from(view, at)
+    (len_content,) = _unpack1(view, at)
     at += 8
     if len_content > len_before - len_trailer:
         raise LayoutError("len_content", at - 8, at, f"at most {len_before - len_trailer}", len_content)

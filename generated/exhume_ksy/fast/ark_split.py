@@ -9,9 +9,9 @@ import struct
 from ._layout import LayoutError, View, short
 from .ark_rbuf import read_group_list, read_guid, read_object_header
 
-_STRUCT0 = struct.Struct("<H")
-_STRUCT1 = struct.Struct("<II")
-_STRUCT2 = struct.Struct("<QIIBB")
+_unpack0 = struct.Struct("<H").unpack_from
+_unpack1 = struct.Struct("<II").unpack_from
+_unpack2 = struct.Struct("<QIIBB").unpack_from
 
 
 class ArkSplit:
@@ -120,7 +120,7 @@ def read_file_header(view: View, at: int, end: int) -> tuple[FileHeader, int]:
     value.header = header
     if end - at < 2:
         raise short("format_version", at, end, 2)
-    (format_version,) = _STRUCT0.unpack_from(view, at)
+    (format_version,) = _unpack0(view, at)
     at += 2
     value.format_version = format_version
     try:
@@ -131,7 +131,7 @@ def read_file_header(view: View, at: int, end: int) -> tuple[FileHeader, int]:
     value.split_identifier = split_identifier
     if end - at < 8:
         raise short((("ofs_index", 4), ("num_indexed_items", 8),), at, end, 8)
-    ofs_index, num_indexed_items = _STRUCT1.unpack_from(view, at)
+    ofs_index, num_indexed_items = _unpack1(view, at)
     at += 8
     value.ofs_index = ofs_index
     value.num_indexed_items = num_indexed_items
@@ -139,7 +139,7 @@ def read_file_header(view: View, at: int, end: int) -> tuple[FileHeader, int]:
         raise LayoutError("num_indexed_items", at - 4, at, f"at most {0xe38e38e}", num_indexed_items)
     if end - at < 8:
         raise short((("num_maximum_items", 4), ("num_type_mappings", 8),), at, end, 8)
-    num_maximum_items, num_type_mappings = _STRUCT1.unpack_from(view, at)
+    num_maximum_items, num_type_mappings = _unpack1(view, at)
     at += 8
     value.num_maximum_items = num_maximum_items
     value.num_type_mappings = num_type_mappings
@@ -283,7 +283,7 @@ def read_index_entry(view: View, at: int, end: int, base: int | None = None, roo
     value._root = root
     if end - at < 18:
         raise short((("timestamp_ns", 8), ("ofs_data", 12), ("len_data", 16), ("object_identifier", 17), ("flags", 18),), at, end, 18)
-    timestamp_ns, ofs_data, len_data, object_identifier, flags = _STRUCT2.unpack_from(view, at)
+    timestamp_ns, ofs_data, len_data, object_identifier, flags = _unpack2(view, at)
     at += 18
     value.timestamp_ns = timestamp_ns
     value.ofs_data = ofs_data

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import struct
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, native, short
 
-_STRUCT0 = struct.Struct("<IBB")
+_unpack0 = struct.Struct("<IBB").unpack_from
 
 
 class ArkStoredMessage:
@@ -83,7 +83,7 @@ def read_message_footer(view: View, at: int, end: int) -> tuple[MessageFooter, i
     value = MessageFooter()
     if end - at < 6:
         raise short((("len_message", 4), ("codec", 5), ("magic", 6),), at, end, 6)
-    len_message, codec, magic = _STRUCT0.unpack_from(view, at)
+    len_message, codec, magic = _unpack0(view, at)
     at += 6
     value.len_message = len_message
     value.codec = codec
@@ -91,3 +91,18 @@ def read_message_footer(view: View, at: int, end: int) -> tuple[MessageFooter, i
     if magic != 0xf0:
         raise LayoutError("magic", at - 1, at, 0xf0, magic)
     return value, at
+
+
+def flat_message_footer(view: View, at: int, end: int) -> tuple[int, int, int, int]:
+    """Where the `ark_stored_message::message_footer` at `at` ends, and its fields: len_message, codec, magic. Raises
+    `LayoutError`.
+    """
+    if native is not None and (found := native.flat_ark_stored_message_message_footer(view, at, end)) is not None:
+        return found
+    if end - at < 6:
+        raise short((("len_message", 4), ("codec", 5), ("magic", 6),), at, end, 6)
+    len_message, codec, magic = _unpack0(view, at)
+    at += 6
+    if magic != 0xf0:
+        raise LayoutError("magic", at - 1, at, 0xf0, magic)
+    return at, len_message, codec, magic

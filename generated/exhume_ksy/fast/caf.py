@@ -8,7 +8,7 @@ import struct
 
 from ._layout import LayoutError, View, short
 
-_STRUCT0 = struct.Struct("<I")
+_unpack0 = struct.Struct("<I").unpack_from
 
 
 class Caf:
@@ -131,7 +131,7 @@ def read_chunk_footer(view: View, at: int, end: int, max_index: int) -> tuple[Ch
     value.max_index = max_index
     if end - at < 4:
         raise short("len_index", at, end, 4)
-    (len_index,) = _STRUCT0.unpack_from(view, at)
+    (len_index,) = _unpack0(view, at)
     at += 4
     if len_index > max_index:
         raise LayoutError("len_index", at - 4, at, f"at most {max_index}", len_index)

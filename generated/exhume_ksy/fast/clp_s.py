@@ -9,10 +9,10 @@ import struct
 from ._layout import LayoutError, View, short
 from .zstd_frame import read_zstd_frame
 
-_STRUCT0 = struct.Struct("<QQ32sIHH")
-_STRUCT1 = struct.Struct("<HBB")
-_STRUCT2 = struct.Struct("<q")
-_STRUCT3 = struct.Struct("<d")
+_unpack0 = struct.Struct("<QQ32sIHH").unpack_from
+_unpack1 = struct.Struct("<HBB").unpack_from
+_unpack2 = struct.Struct("<q").unpack_from
+_unpack3 = struct.Struct("<d").unpack_from
 
 
 class ClpS:
@@ -263,7 +263,7 @@ def read_file_header(view: View, at: int, end: int) -> tuple[FileHeader, int]:
     value.version = version
     if end - at < 56:
         raise short((("len_original", 8), ("len_archive", 16), ("reserved1", 48), ("len_metadata", 52), ("compression_type", 54), ("reserved2", 56),), at, end, 56)
-    len_original, len_archive, reserved1, len_metadata, compression_type, reserved2 = _STRUCT0.unpack_from(view, at)
+    len_original, len_archive, reserved1, len_metadata, compression_type, reserved2 = _unpack0(view, at)
     at += 56
     value.len_original = len_original
     value.len_archive = len_archive
@@ -289,7 +289,7 @@ def read_version(view: View, at: int, end: int) -> tuple[Version, int]:
     value = Version()
     if end - at < 4:
         raise short((("patch", 2), ("minor", 3), ("major", 4),), at, end, 4)
-    patch, minor, major = _STRUCT1.unpack_from(view, at)
+    patch, minor, major = _unpack1(view, at)
     at += 4
     value.patch = patch
     value.minor = minor
@@ -1197,7 +1197,7 @@ class Word:
             raise LayoutError("whole", base, end, "a position in the stream", at - base)
         if end - at < 8:
             raise short("whole", at, end, 8)
-        (whole,) = _STRUCT2.unpack_from(view, at)
+        (whole,) = _unpack2(view, at)
         at += 8
         self._whole = whole
         return self._whole
@@ -1218,7 +1218,7 @@ class Word:
             raise LayoutError("number", base, end, "a position in the stream", at - base)
         if end - at < 8:
             raise short("number", at, end, 8)
-        (number,) = _STRUCT3.unpack_from(view, at)
+        (number,) = _unpack3(view, at)
         at += 8
         self._number = number
         return self._number

@@ -9,7 +9,7 @@ import struct
 from ._layout import LayoutError, View, short
 from .zstd_frame import read_zstd_frame
 
-_STRUCT0 = struct.Struct("<Q")
+_unpack0 = struct.Struct("<Q").unpack_from
 
 
 class ClpSDictionary:
@@ -59,7 +59,7 @@ def read_clp_s_dictionary(view: View, at: int, end: int, base: int | None = None
     value._io = (view, base, end)
     if end - at < 8:
         raise short("num_entries", at, end, 8)
-    (num_entries,) = _STRUCT0.unpack_from(view, at)
+    (num_entries,) = _unpack0(view, at)
     at += 8
     value.num_entries = num_entries
     try:

@@ -9,7 +9,7 @@ from array import array
 
 from ._layout import LayoutError, View, native, short
 
-_STRUCT0 = struct.Struct("<Q")
+_unpack0 = struct.Struct("<Q").unpack_from
 
 
 class ClpSDictionaryEntries:
@@ -56,7 +56,7 @@ def read_entry(view: View, at: int, end: int) -> tuple[Entry, int]:
     value = Entry()
     if end - at < 8:
         raise short("len_value", at, end, 8)
-    (len_value,) = _STRUCT0.unpack_from(view, at)
+    (len_value,) = _unpack0(view, at)
     at += 8
     if len_value > end - at:
         raise LayoutError("len_value", at - 8, at, f"at most {end - at}", len_value)
@@ -111,7 +111,7 @@ def scan_entry(view: View, at: int, end: int, count: int | None = None) -> Entry
             first = at
             if end - at < 8:
                 raise short("len_value", at, end, 8)
-            (len_value,) = _STRUCT0.unpack_from(view, at)
+            (len_value,) = _unpack0(view, at)
             at += 8
             if len_value > end - at:
                 raise LayoutError("len_value", at - 8, at, f"at most {end - at}", len_value)

@@ -9,11 +9,11 @@ import struct
 from ._layout import LayoutError, View, numbers, short
 from .utf8_text import read_utf8_text
 
-_STRUCT0 = struct.Struct("<BI")
-_STRUCT1 = struct.Struct("<Q")
-_STRUCT2 = struct.Struct("<q")
-_STRUCT3 = struct.Struct("<d")
-_STRUCT4 = struct.Struct("<QQ")
+_unpack0 = struct.Struct("<BI").unpack_from
+_unpack1 = struct.Struct("<Q").unpack_from
+_unpack2 = struct.Struct("<q").unpack_from
+_unpack3 = struct.Struct("<d").unpack_from
+_unpack4 = struct.Struct("<QQ").unpack_from
 
 
 class ClpSMetadata:
@@ -58,7 +58,7 @@ def read_packet(view: View, at: int, end: int) -> tuple[Packet, int]:
     value = Packet()
     if end - at < 5:
         raise short((("type", 1), ("len_body", 5),), at, end, 5)
-    type, len_body = _STRUCT0.unpack_from(view, at)
+    type, len_body = _unpack0(view, at)
     at += 5
     value.type = type
     value.len_body = len_body
@@ -158,7 +158,7 @@ def read_timestamp_dictionary(view: View, at: int, end: int) -> tuple[TimestampD
     value = TimestampDictionary()
     if end - at < 8:
         raise short("num_ranges", at, end, 8)
-    (num_ranges,) = _STRUCT1.unpack_from(view, at)
+    (num_ranges,) = _unpack1(view, at)
     at += 8
     if num_ranges > end - at:
         raise LayoutError("num_ranges", at - 8, at, f"at most {end - at}", num_ranges)
@@ -174,7 +174,7 @@ def read_timestamp_dictionary(view: View, at: int, end: int) -> tuple[TimestampD
     value.ranges = ranges
     if end - at < 8:
         raise short("num_patterns", at, end, 8)
-    (num_patterns,) = _STRUCT1.unpack_from(view, at)
+    (num_patterns,) = _unpack1(view, at)
     at += 8
     if num_patterns > end - at:
         raise LayoutError("num_patterns", at - 8, at, f"at most {end - at}", num_patterns)
@@ -213,7 +213,7 @@ def read_timestamp_range(view: View, at: int, end: int) -> tuple[TimestampRange,
     value = TimestampRange()
     if end - at < 8:
         raise short("len_key", at, end, 8)
-    (len_key,) = _STRUCT1.unpack_from(view, at)
+    (len_key,) = _unpack1(view, at)
     at += 8
     if len_key > end - at:
         raise LayoutError("len_key", at - 8, at, f"at most {end - at}", len_key)
@@ -228,7 +228,7 @@ def read_timestamp_range(view: View, at: int, end: int) -> tuple[TimestampRange,
     value.key = key
     if end - at < 8:
         raise short("num_column_ids", at, end, 8)
-    (num_column_ids,) = _STRUCT1.unpack_from(view, at)
+    (num_column_ids,) = _unpack1(view, at)
     at += 8
     if num_column_ids > (end - at) // 4:
         raise LayoutError("num_column_ids", at - 8, at, f"at most {(end - at) // 4}", num_column_ids)
@@ -242,13 +242,13 @@ def read_timestamp_range(view: View, at: int, end: int) -> tuple[TimestampRange,
     value.column_ids = column_ids
     if end - at < 8:
         raise short("encoding", at, end, 8)
-    (encoding,) = _STRUCT1.unpack_from(view, at)
+    (encoding,) = _unpack1(view, at)
     at += 8
     value.encoding = encoding
     if encoding == 1:
         if end - at < 8:
             raise short("begin_epoch", at, end, 8)
-        (begin_epoch,) = _STRUCT2.unpack_from(view, at)
+        (begin_epoch,) = _unpack2(view, at)
         at += 8
     else:
         begin_epoch = None
@@ -256,7 +256,7 @@ def read_timestamp_range(view: View, at: int, end: int) -> tuple[TimestampRange,
     if encoding == 1:
         if end - at < 8:
             raise short("end_epoch", at, end, 8)
-        (end_epoch,) = _STRUCT2.unpack_from(view, at)
+        (end_epoch,) = _unpack2(view, at)
         at += 8
     else:
         end_epoch = None
@@ -264,7 +264,7 @@ def read_timestamp_range(view: View, at: int, end: int) -> tuple[TimestampRange,
     if encoding == 2:
         if end - at < 8:
             raise short("begin_double", at, end, 8)
-        (begin_double,) = _STRUCT3.unpack_from(view, at)
+        (begin_double,) = _unpack3(view, at)
         at += 8
     else:
         begin_double = None
@@ -272,7 +272,7 @@ def read_timestamp_range(view: View, at: int, end: int) -> tuple[TimestampRange,
     if encoding == 2:
         if end - at < 8:
             raise short("end_double", at, end, 8)
-        (end_double,) = _STRUCT3.unpack_from(view, at)
+        (end_double,) = _unpack3(view, at)
         at += 8
     else:
         end_double = None
@@ -295,7 +295,7 @@ def read_timestamp_pattern(view: View, at: int, end: int) -> tuple[TimestampPatt
     value = TimestampPattern()
     if end - at < 16:
         raise short((("pattern_id", 8), ("len_pattern", 16),), at, end, 16)
-    pattern_id, len_pattern = _STRUCT4.unpack_from(view, at)
+    pattern_id, len_pattern = _unpack4(view, at)
     at += 16
     value.pattern_id = pattern_id
     value.len_pattern = len_pattern

@@ -8,15 +8,15 @@ import struct
 
 from ._layout import LayoutError, View, short
 
-_STRUCT0 = struct.Struct(">H")
-_STRUCT1 = struct.Struct(">I")
-_STRUCT2 = struct.Struct(">Q")
-_STRUCT3 = struct.Struct("<b")
-_STRUCT4 = struct.Struct(">h")
-_STRUCT5 = struct.Struct(">i")
-_STRUCT6 = struct.Struct(">q")
-_STRUCT7 = struct.Struct(">f")
-_STRUCT8 = struct.Struct(">d")
+_unpack0 = struct.Struct(">H").unpack_from
+_unpack1 = struct.Struct(">I").unpack_from
+_unpack2 = struct.Struct(">Q").unpack_from
+_unpack3 = struct.Struct("<b").unpack_from
+_unpack4 = struct.Struct(">h").unpack_from
+_unpack5 = struct.Struct(">i").unpack_from
+_unpack6 = struct.Struct(">q").unpack_from
+_unpack7 = struct.Struct(">f").unpack_from
+_unpack8 = struct.Struct(">d").unpack_from
 
 
 class ClpSMsgpack:
@@ -139,7 +139,7 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
     if tag == 0xcd:
         if end - at < 2:
             raise short("payload_uint2", at, end, 2)
-        (payload_uint2,) = _STRUCT0.unpack_from(view, at)
+        (payload_uint2,) = _unpack0(view, at)
         at += 2
     else:
         payload_uint2 = None
@@ -147,7 +147,7 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
     if tag == 0xce:
         if end - at < 4:
             raise short("payload_uint4", at, end, 4)
-        (payload_uint4,) = _STRUCT1.unpack_from(view, at)
+        (payload_uint4,) = _unpack1(view, at)
         at += 4
     else:
         payload_uint4 = None
@@ -155,7 +155,7 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
     if tag == 0xcf:
         if end - at < 8:
             raise short("payload_uint8", at, end, 8)
-        (payload_uint8,) = _STRUCT2.unpack_from(view, at)
+        (payload_uint8,) = _unpack2(view, at)
         at += 8
     else:
         payload_uint8 = None
@@ -163,7 +163,7 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
     if tag == 0xd0:
         if at >= end:
             raise short("payload_int1", at, end, 1)
-        (payload_int1,) = _STRUCT3.unpack_from(view, at)
+        (payload_int1,) = _unpack3(view, at)
         at += 1
     else:
         payload_int1 = None
@@ -171,7 +171,7 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
     if tag == 0xd1:
         if end - at < 2:
             raise short("payload_int2", at, end, 2)
-        (payload_int2,) = _STRUCT4.unpack_from(view, at)
+        (payload_int2,) = _unpack4(view, at)
         at += 2
     else:
         payload_int2 = None
@@ -179,7 +179,7 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
     if tag == 0xd2:
         if end - at < 4:
             raise short("payload_int4", at, end, 4)
-        (payload_int4,) = _STRUCT5.unpack_from(view, at)
+        (payload_int4,) = _unpack5(view, at)
         at += 4
     else:
         payload_int4 = None
@@ -187,7 +187,7 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
     if tag == 0xd3:
         if end - at < 8:
             raise short("payload_int8", at, end, 8)
-        (payload_int8,) = _STRUCT6.unpack_from(view, at)
+        (payload_int8,) = _unpack6(view, at)
         at += 8
     else:
         payload_int8 = None
@@ -195,7 +195,7 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
     if tag == 0xca:
         if end - at < 4:
             raise short("payload_float4", at, end, 4)
-        (payload_float4,) = _STRUCT7.unpack_from(view, at)
+        (payload_float4,) = _unpack7(view, at)
         at += 4
     else:
         payload_float4 = None
@@ -203,7 +203,7 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
     if tag == 0xcb:
         if end - at < 8:
             raise short("payload_float8", at, end, 8)
-        (payload_float8,) = _STRUCT8.unpack_from(view, at)
+        (payload_float8,) = _unpack8(view, at)
         at += 8
     else:
         payload_float8 = None
@@ -223,7 +223,7 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
         start = at
         if end - at < 2:
             raise short("len_payload2", at, end, 2)
-        (len_payload2,) = _STRUCT0.unpack_from(view, at)
+        (len_payload2,) = _unpack0(view, at)
         at += 2
         if len_payload2 > end - at:
             raise LayoutError("len_payload2", start, at, f"at most {end - at}", len_payload2)
@@ -234,7 +234,7 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
         start = at
         if end - at < 4:
             raise short("len_payload4", at, end, 4)
-        (len_payload4,) = _STRUCT1.unpack_from(view, at)
+        (len_payload4,) = _unpack1(view, at)
         at += 4
         if len_payload4 > end - at:
             raise LayoutError("len_payload4", start, at, f"at most {end - at}", len_payload4)
@@ -244,7 +244,7 @@ def read_clp_s_msgpack(view: View, at: int, end: int) -> tuple[ClpSMsgpack, int]
     if (2 if tag < 0x80 else 9 if tag < 0x90 else 8 if tag < 0xa0 else 5 if tag < 0xc0 else 0 if tag == 0xc0 else 10 if tag == 0xc1 else 1 if tag < 0xc4 else 6 if tag < 0xc7 else 7 if tag < 0xca else 4 if tag < 0xcc else 2 if tag < 0xd0 else 3 if tag < 0xd4 else 7 if tag < 0xd9 else 5 if tag < 0xdc else 8 if tag < 0xde else 9 if tag < 0xe0 else 3) == 7:
         if at >= end:
             raise short("extension_type", at, end, 1)
-        (extension_type,) = _STRUCT3.unpack_from(view, at)
+        (extension_type,) = _unpack3(view, at)
         at += 1
     else:
         extension_type = None

@@ -9,10 +9,10 @@ from array import array
 
 from ._layout import LayoutError, View, native, short
 
-_STRUCT0 = struct.Struct("<Q")
-_STRUCT1 = struct.Struct("<iI")
-_STRUCT2 = struct.Struct("<I")
-_STRUCT3 = struct.Struct("<i")
+_unpack0 = struct.Struct("<Q").unpack_from
+_unpack1 = struct.Struct("<iI").unpack_from
+_unpack2 = struct.Struct("<I").unpack_from
+_unpack3 = struct.Struct("<i").unpack_from
 
 
 class ClpSSchemaIds:
@@ -29,7 +29,7 @@ def read_clp_s_schema_ids(view: View, at: int, end: int) -> tuple[ClpSSchemaIds,
     value = ClpSSchemaIds()
     if end - at < 8:
         raise short("num_schemas", at, end, 8)
-    (num_schemas,) = _STRUCT0.unpack_from(view, at)
+    (num_schemas,) = _unpack0(view, at)
     at += 8
     if num_schemas > (end - at) // 12:
         raise LayoutError("num_schemas", at - 8, at, f"at most {(end - at) // 12}", num_schemas)
@@ -61,7 +61,7 @@ def read_schema(view: View, at: int, end: int) -> tuple[Schema, int]:
     value = Schema()
     if end - at < 8:
         raise short((("schema_id", 4), ("num_entries", 8),), at, end, 8)
-    schema_id, num_entries = _STRUCT1.unpack_from(view, at)
+    schema_id, num_entries = _unpack1(view, at)
     at += 8
     value.schema_id = schema_id
     value.num_entries = num_entries
@@ -69,7 +69,7 @@ def read_schema(view: View, at: int, end: int) -> tuple[Schema, int]:
         raise LayoutError("num_entries", at - 4, at, f"at most {(end - at) // 4}", num_entries)
     if end - at < 4:
         raise short("num_ordered", at, end, 4)
-    (num_ordered,) = _STRUCT2.unpack_from(view, at)
+    (num_ordered,) = _unpack2(view, at)
     at += 4
     if num_ordered > num_entries:
         raise LayoutError("num_ordered", at - 4, at, f"at most {num_entries}", num_ordered)
@@ -104,7 +104,7 @@ class Entry:
         at = base + 0
         if end - at < 4:
             raise short("word", at, end, 4)
-        (word,) = _STRUCT2.unpack_from(view, at)
+        (word,) = _unpack2(view, at)
         at += 4
         self._word = word
         return self._word
@@ -154,7 +154,7 @@ def read_entry(view: View, at: int, end: int, base: int | None = None) -> tuple[
     value._io = (view, base, end)
     if end - at < 4:
         raise short("value", at, end, 4)
-    (value_,) = _STRUCT3.unpack_from(view, at)
+    (value_,) = _unpack3(view, at)
     at += 4
     value.value = value_
     return value, at
@@ -196,7 +196,7 @@ def scan_entry(view: View, at: int, end: int, count: int | None = None) -> Entry
             first = at
             if end - at < 4:
                 raise short("value", at, end, 4)
-            (value_,) = _STRUCT3.unpack_from(view, at)
+            (value_,) = _unpack3(view, at)
             at += 4
             add_at(first)
             add_value(value_)

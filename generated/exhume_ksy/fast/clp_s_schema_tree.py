@@ -9,8 +9,8 @@ from array import array
 
 from ._layout import LayoutError, View, native, short
 
-_STRUCT0 = struct.Struct("<Q")
-_STRUCT1 = struct.Struct("<iQ")
+_unpack0 = struct.Struct("<Q").unpack_from
+_unpack1 = struct.Struct("<iQ").unpack_from
 
 
 class ClpSSchemaTree:
@@ -28,7 +28,7 @@ def read_clp_s_schema_tree(view: View, at: int, end: int) -> tuple[ClpSSchemaTre
     value = ClpSSchemaTree()
     if end - at < 8:
         raise short("num_nodes", at, end, 8)
-    (num_nodes,) = _STRUCT0.unpack_from(view, at)
+    (num_nodes,) = _unpack0(view, at)
     at += 8
     if num_nodes > (end - at) // 13:
         raise LayoutError("num_nodes", at - 8, at, f"at most {(end - at) // 13}", num_nodes)
@@ -79,7 +79,7 @@ def read_node(view: View, at: int, end: int, parent: ClpSSchemaTree | None = Non
     value._parent = parent
     if end - at < 12:
         raise short((("parent_id", 4), ("len_key", 12),), at, end, 12)
-    parent_id, len_key = _STRUCT1.unpack_from(view, at)
+    parent_id, len_key = _unpack1(view, at)
     at += 12
     value.parent_id = parent_id
     value.len_key = len_key
@@ -143,7 +143,7 @@ def scan_node(view: View, at: int, end: int, count: int | None = None) -> NodeCo
             first = at
             if end - at < 12:
                 raise short((("parent_id", 4), ("len_key", 12),), at, end, 12)
-            parent_id, len_key = _STRUCT1.unpack_from(view, at)
+            parent_id, len_key = _unpack1(view, at)
             at += 12
             if len_key > end - at:
                 raise LayoutError("len_key", at - 8, at, f"at most {end - at}", len_key)

@@ -12,9 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_STRUCT0 = struct.Struct("<Q")
-_STRUCT1 = struct.Struct("<H")
-_STRUCT2 = struct.Struct("<q")
+_unpack0 = struct.Struct("<Q").unpack_from
+_unpack1 = struct.Struct("<H").unpack_from
+_unpack2 = struct.Struct("<q").unpack_from
 
 
 class ClpSTable:
@@ -93,7 +93,7 @@ def ends_clp_s_table_columns(view: View, at: int, end: int, num_messages: int, n
                 at += 8 * num_messages
                 if end - at < 8:
                     raise short("num_variables", at, end, 8)
-                (num_variables,) = _STRUCT0.unpack_from(view, at)
+                (num_variables,) = _unpack0(view, at)
                 at += 8
                 if num_variables > (end - at) // 8:
                     raise LayoutError("num_variables", at - 8, at, f"at most {(end - at) // 8}", num_variables)
@@ -182,7 +182,7 @@ def read_float_format(view: View, at: int, end: int) -> tuple[int, int]:
     """`clp_s_table::float_format` at `at`: its word, and where it ends. Raises `LayoutError`."""
     if end - at < 2:
         raise short("word", at, end, 2)
-    (word,) = _STRUCT1.unpack_from(view, at)
+    (word,) = _unpack1(view, at)
     at += 2
     return word, at
 
@@ -249,7 +249,7 @@ def read_clp_column(view: View, at: int, end: int, num_values: int) -> tuple[Clp
     value.rows = rows
     if end - at < 8:
         raise short("num_variables", at, end, 8)
-    (num_variables,) = _STRUCT0.unpack_from(view, at)
+    (num_variables,) = _unpack0(view, at)
     at += 8
     if num_variables > (end - at) // 8:
         raise LayoutError("num_variables", at - 8, at, f"at most {(end - at) // 8}", num_variables)
@@ -268,7 +268,7 @@ def read_clp_word(view: View, at: int, end: int) -> tuple[int, int]:
     """`clp_s_table::clp_word` at `at`: its word, and where it ends. Raises `LayoutError`."""
     if end - at < 8:
         raise short("word", at, end, 8)
-    (word,) = _STRUCT0.unpack_from(view, at)
+    (word,) = _unpack0(view, at)
     at += 8
     return word, at
 
@@ -277,7 +277,7 @@ def read_decimal_variable(view: View, at: int, end: int) -> tuple[int, int]:
     """`clp_s_table::decimal_variable` at `at`: its word, and where it ends. Raises `LayoutError`."""
     if end - at < 8:
         raise short("word", at, end, 8)
-    (word,) = _STRUCT0.unpack_from(view, at)
+    (word,) = _unpack0(view, at)
     at += 8
     return word, at
 
@@ -286,7 +286,7 @@ def read_classic_decimal_variable(view: View, at: int, end: int) -> tuple[int, i
     """`clp_s_table::classic_decimal_variable` at `at`: its word, and where it ends. Raises `LayoutError`."""
     if end - at < 8:
         raise short("word", at, end, 8)
-    (word,) = _STRUCT0.unpack_from(view, at)
+    (word,) = _unpack0(view, at)
     at += 8
     return word, at
 
@@ -295,7 +295,7 @@ def read_classic_variable(view: View, at: int, end: int) -> tuple[int, int]:
     """`clp_s_table::classic_variable` at `at`: its value, and where it ends. Raises `LayoutError`."""
     if end - at < 8:
         raise short("value", at, end, 8)
-    (value_,) = _STRUCT2.unpack_from(view, at)
+    (value_,) = _unpack2(view, at)
     at += 8
     return value_, at
 

@@ -9,9 +9,9 @@ from array import array
 
 from ._layout import LayoutError, View, native, short
 
-_STRUCT0 = struct.Struct("<Q")
-_STRUCT1 = struct.Struct("<QQ")
-_STRUCT2 = struct.Struct("<QQiQ")
+_unpack0 = struct.Struct("<Q").unpack_from
+_unpack1 = struct.Struct("<QQ").unpack_from
+_unpack2 = struct.Struct("<QQiQ").unpack_from
 
 
 class ClpSTableMetadata:
@@ -32,7 +32,7 @@ def read_clp_s_table_metadata(view: View, at: int, end: int) -> tuple[ClpSTableM
     value = ClpSTableMetadata()
     if end - at < 8:
         raise short("num_streams", at, end, 8)
-    (num_streams,) = _STRUCT0.unpack_from(view, at)
+    (num_streams,) = _unpack0(view, at)
     at += 8
     if num_streams > (end - at) // 16:
         raise LayoutError("num_streams", at - 8, at, f"at most {(end - at) // 16}", num_streams)
@@ -45,7 +45,7 @@ def read_clp_s_table_metadata(view: View, at: int, end: int) -> tuple[ClpSTableM
     value.streams = streams
     if end - at < 16:
         raise short((("num_separate_column_schemas", 8), ("num_tables", 16),), at, end, 16)
-    num_separate_column_schemas, num_tables = _STRUCT1.unpack_from(view, at)
+    num_separate_column_schemas, num_tables = _unpack1(view, at)
     at += 16
     value.num_separate_column_schemas = num_separate_column_schemas
     value.num_tables = num_tables
@@ -73,7 +73,7 @@ def read_stream(view: View, at: int, end: int) -> tuple[Stream, int]:
     value = Stream()
     if end - at < 16:
         raise short((("ofs_stream", 8), ("len_uncompressed", 16),), at, end, 16)
-    ofs_stream, len_uncompressed = _STRUCT1.unpack_from(view, at)
+    ofs_stream, len_uncompressed = _unpack1(view, at)
     at += 16
     value.ofs_stream = ofs_stream
     value.len_uncompressed = len_uncompressed
@@ -120,7 +120,7 @@ def scan_stream(view: View, at: int, end: int, count: int | None = None) -> Stre
             first = at
             if end - at < 16:
                 raise short((("ofs_stream", 8), ("len_uncompressed", 16),), at, end, 16)
-            ofs_stream, len_uncompressed = _STRUCT1.unpack_from(view, at)
+            ofs_stream, len_uncompressed = _unpack1(view, at)
             at += 16
             add_at(first)
             add_ofs_stream(ofs_stream)
@@ -152,7 +152,7 @@ def read_table(view: View, at: int, end: int) -> tuple[Table, int]:
     value = Table()
     if end - at < 28:
         raise short((("stream_id", 8), ("ofs_table", 16), ("schema_id", 20), ("num_messages", 28),), at, end, 28)
-    stream_id, ofs_table, schema_id, num_messages = _STRUCT2.unpack_from(view, at)
+    stream_id, ofs_table, schema_id, num_messages = _unpack2(view, at)
     at += 28
     value.stream_id = stream_id
     value.ofs_table = ofs_table
@@ -205,7 +205,7 @@ def scan_table(view: View, at: int, end: int, count: int | None = None) -> Table
             first = at
             if end - at < 28:
                 raise short((("stream_id", 8), ("ofs_table", 16), ("schema_id", 20), ("num_messages", 28),), at, end, 28)
-            stream_id, ofs_table, schema_id, num_messages = _STRUCT2.unpack_from(view, at)
+            stream_id, ofs_table, schema_id, num_messages = _unpack2(view, at)
             at += 28
             add_at(first)
             add_stream_id(stream_id)

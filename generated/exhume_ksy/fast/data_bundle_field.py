@@ -9,8 +9,8 @@ import struct
 from ._layout import LayoutError, View, short
 from .leveldb_varint import read_leveldb_varint
 
-_STRUCT0 = struct.Struct("<Q")
-_STRUCT1 = struct.Struct("<I")
+_unpack0 = struct.Struct("<Q").unpack_from
+_unpack1 = struct.Struct("<I").unpack_from
 
 
 class DataBundleField:
@@ -161,7 +161,7 @@ def read_fixed64(view: View, at: int, end: int) -> tuple[Fixed64, int]:
     value = Fixed64()
     if end - at < 8:
         raise short("value", at, end, 8)
-    (value_,) = _STRUCT0.unpack_from(view, at)
+    (value_,) = _unpack0(view, at)
     at += 8
     value.value = value_
     return value, at
@@ -178,7 +178,7 @@ def read_fixed32(view: View, at: int, end: int) -> tuple[Fixed32, int]:
     value = Fixed32()
     if end - at < 4:
         raise short("value", at, end, 4)
-    (value_,) = _STRUCT1.unpack_from(view, at)
+    (value_,) = _unpack1(view, at)
     at += 4
     value.value = value_
     return value, at

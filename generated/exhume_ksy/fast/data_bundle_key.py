@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 
-from ._layout import LayoutError, View, short
+from ._layout import LayoutError, View, native, short
 
 
 class DataBundleKey:
@@ -124,6 +124,31 @@ def read_record_key(view: View, at: int, end: int) -> tuple[RecordKey, int]:
             raise
     value.shard_uncompressed_offset = shard_uncompressed_offset
     return value, at
+
+
+def flat_record_key(view: View, at: int, end: int) -> tuple[int, int, int]:
+    """Where the `data_bundle_key::record_key` at `at` ends, and its fields: shard_index, shard_uncompressed_offset.
+    Raises `LayoutError`.
+    """
+    if native is not None and (found := native.flat_data_bundle_key_record_key(view, at, end)) is not None:
+        return found
+    if at < end and (shard_index := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            shard_index, at = read_varuint(view, at, end)
+        except LayoutError as error:
+            error.within("shard_index")
+            raise
+    if at < end and (shard_uncompressed_offset := view[at]) < 0x80:
+        at += 1
+    else:
+        try:
+            shard_uncompressed_offset, at = read_varuint(view, at, end)
+        except LayoutError as error:
+            error.within("shard_uncompressed_offset")
+            raise
+    return at, shard_index, shard_uncompressed_offset
 
 
 class UnknownKey:

@@ -9,7 +9,7 @@ import struct
 from ._layout import LayoutError, View, short
 from .data_bundle_shard_header import read_data_bundle_shard_header
 
-_STRUCT0 = struct.Struct("<I")
+_unpack0 = struct.Struct("<I").unpack_from
 
 
 class DataBundleShard:
@@ -83,14 +83,14 @@ def read_data_bundle_shard(view: View, at: int, end: int, base: int | None = Non
     value.magic = magic
     if end - at < 4:
         raise short("len_header", at, end, 4)
-    (len_header,) = _STRUCT0.unpack_from(view, at)
+    (len_header,) = _unpack0(view, at)
     at += 4
     if len_header > end - at - 4:
         raise LayoutError("len_header", at - 4, at, f"at most {end - at - 4}", len_header)
     value.len_header = len_header
     if end - at < 4:
         raise short("ofs_data", at, end, 4)
-    (ofs_data,) = _STRUCT0.unpack_from(view, at)
+    (ofs_data,) = _unpack0(view, at)
     at += 4
     if ofs_data < 12 + len_header:
         raise LayoutError("ofs_data", at - 4, at, f"at least {12 + len_header}", ofs_data)

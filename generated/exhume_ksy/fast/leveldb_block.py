@@ -10,8 +10,8 @@ from array import array
 from ._layout import LayoutError, View, native, numbers, short
 from .leveldb_varint import read_leveldb_varint
 
-_STRUCT0 = struct.Struct("<I")
-_STRUCT1 = struct.Struct("<H")
+_unpack0 = struct.Struct("<I").unpack_from
+_unpack1 = struct.Struct("<H").unpack_from
 
 
 class LeveldbBlock:
@@ -42,7 +42,7 @@ class LeveldbBlock:
             raise LayoutError("packed_num_restarts", base, end, "a position in the stream", at - base)
         if end - at < 4:
             raise short("packed_num_restarts", at, end, 4)
-        (packed_num_restarts,) = _STRUCT0.unpack_from(view, at)
+        (packed_num_restarts,) = _unpack0(view, at)
         at += 4
         self._packed_num_restarts = packed_num_restarts
         return self._packed_num_restarts
@@ -82,7 +82,7 @@ class LeveldbBlock:
         start = at
         if end - at < 2:
             raise short("num_buckets", at, end, 2)
-        (num_buckets,) = _STRUCT1.unpack_from(view, at)
+        (num_buckets,) = _unpack1(view, at)
         at += 2
         if num_buckets > end - base - 6:
             raise LayoutError("num_buckets", start, at, f"at most {end - base - 6}", num_buckets)

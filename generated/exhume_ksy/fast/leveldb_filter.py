@@ -8,7 +8,7 @@ import struct
 
 from ._layout import LayoutError, View, numbers, short
 
-_STRUCT0 = struct.Struct("<I")
+_unpack0 = struct.Struct("<I").unpack_from
 
 
 class LeveldbFilter:
@@ -53,7 +53,7 @@ class LeveldbFilter:
             raise LayoutError("ofs_offsets", base, end, "a position in the stream", at - base)
         if end - at < 4:
             raise short("ofs_offsets", at, end, 4)
-        (ofs_offsets,) = _STRUCT0.unpack_from(view, at)
+        (ofs_offsets,) = _unpack0(view, at)
         at += 4
         if ofs_offsets > end - base - 5:
             raise LayoutError("ofs_offsets", at - 4, at, f"at most {end - base - 5}", ofs_offsets)

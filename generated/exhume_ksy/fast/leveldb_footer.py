@@ -9,8 +9,8 @@ import struct
 from ._layout import LayoutError, View, short
 from .leveldb_block_handle import read_leveldb_block_handle
 
-_STRUCT0 = struct.Struct("<I")
-_STRUCT1 = struct.Struct("<III")
+_unpack0 = struct.Struct("<I").unpack_from
+_unpack1 = struct.Struct("<III").unpack_from
 
 
 class LeveldbFooter:
@@ -101,7 +101,7 @@ class LeveldbFooter:
             raise LayoutError("version", base, end, "a position in the stream", at - base)
         if end - at < 4:
             raise short("version", at, end, 4)
-        (version,) = _STRUCT0.unpack_from(view, at)
+        (version,) = _unpack0(view, at)
         at += 4
         self._version = version
         return self._version
@@ -247,7 +247,7 @@ def read_sealed_handle(view: View, at: int, end: int) -> tuple[SealedHandle, int
     value.extended_magic = extended_magic
     if end - at < 12:
         raise short((("footer_checksum", 4), ("base_context_checksum", 8), ("len_metaindex", 12),), at, end, 12)
-    footer_checksum, base_context_checksum, len_metaindex = _STRUCT1.unpack_from(view, at)
+    footer_checksum, base_context_checksum, len_metaindex = _unpack1(view, at)
     at += 12
     value.footer_checksum = footer_checksum
     value.base_context_checksum = base_context_checksum

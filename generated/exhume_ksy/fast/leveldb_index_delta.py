@@ -11,7 +11,7 @@ from ._layout import LayoutError, View, native, numbers, short
 from .leveldb_block_handle import read_leveldb_block_handle
 from .leveldb_varint import read_leveldb_varint
 
-_STRUCT0 = struct.Struct("<I")
+_unpack0 = struct.Struct("<I").unpack_from
 
 
 class LeveldbIndexDelta:
@@ -39,7 +39,7 @@ class LeveldbIndexDelta:
             raise LayoutError("num_restarts", base, end, "a position in the stream", at - base)
         if end - at < 4:
             raise short("num_restarts", at, end, 4)
-        (num_restarts,) = _STRUCT0.unpack_from(view, at)
+        (num_restarts,) = _unpack0(view, at)
         at += 4
         self._num_restarts = num_restarts
         return self._num_restarts

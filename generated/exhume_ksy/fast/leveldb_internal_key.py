@@ -8,7 +8,7 @@ import struct
 
 from ._layout import LayoutError, View, native, short
 
-_STRUCT0 = struct.Struct("<BIHB")
+_unpack0 = struct.Struct("<BIHB").unpack_from
 
 
 class LeveldbInternalKey:
@@ -52,7 +52,7 @@ def read_leveldb_internal_key(view: View, at: int, end: int, base: int | None = 
     value.user_key = user_key
     if end - at < 8:
         raise short((("value_type", 1), ("sequence_lo", 5), ("sequence_hi", 7), ("sequence_top", 8),), at, end, 8)
-    value_type, sequence_lo, sequence_hi, sequence_top = _STRUCT0.unpack_from(view, at)
+    value_type, sequence_lo, sequence_hi, sequence_top = _unpack0(view, at)
     at += 8
     value.value_type = value_type
     value.sequence_lo = sequence_lo
@@ -75,6 +75,6 @@ def flat_leveldb_internal_key(view: View, at: int, end: int) -> tuple[int, int, 
     at = end_user_key = at + size
     if end - at < 8:
         raise short((("value_type", 1), ("sequence_lo", 5), ("sequence_hi", 7), ("sequence_top", 8),), at, end, 8)
-    value_type, sequence_lo, sequence_hi, sequence_top = _STRUCT0.unpack_from(view, at)
+    value_type, sequence_lo, sequence_hi, sequence_top = _unpack0(view, at)
     at += 8
     return at, at_user_key, end_user_key, value_type, sequence_lo, sequence_hi, sequence_top

@@ -8,8 +8,8 @@ import struct
 
 from ._layout import LayoutError, View, native, short
 
-_STRUCT0 = struct.Struct("<IH")
-_STRUCT1 = struct.Struct("<I")
+_unpack0 = struct.Struct("<IH").unpack_from
+_unpack1 = struct.Struct("<I").unpack_from
 
 
 class LeveldbLog:
@@ -154,7 +154,7 @@ def read_fragment(view: View, at: int, end: int, is_manifest: bool) -> tuple[Fra
     value.is_manifest = is_manifest
     if end - at < 6:
         raise short((("checksum", 4), ("len_data", 6),), at, end, 6)
-    checksum, len_data = _STRUCT0.unpack_from(view, at)
+    checksum, len_data = _unpack0(view, at)
     at += 6
     value.checksum = checksum
     value.len_data = len_data
@@ -168,7 +168,7 @@ def read_fragment(view: View, at: int, end: int, is_manifest: bool) -> tuple[Fra
     if fragment_type in (5, 6, 7, 8, 11, 131, 34):
         if end - at < 4:
             raise short("log_number", at, end, 4)
-        (log_number,) = _STRUCT1.unpack_from(view, at)
+        (log_number,) = _unpack1(view, at)
         at += 4
     else:
         log_number = None
@@ -194,7 +194,7 @@ def flat_fragment(view: View, at: int, end: int) -> tuple[int, int, int, int, in
         return found
     if end - at < 6:
         raise short((("checksum", 4), ("len_data", 6),), at, end, 6)
-    checksum, len_data = _STRUCT0.unpack_from(view, at)
+    checksum, len_data = _unpack0(view, at)
     at += 6
     if len_data > end - at - 1:
         raise LayoutError("len_data", at - 2, at, f"at most {end - at - 1}", len_data)
@@ -205,7 +205,7 @@ def flat_fragment(view: View, at: int, end: int) -> tuple[int, int, int, int, in
     if fragment_type in (5, 6, 7, 8, 11, 131, 34):
         if end - at < 4:
             raise short("log_number", at, end, 4)
-        (log_number,) = _STRUCT1.unpack_from(view, at)
+        (log_number,) = _unpack1(view, at)
         at += 4
     else:
         log_number = 0

@@ -9,7 +9,7 @@ import struct
 from ._layout import LayoutError, View, numbers, short
 from .leveldb_varint import read_leveldb_varint
 
-_STRUCT0 = struct.Struct("<I")
+_unpack0 = struct.Struct("<I").unpack_from
 
 
 class LeveldbProperties:
@@ -37,7 +37,7 @@ class LeveldbProperties:
             raise LayoutError("num_restarts", base, end, "a position in the stream", at - base)
         if end - at < 4:
             raise short("num_restarts", at, end, 4)
-        (num_restarts,) = _STRUCT0.unpack_from(view, at)
+        (num_restarts,) = _unpack0(view, at)
         at += 4
         self._num_restarts = num_restarts
         return self._num_restarts

@@ -8,7 +8,7 @@ import struct
 
 from ._layout import LayoutError, View, native, short
 
-_STRUCT0 = struct.Struct("<BI")
+_unpack0 = struct.Struct("<BI").unpack_from
 
 
 class LeveldbTable:
@@ -227,7 +227,7 @@ def read_block_trailer(view: View, at: int, end: int) -> tuple[BlockTrailer, int
     value = BlockTrailer()
     if end - at < 5:
         raise short((("compression", 1), ("checksum", 5),), at, end, 5)
-    compression, checksum = _STRUCT0.unpack_from(view, at)
+    compression, checksum = _unpack0(view, at)
     at += 5
     value.compression = compression
     value.checksum = checksum
@@ -242,7 +242,7 @@ def flat_block_trailer(view: View, at: int, end: int) -> tuple[int, int, int]:
         return found
     if end - at < 5:
         raise short((("compression", 1), ("checksum", 5),), at, end, 5)
-    compression, checksum = _STRUCT0.unpack_from(view, at)
+    compression, checksum = _unpack0(view, at)
     at += 5
     return at, compression, checksum
 

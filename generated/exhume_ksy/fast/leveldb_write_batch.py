@@ -11,7 +11,7 @@ from ._layout import LayoutError, View, native, short
 from .leveldb_bytes import read_leveldb_bytes
 from .leveldb_varint import read_leveldb_varint
 
-_STRUCT0 = struct.Struct("<QI")
+_unpack0 = struct.Struct("<QI").unpack_from
 
 
 class LeveldbWriteBatch:
@@ -33,7 +33,7 @@ def read_leveldb_write_batch(view: View, at: int, end: int) -> tuple[LeveldbWrit
     value = LeveldbWriteBatch()
     if end - at < 12:
         raise short((("sequence", 8), ("num_operations", 12),), at, end, 12)
-    sequence, num_operations = _STRUCT0.unpack_from(view, at)
+    sequence, num_operations = _unpack0(view, at)
     at += 12
     value.sequence = sequence
     value.num_operations = num_operations

@@ -9,9 +9,9 @@ import struct
 from ._layout import LayoutError, View, native, short
 from .uleb128 import read_uleb128
 
-_STRUCT0 = struct.Struct("<Q")
-_STRUCT1 = struct.Struct("<Q32s16sQ")
-_STRUCT2 = struct.Struct("<II")
+_unpack0 = struct.Struct("<Q").unpack_from
+_unpack1 = struct.Struct("<Q32s16sQ").unpack_from
+_unpack2 = struct.Struct("<II").unpack_from
 
 
 class Zs:
@@ -127,7 +127,7 @@ def read_zs(view: View, at: int, end: int, base: int | None = None) -> tuple[Zs,
         raise LayoutError("magic", at - 8, at, (b'\xabZSfiLe\x01', b'\xabZStoBe\x01',), magic)
     if end - at < 8:
         raise short("len_header", at, end, 8)
-    (len_header,) = _STRUCT0.unpack_from(view, at)
+    (len_header,) = _unpack0(view, at)
     at += 8
     if len_header > end - at:
         raise LayoutError("len_header", at - 8, at, f"at most {end - at}", len_header)
@@ -208,21 +208,21 @@ def read_file_header(view: View, at: int, end: int) -> tuple[FileHeader, int]:
     value = FileHeader()
     if end - at < 8:
         raise short("ofs_root", at, end, 8)
-    (ofs_root,) = _STRUCT0.unpack_from(view, at)
+    (ofs_root,) = _unpack0(view, at)
     at += 8
     if ofs_root > 0x7fffffffffffffff:
         raise LayoutError("ofs_root", at - 8, at, f"at most {0x7fffffffffffffff}", ofs_root)
     value.ofs_root = ofs_root
     if end - at < 8:
         raise short("len_root", at, end, 8)
-    (len_root,) = _STRUCT0.unpack_from(view, at)
+    (len_root,) = _unpack0(view, at)
     at += 8
     if len_root > 0x7fffffffffffffff:
         raise LayoutError("len_root", at - 8, at, f"at most {0x7fffffffffffffff}", len_root)
     value.len_root = len_root
     if end - at < 64:
         raise short((("len_file", 8), ("sha256_data", 40), ("codec", 56), ("len_metadata", 64),), at, end, 64)
-    len_file, sha256_data, codec, len_metadata = _STRUCT1.unpack_from(view, at)
+    len_file, sha256_data, codec, len_metadata = _unpack1(view, at)
     at += 64
     value.len_file = len_file
     value.sha256_data = sha256_data
@@ -320,7 +320,7 @@ def read_crc64(view: View, at: int, end: int) -> tuple[int, int]:
     """`zs::crc64` at `at`: its value, and where it ends. Raises `LayoutError`."""
     if end - at < 8:
         raise short((("low", 4), ("high", 8),), at, end, 8)
-    low, high = _STRUCT2.unpack_from(view, at)
+    low, high = _unpack2(view, at)
     at += 8
     return high * 0x100000000 + low, at
 

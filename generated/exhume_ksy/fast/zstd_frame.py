@@ -8,9 +8,9 @@ import struct
 
 from ._layout import LayoutError, View, short
 
-_STRUCT0 = struct.Struct("<I")
-_STRUCT1 = struct.Struct("<H")
-_STRUCT2 = struct.Struct("<Q")
+_unpack0 = struct.Struct("<I").unpack_from
+_unpack1 = struct.Struct("<H").unpack_from
+_unpack2 = struct.Struct("<Q").unpack_from
 
 
 class ZstdFrame:
@@ -71,7 +71,7 @@ def read_frame(view: View, at: int, end: int) -> tuple[Frame, int]:
     value = Frame()
     if end - at < 4:
         raise short("magic", at, end, 4)
-    (magic,) = _STRUCT0.unpack_from(view, at)
+    (magic,) = _unpack0(view, at)
     at += 4
     if not (magic in (407710288, 407710289, 407710290, 407710291, 407710292, 407710293, 407710294, 407710295, 407710296, 407710297, 407710298, 407710299, 407710300, 407710301, 407710302, 407710303, 4247762216,)):
         raise LayoutError("magic", at - 4, at, "a value of frame_kind", magic)
@@ -109,7 +109,7 @@ def read_skippable_body(view: View, at: int, end: int) -> tuple[SkippableBody, i
     value = SkippableBody()
     if end - at < 4:
         raise short("len_data", at, end, 4)
-    (len_data,) = _STRUCT0.unpack_from(view, at)
+    (len_data,) = _unpack0(view, at)
     at += 4
     if len_data > end - at:
         raise LayoutError("len_data", at - 4, at, f"at most {end - at}", len_data)
@@ -177,7 +177,7 @@ def read_zstandard_body(view: View, at: int, end: int) -> tuple[ZstandardBody, i
     if descriptor.dictionary_id_flag == 2:
         if end - at < 2:
             raise short("dictionary_id2", at, end, 2)
-        (dictionary_id2,) = _STRUCT1.unpack_from(view, at)
+        (dictionary_id2,) = _unpack1(view, at)
         at += 2
     else:
         dictionary_id2 = None
@@ -185,7 +185,7 @@ def read_zstandard_body(view: View, at: int, end: int) -> tuple[ZstandardBody, i
     if descriptor.dictionary_id_flag == 3:
         if end - at < 4:
             raise short("dictionary_id4", at, end, 4)
-        (dictionary_id4,) = _STRUCT0.unpack_from(view, at)
+        (dictionary_id4,) = _unpack0(view, at)
         at += 4
     else:
         dictionary_id4 = None
@@ -201,7 +201,7 @@ def read_zstandard_body(view: View, at: int, end: int) -> tuple[ZstandardBody, i
     if descriptor.content_size_flag == 1:
         if end - at < 2:
             raise short("content_size2", at, end, 2)
-        (content_size2,) = _STRUCT1.unpack_from(view, at)
+        (content_size2,) = _unpack1(view, at)
         at += 2
     else:
         content_size2 = None
@@ -209,7 +209,7 @@ def read_zstandard_body(view: View, at: int, end: int) -> tuple[ZstandardBody, i
     if descriptor.content_size_flag == 2:
         if end - at < 4:
             raise short("content_size4", at, end, 4)
-        (content_size4,) = _STRUCT0.unpack_from(view, at)
+        (content_size4,) = _unpack0(view, at)
         at += 4
     else:
         content_size4 = None
@@ -217,7 +217,7 @@ def read_zstandard_body(view: View, at: int, end: int) -> tuple[ZstandardBody, i
     if descriptor.content_size_flag == 3:
         if end - at < 8:
             raise short("content_size8", at, end, 8)
-        (content_size8,) = _STRUCT2.unpack_from(view, at)
+        (content_size8,) = _unpack2(view, at)
         at += 8
     else:
         content_size8 = None
@@ -236,7 +236,7 @@ def read_zstandard_body(view: View, at: int, end: int) -> tuple[ZstandardBody, i
     if descriptor.has_checksum:
         if end - at < 4:
             raise short("checksum", at, end, 4)
-        (checksum,) = _STRUCT0.unpack_from(view, at)
+        (checksum,) = _unpack0(view, at)
         at += 4
     else:
         checksum = None

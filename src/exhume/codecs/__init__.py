@@ -55,12 +55,13 @@ _DECODERS = {
     "zstd-frame": "zstd:zstd_one",
     "snappy": "blocks:snappy",
     "lz4": "blocks:lz4_block",
+    "lz4-frame": "blocks:lz4_frame",
 }
 """Where each decoder is found; its module is imported when it is used first."""
 
 CODECS = tuple(_DECODERS)
 """Names that `decompress` takes.  `zstd`: any number of frames; `zstd-frame`: exactly one; `deflate`: raw RFC 1951;
-`lzma2`: raw, 1 MiB dictionary; `lz4` and `snappy`: raw blocks."""
+`lzma2`: raw, 1 MiB dictionary; `lz4` and `snappy`: raw blocks; `lz4-frame`: frames up to the end."""
 
 
 @functools.cache

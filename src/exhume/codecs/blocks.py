@@ -1,4 +1,4 @@
-"""Snappy and LZ4: raw blocks without a frame around them."""
+"""Snappy and LZ4: raw blocks without a frame around them, and frames of LZ4."""
 
 from __future__ import annotations
 
@@ -88,6 +88,26 @@ def lz4_block(data: Buffer, max_size: int, size: int | None) -> Decoded:
     if written != size:
         raise CodecError("lz4: wrong decompressed size", expected=f"{size} bytes", actual=f"{written} bytes")
     return Decoded(bytes(out), len(data))
+
+
+LZ4_FRAME_MAGIC = b"\x04\x22\x4d\x18"
+LZ4_MOST = 255
+"""A block of LZ4 becomes at most so many times larger."""
+
+
+def lz4_frame(data: Buffer, max_size: int, size: int | None) -> Decoded:
+    """LZ4 frames that fill `data`.  Their own sizes are not believed: no more is taken than they can become."""
+    raw = bytes(data)
+    if not raw.startswith(LZ4_FRAME_MAGIC):
+        raise CodecError("lz4: not a frame")
+    out = bytearray(min(max_size, LZ4_MOST * len(raw)))
+    try:
+        written = _cramjam().lz4.decompress_into(raw, out)
+    except Exception as error:  # cramjam.DecompressionError is not a stable name
+        if len(out) == max_size and "write whole buffer" in str(error):
+            raise over_budget("lz4", max_size) from error
+        raise CodecError("lz4: corrupt frame", actual=str(error)) from error
+    return Decoded(bytes(memoryview(out)[:written]), len(raw))
 
 
 @functools.cache

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from exhume_ksy.facts.zstd_frame import Frame, FrameDescriptor, FrameKind
+from exhume_ksy.facts.zstd_frame import BlockHeader, BlockKind, Frame, FrameDescriptor, FrameKind, WindowDescriptor
 from exhume_ksy.fast._layout import LayoutError
-from exhume_ksy.fast.zstd_frame import read_skippable_body
+from exhume_ksy.fast.zstd_frame import read_frame, read_skippable_body
 
 from exhume.codecs.common import Buffer
 from exhume.errors import CodecError
@@ -12,11 +12,22 @@ from exhume.errors import CodecError
 DESCRIPTOR_AT = Frame.at.magic[1]
 ZSTD_MAGIC = FrameKind.ZSTANDARD.to_bytes(DESCRIPTOR_AT, "little")
 HAS_CHECKSUM = 1 << FrameDescriptor.shift.has_checksum
+_SKIPPABLE = frozenset(kind.to_bytes(DESCRIPTOR_AT, "little") for kind in FrameKind if kind != FrameKind.ZSTANDARD)
+
+STORED_HEAD = ZSTD_MAGIC + bytes((0, 11 << WindowDescriptor.shift.exponent))
+"""How a stored frame starts: a window of 2 MiB, no content size, no checksum, as clp-s itself writes them."""
+
+
+def raw_block_header(size: int, *, last: bool) -> bytes:
+    """The header of a block that holds `size` bytes as they are."""
+    shift = BlockHeader.shift
+    number = last << shift.is_last | BlockKind.RAW << shift.kind | size << shift.len_block
+    return number.to_bytes(BlockHeader.size, "little")
 
 
 def skip_skippable(data: Buffer, at: int) -> int:
     """Where the skippable frames that start at `at` end."""
-    while FrameKind.SKIPPABLE0 <= int.from_bytes(data[at : at + DESCRIPTOR_AT], "little") <= FrameKind.SKIPPABLE15:
+    while bytes(data[at : at + DESCRIPTOR_AT]) in _SKIPPABLE:
         try:
             _, at = read_skippable_body(memoryview(data), at + DESCRIPTOR_AT, len(data))
         except LayoutError as error:
@@ -24,3 +35,14 @@ def skip_skippable(data: Buffer, at: int) -> int:
                 return at
             raise CodecError("zstd: a skippable frame is cut short", expected=f"{error.actual} bytes") from error
     return at
+
+
+def stored_checksum(frame: Buffer) -> int:
+    """The checksum at the end of a frame.  Raises `CodecError` for a frame without one, and for what is none."""
+    try:
+        found, _ = read_frame(memoryview(frame), 0, len(frame))
+    except LayoutError as error:
+        raise CodecError("zstd: not a frame", actual=str(error)) from error
+    if found.body is None or found.body.checksum is None:
+        raise CodecError("zstd: the frame has no checksum")
+    return found.body.checksum

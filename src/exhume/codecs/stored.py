@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 
 from exhume.codecs.common import Buffer
-from exhume.codecs.zstd import ZSTD_MAGIC
+from exhume.codecs.layout import STORED_HEAD, raw_block_header
 from exhume.errors import UnsupportedFeatureError
 
 STORED_BLOCK = {"deflate": 65_535, "lzma2": 65_536, "zstd": 131_072}
@@ -40,12 +40,11 @@ def store(codec: str, data: Buffer) -> bytes:
                 out += bytes([1 if start == 0 else 2]) + (len(piece) - 1).to_bytes(2, "big") + piece
             out.append(0)
         case "zstd":
-            # Descriptor 0x00 + window byte 0x58 (2 MiB): what clp-s itself writes; no content size, no checksum.
-            out += ZSTD_MAGIC + b"\x00\x58"
+            out += STORED_HEAD
             for start in range(0, len(view), STORED_BLOCK["zstd"]) or range(1):
                 piece = view[start : start + STORED_BLOCK["zstd"]]
                 last = start + len(piece) >= len(view)
-                out += (int(last) | len(piece) << 3).to_bytes(3, "little") + piece
+                out += raw_block_header(len(piece), last=last) + piece
         case "snappy":
             size = len(view)
             while size >= 0x80:

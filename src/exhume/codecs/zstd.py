@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from exhume.codecs.common import Buffer, Decoded, over_budget
-from exhume.codecs.layout import DESCRIPTOR_AT, HAS_CHECKSUM, skip_skippable
+from exhume.codecs.layout import DESCRIPTOR_AT, HAS_CHECKSUM, skip_skippable, stored_checksum
 from exhume.codecs.layout import ZSTD_MAGIC as ZSTD_MAGIC
 from exhume.codecs.libzstd import libzstd
 from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
@@ -114,9 +114,9 @@ def zstd_checksum(frame: Buffer, max_size: int) -> tuple[int, int]:
     """
     from exhume.checksums import xxhash64  # no search needs it, and it loads much
 
-    bare = bytearray(frame[:-4])
+    bare = bytearray(frame)
     bare[DESCRIPTOR_AT] &= ~HAS_CHECKSUM
-    return int.from_bytes(frame[-4:], "little"), xxhash64(zstd_one(bare, max_size, None).data) & 0xFFFFFFFF
+    return stored_checksum(frame), xxhash64(zstd_one(bare, max_size, None).data) & 0xFFFFFFFF
 
 
 def zstd_partial(data: Buffer, *, max_size: int) -> tuple[bytes, int, bool]:

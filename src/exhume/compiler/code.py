@@ -55,7 +55,7 @@ class Module:
         head.append("")
         if self.later:
             head += ["TYPE_CHECKING = False", "if TYPE_CHECKING:", "    from collections.abc import Callable", ""]
-        return head + [f'{name} = struct.Struct("{format}")' for format, name in self.formats.items()]
+        return head + [f'{name} = struct.Struct("{format}").unpack_from' for format, name in self.formats.items()]
 
     @property
     def foreign(self) -> bool:
@@ -69,7 +69,7 @@ class Module:
 
     def struct(self, format: str) -> str:
         """The name of the constant that unpacks a format."""
-        return self.formats.setdefault(format, f"_STRUCT{len(self.formats)}")
+        return self.formats.setdefault(format, f"_unpack{len(self.formats)}")
 
     def name_of(self, type: Type, name: str) -> str:
         """A class or reader by the name it has here, imported where it belongs to another specification."""

@@ -16,7 +16,7 @@ from exhume.compiler.fixed import (
     stored_size,
     struct_format,
 )
-from exhume.compiler.model import Bits, Field, Integer, Plain, Type
+from exhume.compiler.model import Bits, Field, Integer, Plain, Structure, Type
 from exhume.compiler.needs import inherits_order, is_position, keeps_order
 from exhume.compiler.refusal import RefusedError
 from exhume.compiler.statements import Statements
@@ -37,7 +37,7 @@ class Reader(Statements):
         """The whole function."""
         type, needs, lines = self.type, self.needs, self.lines
         scalar = type.scalar is not None
-        cls = "int" if scalar else type.class_name
+        cls = annotation(Structure(type))
         given = ["view: View", "at: int", "end: int"]
         if needs.stream:
             given.append("base: int | None = None")
@@ -233,7 +233,7 @@ class Reader(Statements):
         else:
             kinds = [one.one for one in fields]
             constant = self.unpacker(struct_format(kinds, fields), kinds)
-            lines.add(f"{', '.join(into)} = {constant}.unpack_from(view, at)")
+            lines.add(f"{', '.join(into)} = {constant}(view, at)")
         lines.add(f"at += {total}")
         self.bounded = ""
         last = fields[-1]

@@ -233,7 +233,7 @@ class Statements(Code):
             raise RefusedError(f"{field.raw.get('type')} is not covered")
 
     def unpacker(self, format: str, kinds: Many[Kind]) -> str:
-        """The object that unpacks a format; where the data decide the byte order, one of two."""
+        """The function that unpacks a format; where the data decide the byte order, one of two."""
         if DECIDED not in map(byte_order, kinds):
             return self.module.struct(format)
         return f"({self.module.struct('>' + format[1:])} if big else {self.module.struct('<' + format[1:])})"
@@ -245,9 +245,7 @@ class Statements(Code):
         if size == 1 and isinstance(kind, Integer) and not kind.signed:
             lines.add(f"{into} = view[at]", "at += 1")
         else:
-            lines.add(
-                f"({into},) = {self.unpacker(struct_format([kind]), [kind])}.unpack_from(view, at)", f"at += {size}"
-            )
+            lines.add(f"({into},) = {self.unpacker(struct_format([kind]), [kind])}(view, at)", f"at += {size}")
 
     def _read_contents(self, field: Field, into: str, path: str) -> None:
         wanted = contents(field)

@@ -83,7 +83,7 @@ def annotation(kind: Kind) -> str:
     if isinstance(kind, Plain):
         return {"float": "float", "bool": "bool", "text": "str", "bytes": "View"}.get(kind.kind, "object")
     if isinstance(kind, Structure):
-        return "int" if kind.type.scalar else kind.type.class_name
+        return annotation(kind.type.field(kind.type.scalar).kind) if kind.type.scalar else kind.type.class_name
     if isinstance(kind, Sequence):
         kind = Sequence(number_of(kind.of))
         if isinstance(kind.of, (Integer, Plain)) and kind.of.size:

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from exhume_ksy.facts.ark_rbuf import ObjectHeader
+from exhume_ksy.facts.ark_serializable_file import FileFooter
+
 from exhume.registry import Format, Signature
+
+_HEADER = ObjectHeader.magic << ObjectHeader.shift.magic | ObjectHeader.version << ObjectHeader.shift.version
 
 FORMAT = Format(
     id="ark",
@@ -11,8 +16,8 @@ FORMAT = Format(
     container="directory",
     content="records",
     signatures=(
-        Signature(b"\xd1\x01\x00", 0, "split header: object without groups, format version 1"),
-        Signature(bytes.fromhex("b648f0e8fce9eb531fea4c6b29ab81bc"), 0, "magic at the end of a manifest's trailer"),
+        Signature(bytes((_HEADER, 1, 0)), 0, "split header: object without groups, format version 1"),
+        Signature(FileFooter.magic, 0, "magic at the end of a manifest's trailer"),
     ),
     codecs=("none", "lz4", "zstd", "bz2", "lzma"),
     salvage="salvage:salvage",

@@ -14,16 +14,15 @@ from exhume.findings import Finding
 from exhume.formats.ark.checks import RUNG
 from exhume.formats.ark.layout import (
     CODEC_NAMES,
-    GUID_SIZE,
     HEADER_WINDOW,
     MANIFEST_FIELDS,
-    TRAILER_FOOTER,
-    TRAILER_FOOTER_SIZE,
-    TRAILER_MAGIC_BYTES,
+    parse_file_footer,
     parse_message_footer,
     parse_split_header,
     read_counted,
     read_first_group,
+    read_guid_at,
+    read_text_before,
 )
 from exhume.formats.ark.manifest import (
     Column,
@@ -34,8 +33,8 @@ from exhume.formats.ark.manifest import (
     Rung,
     SplitDeclaration,
 )
-from exhume.formats.ark.rbuf.guid import NIL, guid_bytes, guid_text, is_guid
-from exhume.formats.ark.rbuf.layout import HEADER_WITH_GROUPS, HEADERS
+from exhume.formats.ark.rbuf.guid import NIL, guid_bytes, is_guid
+from exhume.formats.ark.rbuf.layout import COUNT_SIZE, GUID_SIZE, HEADER_WITH_GROUPS, HEADERS, pack_count
 from exhume.formats.ark.splits import Split
 from exhume.source import Source, Tree
 
@@ -45,9 +44,8 @@ MAX_REGISTRY: Final = 64 << 20
 
 def embeds_schema(data: bytes) -> bool:
     """Whether a manifest file has a trailer with a schema in it."""
-    if not data.endswith(TRAILER_MAGIC_BYTES) or len(data) < TRAILER_FOOTER_SIZE:
-        return False
-    return bool(TRAILER_FOOTER.unpack_from(data, len(data) - TRAILER_FOOTER_SIZE)[0])
+    footer = parse_file_footer(data)
+    return footer is not None and footer.len_trailer > 0
 
 
 def attach_splits(data: bytes, span: Span, root: Tree, error: ExhumeError | None) -> LoadedManifest | None:
@@ -73,11 +71,9 @@ def attach_splits(data: bytes, span: Span, root: Tree, error: ExhumeError | None
             joined[-1] = Column(column.name, column.compression, column.objects, joined[-1].splits + column.splits)
         else:
             joined.append(column)
-    fields = MANIFEST_FIELDS
-    whole = len(data) >= fields.common_identifier[1]
-    identifier = guid_text(data[slice(*fields.log_identifier)]) if whole else NIL
-    common = guid_text(data[slice(*fields.common_identifier)]) if whole else NIL
-    manifest = Manifest(identifier, common, _name(data), (ManifestSection(tuple(joined), identifier),))
+    common = read_guid_at(data, MANIFEST_FIELDS.common_identifier)
+    identifier = (read_guid_at(data, MANIFEST_FIELDS.log_identifier) if common else None) or NIL
+    manifest = Manifest(identifier, common or NIL, _name(data), (ManifestSection(tuple(joined), identifier),))
     findings = [Finding.from_error(error)] if error is not None else []
     detail = f"{Rung.SALVAGE}: {sum(len(column.splits) for column in joined)} splits, filters are not known"
     findings.append(RUNG.finding(detail, span=span))
@@ -132,15 +128,11 @@ def _declaration_around(data: bytes, at: int, identifier: str) -> ObjectDeclarat
 
 def _text_before(data: bytes, end: int) -> tuple[int, str | None]:
     """The counted text that ends at `end`: the count in front of it must be its length.  The shortest one wins."""
-    for size in range(min(MAX_NAME, end - 4) + 1):
-        at = end - size - 4
-        if data[at : at + 4] == size.to_bytes(4, "little"):
-            try:
-                text = data[at + 4 : end].decode()
-            except UnicodeDecodeError:
-                continue
-            if text.isprintable() and (size or end >= 8):
-                return at, text
+    for size in range(min(MAX_NAME, end - COUNT_SIZE) + 1):
+        at = end - size - COUNT_SIZE
+        text = read_text_before(data, at, end) if data.startswith(pack_count(size), at) else None
+        if text is not None and text.isprintable() and (size or at >= COUNT_SIZE):
+            return at, text
     return 0, None
 
 

@@ -12,18 +12,19 @@ from typing import Final
 
 import numpy as np
 
+from exhume.codecs.blocks import LZ4_FRAME_MAGIC
 from exhume.codecs.zstd import ZSTD_MAGIC
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.ark.checks import GROUP_HEADER, NO_DECODE, OBJECT_HEADER
 from exhume.formats.ark.layout import (
-    MESSAGE_FOOTER,
     MESSAGE_FOOTER_MAGIC,
     MESSAGE_FOOTER_SIZE,
     group_end,
+    parse_message_footer,
     parse_serializable_file,
 )
-from exhume.formats.ark.messages import LZ4_FRAME_MAGIC, Decompressor
+from exhume.formats.ark.messages import Decompressor
 from exhume.formats.ark.rbuf.layout import GROUP_HEADER_SIZE, GROUP_LAST, HEADER, HEADERS
 from exhume.formats.ark.splits import Array, Split
 from exhume.limits import Limits
@@ -89,7 +90,7 @@ def _unpacks(data: bytes, unpack: Decompressor) -> bool:
         message = unpack.decode(data, _nowhere)
     except ExhumeError:
         return False
-    return not footed or len(message) == MESSAGE_FOOTER.unpack_from(data, len(data) - MESSAGE_FOOTER_SIZE)[0]
+    return not footed or len(message) == parse_message_footer(data, _nowhere()).len_message
 
 
 def _is_framed(data: bytes) -> bool:

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from exhume_ksy.facts import ark_split, ark_stored_message
 from exhume_ksy.facts.ark_manifest import ArkManifest
-from exhume_ksy.facts.ark_rbuf import GroupHeader, StringList, Text
-from exhume_ksy.facts.ark_rbuf import Guid as GuidFacts
-from exhume_ksy.facts.ark_serializable_file import FileFooter
+from exhume_ksy.facts.ark_rbuf import GroupHeader
+from exhume_ksy.facts.ark_serializable_file import FileFooter as FooterFacts
 from exhume_ksy.facts.ark_stored_message import Codec
-from exhume_ksy.fast._layout import LayoutError
-from exhume_ksy.fast.ark_rbuf import GroupList, Guid, read_group, read_group_header
-from exhume_ksy.fast.ark_serializable_file import read_file_footer, read_file_trailer
+from exhume_ksy.fast._layout import LayoutError as LayoutError
+from exhume_ksy.fast.ark_rbuf import GroupList, read_group, read_group_header
+from exhume_ksy.fast.ark_serializable_file import FileFooter, read_file_footer, read_file_trailer
 from exhume_ksy.fast.ark_split import read_file_header
-from exhume_ksy.fast.ark_stored_message import read_message_footer
+from exhume_ksy.fast.ark_stored_message import MessageFooter, read_message_footer
+from exhume_ksy.fast.ark_stored_message import flat_message_footer as flat_message_footer
 
 from exhume.errors import Span
 from exhume.formats.ark.checks import (
@@ -30,8 +30,8 @@ from exhume.formats.ark.checks import (
     TRAILER_SIZES,
     TRAILER_VERSION,
 )
-from exhume.formats.ark.rbuf.guid import guid_bytes, guid_text
-from exhume.formats.ark.rbuf.layout import HEADER
+from exhume.formats.ark.rbuf.guid import guid_bytes, guid_of, guid_text
+from exhume.formats.ark.rbuf.layout import HEADER, pack_count, read_byte_buffer, read_text
 from exhume.layouts import read, reading, rows
 
 if TYPE_CHECKING:
@@ -56,14 +56,14 @@ HEADER_WINDOW: Final = 8192
 MANIFEST_FIELDS: Final = ArkManifest.at
 """Where the first fields of a manifest lie in it."""
 
-GUID_SIZE: Final = GuidFacts.size
-LIST_FIELDS: Final = StringList.at
 
-TRAILER_MAGIC_BYTES: Final = FileFooter.magic
-TRAILER_FOOTER: Final = struct.Struct(FileFooter.packed)
-TRAILER_FOOTER_SIZE: Final = FileFooter.size
+TRAILER_MAGIC_BYTES: Final = FooterFacts.magic
+_FILE_FOOTER = struct.Struct(FooterFacts.packed)
+TRAILER_FOOTER_SIZE: Final = FooterFacts.size
+NO_BOUND: Final = 1 << 65
+"""More bytes than any footer can tell."""
 
-MESSAGE_FOOTER: Final = struct.Struct(ark_stored_message.MessageFooter.packed)
+_MESSAGE_FOOTER = struct.Struct(ark_stored_message.MessageFooter.packed)
 MESSAGE_FOOTER_FIELDS: Final = ark_stored_message.MessageFooter.at
 MESSAGE_FOOTER_SIZE: Final = ark_stored_message.MessageFooter.size
 MESSAGE_FOOTER_MAGIC: Final = ark_stored_message.MessageFooter.magic
@@ -108,10 +108,10 @@ def parse_split_header(data: bytes, where: Span) -> SplitHeader:
     mappings = []
     at = HEADER_SIZE
     for mapping in raw.type_mappings:
-        mappings.append(TypeMapping(mapping.short_identifier, _guid(mapping.object_identifier), at))
+        mappings.append(TypeMapping(mapping.short_identifier, guid_of(mapping.object_identifier), at))
         at += MAPPING_SIZE + _groups_size(mapping.groups)
     header = SplitHeader(
-        identifier=_guid(raw.split_identifier),
+        identifier=guid_of(raw.split_identifier),
         index_offset=raw.ofs_index,
         item_count=raw.num_indexed_items,
         maximum_count=raw.num_maximum_items,
@@ -128,10 +128,6 @@ def parse_split_header(data: bytes, where: Span) -> SplitHeader:
 def parse_index(data: bytes) -> np.ndarray[Any, Any]:
     """Index entries as rows of `ENTRY_DTYPE`."""
     return rows(ark_split.IndexEntry, data)
-
-
-def _guid(raw: Guid) -> str:
-    return guid_text(raw.high.to_bytes(8, "little") + raw.low.to_bytes(8, "little"))
 
 
 def _groups_size(found: GroupList | None) -> int:
@@ -160,9 +156,26 @@ def read_header_by_place(data: bytes) -> SplitHeader:
 
 def read_counted(data: bytes, at: int) -> tuple[bytes, int] | None:
     """The bytes of the text at `at`, be they UTF-8 or not, and where they end; None where it does not fit."""
-    start, stop = at, at + Text.at.len_value[1]
-    end = stop + _number(data[start:stop])
-    return None if end > len(data) else (data[stop:end], end)
+    try:
+        found, end = read_byte_buffer(data, at, len(data))
+    except LayoutError:
+        return None
+    return bytes(found), end
+
+
+def read_text_before(data: bytes, start: int, end: int) -> str | None:
+    """The text that lies from `start` to `end`, its length in front; None where there is none."""
+    try:
+        found, stop = read_text(data, start, end)
+    except LayoutError:
+        return None
+    return found if stop == end else None
+
+
+def read_guid_at(data: bytes, place: tuple[int, int]) -> str | None:
+    """The GUID at a place; None where the data end before it does."""
+    start, end = place
+    return guid_text(data[start:end]) if end <= len(data) else None
 
 
 def read_first_group(data: bytes, at: int) -> tuple[int, bytes] | None:
@@ -206,14 +219,6 @@ def build_split_header(header: SplitHeader) -> bytes:
     return bytes(out)
 
 
-@dataclass(frozen=True, slots=True)
-class MessageFooter:
-    """The 6 bytes at the end of a stored message of a compressed column."""
-
-    size: int
-    codec: int
-
-
 def parse_message_footer(stored: bytes, where: Span) -> MessageFooter:
     """The compression footer of a stored message; rule ARK-401 when there is none."""
     if len(stored) < MESSAGE_FOOTER_SIZE or stored[-1] != MESSAGE_FOOTER_MAGIC:
@@ -222,13 +227,12 @@ def parse_message_footer(stored: bytes, where: Span) -> MessageFooter:
             expected=f"0x{MESSAGE_FOOTER_MAGIC:02x}",
             actual=f"0x{stored[-1]:02x}" if stored else "no bytes",
         )
-    raw, _ = read_message_footer(stored, len(stored) - MESSAGE_FOOTER_SIZE, len(stored))
-    return MessageFooter(raw.len_message, raw.codec)
+    return read_message_footer(stored, len(stored) - MESSAGE_FOOTER_SIZE, len(stored))[0]
 
 
 def build_message_footer(size: int, codec: str) -> bytes:
     """The footer of a message of `size` bytes before compression."""
-    return MESSAGE_FOOTER.pack(size, CODEC_NUMBERS[codec], MESSAGE_FOOTER_MAGIC)
+    return _MESSAGE_FOOTER.pack(size, CODEC_NUMBERS[codec], MESSAGE_FOOTER_MAGIC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +259,7 @@ def parse_serializable_file(data: bytes, where: Span) -> SerializableFile:
     with reading(where, TRAILER_SIZES):
         footer, _ = read_file_footer(data, footer_at, size, footer_at)
     trailer_size, content_size = footer.len_trailer, footer.len_content
-    at = FileFooter.at
+    at = FooterFacts.at
     if footer.version != 1:
         span = where.sub(footer_at + at.version[0], footer_at + at.version[1])
         raise TRAILER_VERSION.error(span=span, field_path="version", expected=1, actual=footer.version)
@@ -273,7 +277,16 @@ def parse_serializable_file(data: bytes, where: Span) -> SerializableFile:
         raise TRAILER_SIZES.error(
             span=where.sub(used, footer_at), expected=f"{used - content_size} bytes", actual=f"{trailer_size} bytes"
         )
-    return SerializableFile(data[:content_size], trailer.type_name.value, trailer.schema_registry.value)
+    return SerializableFile(data[:content_size], trailer.type_name, trailer.schema_registry)
+
+
+def parse_file_footer(data: bytes, before: int = NO_BOUND) -> FileFooter | None:
+    """The footer that ends a serializable file, with `before` bytes in front; None where there is none."""
+    at = len(data) - TRAILER_FOOTER_SIZE
+    try:
+        return read_file_footer(data, at, len(data), before)[0] if at >= 0 else None
+    except LayoutError:
+        return None
 
 
 def trailer_magic_span(data: bytes, where: Span) -> Span:
@@ -286,5 +299,5 @@ def build_serializable_file(content: bytes, type_name: str = "", registry: str =
     block = b""
     if type_name:
         for text in (type_name.encode(), registry.encode()):
-            block += len(text).to_bytes(Text.at.len_value[1], "little") + text
-    return content + block + TRAILER_FOOTER.pack(len(block), len(content), 1, TRAILER_MAGIC_BYTES)
+            block += pack_count(len(text)) + text
+    return content + block + _FILE_FOOTER.pack(len(block), len(content), 1, TRAILER_MAGIC_BYTES)

@@ -17,10 +17,10 @@ from exhume.formats.ark.framing import ends_foreign, prove_messages
 from exhume.formats.ark.layout import (
     ENTRY_SIZE,
     HEADER_WINDOW,
-    TRAILER_FOOTER,
     TRAILER_FOOTER_SIZE,
     TRAILER_MAGIC_BYTES,
     SplitHeader,
+    parse_file_footer,
     parse_split_header,
     read_counted,
 )
@@ -50,15 +50,17 @@ def _locate_manifest(source: Source, hit: int, limits: Limits) -> Carved | None:
     end = hit + len(TRAILER_MAGIC_BYTES)
     if end < TRAILER_FOOTER_SIZE:
         return None
-    footer = source.read_at(end - TRAILER_FOOTER_SIZE, TRAILER_FOOTER_SIZE)
-    trailer_size, content_size, version, _ = TRAILER_FOOTER.unpack(footer)
-    length = content_size + trailer_size + TRAILER_FOOTER_SIZE
-    if version != 1 or length > end or length > limits.structure_size:
+    before = end - TRAILER_FOOTER_SIZE
+    footer = parse_file_footer(source.read_at(before, TRAILER_FOOTER_SIZE), before)
+    if footer is None or footer.version != 1:
+        return None
+    length = footer.len_content + footer.len_trailer + TRAILER_FOOTER_SIZE
+    if length > limits.structure_size:
         return None
     start = end - length
     data = source.read_at(start, length)
     name = MANIFEST_TYPE.encode()
-    if not is_object(data[0]) or (trailer_size and (read_counted(data, content_size) or (b"",))[0] != name):
+    if not is_object(data[0]) or (footer.len_trailer and (read_counted(data, footer.len_content) or (b"",))[0] != name):
         return None
     try:
         loaded = load_manifest(data, source.span(start, end))

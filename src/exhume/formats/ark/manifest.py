@@ -26,7 +26,6 @@ from exhume.formats.ark.checks import (
 )
 from exhume.formats.ark.filters import ACCEPT_ALL, Filter
 from exhume.formats.ark.layout import (
-    LIST_FIELDS,
     MANIFEST_FIELDS,
     SerializableFile,
     build_serializable_file,
@@ -35,7 +34,7 @@ from exhume.formats.ark.layout import (
     trailer_magic_span,
 )
 from exhume.formats.ark.rbuf.guid import NIL
-from exhume.formats.ark.rbuf.layout import HEADERS
+from exhume.formats.ark.rbuf.layout import HEADERS, read_count
 from exhume.formats.ark.rbuf.registry import Registry
 from exhume.formats.ark.rbuf.wire import Note
 
@@ -289,8 +288,8 @@ def _old_columns(registry: Registry, content: bytes, where: Span) -> list[Findin
         return []
     found = read_counted(content, MANIFEST_FIELDS.common_identifier[1])
     assert found is not None  # it was decoded
-    start, end = (found[1] + place for place in LIST_FIELDS.num_items)
-    count = int.from_bytes(content[start:end], "little")
+    start = found[1]
+    count, end = read_count(content, start, len(content))
     return [OLD_COLUMNS.finding(span=where.sub(start, end), expected=0, actual=count)] if count else []
 
 

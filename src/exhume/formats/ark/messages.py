@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from exhume import codecs
+from exhume.codecs.blocks import LZ4_FRAME_MAGIC
 from exhume.codecs.zstd import ZSTD_MAGIC
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
 from exhume.findings import Finding
@@ -25,11 +26,11 @@ from exhume.formats.ark.checks import (
 from exhume.formats.ark.layout import (
     CODEC_NAMES,
     CODEC_NUMBERS,
-    MESSAGE_FOOTER,
     MESSAGE_FOOTER_FIELDS,
-    MESSAGE_FOOTER_MAGIC,
     MESSAGE_FOOTER_SIZE,
     TRAILER_MAGIC_BYTES,
+    LayoutError,
+    flat_message_footer,
     parse_message_footer,
     parse_serializable_file,
 )
@@ -37,8 +38,7 @@ from exhume.formats.ark.rbuf.decoder import Decoder
 from exhume.formats.ark.rbuf.wire import Note
 from exhume.limits import Limits
 
-LZ4_FRAME_MAGIC: Final = b"\x04\x22\x4d\x18"
-_PAYLOAD_CODECS: Final = {0: "none", 1: "lz4", 2: "zstd-frame", 3: "bz2", 4: "lzma"}
+_PAYLOAD_CODECS: Final = {number: "zstd-frame" if name == "zstd" else name for number, name in CODEC_NAMES.items()}
 
 
 class ArkMessage(NamedTuple):
@@ -80,6 +80,7 @@ class Decompressor:
     def __init__(self, codec: str, limits: Limits) -> None:
         self.codec = codec
         self._limits = limits
+        self._least = limits.payload_budget(0)
         self._number = CODEC_NUMBERS[codec]
 
     def decode(self, stored: bytes, span: Callable[[], Span], findings: list[Finding] | None = None) -> bytes:
@@ -88,18 +89,19 @@ class Decompressor:
         Raises the errors of rules ARK-401, ARK-402, ARK-404 and `LimitExceededError`; appends ARK-403 and ARK-405 to
         `findings`.
         """
-        if len(stored) >= MESSAGE_FOOTER_SIZE and stored[-1] == MESSAGE_FOOTER_MAGIC:
-            size, number, _ = MESSAGE_FOOTER.unpack_from(stored, len(stored) - MESSAGE_FOOTER_SIZE)
-            if number == self._number or findings is None:
-                try:
-                    return self._payload(stored, size, number)
-                except (CodecError, LimitExceededError, KeyError):
-                    pass
+        size = len(stored)
+        if size >= MESSAGE_FOOTER_SIZE:
+            try:
+                _, unpacked, number, _ = flat_message_footer(stored, size - MESSAGE_FOOTER_SIZE, size)
+                if number == self._number or findings is None:
+                    return self._payload(stored, unpacked, number)
+            except (LayoutError, CodecError, LimitExceededError, KeyError):
+                pass
         return self._careful(stored, span(), findings)
 
     def _payload(self, stored: bytes, size: int, number: int) -> bytes:
         data = stored[:-MESSAGE_FOOTER_SIZE]
-        budget = self._limits.payload_budget(len(stored))
+        budget = self._least if size <= self._least else self._limits.payload_budget(len(stored))
         return codecs.decompress(_PAYLOAD_CODECS[number], data, max_size=budget, size=size)
 
     def _careful(self, stored: bytes, span: Span, findings: list[Finding] | None) -> bytes:
@@ -121,7 +123,7 @@ class Decompressor:
                 FOOTER_OTHER.finding(span=span.sub(start, end), expected=self.codec, actual=CODEC_NAMES[footer.codec])
             )
         try:
-            return self._payload(stored, footer.size, footer.codec)
+            return self._payload(stored, footer.len_message, footer.codec)
         except LimitExceededError as error:
             error.span = span
             raise
@@ -137,7 +139,7 @@ class Decompressor:
             if stored.startswith(ZSTD_MAGIC):
                 data = codecs.decompress("zstd-frame", stored, max_size=budget)
             elif stored.startswith(LZ4_FRAME_MAGIC):
-                data = _lz4_frame(stored, budget)
+                data = codecs.decompress("lz4-frame", stored, max_size=budget)
             else:
                 return None
         except CodecError:
@@ -145,82 +147,6 @@ class Decompressor:
         if findings is not None:
             findings.append(BARE_FRAME.finding(span=span))
         return data
-
-
-def _lz4_frame(stored: bytes, budget: int) -> bytes:
-    """One lz4 frame, block by block under the budget (the frame's own sizes are not trusted)."""
-    if len(stored) < 7 or stored[4] >> 6 != 1:
-        raise CodecError("lz4: not a frame")
-    flags = stored[4]
-    at = 6 + (8 if flags & 0x08 else 0) + (4 if flags & 0x01 else 0) + 1
-    block_size = 1 << (8 + 2 * ((stored[5] >> 4) & 7))
-    if not flags & 0x20:
-        raise CodecError("lz4: a frame with linked blocks")
-    out = bytearray()
-    while True:
-        if at + 4 > len(stored):
-            raise CodecError("lz4: the frame is cut short")
-        word = int.from_bytes(stored[at : at + 4], "little")
-        at += 4
-        if not word:
-            break
-        size = word & 0x7FFF_FFFF
-        if at + size > len(stored):
-            raise CodecError("lz4: the frame is cut short")
-        piece = stored[at : at + size]
-        out += piece if word >> 31 else _lz4_open_block(piece, block_size)
-        at += size + (4 if flags & 0x10 else 0)
-        if len(out) > budget:
-            raise LimitExceededError("lz4: the payload decompresses to more than is allowed", expected=budget)
-    if at + (4 if flags & 0x04 else 0) != len(stored):
-        raise CodecError("lz4: bytes after the end of the frame")
-    return bytes(out)
-
-
-def _lz4_open_block(block: bytes, most: int) -> bytes:
-    """An lz4 block of unknown decompressed size, at most `most` bytes: sequences of literals and copies."""
-    out = bytearray()
-    at, end = 0, len(block)
-
-    def extended(length: int, at: int) -> tuple[int, int]:
-        while True:
-            if at >= end:
-                raise CodecError("lz4: corrupt block")
-            byte = block[at]
-            at += 1
-            length += byte
-            if byte != 255:
-                return length, at
-
-    while at < end:
-        token = block[at]
-        at += 1
-        literals = token >> 4
-        if literals == 15:
-            literals, at = extended(literals, at)
-        if at + literals > end:
-            raise CodecError("lz4: corrupt block")
-        out += block[at : at + literals]
-        at += literals
-        if at >= end:
-            break
-        if at + 2 > end:
-            raise CodecError("lz4: corrupt block")
-        distance = int.from_bytes(block[at : at + 2], "little")
-        at += 2
-        length = token & 15
-        if length == 15:
-            length, at = extended(length, at)
-        length += 4
-        if not 0 < distance <= len(out) or len(out) + length > most:
-            raise CodecError("lz4: corrupt block")
-        start = len(out) - distance
-        if distance >= length:
-            out += out[start : start + length]
-        else:
-            pattern = bytes(out[start:])
-            out += (pattern * (length // distance + 1))[:length]
-    return bytes(out)
 
 
 def decode_value(

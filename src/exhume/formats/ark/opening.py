@@ -148,7 +148,7 @@ def neighbours(source: Source) -> Tree | None:
 def is_split(source: Source) -> bool:
     """Whether a file is a split: its header parses and its index starts inside the file."""
     head = source.read_up_to(0, HEADER_WINDOW)
-    if head[:3] not in SPLIT_STARTS:
+    if not head.startswith(SPLIT_STARTS):
         return False
     try:
         header = parse_split_header(head, source.span(0, len(head)))

@@ -9,7 +9,7 @@ from exhume.formats.ark import assumptions
 from exhume.formats.ark.layout import TRAILER_FOOTER_SIZE, TRAILER_MAGIC_BYTES
 from exhume.formats.ark.opening import PARTIAL_SUFFIX, find_manifests, is_split
 from exhume.formats.ark.rbuf.guid import is_guid
-from exhume.formats.ark.rbuf.layout import GROUPS_BIT, HEADER, RESERVED
+from exhume.formats.ark.rbuf.layout import OBJECTS
 from exhume.registry import Identification
 from exhume.source import Source, Tree
 
@@ -66,7 +66,7 @@ def _probe_file(source: Source) -> Identification | None:
         return None
     span = source.span(0, source.size)
     first = source.read_at(0, 3)
-    if first[0] & ~(GROUPS_BIT | RESERVED) != HEADER:
+    if first[0] not in OBJECTS:
         return None
     try:
         if is_split(source):

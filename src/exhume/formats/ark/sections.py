@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from exhume.errors import ExhumeError, SourceError
-from exhume.formats.ark.layout import ENTRY_SIZE, TRAILER_FOOTER, TRAILER_FOOTER_SIZE, TRAILER_MAGIC_BYTES
+from exhume.formats.ark.layout import ENTRY_SIZE, TRAILER_FOOTER_SIZE, parse_file_footer
 from exhume.formats.ark.messages import Decompressor, column_codec
 from exhume.formats.ark.opening import SPLIT_STARTS
 from exhume.formats.ark.splits import Array, Split
@@ -79,18 +79,16 @@ def manifest_sections(label: str, source: Source, used: int | None) -> list[Sect
     """Content, trailer and footer of the manifest; `used` bytes of one without a footer hold its object."""
     size = source.size
     schema = "ark_manifest"
-    if source.read_up_to(max(0, size - 16), 16) == TRAILER_MAGIC_BYTES and size >= TRAILER_FOOTER_SIZE:
-        footer_at = size - TRAILER_FOOTER_SIZE
-        trailer_size, content_size, _, _ = TRAILER_FOOTER.unpack(source.read_at(footer_at, TRAILER_FOOTER_SIZE))
-        if content_size + trailer_size == footer_at:
-            out = [Section(label, source.span(0, content_size), schema=schema)]
-            if trailer_size:
-                block = source.span(content_size, footer_at)
-                out.append(Section(f"{label} trailer", block, schema="ark_serializable_file::file_trailer"))
-            footer = source.span(footer_at, size)
-            schema = "ark_serializable_file::file_footer"
-            out.append(Section(f"{label} footer", footer, schema=schema, schema_args=(footer_at,)))
-            return out
+    footer_at = size - TRAILER_FOOTER_SIZE
+    footer = parse_file_footer(source.read_up_to(max(0, footer_at), TRAILER_FOOTER_SIZE), footer_at)
+    if footer is not None and footer.len_content + footer.len_trailer == footer_at:
+        out = [Section(label, source.span(0, footer.len_content), schema=schema)]
+        if footer.len_trailer:
+            block = source.span(footer.len_content, footer_at)
+            out.append(Section(f"{label} trailer", block, schema="ark_serializable_file::file_trailer"))
+        schema = "ark_serializable_file::file_footer"
+        out.append(Section(f"{label} footer", source.span(footer_at, size), schema=schema, schema_args=(footer_at,)))
+        return out
     used = size if used is None else used
     out = [Section(label, source.span(0, used), schema=schema)]
     if used < size:

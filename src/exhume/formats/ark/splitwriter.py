@@ -165,9 +165,11 @@ class SplitWriter:
             entries = entries[np.argsort(entries["timestamp_ns"], kind="stable")]
             self._file.write_at(self._end, entries.tobytes())
             self._file.sync()
-            fields = (self._end, len(entries), len(entries))
-            start, _ = HEADER_FIELDS.ofs_index
-            self._file.write_at(start, b"".join(value.to_bytes(4, "little") for value in fields))
+            at = HEADER_FIELDS
+            places = (at.ofs_index, at.num_indexed_items, at.num_maximum_items)  # one after another
+            fields = zip(places, (self._end, len(entries), len(entries)), strict=True)
+            numbers = b"".join(value.to_bytes(end - start, "little") for (start, end), value in fields)
+            self._file.write_at(at.ofs_index[0], numbers)
             self._file.sync()
             self._file.write_at(self._header_area, bytes(self._flushed * ENTRY_SIZE))
             self._file.sync()

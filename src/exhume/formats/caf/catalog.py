@@ -378,7 +378,7 @@ class Catalog:
             else:
                 if len(rows) < batch:
                     break
-                offset, batch = offset + len(rows), min(batch * 4, LAST_BATCH)
+                offset, batch = offset + len(rows), min(batch << 2, LAST_BATCH)
         if last is not None:
             yield last
 

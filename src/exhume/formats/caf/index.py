@@ -23,6 +23,9 @@ _WS = re.compile(rb"[ \t\n\r]*+")
 _STRING = re.compile(rb'"(' + TEXT + rb')"')
 _STRING_START = re.compile(rb'"' + TEXT)
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?([eE][+-]?[0-9]++)?")
+_SHOWN = 24
+"""Bytes that an error shows of what is wrong."""
+
 _LITERAL = re.compile(rb"true|false|null")
 _LITERALS = {b"true": True, b"false": False, b"null": None}
 _BLANK = rb"[ \t\n\r]*+"
@@ -130,7 +133,7 @@ class _Parser:
         return match.end() if match else pos
 
     def _bad(self, pos: int, expected: str, what: str = "") -> ExhumeError:
-        found = self.data[pos : pos + 24]
+        found = self.data[pos : pos + _SHOWN]
         return checks.BAD_JSON.error(
             what,
             span=self.where.sub(pos, min(pos + 1, len(self.data))),
@@ -400,6 +403,6 @@ class _Members:
 def _encoding_hint(data: bytes) -> str:
     if data.startswith(b"\xef\xbb\xbf"):
         return "it starts with a byte order mark"
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or data[1:2] == b"\0":
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or data.startswith(b"\0", 1):
         return "it looks like UTF-16"
     return ""

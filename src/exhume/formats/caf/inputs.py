@@ -32,6 +32,9 @@ from exhume.source import STREAM_CHUNK, source_error
 STEP = 256
 """Members between two calls of the progress callback."""
 
+ESCAPED, ROOM = 8, 256
+"""More bytes than a character of a name can take in the index, and than all else of its entry and the footer."""
+
 
 class PlannedFile(NamedTuple):
     """A file to add: where it is, what it will be called, its size in bytes when it was looked at."""
@@ -167,7 +170,7 @@ def write_plan(writer: CafWriter, plan: Plan, progress: Progress = no_progress) 
         twice = next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise WriterError("two inputs have the same name", format="caf", actual=shorten(twice))
     longest, largest = max(map(len, names), default=0), max((file.size for file in plan.files), default=0)
-    if largest + 8 * longest + 256 > writer.chunk_size:
+    if largest + ESCAPED * longest + ROOM > writer.chunk_size:
         for file in plan.files:
             writer.check(from_file_system(file.name), file.size)
     total, done = plan.size, 0

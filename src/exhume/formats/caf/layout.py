@@ -17,7 +17,7 @@ from exhume.layouts import read
 
 _FOOTER = struct.Struct(ChunkFooter.packed)
 FOOTER_SIZE: Final = ChunkFooter.size
-MAX_INDEX = (1 << 8 * FOOTER_SIZE) - 1
+MAX_INDEX = (1 << (FOOTER_SIZE << 3)) - 1
 """Largest size the footer can hold, in bytes."""
 
 MIN_INDEX = 35

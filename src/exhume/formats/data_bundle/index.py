@@ -63,10 +63,9 @@ def parse_record_row(key: bytes, value: bytes, where: Span) -> RecordRow:
         meta = RecordMetadata.parse(value)
     except WireError as error:
         raise checks.RECORD_ROW.error(error.reason, span=where, actual=key) from error
-    said = parts.shard_index, parts.shard_uncompressed_offset
-    if (meta.shard_index, meta.offset) != said:
+    if (meta.shard_index, meta.offset) != parts:
         raise checks.RECORD_ROW.error(
-            "key and value differ", span=where, expected=said, actual=(meta.shard_index, meta.offset)
+            "key and value differ", span=where, expected=parts, actual=(meta.shard_index, meta.offset)
         )
     if meta.byte_offset is None and not meta.all_zeros:
         raise checks.RECORD_ROW.error("it says neither where the record is nor that it is all zeros", span=where)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from exhume_ksy.facts.data_bundle_index_block import Tables
 from exhume_ksy.facts.data_bundle_key import Escaped as EscapedFacts
 from exhume_ksy.fast._layout import LayoutError
-from exhume_ksy.fast.data_bundle_key import Escaped, RecordKey, read_file_key, read_record_key, read_varuint
+from exhume_ksy.fast.data_bundle_key import Escaped, flat_record_key, read_file_key, read_varuint
 
 from exhume.formats.leveldb.wire import MAX_U64, WireError
 
@@ -86,7 +86,7 @@ def parse_file_key(key: bytes) -> FileKey:
     try:
         raw, end = read_file_key(key, 1, len(key))
     except LayoutError as error:
-        raise WireError(str(error), error.at) from error
+        raise _refused(error) from error
     if end != len(key):
         raise WireError("bytes after the end of the key", end)
     return FileKey(_whole(raw.directory), _whole(raw.name))
@@ -97,15 +97,19 @@ def _whole(part: Escaped) -> bytes:
     return text if part.more is None else b"\0".join((text, *(chunk.text for chunk in part.more)))
 
 
-def parse_record_key(key: bytes) -> RecordKey:
-    """Splits the key of a record row.  Raises `WireError`."""
+def parse_record_key(key: bytes) -> tuple[int, int]:
+    """Shard number and offset of the key of a record row.  Raises `WireError`."""
     try:
-        raw, end = read_record_key(key, 1, len(key))
+        end, shard_index, offset = flat_record_key(key, 1, len(key))
     except LayoutError as error:
-        raise WireError(str(error), error.at) from error
+        raise _refused(error) from error
     if end != len(key):
         raise WireError("bytes after the end of the key", end)
-    return raw
+    return shard_index, offset
+
+
+def _refused(error: LayoutError) -> WireError:
+    return WireError(f"the key ends inside {error.path}" if error.short else str(error), error.at)
 
 
 def parse_table(key: bytes) -> int:
@@ -113,7 +117,7 @@ def parse_table(key: bytes) -> int:
     try:
         return read_varuint(key, 0, len(key))[0]
     except LayoutError as error:
-        raise WireError(str(error), error.at) from error
+        raise _refused(error) from error
 
 
 __all__ = [

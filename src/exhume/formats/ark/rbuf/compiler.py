@@ -27,34 +27,35 @@ from exhume.formats.ark.checks import (
 from exhume.formats.ark.rbuf.defaults import Defaults
 from exhume.formats.ark.rbuf.guid import guid_text
 from exhume.formats.ark.rbuf.layout import (
-    GROUP_HEADER_SIZE,
-    GROUP_LAST,
-    GROUP_MORE,
-    GROUPS_BIT,
+    COUNT_SIZE,
+    GROUPED,
     HEADERS,
-    RESERVED,
+    VARIANT_HEADER_SIZE,
+    LayoutError,
+    flat_group_header,
+    flat_variant_header,
+    read_count,
+    read_text,
 )
 from exhume.formats.ark.rbuf.registry import FIXED, Field, Schema
 from exhume.formats.ark.rbuf.wire import (
-    GROUP,
     MAX_DEPTH,
     NATIVE,
     SIZE_CAP,
-    U32,
-    VARIANT,
     DecodeFailure,
     Read,
     State,
     Step,
+    byte_buffer,
     check_header,
+    failed,
+    guid,
     letter_of,
     number_reader,
     plain_letter,
     raw_reader,
-    read_bytes,
-    read_guid,
-    read_string,
     short,
+    text,
 )
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ class Compiler:
             out: dict[str, Any] = {}
             for step in steps:
                 pos = step(buf, pos, end, state, out)
-            if head & (GROUPS_BIT | RESERVED):
+            if head in GROUPED:
                 pos = read_groups(buf, pos, end, state, out)
             elif fill_cost:
                 state.spend(fill_cost, pos)
@@ -150,20 +151,15 @@ class Compiler:
 
         def read(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
             seen: set[int] = set()
-            more = GROUP_MORE
+            more = 1
             while more:
-                if end - pos < GROUP_HEADER_SIZE:
-                    raise short(pos, GROUP_HEADER_SIZE, end)
-                head, number, size = GROUP(buf, pos)
-                more = head & GROUP_MORE
-                if head & ~GROUP_MORE != GROUP_LAST:
-                    raise DecodeFailure(GROUP_HEADER, pos, pos + 1, expected="0xe0 or 0xe4", actual=f"0x{head:02x}")
-                body = pos + GROUP_HEADER_SIZE
+                try:
+                    body, _, reserved, more, reserved1, number, size = flat_group_header(buf, pos, end)
+                except LayoutError as error:
+                    raise _group_failed(error, buf, pos) from None
+                if reserved or reserved1:
+                    raise _no_group(buf, pos)
                 stop = body + size
-                if stop > end:
-                    raise DecodeFailure(
-                        GROUP_SIZE, pos + 2, body, expected=f"at most {end - body} bytes", actual=f"{size} bytes"
-                    )
                 if number in seen:
                     raise DecodeFailure(GROUP_TWICE, pos + 1, pos + 2, actual=f"group {number}")
                 seen.add(number)
@@ -248,6 +244,8 @@ class Compiler:
         names = tuple(f.name for f in run if not f.removed)
         guids = tuple(f.name for f in run if f.type == "guid" and not f.removed and not f.packed_timespec)
         sizes = [(f.name, struct.calcsize("<" + letter_of(self._registry, f))) for f in run]
+        if len(run) == 1 and names and not guids:
+            return _number_step(names[0], plan)
 
         def step(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
             stop = pos + size
@@ -266,6 +264,8 @@ class Compiler:
         return step
 
     def _variable_step(self, each: Field) -> Step:
+        if each.type == "string" and not each.optional and not each.removed:
+            return _text_step(each.name)
         read = self.value_reader(each)
         name = each.name
         if each.removed:
@@ -314,11 +314,11 @@ class Compiler:
             return raw_reader(assumptions.PACKED_TIMESPEC_SIZE)
         match each.type:
             case "string":
-                return read_string
+                return text
             case "byte_buffer":
-                return read_bytes
+                return byte_buffer
             case "guid":
-                return read_guid
+                return guid
             case "object":
                 return self.object_reader(each.object_type or "")
             case "variant":
@@ -339,13 +339,13 @@ class Compiler:
         letter = plain_letter(self._registry, element)
         read = self.value_reader(element)
 
-        def read_count(buf: bytes, pos: int, end: int, state: State) -> tuple[int, int]:
+        def element_count(buf: bytes, pos: int, end: int, state: State) -> tuple[int, int]:
             start = pos
             if counted:
-                if end - pos < 4:
-                    raise short(pos, 4, end)
-                (count,) = U32(buf, pos)
-                pos += 4
+                try:
+                    count, pos = read_count(buf, pos, end)
+                except LayoutError as error:
+                    raise failed(error) from None
             else:
                 count = fixed_count
             if count * least > end - pos:
@@ -360,7 +360,7 @@ class Compiler:
             width = struct.calcsize("<" + letter)
 
             def read_numbers(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
-                count, pos = read_count(buf, pos, end, state)
+                count, pos = element_count(buf, pos, end, state)
                 stop = pos + count * width
                 if count > 8 and NATIVE:
                     return memoryview(buf)[pos:stop].cast(letter).tolist(), stop  # type: ignore[call-overload]
@@ -369,7 +369,7 @@ class Compiler:
             return read_numbers
 
         def read_list(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
-            count, pos = read_count(buf, pos, end, state)
+            count, pos = element_count(buf, pos, end, state)
             out: list[Any] = []
             append = out.append
             try:
@@ -394,10 +394,10 @@ class Compiler:
 
         def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
             start = pos
-            if end - pos < 4:
-                raise short(pos, 4, end)
-            (count,) = U32(buf, pos)
-            pos += 4
+            try:
+                count, pos = read_count(buf, pos, end)
+            except LayoutError as error:
+                raise failed(error) from None
             if count * least > end - pos:
                 raise DecodeFailure(COUNT, start, pos, expected=f"{count} pairs", actual=f"{end - pos} bytes")
             state.spend(count * cost, start)
@@ -423,15 +423,11 @@ class Compiler:
         readers = {index: (name, self.object_reader(name)) for index, name in each.variants}
 
         def read(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
-            if end - pos < 5:
-                raise short(pos, 5, end)
-            index, size = VARIANT(buf, pos)
-            body = pos + 5
+            try:
+                body, index, size = flat_variant_header(buf, pos, end)
+            except LayoutError as error:
+                raise failed(error, over=VARIANT_LENGTH, unit=" bytes") from None
             stop = body + size
-            if stop > end:
-                raise DecodeFailure(
-                    VARIANT_LENGTH, pos + 1, body, expected=f"at most {end - body} bytes", actual=f"{size} bytes"
-                )
             known = readers.get(index)
             if known is None:
                 state.note(VARIANT_UNKNOWN, pos, stop, f"index {index}, {size} bytes")
@@ -458,9 +454,9 @@ class Compiler:
             return struct.calcsize("<" + letter_of(self._registry, each))
         match each.type:
             case "string" | "byte_buffer" | "arraylist" | "dictionary":
-                return 4
+                return COUNT_SIZE
             case "variant":
-                return 5
+                return VARIANT_HEADER_SIZE
             case "array":
                 assert each.value is not None
                 return min(SIZE_CAP, each.array_size * self._field_size(each.value))
@@ -479,3 +475,42 @@ class Compiler:
             case "string" | "byte_buffer" | "guid" | "arraylist" | "array" | "dictionary":
                 return 3
         return 1
+
+
+def _number_step(name: str, plan: struct.Struct) -> Step:
+    unpack, size = plan.unpack_from, plan.size
+
+    def step(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
+        stop = pos + size
+        if stop > end:
+            failure = short(pos, size, end)
+            failure.path.append(name)
+            raise failure
+        (out[name],) = unpack(buf, pos)
+        return stop
+
+    return step
+
+
+def _text_step(name: str) -> Step:
+    """Reads the commonest field of variable size, without a call between."""
+
+    def step(buf: bytes, pos: int, end: int, state: State, out: dict[str, Any]) -> int:
+        try:
+            out[name], pos = read_text(buf, pos, end)
+        except LayoutError as error:
+            failure = failed(error, "length of a string")
+            failure.path.append(name)
+            raise failure from None
+        return pos
+
+    return step
+
+
+def _group_failed(error: LayoutError, buf: bytes, pos: int) -> DecodeFailure:
+    wrong = error.path == "magic" and not error.short
+    return _no_group(buf, pos) if wrong else failed(error, over=GROUP_SIZE, unit=" bytes")
+
+
+def _no_group(buf: bytes, pos: int) -> DecodeFailure:
+    return DecodeFailure(GROUP_HEADER, pos, pos + 1, expected="0xe0 or 0xe4", actual=f"0x{buf[pos]:02x}")

@@ -17,15 +17,21 @@ from exhume.errors import WriterError, shorten
 from exhume.formats.ark import assumptions
 from exhume.formats.ark.rbuf.defaults import COST_CAP, Defaults
 from exhume.formats.ark.rbuf.guid import guid_bytes
-from exhume.formats.ark.rbuf.layout import GROUP_LAST, GROUP_MORE, HEADER, HEADER_WITH_GROUPS
+from exhume.formats.ark.rbuf.layout import (
+    COUNT_SIZE,
+    GROUP_LAST,
+    GROUP_MORE,
+    HEADER,
+    HEADER_WITH_GROUPS,
+    pack_count,
+    pack_variant_header,
+)
 from exhume.formats.ark.rbuf.registry import FIXED, Field, Schema
 
 if TYPE_CHECKING:
     from exhume.formats.ark.rbuf.registry import Registry
 
-_U32 = struct.Struct("<I").pack
-_VARIANT = struct.Struct("<BI").pack
-MAX_COUNT = 0xFFFF_FFFF
+MAX_COUNT = (1 << (COUNT_SIZE << 3)) - 1
 
 Write = Callable[[bytearray, Any], None]
 Part = Callable[[bytearray, Mapping[str, Any]], None]
@@ -115,11 +121,11 @@ class _Compiler:
                 part(out, value)
             for position, (number, group_parts) in enumerate(groups):
                 more = GROUP_MORE if position + 1 < len(groups) else 0
-                out += bytes((GROUP_LAST | more, number, 0, 0, 0, 0))
+                out += bytes((GROUP_LAST | more, number)) + bytes(COUNT_SIZE)
                 body = len(out)
                 for part in group_parts:
                     part(out, value)
-                out[body - 4 : body] = _count(len(out) - body, "a group")
+                out[body - COUNT_SIZE : body] = _count(len(out) - body, "a group")
 
         return write
 
@@ -298,7 +304,7 @@ class _Compiler:
             else:
                 raise EncodeFailure("a variant of unknown index", f"one of {sorted(writers)}", index)
             _count(len(body), "a variant")
-            out += _VARIANT(index, len(body)) + body
+            out += pack_variant_header(index, len(body)) + body
 
         return write
 
@@ -312,7 +318,7 @@ def _missing(name: str) -> EncodeFailure:
 def _count(count: int, what: str) -> bytes:
     if count > MAX_COUNT:
         raise EncodeFailure(f"{what} is too long", f"at most {MAX_COUNT}", count)
-    return _U32(count)
+    return pack_count(count)
 
 
 def _named(name: str, write: Write) -> Part:

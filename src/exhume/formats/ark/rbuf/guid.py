@@ -7,15 +7,33 @@ from __future__ import annotations
 
 import re
 import uuid
+from typing import TYPE_CHECKING, Final
+
+from exhume.formats.ark.rbuf.layout import GUID_SIZE
+
+if TYPE_CHECKING:
+    from exhume.formats.ark.rbuf.layout import Guid
 
 _TEXT = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 
 NIL = "00000000-0000-0000-0000-000000000000"
 
 
+_HALF: Final = GUID_SIZE // 2
+_LAST: Final = _HALF - 1
+
+
 def guid_text(raw: bytes) -> str:
     """The lower-case 8-4-4-4-12 text of 16 wire bytes."""
-    digits = (raw[7::-1] + raw[:7:-1]).hex()
+    return _dashed((raw[_LAST::-1] + raw[:_LAST:-1]).hex())
+
+
+def guid_of(raw: Guid) -> str:
+    """The same of a GUID as the generated reader reads it."""
+    return _dashed(f"{raw.high:016x}{raw.low:016x}")
+
+
+def _dashed(digits: str) -> str:
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
@@ -27,7 +45,7 @@ def guid_bytes(guid: str | uuid.UUID) -> bytes:
         raw = bytes.fromhex(guid.replace("-", ""))
     else:
         raise ValueError(f"not a GUID: {guid!r}")
-    return raw[7::-1] + raw[:7:-1]
+    return raw[_LAST::-1] + raw[:_LAST:-1]
 
 
 def is_guid(text: str) -> bool:

@@ -1,25 +1,70 @@
-"""The bytes that frame rbuf objects and groups, from their specification.
+"""The framing of rbuf by its specification: the headers of objects and groups, counts, and what is counted.
 
-Only these come from it: which fields an object has is said by the registry of its log, so `compiler` makes its readers.
+Only this comes from it: which fields an object has is said by the registry of its log, so `compiler` makes its readers.
 """
 
 from __future__ import annotations
 
+import struct
 from typing import Final
 
-from exhume_ksy.facts.ark_rbuf import GroupHeader, ObjectHeader
+from exhume_ksy.facts.ark_rbuf import Count, VariantHeader
+from exhume_ksy.facts.ark_rbuf import GroupHeader as GroupFacts
+from exhume_ksy.facts.ark_rbuf import Guid as GuidFacts
+from exhume_ksy.facts.ark_rbuf import ObjectHeader as ObjectFacts
+from exhume_ksy.fast._layout import LayoutError
+from exhume_ksy.fast.ark_rbuf import (
+    Guid,
+    ObjectHeader,
+    flat_group_header,
+    flat_variant_header,
+    read_byte_buffer,
+    read_count,
+    read_object_header,
+    read_text,
+)
 
-HEADER: Final = ObjectHeader.magic << ObjectHeader.shift.magic | ObjectHeader.version << ObjectHeader.shift.version
-GROUPS_BIT: Final = 1 << ObjectHeader.shift.has_groups
-RESERVED: Final = 1 << ObjectHeader.shift.reserved
-HEADER_WITH_GROUPS: Final = HEADER | GROUPS_BIT
-HEADERS: Final = (HEADER, HEADER_WITH_GROUPS)
+__all__ = [
+    "Guid",
+    "LayoutError",
+    "flat_group_header",
+    "flat_variant_header",
+    "is_object",
+    "read_byte_buffer",
+    "read_count",
+    "read_text",
+]
 
-GROUP_LAST: Final = GroupHeader.magic << GroupHeader.shift.magic
-GROUP_MORE: Final = 1 << GroupHeader.shift.has_more
-GROUP_HEADER_SIZE: Final = GroupHeader.size
+
+def _object_headers() -> dict[int, ObjectHeader]:
+    found = {}
+    for byte in range(256):
+        try:
+            found[byte], _ = read_object_header(bytes((byte,)), 0, 1)
+        except LayoutError:
+            continue
+    return found
+
+
+OBJECTS: Final = _object_headers()
+"""The bytes that open an object, as the generated reader reads them: every object has one, and there are no others."""
+
+HEADERS: Final = tuple(byte for byte, header in OBJECTS.items() if not header.reserved)
+HEADER, HEADER_WITH_GROUPS = HEADERS
+GROUPED: Final = frozenset(byte for byte, header in OBJECTS.items() if header.groups_follow)
+"""The headers behind whose fields groups follow."""
+
+GROUP_LAST: Final = GroupFacts.magic << GroupFacts.shift.magic
+GROUP_MORE: Final = 1 << GroupFacts.shift.has_more
+GROUP_HEADER_SIZE: Final = GroupFacts.size
+VARIANT_HEADER_SIZE: Final = VariantHeader.size
+COUNT_SIZE: Final = Count.size
+GUID_SIZE: Final = GuidFacts.size
+
+pack_count = struct.Struct(Count.packed).pack
+pack_variant_header = struct.Struct(VariantHeader.packed).pack
 
 
 def is_object(head: int) -> bool:
     """Whether a byte carries the mark of an object header, whatever else it says."""
-    return head >> ObjectHeader.shift.magic == ObjectHeader.magic
+    return head >> ObjectFacts.shift.magic == ObjectFacts.magic

@@ -16,7 +16,7 @@ from exhume.findings import Finding, Rule
 from exhume.formats.ark import assumptions
 from exhume.formats.ark.checks import COUNT, ENDS_EARLY, EXPANSION, OBJECT_HEADER, RESERVED_BIT, TEXT
 from exhume.formats.ark.rbuf.guid import guid_text
-from exhume.formats.ark.rbuf.layout import GROUPS_BIT, HEADER, RESERVED
+from exhume.formats.ark.rbuf.layout import GUID_SIZE, OBJECTS, LayoutError, read_byte_buffer, read_text
 from exhume.formats.ark.rbuf.registry import FIXED, Field
 
 if TYPE_CHECKING:
@@ -31,9 +31,6 @@ MAX_ELEMENTS: Final = 1 << 24
 SIZE_CAP: Final = 1 << 40
 """Computed sizes stop growing here: types of types of arrays can ask for any number."""
 
-U32 = struct.Struct("<I").unpack_from
-GROUP = struct.Struct("<BBI").unpack_from
-VARIANT = struct.Struct("<BI").unpack_from
 NATIVE = sys.byteorder == "little"
 
 
@@ -98,12 +95,23 @@ def short(position: int, size: int, end: int) -> DecodeFailure:
     return DecodeFailure(ENDS_EARLY, position, end, expected=f"{size} bytes", actual=f"{max(0, end - position)} bytes")
 
 
+def failed(error: LayoutError, detail: str = "", over: Rule = COUNT, unit: str = "") -> DecodeFailure:
+    """The failure behind what a generated reader refused: rule `over` where a size, of a `unit`, passes the end."""
+    cause = error.__cause__
+    if isinstance(cause, UnicodeDecodeError):
+        return DecodeFailure(TEXT, error.at + cause.start, error.at + cause.end, actual=cause.reason)
+    if error.short:
+        return DecodeFailure(ENDS_EARLY, error.at, error.stop, expected=error.expected, actual=error.actual)
+    expected, actual = (f"{error.expected}{unit}", f"{error.actual}{unit}") if unit else (error.expected, error.actual)
+    return DecodeFailure(over, error.at, error.stop, detail, expected=expected, actual=actual)
+
+
 def letter_of(registry: Registry, each: Field) -> str:
     """The `struct` letter of a fixed-size field."""
     if each.packed_timespec:
         return f"{assumptions.PACKED_TIMESPEC_SIZE}s"
     if each.type == "guid":
-        return "16s"
+        return f"{GUID_SIZE}s"
     if each.type == "enum":
         return FIXED[registry.enum(each.object_type or "").enum_class]
     return FIXED[each.type]
@@ -118,42 +126,29 @@ def plain_letter(registry: Registry, each: Field) -> str | None:
 
 def check_header(head: int, position: int, state: State) -> None:
     """Accepts the headers that are read with a warning; raises for the others."""
-    if head & ~(GROUPS_BIT | RESERVED) != HEADER or not assumptions.READ_RESERVED_BIT_AS_GROUPS:
+    if head not in OBJECTS or not assumptions.READ_RESERVED_BIT_AS_GROUPS:
         raise DecodeFailure(OBJECT_HEADER, position, position + 1, expected="0xd1 or 0xd5", actual=f"0x{head:02x}")
     state.note(RESERVED_BIT, position, position + 1, f"0x{head:02x}")
 
 
-def read_string(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
-    body = pos + 4
-    if body > end:
-        raise short(pos, 4, end)
-    stop = body + U32(buf, pos)[0]
-    if stop > end:
-        raise DecodeFailure(
-            COUNT, pos, body, "length of a string", expected=f"at most {end - body}", actual=stop - body
-        )
+def text(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
     try:
-        return str(buf[body:stop], "utf-8"), stop
-    except UnicodeDecodeError as error:
-        raise DecodeFailure(TEXT, body + error.start, body + error.end, actual=error.reason) from None
+        return read_text(buf, pos, end)
+    except LayoutError as error:
+        raise failed(error, "length of a string") from None
 
 
-def read_bytes(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
-    body = pos + 4
-    if body > end:
-        raise short(pos, 4, end)
-    stop = body + U32(buf, pos)[0]
+def byte_buffer(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+    try:
+        return read_byte_buffer(buf, pos, end)
+    except LayoutError as error:
+        raise failed(error, "length of a byte buffer") from None
+
+
+def guid(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+    stop = pos + GUID_SIZE
     if stop > end:
-        raise DecodeFailure(
-            COUNT, pos, body, "length of a byte buffer", expected=f"at most {end - body}", actual=stop - body
-        )
-    return buf[body:stop], stop
-
-
-def read_guid(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
-    stop = pos + 16
-    if stop > end:
-        raise short(pos, 16, end)
+        raise short(pos, GUID_SIZE, end)
     return guid_text(buf[pos:stop]), stop
 
 
