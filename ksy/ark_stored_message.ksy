@@ -34,6 +34,7 @@ types:
       - id: codec
         type: u1
         enum: codec
+        doc: How the message is compressed.
       - id: magic
         type: u1
         valid: 0xf0

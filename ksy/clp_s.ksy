@@ -118,6 +118,7 @@ types:
       - id: compression_type
         type: u2
         enum: compression
+        doc: How the metadata and the sections are compressed.
       - id: reserved2
         -orig-id: reserved_padding2
         type: u2
@@ -128,10 +129,13 @@ types:
     seq:
       - id: patch
         type: u2
+        doc: Fixes that change no layout.
       - id: minor
         type: u1
+        doc: Grows with what readers must know.
       - id: major
         type: u1
+        doc: 0 so far.
   section:
     doc: One section of the files part, found by its entry in the metadata.
     -webide-representation: '{name}'

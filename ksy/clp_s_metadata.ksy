@@ -32,6 +32,7 @@ types:
       - id: type
         type: u1
         enum: packet_type
+        doc: What the packet holds.
       - id: len_body
         type: u4
         valid:
@@ -105,6 +106,7 @@ types:
       - id: encoding
         type: u8
         enum: timestamp_encoding
+        doc: Whether the bounds are integers or floats.
       - id: begin_epoch
         type: s8
         if: encoding == timestamp_encoding::epoch
@@ -112,12 +114,15 @@ types:
       - id: end_epoch
         type: s8
         if: encoding == timestamp_encoding::epoch
+        doc: Latest value, in the unit of the earliest.
       - id: begin_double
         type: f8
         if: encoding == timestamp_encoding::double_epoch
+        doc: Earliest value, where values are floats.
       - id: end_double
         type: f8
         if: encoding == timestamp_encoding::double_epoch
+        doc: Latest value, where values are floats.
   timestamp_pattern:
     doc: |
       One pattern. Up to 0.4.1 percent signs start the specifiers, from 0.5.0
@@ -126,6 +131,7 @@ types:
     seq:
       - id: pattern_id
         type: u8
+        doc: What columns of timestamps call it.
       - id: len_pattern
         type: u8
         valid:

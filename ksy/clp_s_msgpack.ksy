@@ -25,6 +25,7 @@ seq:
   - id: payload_uint1
     type: u1
     if: tag == 0xcc
+    doc: An unsigned integer, as wide as the tag says.
   - id: payload_uint2
     type: u2
     if: tag == 0xcd
@@ -37,6 +38,7 @@ seq:
   - id: payload_int1
     type: s1
     if: tag == 0xd0
+    doc: A signed integer, as wide as the tag says.
   - id: payload_int2
     type: s2
     if: tag == 0xd1
@@ -49,6 +51,7 @@ seq:
   - id: payload_float4
     type: f4
     if: tag == 0xca
+    doc: A float, as wide as the tag says.
   - id: payload_float8
     type: f8
     if: tag == 0xcb
@@ -73,14 +76,17 @@ seq:
   - id: extension_type
     type: s1
     if: kind == kinds::extension
+    doc: Application-specific from 0 on, predefined below; -1 is a timestamp.
   - id: str_value
     size: '(tag < 0xc0 ? tag % 0x20 : len_payload).as<u4>'
     type: str
     if: kind == kinds::text
+    doc: Text, whose length the tag or what follows it tells.
   - id: bin_value
     size: >-
       (tag == 0xd4 ? 1 : tag == 0xd5 ? 2 : tag == 0xd6 ? 4 : tag == 0xd7 ? 8 : tag == 0xd8 ? 16 : len_payload).as<u4>
     if: kind == kinds::binary or kind == kinds::extension
+    doc: Bytes, or the content of an extension.
   - id: array_items
     type: clp_s_msgpack
     repeat: expr

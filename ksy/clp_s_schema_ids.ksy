@@ -29,6 +29,7 @@ types:
     seq:
       - id: schema_id
         type: s4
+        doc: What the table metadata call it.
       - id: num_entries
         type: u4
         valid:
@@ -54,6 +55,7 @@ types:
     seq:
       - id: value
         type: s4
+        doc: A node of the schema tree, or a marker as `word` spells it.
     instances:
       word:
         pos: 0

@@ -42,6 +42,7 @@ types:
       - id: type
         type: u1
         enum: node_type
+        doc: What its values are.
     instances:
       name:
         value: key.to_s("UTF-8")

@@ -81,10 +81,12 @@ types:
         type: f8
         repeat: expr
         repeat-expr: num_values
+        doc: The numbers themselves.
       - id: formats
         type: float_format
         repeat: expr
         repeat-expr: num_values
+        doc: How each of them was written.
   float_format:
     -scalar: word
     doc: How a number was written.
@@ -138,6 +140,7 @@ types:
         type: clp_word
         repeat: expr
         repeat-expr: num_values
+        doc: One word for each record.
       - id: num_variables
         type: u8
         valid:
@@ -146,6 +149,7 @@ types:
         type: s8
         repeat: expr
         repeat-expr: num_variables.as<s8>
+        doc: The encoded variables of all rows, one after the other.
   clp_word:
     -scalar: word
     doc: Log type and position of the first variable, in one word.
@@ -242,6 +246,7 @@ types:
         type: s8
         repeat: expr
         repeat-expr: num_values
+        doc: Number of the pattern in the timestamp dictionary.
   timestamp_column:
     doc: Nanoseconds as differences to the row before, then the patterns.
     -webide-representation: '{num_values:dec} timestamps'
@@ -253,10 +258,12 @@ types:
         type: s8
         repeat: expr
         repeat-expr: num_values
+        doc: The first in nanoseconds since 1970, then differences.
       - id: pattern_ids
         type: u8
         repeat: expr
         repeat-expr: num_values
+        doc: Number of the pattern in the timestamp dictionary.
   unknown_column:
     doc: A node type that stores nothing, as far as is known.
     -webide-representation: 'nothing stored'

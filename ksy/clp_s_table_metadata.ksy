@@ -53,6 +53,7 @@ types:
     seq:
       - id: stream_id
         type: u8
+        doc: Position of its stream in the list above.
       - id: ofs_table
         -lint-ok: In the stream once it is decompressed.
         type: u8
@@ -61,6 +62,7 @@ types:
           of the same stream begins, or with the stream.
       - id: schema_id
         type: s4
+        doc: The schema of its records, as the schema map names it.
       - id: num_messages
         -lint-ok: Of the table, which is not here.
         type: u8

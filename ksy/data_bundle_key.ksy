@@ -16,6 +16,7 @@ doc-ref: https://github.com/dennisss/dacha/tree/master/pkg/bundle
 seq:
   - id: table
     type: varuint
+    doc: Which table the row is of.
   - id: body
     type:
       switch-on: 'table.value < 4 ? table.value.as<u1> : 0'
@@ -24,6 +25,7 @@ seq:
         2: file_key
         3: record_key
         _: unknown_key
+    doc: What the number of the table says about the rest.
 types:
   config_key:
     doc: There is one such row; its key ends here.
@@ -44,8 +46,10 @@ types:
     seq:
       - id: shard_index
         type: varuint
+        doc: Number of the shard.
       - id: shard_uncompressed_offset
         type: varuint
+        doc: Where the record starts in the uncompressed stream of the shard.
   unknown_key:
     doc: Rows of a table that nobody defined.
     seq:
@@ -68,6 +72,7 @@ types:
       - id: byte1
         type: u1
         if: first >= 0x80
+        doc: Bits of the value below those of the first byte.
       - id: byte2
         type: u1
         if: first >= 0xc0

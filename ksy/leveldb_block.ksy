@@ -79,6 +79,7 @@ types:
           expr: _.value <= (_io.size - _io.pos).as<u8> - len_key_suffix.value
       - id: key_suffix
         size: len_key_suffix.value
+        doc: The rest of the key.
       - id: value
         size: len_value.value
         type: entry_value

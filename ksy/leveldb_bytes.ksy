@@ -20,3 +20,4 @@ seq:
       expr: _.value <= (_io.size - _io.pos).as<u8>
   - id: data
     size: len_data.value
+    doc: The bytes themselves.

@@ -53,6 +53,7 @@ types:
           expr: _.value <= (_io.size - _io.pos).as<u8>
       - id: key_suffix
         size: len_key_suffix.value
+        doc: The rest of the key.
       - id: handle
         type: leveldb_block_handle
         if: len_shared.value == 0

@@ -22,6 +22,7 @@ doc-ref: https://github.com/google/leveldb/blob/main/db/dbformat.h
 seq:
   - id: user_key
     size: _io.size - 8
+    doc: What the user of the database calls the entry.
   - id: value_type
     type: u1
     enum: value_types

@@ -76,6 +76,7 @@ types:
       - id: fragment_type
         type: u1
         enum: fragment_types
+        doc: Which part of a record it is, and how long the header is.
       - id: log_number
         type: u4
         if: is_recyclable

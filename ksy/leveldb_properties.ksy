@@ -68,6 +68,7 @@ types:
         doc: The rest of the name.
       - id: value
         size: len_value.value
+        doc: A varint, an integer of fixed size, or text; the name tells.
     instances:
       whole_name:
         value: >-

@@ -88,24 +88,30 @@ types:
     seq:
       - id: level
         type: leveldb_varint
+        doc: Level of the tree of tables.
       - id: internal_key
         type: leveldb_bytes
+        doc: Where the last compaction of the level ended.
   deleted_file:
     doc: A table that is no longer part of the database.
     -webide-representation: '{number}, level {level}'
     seq:
       - id: level
         type: leveldb_varint
+        doc: Level that the table was in.
       - id: number
         type: leveldb_varint
+        doc: Number of the table, which is its file name.
   new_file:
     doc: A table that is part of the database from now on.
     -webide-representation: '{number}, level {level}, {len_file} bytes'
     seq:
       - id: level
         type: leveldb_varint
+        doc: Level that the table is in.
       - id: number
         type: leveldb_varint
+        doc: Number of the table, which is its file name.
       - id: len_file
         -lint-ok: Of another file.
         type: leveldb_varint
@@ -123,29 +129,38 @@ types:
         type: new_file
       - id: smallest_sequence
         type: leveldb_varint
+        doc: Lowest sequence number in the table.
       - id: largest_sequence
         type: leveldb_varint
+        doc: Highest sequence number in the table.
   new_file3:
     doc: RocksDB; adds the path that holds the table.
     -webide-representation: '{number}, level {level}, {len_file} bytes'
     seq:
       - id: level
         type: leveldb_varint
+        doc: Level that the table is in.
       - id: number
         type: leveldb_varint
+        doc: Number of the table, which is its file name.
       - id: path_id
         type: leveldb_varint
+        doc: Which of the paths of the database holds the file.
       - id: len_file
         -lint-ok: Of another file.
         type: leveldb_varint
       - id: smallest
         type: leveldb_bytes
+        doc: An internal key.
       - id: largest
         type: leveldb_bytes
+        doc: An internal key.
       - id: smallest_sequence
         type: leveldb_varint
+        doc: Lowest sequence number in the table.
       - id: largest_sequence
         type: leveldb_varint
+        doc: Highest sequence number in the table.
   new_file4:
     doc: RocksDB; adds attributes that may be skipped.
     -webide-representation: '{file}'
@@ -170,12 +185,14 @@ types:
       - id: data
         type: leveldb_bytes
         if: tag.value != 1
+        doc: Its value, whose form the tag tells.
   blob_file_addition:
     doc: A file of large values that is part of the database from now on.
     -webide-representation: '{number}: {num_blobs} values, {len_blobs} bytes'
     seq:
       - id: number
         type: leveldb_varint
+        doc: Number of the file, which is its name.
       - id: num_blobs
         -lint-ok: Of another file.
         type: leveldb_varint
@@ -184,8 +201,10 @@ types:
         type: leveldb_varint
       - id: checksum_method
         type: leveldb_bytes
+        doc: Name of the checksum; empty when there is none.
       - id: checksum_value
         type: leveldb_bytes
+        doc: Checksum of the whole file.
       - id: attributes
         type: blob_attribute
         repeat: until
@@ -196,6 +215,7 @@ types:
     seq:
       - id: number
         type: leveldb_varint
+        doc: Number of the file, which is its name.
       - id: num_blobs
         -lint-ok: Of another file.
         type: leveldb_varint
@@ -216,6 +236,7 @@ types:
       - id: data
         type: leveldb_bytes
         if: tag.value != 0
+        doc: Its value, whose form the tag tells.
 enums:
   tags:
     1:

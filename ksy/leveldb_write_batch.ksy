@@ -46,6 +46,7 @@ types:
         enum: operation_types
         valid:
           in-enum: true
+        doc: What is done, and so which fields follow.
       - id: column_family
         type: leveldb_varint
         if: has_column_family

@@ -34,3 +34,4 @@ types:
         doc: Bytes of the record, 0 included.
       - id: data
         size: len_data.value
+        doc: The record itself.

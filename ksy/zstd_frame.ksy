@@ -58,6 +58,7 @@ types:
           max: '_io.size - _io.pos'
       - id: data
         size: len_data
+        doc: Whatever who wrote it wanted.
   zstandard_body:
     doc: What follows the magic of a Zstandard frame.
     doc-ref: RFC 8878, 3.1.1
@@ -70,15 +71,19 @@ types:
       - id: dictionary_id1
         type: u1
         if: descriptor.dictionary_id_flag == 1
+        doc: Number of the dictionary; 0 when it is not said.
       - id: dictionary_id2
         type: u2
         if: descriptor.dictionary_id_flag == 2
+        doc: The same in two bytes.
       - id: dictionary_id4
         type: u4
         if: descriptor.dictionary_id_flag == 3
+        doc: The same in four bytes.
       - id: content_size1
         type: u1
         if: descriptor.content_size_flag == 0 and descriptor.is_single_segment
+        doc: Bytes of the payload.
       - id: content_size2
         type: u2
         if: descriptor.content_size_flag == 1
@@ -86,9 +91,11 @@ types:
       - id: content_size4
         type: u4
         if: descriptor.content_size_flag == 2
+        doc: Bytes of the payload.
       - id: content_size8
         type: u8
         if: descriptor.content_size_flag == 3
+        doc: Bytes of the payload.
       - id: blocks
         type: block
         repeat: until
@@ -119,6 +126,7 @@ types:
         type: b1
       - id: has_checksum
         type: b1
+        doc: A checksum of the payload follows the last block.
       - id: dictionary_id_flag
         type: b2
         doc: Size of the dictionary id, 0, 1, 2 or 4 bytes.
@@ -129,8 +137,10 @@ types:
     seq:
       - id: exponent
         type: b5
+        doc: Binary logarithm of the base size, minus 10.
       - id: mantissa
         type: b3
+        doc: Eighths of the base size that are added to it.
     instances:
       log_window:
         value: 10 + exponent
@@ -167,11 +177,13 @@ types:
     seq:
       - id: is_last
         type: b1
+        doc: No block follows in the frame.
       - id: kind
         type: b2
         enum: block_kind
         valid:
           in-enum: true
+        doc: How the content is to be read.
       - id: len_block
         type: b21
         doc: Stored size; for a repeated byte the number of repetitions.

@@ -63,6 +63,7 @@ OWN_ATTRIBUTE = {"-orig-id", "-checksum", "-parsed-as", "-ends", "-lint-ok"}
 OWN_ATTRIBUTE |= {"-webide-representation", "-webide-parse-mode"}
 OWN_VALUE = {"-orig-id", "-checksum"}
 COUNTS = ("len_", "num_", "ofs_")
+PLAIN = re.compile(r"(len|num|ofs)_\w+|(magic|reserved|padding)\d*|unused")
 # What does not name a field or a type in one of the languages that the compiler writes: words that C++, Java, C#, Go,
 # Lua, PHP, Perl, Ruby and JavaScript keep for themselves and the compiler does not spell otherwise.
 WORDS = (
@@ -255,6 +256,27 @@ def check_bound(where: str, name: str, attribute: dict[str, Any]) -> Iterator[Pr
         yield where, "a bound and a reason for none" if bounds else f"{name} has no valid: max (or -lint-ok: a reason)"
 
 
+def check_documented(
+    where: str, attribute: dict[str, Any], spec: dict[str, Any], types: dict[str, Any]
+) -> Iterator[Problem]:
+    """Yields a problem when neither its name nor its type says what a field is, and no `doc` does.
+
+    A length, a count, a place, a magic number and padding say so by their names, a structure by its own documentation,
+    the only field of a type by that of the type, and one of several that are numbered by that of the first of them.
+    """
+    name, kind = str(attribute.get("id", "")), attribute.get("type")
+    if "doc" in attribute or "contents" in attribute or PLAIN.fullmatch(name) or len(spec["seq"]) == 1:
+        return
+    if isinstance(kind, str) and "-scalar" not in types.get(kind.split("(")[0], {"-scalar": ""}):
+        return
+    stem = name.rstrip("0123456789")
+    if not any(
+        stem != name and one is not attribute and one.get("id", "").rstrip("0123456789") == stem and "doc" in one
+        for one in spec["seq"]
+    ):
+        yield where, "nothing says what the field is: it needs a doc"
+
+
 def check_eager(where: str, attribute: dict[str, Any]) -> Iterator[Problem]:
     """Yields a problem when a file's own sequence reads all the rest at once; `-lint-ok` says why it may."""
     eager = attribute.get("repeat") == "eos" or attribute.get("size-eos")
@@ -414,6 +436,8 @@ def check_type(
                 yield from check_name(inner, attribute["id"], "field")
                 if section == "seq":
                     yield from check_bound(inner, attribute["id"], attribute)
+            if section == "seq":
+                yield from check_documented(inner, attribute, spec, types)
             if section == "seq" and not nested:
                 yield from check_eager(inner, attribute)
             yield from check_attribute(inner, attribute)

@@ -56,11 +56,13 @@ types:
           max: _io.size
       - id: body
         size: len_body
+        doc: What it holds.
       - id: color
         type: u1
         enum: color
         valid:
           in-enum: true
+        doc: How it looks.
     enums:
       color:
         0: red
@@ -106,6 +108,7 @@ SEEDS = [
         "key ks-opaque-types is not allowed",
     ),
     Seed("a specification without doc", "doc: |\n  Describes a thing.\n", "", "a type needs a doc"),
+    Seed("a field that nothing explains", "        doc: What it holds.\n", "", "body: nothing says what the field is"),
     Seed("a type without doc", "    doc: One item.\n", "", "/types/item: a type needs a doc"),
     Seed(
         "a key of the root's meta in a type",

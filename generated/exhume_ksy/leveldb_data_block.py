@@ -3,8 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import leveldb_varint
 from . import leveldb_internal_key
+from . import leveldb_varint
 
 
 if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):

@@ -3,8 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import data_bundle_key
 from . import leveldb_internal_key
+from . import data_bundle_key
 import collections
 
 

@@ -6,7 +6,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '018b1d62ef4315a5'
+SOURCE = '94f0f93472656fde'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

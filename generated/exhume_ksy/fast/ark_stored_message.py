@@ -75,6 +75,7 @@ class MessageFooter:
     len_message: int
     """Bytes of the message before compression."""
     codec: int
+    """How the message is compressed."""
     magic: int
 
 

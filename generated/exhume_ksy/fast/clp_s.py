@@ -242,6 +242,7 @@ class FileHeader:
     len_metadata: int
     """Compressed size of the metadata section."""
     compression_type: int
+    """How the metadata and the sections are compressed."""
     reserved2: int
 
 
@@ -280,8 +281,11 @@ class Version:
     """
     __slots__ = ('patch', 'minor', 'major')
     patch: int
+    """Fixes that change no layout."""
     minor: int
+    """Grows with what readers must know."""
     major: int
+    """0 so far."""
 
 
 def read_version(view: View, at: int, end: int) -> tuple[Version, int]:

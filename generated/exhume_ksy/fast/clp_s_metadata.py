@@ -49,6 +49,7 @@ class Packet:
     """One typed, sized packet."""
     __slots__ = ('type', 'len_body', 'body')
     type: int
+    """What the packet holds."""
     len_body: int
     body: PacketBody
 
@@ -201,11 +202,15 @@ class TimestampRange:
     column_ids: memoryview[int]
     """Schema tree nodes that hold values of the key."""
     encoding: int
+    """Whether the bounds are integers or floats."""
     begin_epoch: int | None
     """Milliseconds from 0.5.0 on; before, whatever the values were."""
     end_epoch: int | None
+    """Latest value, in the unit of the earliest."""
     begin_double: float | None
+    """Earliest value, where values are floats."""
     end_double: float | None
+    """Latest value, where values are floats."""
 
 
 def read_timestamp_range(view: View, at: int, end: int) -> tuple[TimestampRange, int]:
@@ -286,6 +291,7 @@ class TimestampPattern:
     """
     __slots__ = ('pattern_id', 'len_pattern', 'pattern')
     pattern_id: int
+    """What columns of timestamps call it."""
     len_pattern: int
     pattern: Utf8Text
 

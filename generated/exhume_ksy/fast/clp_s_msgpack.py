@@ -28,14 +28,17 @@ class ClpSMsgpack:
     tag: int
     """Kind of the value, and for short values the value or the length."""
     payload_uint1: int | None
+    """An unsigned integer, as wide as the tag says."""
     payload_uint2: int | None
     payload_uint4: int | None
     payload_uint8: int | None
     payload_int1: int | None
+    """A signed integer, as wide as the tag says."""
     payload_int2: int | None
     payload_int4: int | None
     payload_int8: int | None
     payload_float4: float | None
+    """A float, as wide as the tag says."""
     payload_float8: float | None
     len_payload1: int | None
     """Bytes of a text, of binary data or of an extension."""
@@ -44,8 +47,11 @@ class ClpSMsgpack:
     len_payload4: int | None
     """The same, or how many items follow."""
     extension_type: int | None
+    """Application-specific from 0 on, predefined below; -1 is a timestamp."""
     str_value: str | None
+    """Text, whose length the tag or what follows it tells."""
     bin_value: View | None
+    """Bytes, or the content of an extension."""
     array_items: list[ClpSMsgpack] | None
     map_items: list[MapEntry] | None
 

@@ -50,6 +50,7 @@ class Schema:
     """One schema."""
     __slots__ = ('schema_id', 'num_entries', 'num_ordered', 'entries')
     schema_id: int
+    """What the table metadata call it."""
     num_entries: int
     num_ordered: int
     """How many of the entries are plain leaves; the others describe structured arrays."""
@@ -87,6 +88,7 @@ class Entry:
     """A node of the schema tree or, among the unordered entries, a marker that opens a container."""
     __slots__ = ('value', '_word', '_is_marker', '_container_type', '_num_beneath', '_io')
     value: int
+    """A node of the schema tree, or a marker as `word` spells it."""
     _io: tuple[View, int, int]
 
     @property

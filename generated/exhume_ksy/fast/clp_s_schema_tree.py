@@ -52,6 +52,7 @@ class Node:
     key: View
     """Unescaped key of the JSON object in UTF-8."""
     type: int
+    """What its values are."""
 
     @property
     def name(self) -> str:

@@ -154,7 +154,9 @@ class FormattedFloatColumn:
     __slots__ = ('num_values', 'values', 'formats')
     num_values: int
     values: memoryview[float]
+    """The numbers themselves."""
     formats: memoryview[int]
+    """How each of them was written."""
 
 
 def read_formatted_float_column(view: View, at: int, end: int, num_values: int) -> tuple[FormattedFloatColumn, int]:
@@ -232,8 +234,10 @@ class ClpColumn:
     __slots__ = ('num_values', 'rows', 'num_variables', 'variables')
     num_values: int
     rows: memoryview[int]
+    """One word for each record."""
     num_variables: int
     variables: memoryview[int]
+    """The encoded variables of all rows, one after the other."""
 
 
 def read_clp_column(view: View, at: int, end: int, num_values: int) -> tuple[ClpColumn, int]:
@@ -307,6 +311,7 @@ class DateColumn:
     epochs: memoryview[int]
     """Milliseconds; with the patterns %E and %F as they were."""
     pattern_ids: memoryview[int]
+    """Number of the pattern in the timestamp dictionary."""
 
 
 def read_date_column(view: View, at: int, end: int, num_values: int) -> tuple[DateColumn, int]:
@@ -335,7 +340,9 @@ class TimestampColumn:
     __slots__ = ('num_values', 'deltas', 'pattern_ids')
     num_values: int
     deltas: memoryview[int]
+    """The first in nanoseconds since 1970, then differences."""
     pattern_ids: memoryview[int]
+    """Number of the pattern in the timestamp dictionary."""
 
 
 def read_timestamp_column(view: View, at: int, end: int, num_values: int) -> tuple[TimestampColumn, int]:

@@ -138,11 +138,13 @@ class Table:
     """One table."""
     __slots__ = ('stream_id', 'ofs_table', 'schema_id', 'num_messages')
     stream_id: int
+    """Position of its stream in the list above."""
     ofs_table: int
     """Offset in the decompressed stream. The table ends where the next one of the same stream begins, or with the
     stream.
     """
     schema_id: int
+    """The schema of its records, as the schema map names it."""
     num_messages: int
     """Number of records."""
 

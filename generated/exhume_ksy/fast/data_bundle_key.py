@@ -14,7 +14,9 @@ class DataBundleKey:
     """
     __slots__ = ('table', 'body')
     table: int
+    """Which table the row is of."""
     body: ConfigKey | FileKey | RecordKey | UnknownKey
+    """What the number of the table says about the rest."""
 
 
 def read_data_bundle_key(view: View, at: int, end: int) -> tuple[DataBundleKey, int]:
@@ -99,7 +101,9 @@ class RecordKey:
     """Where a record starts; rows sort by shard, then by offset."""
     __slots__ = ('shard_index', 'shard_uncompressed_offset')
     shard_index: int
+    """Number of the shard."""
     shard_uncompressed_offset: int
+    """Where the record starts in the uncompressed stream of the shard."""
 
 
 def read_record_key(view: View, at: int, end: int) -> tuple[RecordKey, int]:

@@ -198,6 +198,7 @@ class Entry:
     len_key_suffix: int
     len_value: int
     key_suffix: View
+    """The rest of the key."""
     value: EntryValue
 
 

@@ -14,6 +14,7 @@ class LeveldbBytes:
     __slots__ = ('len_data', 'data')
     len_data: int
     data: View
+    """The bytes themselves."""
 
 
 def read_leveldb_bytes(view: View, at: int, end: int) -> tuple[LeveldbBytes, int]:

@@ -128,6 +128,7 @@ class Entry:
     len_shared: int
     len_key_suffix: int
     key_suffix: View
+    """The rest of the key."""
     handle: LeveldbBlockHandle | None
     raw_delta: int | None
     """Zigzag; 0, 1, 2, 3 stand for 0, -1, 1, -2."""

@@ -19,6 +19,7 @@ class LeveldbInternalKey:
     """
     __slots__ = ('user_key', 'value_type', 'sequence_lo', 'sequence_hi', 'sequence_top', '_sequence')
     user_key: View
+    """What the user of the database calls the entry."""
     value_type: int
     """The low eight bits of the packed number."""
     sequence_lo: int

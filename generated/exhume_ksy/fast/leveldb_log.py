@@ -114,6 +114,7 @@ class Fragment:
     """
     len_data: int
     fragment_type: int
+    """Which part of a record it is, and how long the header is."""
     log_number: int | None
     """Low 32 bits of the number of the log that wrote the fragment."""
     data: FragmentData

@@ -136,6 +136,7 @@ class Property:
     name: str
     """The rest of the name."""
     value: View
+    """A varint, an integer of fixed size, or text; the name tells."""
 
     @property
     def whole_name(self) -> str:

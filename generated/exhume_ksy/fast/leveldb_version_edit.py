@@ -259,7 +259,9 @@ class CompactPointer:
     """Where the next compaction of a level starts."""
     __slots__ = ('level', 'internal_key')
     level: int
+    """Level of the tree of tables."""
     internal_key: LeveldbBytes
+    """Where the last compaction of the level ended."""
 
 
 def read_compact_pointer(view: View, at: int, end: int) -> tuple[CompactPointer, int]:
@@ -287,7 +289,9 @@ class DeletedFile:
     """A table that is no longer part of the database."""
     __slots__ = ('level', 'number')
     level: int
+    """Level that the table was in."""
     number: int
+    """Number of the table, which is its file name."""
 
 
 def read_deleted_file(view: View, at: int, end: int) -> tuple[DeletedFile, int]:
@@ -318,7 +322,9 @@ class NewFile:
     """A table that is part of the database from now on."""
     __slots__ = ('level', 'number', 'len_file', 'smallest', 'largest')
     level: int
+    """Level that the table is in."""
     number: int
+    """Number of the table, which is its file name."""
     len_file: int
     smallest: LeveldbBytes
     """An internal key."""
@@ -376,7 +382,9 @@ class NewFile2:
     __slots__ = ('file', 'smallest_sequence', 'largest_sequence')
     file: NewFile
     smallest_sequence: int
+    """Lowest sequence number in the table."""
     largest_sequence: int
+    """Highest sequence number in the table."""
 
 
 def read_new_file2(view: View, at: int, end: int) -> tuple[NewFile2, int]:
@@ -413,13 +421,20 @@ class NewFile3:
     """RocksDB; adds the path that holds the table."""
     __slots__ = ('level', 'number', 'path_id', 'len_file', 'smallest', 'largest', 'smallest_sequence', 'largest_sequence')
     level: int
+    """Level that the table is in."""
     number: int
+    """Number of the table, which is its file name."""
     path_id: int
+    """Which of the paths of the database holds the file."""
     len_file: int
     smallest: LeveldbBytes
+    """An internal key."""
     largest: LeveldbBytes
+    """An internal key."""
     smallest_sequence: int
+    """Lowest sequence number in the table."""
     largest_sequence: int
+    """Highest sequence number in the table."""
 
 
 def read_new_file3(view: View, at: int, end: int) -> tuple[NewFile3, int]:
@@ -532,6 +547,7 @@ class Attribute:
     creation time, 7 file checksum, 8 checksum function, 9 temperature, 12 unique id, 13 epoch number, 65 path id.
     """
     data: LeveldbBytes | None
+    """Its value, whose form the tag tells."""
 
 
 def read_attribute(view: View, at: int, end: int) -> tuple[Attribute, int]:
@@ -562,10 +578,13 @@ class BlobFileAddition:
     """A file of large values that is part of the database from now on."""
     __slots__ = ('number', 'num_blobs', 'len_blobs', 'checksum_method', 'checksum_value', 'attributes')
     number: int
+    """Number of the file, which is its name."""
     num_blobs: int
     len_blobs: int
     checksum_method: LeveldbBytes
+    """Name of the checksum; empty when there is none."""
     checksum_value: LeveldbBytes
+    """Checksum of the whole file."""
     attributes: list[BlobAttribute]
 
 
@@ -629,6 +648,7 @@ class BlobFileGarbage:
     """Values in a blob file that nothing refers to any more."""
     __slots__ = ('number', 'num_blobs', 'len_blobs', 'attributes')
     number: int
+    """Number of the file, which is its name."""
     num_blobs: int
     len_blobs: int
     attributes: list[BlobAttribute]
@@ -684,6 +704,7 @@ class BlobAttribute:
     tag: int
     """0 ends the list."""
     data: LeveldbBytes | None
+    """Its value, whose form the tag tells."""
 
 
 def read_blob_attribute(view: View, at: int, end: int) -> tuple[BlobAttribute, int]:

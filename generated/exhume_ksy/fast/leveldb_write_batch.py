@@ -50,6 +50,7 @@ class Operation:
     """One write, or a marker of a transaction."""
     __slots__ = ('operation_type', 'column_family', 'key', 'value', 'commit_timestamp', 'transaction_name', '_has_column_family', '_has_key', '_has_transaction_name', '_has_value')
     operation_type: int
+    """What is done, and so which fields follow."""
     column_family: int | None
     """RocksDB column family; 0 (default) when absent."""
     key: LeveldbBytes | None

@@ -56,6 +56,7 @@ class Record:
     len_data: int
     """Bytes of the record, 0 included."""
     data: View
+    """The record itself."""
 
 
 def read_record(view: View, at: int, end: int) -> tuple[Record, int]:

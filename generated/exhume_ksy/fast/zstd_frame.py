@@ -102,6 +102,7 @@ class SkippableBody:
     __slots__ = ('len_data', 'data')
     len_data: int
     data: View
+    """Whatever who wrote it wanted."""
 
 
 def read_skippable_body(view: View, at: int, end: int) -> tuple[SkippableBody, int]:
@@ -126,13 +127,19 @@ class ZstandardBody:
     descriptor: FrameDescriptor
     window: WindowDescriptor | None
     dictionary_id1: int | None
+    """Number of the dictionary; 0 when it is not said."""
     dictionary_id2: int | None
+    """The same in two bytes."""
     dictionary_id4: int | None
+    """The same in four bytes."""
     content_size1: int | None
+    """Bytes of the payload."""
     content_size2: int | None
     """Stored minus 256."""
     content_size4: int | None
+    """Bytes of the payload."""
     content_size8: int | None
+    """Bytes of the payload."""
     blocks: list[Block]
     checksum: int | None
     """Low four bytes of the XXH64 of the payload, seed 0."""
@@ -254,6 +261,7 @@ class FrameDescriptor:
     unused: bool
     reserved: bool
     has_checksum: bool
+    """A checksum of the payload follows the last block."""
     dictionary_id_flag: int
     """Size of the dictionary id, 0, 1, 2 or 4 bytes."""
 
@@ -284,7 +292,9 @@ class WindowDescriptor:
     """Size of the window, that is of the memory a decoder needs."""
     __slots__ = ('exponent', 'mantissa', '_log_window')
     exponent: int
+    """Binary logarithm of the base size, minus 10."""
     mantissa: int
+    """Eighths of the base size that are added to it."""
 
     @property
     def log_window(self) -> int:
@@ -388,7 +398,9 @@ class BlockHeader:
     """Little-endian 24 bits: last flag, two bits of type, 21 bits of size."""
     __slots__ = ('is_last', 'kind', 'len_block')
     is_last: bool
+    """No block follows in the frame."""
     kind: int
+    """How the content is to be read."""
     len_block: int
     """Stored size; for a repeated byte the number of repetitions."""
 
