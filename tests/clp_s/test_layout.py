@@ -254,3 +254,211 @@ def test_packets_unpack_as_messagepack_says(value: Any) -> None:
 @example(b"\x01\x01")
 def test_any_packet_unpacks_as_messagepack_says(raw: bytes) -> None:
     assert repr(unpacked(raw)) == repr(strictly(raw))
+
+
+# --- by hand: what code makes of the values, and where it says that something is wrong
+
+
+FILE = Span("file", 1000, 2000)
+
+
+def refused(parse: Callable[..., Any], data: bytes, where: Span = FILE) -> ExhumeError:
+    with pytest.raises(ExhumeError) as caught:
+        parse(data, where)
+    return caught.value
+
+
+def test_names_of_types_and_packets() -> None:
+    assert [layout.type_name(number) for number in (0, 2, 14, 77)] == ["integer", "clp_string", "timestamp", "type 77"]
+    assert [layout.Packet(number, b"", FILE).name for number in (0, 3, 9)] == ["archive_info", "range_index", "type 9"]
+    assert layout.FileEntry("/0", 70, 95).size == 25
+
+
+@pytest.mark.parametrize(
+    ("version", "text", "core", "nanoseconds"),
+    [
+        ((0, 3, 2), "0.3.2", False, False),
+        ((0, 4, 0), "0.4.0", True, False),
+        ((0, 4, 9), "0.4.9", True, False),
+        ((0, 5, 0), "0.5.0", True, True),
+        ((1, 0, 0), "1.0.0", True, True),
+    ],
+)
+def test_what_a_version_has(version: tuple[int, int, int], text: str, core: bool, nanoseconds: bool) -> None:
+    header = layout.Header(version, 1, 2, 36, 0)
+    assert (header.version_text, header.has_core_text, header.has_nanosecond_timestamps) == (text, core, nanoseconds)
+    assert (header.files_base, header.reserved) == (100, bytes(34))
+
+
+def test_a_header_that_is_none() -> None:
+    good = build.tiny().build()
+    for data in (b"", b"x", b"\xfd\x2f\xc5", good[:63]):
+        error = refused(layout.parse_header, data)
+        if data == b"" or data == b"x":
+            assert (error.code, error.span) == (checks.BAD_MAGIC.code, Span("file", 1000, 1000 + len(data)))
+            assert (error.expected, error.actual) == (b"\xfd\x2f\xc5\x30", data)
+        else:
+            assert (error.code, error.span) == (checks.SHORT_HEADER.code, FILE)
+            assert (error.expected, error.actual) == ("64 bytes", f"{len(data)} bytes")
+            assert error.field_path
+    wrong = refused(layout.parse_header, b"\xfd\x2f\xc5\x31" + good[4:64])
+    assert (wrong.span, wrong.actual) == (Span("file", 1000, 1004), b"\xfd\x2f\xc5\x31")
+
+
+def tree(*nodes: tuple[int, bytes, int]) -> layout.SchemaTree:
+    return layout.SchemaTree(*map(list, zip(*nodes, strict=True)))
+
+
+def test_a_tree() -> None:
+    """Roots, children, paths as people write them; dots and backslashes in keys are escaped."""
+    found = tree(
+        (-1, b"", 10), (0, b"log_event_idx", 11), (-1, b"", 5), (2, b"a", 5), (3, b"x.y\\z", 0), (-1, b"@", 5),
+        (5, b"k", 3), (3, b"x.y\\z", 3), (6, b"deep\xff", 0),
+    )  # fmt: skip
+    assert len(found) == 9
+    assert (found.object_root, found.auto_root, found.log_event_idx) == (2, 5, 1)
+    assert found.children == [[1], [], [3], [4, 7], [], [6], [8], [], [], [0, 2, 5]]
+    assert found.roots == {(b"", 10): 0, (b"", 5): 2, (b"@", 5): 5}
+    assert [found.path(node) for node in (0, 4, 8)] == [[0], [2, 3, 4], [5, 6, 8]]
+    texts = ["", "log_event_idx", "", "a", "a.x\\.y\\\\z", "@", "@k", "a.x\\.y\\\\z", "@k.deep\\\\xff"]
+    assert [found.path_text(node) for node in range(9)] == texts
+    assert {text: found.find(text) for text in texts} == {
+        text: [n for n in range(9) if texts[n] == text] for text in texts
+    }
+    assert found.find("b") == []
+    assert found.has_column == [False, True, False, False, True, False, True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "number"),
+    [
+        ([(-1, b"", 5), (0, b"log_event_idx", 0)], None),
+        ([(-1, b"", 10), (0, b"other", 0)], None),
+        ([(-1, b"", 10), (0, b"log_event_idx", 3)], None),
+        ([(-1, b"", 10), (0, b"other", 0), (0, b"log_event_idx", 3), (0, b"log_event_idx", 0)], 3),
+        ([(-1, b"", 10), (0, b"log_event_idx", 11)], 1),
+    ],
+)
+def test_the_node_that_numbers_records(nodes: list[tuple[int, bytes, int]], number: int | None) -> None:
+    found = tree(*nodes)
+    assert found.log_event_idx == number
+    assert found.object_root == (0 if nodes[0][2] == 5 else None)
+    assert found.auto_root is None
+
+
+def node_bytes(*nodes: tuple[int, bytes, int]) -> bytes:
+    return build.tiny(nodes=list(nodes)).payloads()["/schema_tree"]
+
+
+def test_parents_come_before_their_children() -> None:
+    for parent, good in ((-2, False), (-1, True), (0, True), (1, False), (2, False)):
+        data = node_bytes((-1, b"", 5), (parent, b"a", 0))
+        if good:
+            assert layout.parse_schema_tree(data, FILE)[0].parents == [-1, parent]
+            continue
+        error = refused(layout.parse_schema_tree, data)
+        at = 1000 + 8 + 13
+        assert (error.code, error.span) == (checks.BAD_PARENT.code, Span("file", at, at + 4))
+        assert (error.field_path, error.expected, error.actual) == ("nodes[1].parent_id", "-1 to 0", parent)
+        assert error.message.endswith("node 1")
+
+
+def test_parents_come_first_where_ids_moved_down_as_well() -> None:
+    """The fourth node of the file is the third of the tree: it cannot be below itself."""
+    twice = [(-1, b"", 5), (0, b"a", 5), (0, b"a", 5)]
+    assert layout.parse_schema_tree(node_bytes(*twice, (1, b"b", 0)), FILE)[0].repeated == [2]
+    error = refused(layout.parse_schema_tree, node_bytes(*twice, (2, b"b", 0)))
+    assert (error.code, error.span, error.expected, error.actual) == (checks.BAD_PARENT.code, FILE, "below 2", 2)
+    assert error.message.endswith("node 2")
+
+
+def test_schemas_and_markers() -> None:
+    schema = layout.Schema(7, (1, 2, build.marker(9, 3), 4), 2)
+    assert (schema.ordered, schema.unordered) == ((1, 2), (build.marker(9, 3), 4))
+    assert [layout.is_marker(entry) for entry in (0, (1 << 24) - 1, 1 << 24, build.marker(9, 3))] == [
+        False,
+        False,
+        True,
+        True,
+    ]
+    assert [layout.marker_parts(build.marker(kind, size)) for kind, size in ((9, 3), (255, (1 << 24) - 1))] == [
+        (9, 3), (255, (1 << 24) - 1),
+    ]  # fmt: skip
+    assert [layout.pack_marker(kind, size) for kind, size in ((9, 3), (1, 0))] == [
+        build.marker(9, 3),
+        build.marker(1, 0),
+    ]
+
+
+def test_a_schema_that_occurs_twice_counts_as_it_is_last() -> None:
+    data = build.tiny(schemas=[(4, [1], []), (5, [0], []), (4, [0, 1], [0])]).payloads()["/schema_ids"]
+    schemas, repeated, end = layout.parse_schema_map(data, FILE)
+    assert (list(schemas), repeated, end) == ([4, 5], [4], len(data))
+    assert schemas[4] == layout.Schema(4, (0, 1, 0), 2)
+
+
+def test_a_dictionary_up_to_what_does_not_fit() -> None:
+    data = build.u64(1) + b"a" + build.u64(2) + b"bc"
+    assert layout.parse_dictionary(data, 2) == ([b"a", b"bc"], len(data), None)
+    assert layout.parse_dictionary(data, 1) == ([b"a"], 9, None)
+    found, end, error = layout.parse_dictionary(data[:-1], 2)
+    assert (found, end) == ([b"a"], 9)
+    assert error is not None
+    assert error.path.startswith("entries[1]")
+
+
+def metadata(streams: list[tuple[int, int]], tables: list[tuple[int, int, int, int]], separate: int = 0) -> bytes:
+    out = build.u64(len(streams)) + b"".join(build.u64(*stream) for stream in streams)
+    out += build.u64(separate, len(tables))
+    for stream, offset, schema, rows in tables:
+        out += build.u64(stream, offset) + schema.to_bytes(4, "little", signed=True) + build.u64(rows)
+    return out
+
+
+def test_where_tables_end() -> None:
+    """Where the next one of the same stream starts, else where the stream does."""
+    data = metadata([(0, 100), (40, 50)], [(0, 0, 1, 3), (0, 30, 2, 4), (1, 10, 3, 5), (1, 10, -1, 0)])
+    found, end = layout.parse_table_metadata(data, FILE)
+    assert end == len(data)
+    assert [(s.offset, s.size) for s in found.streams] == [(0, 100), (40, 50)]
+    assert [(t.index, t.stream_id, t.start, t.end, t.schema_id, t.num_messages) for t in found.tables] == [
+        (0, 0, 0, 30, 1, 3), (1, 0, 30, 100, 2, 4), (2, 1, 10, 10, 3, 5), (3, 1, 10, 50, -1, 0),
+    ]  # fmt: skip
+    assert {table.problem for table in found.tables} == {None}
+
+
+def test_tables_whose_place_makes_no_sense() -> None:
+    data = metadata([(0, 100)], [(0, 50, 1, 3), (0, 20, 2, 4), (1, 0, 3, 5), (0, 101, 4, 1), (0, 100, 5, 0)])
+    first, second, third, fourth, fifth = layout.parse_table_metadata(data, FILE)[0].tables
+    at = 1000 + 8 + 16 + 16
+    assert (second.problem, fifth.problem) == (None, None)
+    assert (second.end, fifth.start, fifth.end) == (100, 100, 100)
+    for table, code, path, expected, actual in (
+        (first, checks.BAD_TABLE_OFFSET, "tables[0].ofs_table", "at most 20", 50),
+        (third, checks.BAD_STREAM_ID, "tables[2].stream_id", None, 1),
+        (fourth, checks.BAD_TABLE_OFFSET, "tables[3].ofs_table", "at most 100", 101),
+    ):
+        error = table.problem
+        assert error is not None
+        assert (error.code, error.field_path, error.expected, error.actual) == (code.code, path, expected, actual)
+        assert error.span == Span("file", at + 28 * table.index, at + 28 * table.index + 28)
+        assert error.message.endswith(f"table {table.index}")
+        assert table.end == table.start
+
+
+def test_separate_columns_are_refused() -> None:
+    error = refused(layout.parse_table_metadata, metadata([(0, 100)], [], separate=2))
+    assert (error.code, error.span) == (checks.SEPARATE_COLUMNS.code, Span("file", 1000 + 8 + 16, 1000 + 8 + 16 + 8))
+    assert (error.expected, error.actual) == (0, 2)
+
+
+def test_ranges_of_timestamps() -> None:
+    """Integers, doubles, and an encoding that has no bounds."""
+    built = build.tiny(
+        ranges=[(b"a", [1, 2], 1, -5, 9), (b"b", [], 2, 0.5, 1.5), (b"c", [3], 0, 0, 0)], patterns=[(4, b"%Y")]
+    )
+    found = layout.parse_timestamp_dictionary(built.timestamp_dictionary(), FILE)
+    assert [(r.key, r.column_ids, int(r.encoding), r.begin, r.end) for r in found.ranges] == [
+        (b"a", (1, 2), 1, -5, 9), (b"b", (), 2, 0.5, 1.5), (b"c", (3,), 0, None, None),
+    ]  # fmt: skip
+    assert (found.patterns, found.span) == ({4: b"%Y"}, FILE)
