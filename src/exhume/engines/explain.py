@@ -365,7 +365,7 @@ def _leaf_coverage(found: SectionMap, section: Section) -> tuple[int, list[Span]
     if explained.stored is None:  # too large to parse in one piece: claimed by its schema as a whole
         return section.span.size, []
     spans = sorted(
-        (node.span.start, node.span.end)
+        (min(node.span.start, section.span.end), min(node.span.end, section.span.end))  # an instance may lie elsewhere
         for _, node in explained.stored.walk()
         if node.span is not None and (_is_leaf(node) or node.omitted) and node.path != explained.stored.path
     )
