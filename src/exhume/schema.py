@@ -324,7 +324,7 @@ class Explainer:
         for name in _instances(parsed.__class__):
             value, failure = self._instance(parsed, name)
             if failure:
-                if f"_m_{name}" in debug:  # what it had read before it failed
+                if _begins_here(debug.get(f"_m_{name}", {}).get("start")):  # what it had read before it failed
                     begun = getattr(parsed, f"_m_{name}", None)
                     self._attribute(parsed, name, begun, debug[f"_m_{name}"], docs, parent)
                     parent.children[-1].note = f"{STOPPED}: {failure}"
@@ -430,6 +430,12 @@ class Explainer:
             return None
         end = place.get("end", start)
         return self._span(base + start, base + max(int(start), int(end)))
+
+
+def _begins_here(start: Any) -> bool:
+    """Whether any byte of a field is among those that are explained: one that lies elsewhere is in another section."""
+    stream = getattr(start, "stream", None)
+    return stream is not None and int(start) < stream.size()
 
 
 def _qualified(value: Any) -> str:
