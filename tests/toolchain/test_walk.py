@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from exhume import compile_ksy
+from exhume.cli.main import invoke
 from exhume.compiler import compile_specs
 from exhume.ksy import parse_yaml
 from tests.conftest import ROOT
@@ -80,3 +82,26 @@ def test_mypy_names_all_that_must_follow_a_renamed_field(project: Path) -> None:
         assert found, field
         expected |= found
     assert complaints(project, *folders) == expected
+
+
+@pytest.mark.slow
+def test_a_field_that_is_added_is_shown_without_further_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In objects, in what `explain` prints and gives as JSON, and in Arrow tables."""
+    pytest.importorskip("pyarrow")
+    for name in ("zs_index_block", "uleb128"):
+        shutil.copy(ROOT / "ksy" / f"{name}.ksy", tmp_path)
+    path = tmp_path / "zs_index_block.ksy"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.rstrip() + "\n      - id: num_records\n        type: u1\n", encoding="utf-8")
+    payload = tmp_path / "payload"
+    payload.write_bytes(b"\x01a\x10\x04\x07" + b"\x01b\x14\x04\x09")
+    compiled = compile_ksy(path)
+    assert [entry.num_records for entry in compiled.read(payload).entries] == [7, 9]
+    assert compiled.to_arrow(payload, "entries").column("num_records").to_pylist() == [7, 9]
+    invoke(["explain", "--ksy", str(path), str(payload)])
+    shown = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [line[-1] for line in shown if "num_records" in line] == ["7", "9"]
+    invoke(["explain", "--ksy", str(path), str(payload), "--json"])
+    assert capsys.readouterr().out.count("num_records") >= 2
