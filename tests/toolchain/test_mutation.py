@@ -102,14 +102,8 @@ def test_equivalent_mutants_are_mutants() -> None:
         assert all(len(reason) > 20 for reason in known.values())
 
 
-HELD = {name for name in NAMES if name.endswith(("/verify", "/checks"))} | {
-    f"{folder}/salvage" for folder in ("data_bundle", "leveldb", "zs")
-}
-
-
 def test_what_judges_reaches_the_goal() -> None:
     lines = [line for line in read_block("trust.md", "mutation").splitlines() if "`" in line]
     rows = {line.split("`")[1].removesuffix(".py"): float(line.split("|")[-2].strip(" %")) for line in lines}
-    assert set(rows) <= set(NAMES)
-    assert set(rows) >= HELD
-    assert {name: rows[name] for name in HELD if rows[name] < 100 * GOAL} == {}
+    assert set(rows) >= set(NAMES) - {"clp_s/layout"}
+    assert {name: share for name, share in rows.items() if share < 100 * GOAL} == {}
