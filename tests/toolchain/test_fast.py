@@ -119,9 +119,9 @@ def test_ends_are_found_as_reading_finds_them() -> None:
         ]
         assert [end for _, end in alone] == ends
         assert [type(one.columns[0]) for one, _ in alone] == [type(one) for one in table.columns]
-        for type, column in zip(types, table.columns, strict=True):
-            if type in module.CLP_S_TABLE_COLUMNS:  # else it stores nothing
-                assert module.CLP_S_TABLE_COLUMNS[type](bytes(8), 0, 8, 0)[0].__class__ is column.__class__
+        for number, column in zip(types, table.columns, strict=True):
+            if number in module.CLP_S_TABLE_COLUMNS:  # else it stores nothing
+                assert module.CLP_S_TABLE_COLUMNS[number](bytes(8), 0, 8, 0)[0].__class__ is column.__class__
 
 
 @pytest.mark.parametrize("compiled", [False, True], ids=["interpreted", "compiled"])
