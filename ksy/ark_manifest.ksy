@@ -96,6 +96,7 @@ types:
     seq:
       - id: key
         type: ark_rbuf::text
+        doc: Any name.
       - id: value
         type: ark_rbuf::text
         doc: JSON text.
@@ -156,6 +157,7 @@ types:
         type: ark_rbuf::object_header
       - id: name
         type: ark_rbuf::text
+        doc: Name of the column.
       - id: compression_type
         type: ark_rbuf::text
         doc: '`none`, `lz4`, `zstd`, `bz2` or `lzma`.'

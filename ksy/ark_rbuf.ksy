@@ -193,3 +193,4 @@ types:
         type: text
         repeat: expr
         repeat-expr: num_items
+        doc: The strings, in order.

@@ -6,7 +6,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '94f0f93472656fde'
+SOURCE = '45b6e6001c09a0eb'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

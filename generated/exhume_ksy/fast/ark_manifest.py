@@ -216,6 +216,7 @@ class MetadataEntry:
     """One key with its value."""
     __slots__ = ('key', 'value')
     key: str
+    """Any name."""
     value: str
     """JSON text."""
 
@@ -367,6 +368,7 @@ class ColumnDeclaration:
     __slots__ = ('header', 'name', 'compression_type', 'num_object_types', 'object_types', 'num_splits', 'splits', 'groups')
     header: ObjectHeader
     name: str
+    """Name of the column."""
     compression_type: str
     """`none`, `lz4`, `zstd`, `bz2` or `lzma`."""
     num_object_types: int

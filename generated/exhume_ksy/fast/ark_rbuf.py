@@ -391,6 +391,7 @@ class StringList:
     __slots__ = ('num_items', 'items')
     num_items: int
     items: list[str]
+    """The strings, in order."""
 
 
 def read_string_list(view: View, at: int, end: int) -> tuple[StringList, int]:
