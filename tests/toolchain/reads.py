@@ -26,6 +26,8 @@ from exhume_ksy.fast._layout import numbers
 
 import exhume
 import exhume._pykernel
+import exhume.formats.clp_s.kernel
+import exhume.formats.clp_s.pykernel
 import exhume.kaitai
 import exhume.kernel
 import exhume.layouts
@@ -43,7 +45,6 @@ REST = {
     "ark_manifest": "as of `ark_rbuf`, which a manifest is",
     "ark_rbuf": "numbers and GUIDs: `formats/ark/rbuf`, by types that the archive declares itself; the header byte of "
     "an object: a table that the generated reader filled",
-    "clp_s_dictionary_entries": "the kernel, which makes the texts while it finds them",
     "data_bundle_shard": "`verify`: what lies before the records is zeros, a piece at a time since it may be large",
     "leveldb_block": "nobody: restart points of names and handles, which are always read from the first",
     "leveldb_properties": "nobody: restart points, as in `leveldb_block`",
@@ -54,7 +55,7 @@ REST = {
 ALSO = dict.fromkeys(("leveldb_data_block", "leveldb_properties", "data_bundle_index_block"), "leveldb_block")
 """Schemas that describe the bytes of another with more of what is in them; readers of the other count."""
 
-TWINS = ((exhume.kernel, exhume._pykernel),)
+TWINS = ((exhume.kernel, exhume._pykernel), (exhume.formats.clp_s.kernel, exhume.formats.clp_s.pykernel))
 """Kernels, and what stands in for them while reading is counted: the same, by the generated readers of Python.
 
 The compiled loops call what was generated from the same types, but cannot be watched.
