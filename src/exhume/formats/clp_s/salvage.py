@@ -150,7 +150,8 @@ class _Kept:
 
 
 def _accounted(source: Source, report: SalvageReport) -> int:
-    return max(fate.span.end - source.origin for fate in report.spans)
+    """How far into the source its bytes are accounted for; an empty one has none."""
+    return max((fate.span.end - source.origin for fate in report.spans), default=0)
 
 
 def _whole_tables(
