@@ -34,6 +34,10 @@ KNOWN = {
         (r"Constant value .* cannot be converted to a `int'", f"an enumeration is 32 bits with a sign: {ISSUES}/862"),
     ),
     "go": (
+        (
+            r"_it declared but not used",
+            f"a variable for `_` is declared where an expression of `valid` does not use it: {ISSUES}/435",
+        ),
         (r"cannot use nil as", f"an instance that is a member of an enumeration cannot return an error: {ISSUES}/146"),
         (
             r"variable of type \w+_\w+\) as type int",
