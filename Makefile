@@ -102,6 +102,9 @@ reads: setup  ## count what generated code reads of the samples, into docs/spec-
 collection: node  ## how much of Kaitai's public collection is covered, into docs/spec-driven.md (KAITAI_FORMATS=... has it)
 	@$(BIN)/python -m tests.toolchain.collection
 
+differential: setup  ## read 100,000 damaged inputs per schema with the fast readers and Kaitai's, into docs/spec-driven.md
+	@$(BIN)/python -m tests.toolchain.damage
+
 web-ide: node  ## write one self-contained .ksy per schema into build/web-ide/
 	@$(BIN)/python -m tools.web_ide
 

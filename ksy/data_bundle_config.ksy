@@ -35,7 +35,7 @@ types:
       compression_method:
         value: wire.value.as<leveldb_varint>.value
         enum: compression_methods
-        if: wire.number == 4
+        if: wire.key.value == 32
         doc: The value by its name.
       version_magic:
         value: wire.value.as<data_bundle_field::byte_string>.data.bytes.to_s("UTF-8")

@@ -37,7 +37,7 @@ types:
       file_type:
         value: wire.value.as<leveldb_varint>.value
         enum: file_types
-        if: wire.number == 1
+        if: wire.key.value == 8
         doc: The value by its name.
       user_data:
         io: wire.value.as<data_bundle_field::byte_string>.data._io

@@ -37,7 +37,7 @@ types:
       compression_method:
         value: wire.value.as<leveldb_varint>.value
         enum: compression_methods
-        if: wire.number == 5
+        if: wire.key.value == 40
         doc: The value by its name.
       inline_metadata_table:
         io: wire.value.as<data_bundle_field::byte_string>.data._io

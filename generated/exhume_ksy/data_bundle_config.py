@@ -73,7 +73,7 @@ class DataBundleConfig(KaitaiStruct):
             if hasattr(self, '_m_compression_method'):
                 return self._m_compression_method
 
-            if self.wire.number == 4:
+            if self.wire.key.value == 32:
                 pass
                 self._m_compression_method = KaitaiStream.resolve_enum(DataBundleConfig.CompressionMethods, self.wire.value.value)
 

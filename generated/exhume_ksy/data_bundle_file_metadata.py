@@ -80,7 +80,7 @@ class DataBundleFileMetadata(KaitaiStruct):
             if hasattr(self, '_m_file_type'):
                 return self._m_file_type
 
-            if self.wire.number == 1:
+            if self.wire.key.value == 8:
                 pass
                 self._m_file_type = KaitaiStream.resolve_enum(DataBundleFileMetadata.FileTypes, self.wire.value.value)
 

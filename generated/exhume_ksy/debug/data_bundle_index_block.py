@@ -3,10 +3,10 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import data_bundle_row_key
 from . import data_bundle_file_metadata
-from . import data_bundle_record_metadata
+from . import data_bundle_row_key
 from . import data_bundle_config
+from . import data_bundle_record_metadata
 from . import leveldb_varint
 from enum import IntEnum
 import collections

@@ -98,7 +98,7 @@ class DataBundleShardHeader(KaitaiStruct):
             if hasattr(self, '_m_compression_method'):
                 return self._m_compression_method
 
-            if self.wire.number == 5:
+            if self.wire.key.value == 40:
                 pass
                 self._m_compression_method = KaitaiStream.resolve_enum(DataBundleShardHeader.CompressionMethods, self.wire.value.value)
 

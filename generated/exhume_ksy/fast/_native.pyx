@@ -6,7 +6,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '45b6e6001c09a0eb'
+SOURCE = '0ad4a1c465ac56e0'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

@@ -51,7 +51,7 @@ class Field:
             return self._compression_method
         except AttributeError:
             pass
-        if not (self.wire.number == 4):
+        if not (self.wire.key == 32):
             self._compression_method = None
             return None
         self._compression_method = self.wire.value

@@ -59,7 +59,7 @@ class Field:
             return self._file_type
         except AttributeError:
             pass
-        if not (self.wire.number == 1):
+        if not (self.wire.key == 8):
             self._file_type = None
             return None
         self._file_type = self.wire.value

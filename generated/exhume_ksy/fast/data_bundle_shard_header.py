@@ -59,7 +59,7 @@ class Field:
             return self._compression_method
         except AttributeError:
             pass
-        if not (self.wire.number == 5):
+        if not (self.wire.key == 40):
             self._compression_method = None
             return None
         self._compression_method = self.wire.value

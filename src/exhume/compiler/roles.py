@@ -1,0 +1,181 @@
+"""What fields are used for: which count, which place, which decide, and what they are compared with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from exhume.compiler import expressions as ex
+from exhume.compiler.model import Field, Kind, Switch, Type, structures
+from exhume.compiler.needs import KEYS, nodes
+from exhume.compiler.refusal import RefusedError
+from exhume.compiler.walk import expression, rules_of, varint
+
+_ROLES = {"size": "size", "repeat-expr": "count", "pos": "place"}
+
+
+@dataclass(slots=True)
+class Use:
+    """`roles`: any of `size`, `count`, `place`, `index`, `choice`; the constants that its values are compared with."""
+
+    roles: set[str] = field(default_factory=set)
+    numbers: set[int] = field(default_factory=set)
+    texts: set[bytes] = field(default_factory=set)
+    encoding: str | None = None
+
+    def take(self, other: Use, deciding: bool) -> bool:
+        """Adds the use of what is computed from it; says whether that changed anything."""
+        before = (len(self.roles), len(self.numbers), len(self.texts), self.encoding)
+        if deciding:
+            self.roles |= {"choice"} if other.roles else set()
+        else:
+            self.roles |= other.roles
+            self.numbers |= other.numbers
+            self.texts |= other.texts
+            self.encoding = self.encoding or other.encoding
+        return before != (len(self.roles), len(self.numbers), len(self.texts), self.encoding)
+
+
+def reached(root: Type) -> set[Type]:
+    """The types that a type is made of, itself included."""
+    found, waiting = {root}, [root]
+    while waiting:
+        for one in waiting.pop().fields():
+            for structure in structures(one.one) if one.value is None else ():
+                if structure.type not in found:
+                    found.add(structure.type)
+                    waiting.append(structure.type)
+    return found
+
+
+def uses_of(root: Type) -> dict[Field, Use]:
+    """The use of every field that a type reaches, as far as what lies below that type says."""
+    every = sorted(reached(root), key=lambda each: each.where)
+    found = {one: Use() for type in root.model.types() for one in (*type.fields(), *type.params)}
+    flows: list[tuple[Field, Field, bool]] = []
+    for type in every:
+        if varint(type):
+            continue
+        for one in type.fields():
+            for role, expr in _expressions(one):
+                _mark(found, role, expr, one)
+                if role == "value":
+                    flows += [(source, one, deciding) for source, deciding in sources(expr, type, one)]
+            for structure in structures(one.one) if one.value is None else ():
+                for param, given in zip(structure.type.params, structure.arguments, strict=True):
+                    flows += [(source, param, deciding) for source, deciding in sources(given, type, one)]
+    changed = True
+    while changed:
+        changed = False
+        for source, into, deciding in flows:
+            if source is not into:
+                changed |= found[source].take(found[into], deciding)
+    return found
+
+
+def _expressions(one: Field) -> Iterator[tuple[str, ex.Expr]]:
+    for key in KEYS:
+        if (expr := expression(one, key)) is not None:
+            yield _ROLES.get(key, "value" if key == "value" else "choice"), expr
+    for rule, said in rules_of(one).items() if "valid" in one.raw else ():
+        for bound in said if rule == "any-of" else [] if rule == "in-enum" else [said]:
+            yield "choice", bound if rule == "expr" else ex.Binary("==", ex.Name("_"), bound)
+    if one.value is None and isinstance(one.one, Switch):
+        for case, _ in one.one.cases:
+            yield "choice", ex.Binary("==", one.one.on, case)
+
+
+def _mark(found: dict[Field, Use], role: str, expr: ex.Expr, one: Field) -> None:
+    here = one.owner
+    numbers, texts = set(), set()
+    encodings = {node.arguments[0] for node in nodes(expr) if isinstance(node, ex.Call) and node.name == "to_s"}
+    for node in nodes(expr):
+        value = here.enum("::".join(node.path)).number(node.value) if isinstance(node, ex.EnumValue) else None
+        value = node.value if isinstance(node, ex.Literal) and node not in encodings else value
+        if isinstance(value, int) and not isinstance(value, bool):
+            numbers.add(value)
+        elif isinstance(value, (str, bytes)):
+            texts.add(value if isinstance(value, bytes) else value.encode())
+    for source, deciding in sources(expr, here, one):
+        use = found[source]
+        use.numbers |= numbers
+        use.texts |= {text for text in texts if text}
+        if role != "value":
+            use.roles.add("choice" if deciding else role)
+    for node in nodes(expr):
+        if isinstance(node, ex.Index):
+            for source, _ in sources(node.at, here, one):
+                found[source].roles.add("index")
+        elif isinstance(node, ex.Call) and node.name == "to_s" and isinstance(node.arguments[0], ex.Literal):
+            for source, _ in sources(node.of, here, one):
+                found[source].encoding = str(node.arguments[0].value)
+
+
+def sources(expr: ex.Expr, here: Type, one: Field, deciding: bool = False) -> set[tuple[Field, bool]]:
+    """The fields whose values an expression of a field takes, and whether they only decide between values."""
+
+    def every(*parts: ex.Expr, deciding: bool = deciding) -> set[tuple[Field, bool]]:
+        return {source for part in parts for source in sources(part, here, one, deciding)}
+
+    match expr:
+        case ex.Name("_"):
+            return {(one, deciding)}
+        case ex.Name(id):
+            return {(other, deciding) for other in (*here.fields(), *here.params) if other.id == id}
+        case ex.Member(of, "to_i" | "to_s" | "size" | "length" | "first" | "last" | "reverse"):
+            return every(of)
+        case ex.Member(of, name):
+            found = set()
+            for type in types(of, here, one):
+                if type.scalar is not None:
+                    found |= every(of)
+                else:
+                    found |= {(other, deciding) for other in (*type.fields(), *type.params) if other.id == name}
+            return found
+        case ex.Index(of, _) | ex.Cast(of, _) | ex.Unary(_, of) | ex.Call(of, _, _):
+            return every(of)
+        case ex.Binary("<" | "<=" | ">" | ">=" | "==" | "!=" | "and" | "or", left, right):
+            return every(left, right, deciding=True)
+        case ex.Binary(_, left, right):
+            return every(left, right)
+        case ex.Choice(condition, then, otherwise):
+            return every(condition, deciding=True) | every(then, otherwise)
+        case ex.Array(items):
+            return every(*items)
+    return set()
+
+
+def types(expr: ex.Expr, here: Type, one: Field) -> set[Type]:
+    """The types of the structures that an expression may be."""
+    try:
+        match expr:
+            case ex.Name("_parent"):
+                return set(here.parents)
+            case ex.Name("_root"):
+                return {here.root}
+            case ex.Name("_"):
+                return _of(one.one)
+            case ex.Name(id):
+                field = here.field(id)
+                return types(field.value, here, field) if field.value is not None else _of(field.one)
+            case ex.Member(of, "_parent"):
+                return {above for type in types(of, here, one) for above in type.parents}
+            case ex.Member(of, "_root"):
+                return {type.root for type in types(of, here, one)}
+            case ex.Member(of, "first" | "last"):
+                return types(of, here, one)
+            case ex.Member(of, name):
+                return {inner for type in types(of, here, one) for inner in types(ex.Name(name), type, one)}
+            case ex.Index(of, _):
+                return types(of, here, one)
+            case ex.Cast(_, name):
+                return {here.find(name)}
+            case ex.Choice(_, then, otherwise):
+                return types(then, here, one) | types(otherwise, here, one)
+    except RefusedError:
+        pass
+    return set()
+
+
+def _of(kind: Kind) -> set[Type]:
+    return {structure.type for structure in structures(kind)}

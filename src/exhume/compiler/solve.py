@@ -1,0 +1,448 @@
+"""Which stored values make an expression what it shall be: expressions backwards."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from exhume.compiler import expressions as ex
+from exhume.compiler.model import BYTES, TEXT, Bits, Field, Integer, Kind
+from exhume.compiler.walk import Node, Raw, Scope, Stream, UnknownError, Walk, encoding_of, expression, varint
+
+Key = tuple[str, str]
+"""What is free: `value`, `bytes` or `count` of the field at a path, or the `size` of the stream that it holds."""
+
+Solution = dict[Key, Any]
+
+LARGEST = 1 << 14
+"""The most bytes of an instance."""
+
+TRIED = 40
+"""Solutions that are looked at."""
+
+
+def joined(*parts: Solution) -> Solution | None:
+    """Several solutions as one; None when they contradict one another."""
+    out: Solution = {}
+    for part in parts:
+        for key, value in part.items():
+            if out.setdefault(key, value) != value:
+                return None
+    return out
+
+
+class Solver(Walk):
+    """A walk that knows which values would make expressions true."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(data)
+        self.known: dict[str, tuple[Node, str]] = {}
+        """Where the values lie that were read, by their paths."""
+        self.streams: dict[str, Stream] = {}
+        self.computed: list[tuple[Node, str]] = []
+
+    def fields(self, node: Node, at: int) -> int:
+        self.streams.setdefault(node.stream.path, node.stream)
+        return super().fields(node, at)
+
+    def instance(self, node: Node, one: Field) -> Any:
+        if one.value is not None:
+            self.computed.append((node, one.id))
+        return super().instance(node, one)
+
+    def forget(self) -> None:
+        """Lets what was computed be computed again."""
+        for node, id in self.computed:
+            if id not in node.running:
+                node.values.pop(id, None)
+        self.computed.clear()
+
+    # Which variables an expression has.
+
+    def variables(self, expr: ex.Expr, scope: Scope) -> list[Key]:
+        """What an expression depends on, also by way of what is computed."""
+        return list(dict.fromkeys(self._variables(expr, scope, set())))
+
+    def _variables(self, expr: ex.Expr, scope: Scope, seen: set[Any]) -> Iterator[Key]:
+        match expr:
+            case ex.Name("_"):
+                yield "value", scope.path
+                if isinstance(scope.item, Node):
+                    yield from (("value", scope.item.below(one.id)) for one in scope.item.type.seq)
+            case ex.Name(id) if not id.startswith("_"):
+                yield from self._of_field(scope.node, id, seen)
+            case ex.Member(of, name):
+                if of == ex.Name("_io"):
+                    if name == "size":
+                        yield "size", scope.node.stream.path
+                    return
+                try:
+                    above = self.value(of, scope)
+                except UnknownError:
+                    above = None
+                if isinstance(above, Stream):
+                    yield "size", above.path
+                elif isinstance(above, Node) and not name.startswith("_"):
+                    yield from self._of_field(above, name, seen)
+                if not isinstance(above, (Node, Stream)):
+                    yield from self._variables(of, scope, seen)
+            case ex.Choice(condition, then, otherwise):
+                yield from self._variables(condition, scope, seen)
+                for _, branch in self._branches(condition, then, otherwise, scope)[:1]:
+                    yield from self._variables(branch, scope, seen)
+            case ex.Index(one, other) | ex.Binary(_, one, other):
+                yield from self._variables(one, scope, seen)
+                yield from self._variables(other, scope, seen)
+            case ex.Call(of, _, arguments):
+                for one in (of, *arguments):
+                    yield from self._variables(one, scope, seen)
+            case ex.Cast(of, _) | ex.Unary(_, of):
+                yield from self._variables(of, scope, seen)
+
+    def _of_field(self, node: Node, id: str, seen: set[Any]) -> Iterator[Key]:
+        if (node.path, node.type, id) in seen:
+            return
+        seen.add((node.path, node.type, id))
+        if varint(node.type):
+            yield "value", node.path
+            return
+        if id in node.given:
+            given, scope = node.given[id]
+            yield from self._variables(given, scope, seen)
+            return
+        one = next((one for one in (*node.type.fields(), *node.type.params) if one.id == id), None)
+        if one is None:
+            return
+        here = Scope(node, node.stream.base, path=node.below(id))
+        if one.condition is not None:
+            yield from self._variables(one.condition, here, seen)
+        if one.value is not None:
+            yield from self._variables(one.value, here, seen)
+            return
+        yield "value", here.path
+        yield "bytes", here.path
+        if one.repeat:
+            yield "count", here.path
+            if (count := expression(one, "repeat-expr")) is not None:
+                yield from self._variables(count, here, seen)
+        if one.size is not None:
+            yield from self._variables(one.size, here, seen)
+
+    # Which values they must have.
+
+    def solution(self, expr: ex.Expr, scope: Scope, wanted: Any, *, free: bool = True) -> Solution | None:
+        """Values with which an expression is `wanted`; None when none was found.
+
+        `free` takes only what nothing has determined yet.
+        """
+        for found in itertools.islice(self.solve(expr, scope, wanted), TRIED):
+            if any(key[0] == "size" and not 0 <= value <= LARGEST for key, value in found.items()):
+                continue
+            if (not free or all(self.is_free(key) for key in found)) and self.gives(expr, scope, wanted, found):
+                return found
+        return None
+
+    def is_free(self, key: Key) -> bool:
+        """Whether nothing has determined a value yet."""
+        return True
+
+    def gives(self, expr: ex.Expr, scope: Scope, wanted: Any, found: Solution, *, strict: bool = False) -> bool:
+        """Whether the values of a solution lead to what is wanted.
+
+        What is not read yet counts as leading there, unless this is `strict`.
+        """
+        undo: list[tuple[Any, str, Any]] = []
+        unseen = False
+        self.forget()
+        for (what, path), value in found.items():
+            if what == "size" and (stream := self.streams.get(path)) is not None:
+                undo.append((stream, "size", stream.size))
+                stream.size = value
+            elif what == "value" and (place := self.known.get(path)) is not None:
+                undo.append((place[0].values, place[1], place[0].values.get(place[1])))
+                place[0].values[place[1]] = value
+            elif what != "size":
+                unseen = True  # what it leads to is seen when it is read
+        try:
+            return (unseen and not strict) or bool(self.plain(self.value(expr, scope)) == wanted)
+        except UnknownError:
+            return unseen and not strict
+        finally:
+            for holder, name, value in reversed(undo):
+                if isinstance(holder, dict):
+                    holder[name] = value
+                else:
+                    setattr(holder, name, value)
+            self.forget()
+
+    def solve(self, expr: ex.Expr, scope: Scope, wanted: Any, depth: int = 0) -> Iterator[Solution]:
+        """Values that may make an expression `wanted`, the nearest first."""
+        if depth > 40:
+            return
+        match expr:
+            case ex.Literal() | ex.EnumValue():
+                if self.value(expr, scope) == wanted:
+                    yield {}
+            case ex.Cast(of, _) | ex.Member(of, "to_i"):
+                yield from self.solve(of, scope, wanted, depth)
+            case ex.Name("_"):
+                yield {("value", scope.path): wanted}
+            case ex.Name(id) if not id.startswith("_"):
+                yield from self._field(scope.node, id, wanted, depth)
+            case ex.Member(of, name):
+                yield from self._member(of, name, scope, wanted, depth)
+            case ex.Index(of, at):
+                yield from self._element(of, at, scope, wanted)
+            case ex.Call(of, "to_s", _) if isinstance(wanted, str):
+                yield from self.solve(of, scope, wanted.encode(), depth + 1)
+            case ex.Unary("-", of):
+                yield from self.solve(of, scope, -wanted, depth)
+            case ex.Unary("~", of):
+                yield from self.solve(of, scope, ~wanted, depth)
+            case ex.Unary("not", of):
+                yield from self.solve(of, scope, not wanted, depth)
+            case ex.Binary("and" | "or" as op, left, right):
+                yield from self._both(op, left, right, scope, bool(wanted), depth)
+            case ex.Binary("<" | "<=" | ">" | ">=" | "==" | "!=" as op, left, right):
+                yield from self._compared(op if wanted else ex.OPPOSITE[op], left, right, scope, depth)
+            case ex.Binary(op, left, right) if isinstance(wanted, int):
+                yield from self._computed(op, left, right, scope, wanted, depth)
+            case ex.Choice(condition, then, otherwise):
+                for truth, branch in self._branches(condition, then, otherwise, scope):
+                    for first in self.solve(branch, scope, wanted, depth + 1):
+                        yield from self._truth(condition, scope, truth, first, depth)
+
+    def _branches(
+        self, condition: ex.Expr, then: ex.Expr, otherwise: ex.Expr, scope: Scope
+    ) -> list[tuple[bool, ex.Expr]]:
+        branches = [(True, then), (False, otherwise)]
+        try:
+            return branches if self.value(condition, scope) else branches[::-1]
+        except UnknownError:
+            return branches
+
+    def _truth(self, condition: ex.Expr, scope: Scope, truth: bool, first: Solution, depth: int) -> Iterator[Solution]:
+        """A solution, if need be with what makes a condition hold besides."""
+        decided = ex.Choice(condition, ex.Literal(True), ex.Literal(False))
+        if self.gives(decided, scope, truth, first, strict=True):
+            yield first
+            return
+        for second in itertools.islice(self.solve(condition, scope, truth, depth + 1), 8):
+            if (both := joined(first, second)) is not None:
+                yield both
+        if self.gives(decided, scope, truth, first):
+            yield first
+
+    def _member(self, of: ex.Expr, name: str, scope: Scope, wanted: Any, depth: int) -> Iterator[Solution]:
+        if of == ex.Name("_io"):
+            if name == "size":
+                yield {("size", scope.node.stream.path): wanted}
+            return
+        try:
+            above = self.value(of, scope)
+        except UnknownError:
+            return
+        if isinstance(above, Stream):
+            yield {("size", above.path): wanted}
+        elif isinstance(above, Node) and not name.startswith("_"):
+            yield from self._field(above, name, wanted, depth)
+        elif name in ("size", "length") and isinstance(above, Raw):
+            if above.field.size is not None:
+                yield from self.solve(above.field.size, above.scope, wanted, depth + 1)
+        elif name in ("size", "length") and (place := self._place(of, scope)) is not None:
+            node, one = place
+            count = expression(one, "repeat-expr")
+            here = Scope(node, node.stream.base, path=node.below(one.id))
+            if count is not None:
+                yield from self.solve(count, here, wanted, depth + 1)
+            elif one.repeat:
+                yield {("count", here.path): wanted}
+
+    def _place(self, expr: ex.Expr, scope: Scope) -> tuple[Node, Field] | None:
+        """The structure and field that a name or member leads to."""
+        node: Any = scope.node
+        match expr:
+            case ex.Cast(of, _):
+                return self._place(of, scope)
+            case ex.Name(id):
+                pass
+            case ex.Member(of, id):
+                try:
+                    node = self.value(of, scope)
+                except UnknownError:
+                    return None
+            case _:
+                return None
+        one = next((one for one in node.type.fields() if one.id == id), None) if isinstance(node, Node) else None
+        if one is not None and one.value is not None:
+            return self._place(one.value, Scope(node, node.stream.base, path=node.below(id)))
+        return None if one is None else (node, one)
+
+    def _element(self, of: ex.Expr, at: ex.Expr, scope: Scope, wanted: Any) -> Iterator[Solution]:
+        place = self._place(of, scope)
+        try:
+            index = self.value(at, scope)
+        except UnknownError:
+            return
+        if place is None or not isinstance(wanted, int):
+            return
+        if in_range(place[1].one, wanted) if place[1].repeat else place[1].one == BYTES and 0 <= wanted < 256:
+            yield {("value", f"{place[0].below(place[1].id)}[{index}]"): wanted}
+
+    def _field(self, node: Node, id: str, wanted: Any, depth: int) -> Iterator[Solution]:
+        if varint(node.type) and id == node.type.scalar:
+            if isinstance(wanted, int) and 0 <= wanted < 1 << 64:
+                yield {("value", node.path): wanted}
+            return
+        if id in node.given:
+            given, scope = node.given[id]
+            yield from self.solve(given, scope, wanted, depth + 1)
+            return
+        one = next((one for one in node.type.fields() if one.id == id), None)
+        if one is None or one.repeat:
+            return
+        here = Scope(node, node.stream.base, path=node.below(id))
+        if one.condition is not None and not self._holds(one.condition, here):
+            for first in itertools.islice(self._stored(one, here, wanted, depth), 4):
+                for second in itertools.islice(self.solve(one.condition, here, True, depth + 1), 8):
+                    if (both := joined(first, second)) is not None:
+                        yield both
+            return
+        yield from self._stored(one, here, wanted, depth)
+
+    def _holds(self, condition: ex.Expr, scope: Scope) -> bool:
+        try:
+            return bool(self.value(condition, scope))
+        except UnknownError:
+            return False
+
+    def _stored(self, one: Field, here: Scope, wanted: Any, depth: int) -> Iterator[Solution]:
+        if one.value is not None:
+            yield from self.solve(one.value, here, wanted, depth + 1)
+            return
+        kind = one.one
+        if in_range(kind, wanted):
+            yield {("value", here.path): wanted}
+        elif kind in (BYTES, TEXT) and isinstance(wanted, (bytes, str)):
+            stored = wanted if isinstance(wanted, bytes) else wanted.encode(encoding_of(one))
+            sizes: Iterator[Solution] = iter([{}])
+            if one.size is not None:
+                sizes = self.solve(one.size, here, len(stored), depth + 1)
+            for size in itertools.islice(sizes, 4):
+                yield {("bytes", here.path): stored, **size}
+
+    def _both(
+        self, op: str, left: ex.Expr, right: ex.Expr, scope: Scope, wanted: bool, depth: int
+    ) -> Iterator[Solution]:
+        if (op == "and") is not wanted:  # one side decides
+            for side in (left, right):
+                yield from self.solve(side, scope, wanted, depth + 1)
+            return
+        firsts: list[Solution] = [{}]
+        if self._holds(left, scope) is not wanted:
+            firsts = list(itertools.islice(self.solve(left, scope, wanted, depth + 1), 8))
+        for first in firsts:
+            yield from self._truth(right, scope, wanted, first, depth)
+
+    def _compared(self, op: str, left: ex.Expr, right: ex.Expr, scope: Scope, depth: int) -> Iterator[Solution]:
+        back = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
+        for side, other, how in ((left, right, op), (right, left, back.get(op, op))):
+            try:
+                bound = self.plain(self.value(other, scope))
+            except UnknownError:
+                continue
+            if not isinstance(bound, int) or isinstance(bound, bool):
+                choices = [bound] if how == "==" else []
+            else:
+                choices = {
+                    "==": [bound],
+                    "!=": [bound + 1, bound - 1, 0],
+                    "<": [bound - 1, 0],
+                    "<=": [bound, 0],
+                    ">": [bound + 1],
+                    ">=": [bound],
+                }[how]
+            for choice in choices:
+                yield from self.solve(side, scope, choice, depth + 1)
+
+    def _computed(
+        self, op: str, left: ex.Expr, right: ex.Expr, scope: Scope, wanted: int, depth: int
+    ) -> Iterator[Solution]:
+        values: list[Any] = []
+        for side in (left, right):
+            try:
+                values.append(self.value(side, scope))
+            except UnknownError:
+                values.append(None)
+        first, second = (value if isinstance(value, int) else None for value in values)
+        for number in (wanted,):
+            if second is not None:
+                for choice in backwards(op, second, number, first or 0):
+                    yield from self.solve(left, scope, choice, depth + 1)
+            if first is not None and op in ("+", "-", "*", "^"):
+                choices = [first - number] if op == "-" else list(backwards(op, first, number, second or 0))
+                for choice in choices:
+                    yield from self.solve(right, scope, choice, depth + 1)
+        if op == "+" and (radix := _radix(left)) is not None:
+            high, low = left, right
+        elif op == "+" and (radix := _radix(right)) is not None:
+            high, low = right, left
+        else:
+            return
+        for one in itertools.islice(self.solve(low, scope, wanted % radix, depth + 1), 4):
+            for other in itertools.islice(self.solve(high, scope, wanted - wanted % radix, depth + 1), 4):
+                if (both := joined(one, other)) is not None:
+                    yield both
+
+
+def _radix(expr: ex.Expr) -> int | None:
+    """What a product is a multiple of."""
+    if isinstance(expr, ex.Binary) and expr.op == "*":
+        for side in (expr.left, expr.right):
+            if isinstance(side, ex.Literal) and isinstance(side.value, int) and side.value > 1:
+                return side.value
+    return None
+
+
+def backwards(op: str, by: int, wanted: int, now: int) -> Iterator[int]:
+    """The numbers with which `number op by` is `wanted`, the one nearest to `now` first; none for other operators."""
+    if op == "+":
+        yield wanted - by
+    elif op == "-":
+        yield wanted + by
+    elif op == "*":
+        if by and wanted % by == 0:
+            yield wanted // by
+    elif op == "/" and by:
+        first = wanted * by
+        yield from (now, first, first + by - 1) if now // by == wanted else (first, first + by - 1)
+    elif op == "%" and by and 0 <= wanted < by:
+        yield from (now - now % by + wanted, wanted, wanted + by)
+    elif op == "<<":
+        if wanted >> by << by == wanted:
+            yield wanted >> by
+    elif op == ">>":
+        yield from (wanted << by, (wanted + 1 << by) - 1)
+    elif op == "&":
+        yield from (now & ~by | wanted, wanted)
+    elif op == "^":
+        yield wanted ^ by
+
+
+def in_range(kind: Kind, wanted: Any) -> bool:
+    """Whether a stored number can have a value."""
+    if isinstance(kind, Bits):
+        return isinstance(wanted, int) and 0 <= wanted < 1 << kind.width
+    if not isinstance(kind, Integer) or not isinstance(wanted, int) or not kind.size:
+        return False
+    low, high = limits(kind)
+    return low <= wanted <= high
+
+
+def limits(kind: Integer | Bits) -> tuple[int, int]:
+    """The least and the greatest number that a kind holds."""
+    if isinstance(kind, Bits):
+        return 0, (1 << kind.width) - 1
+    half = 1 << 8 * kind.size - 1
+    return (-half, half - 1) if kind.signed else (0, 2 * half - 1)

@@ -1,0 +1,110 @@
+"""Hypothesis strategies for any specification: its instances, and what is not quite one.
+
+Needs Hypothesis, and of exhume the compiler only, which needs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Many
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from hypothesis import strategies as st
+from hypothesis.errors import UnsatisfiedAssumption
+
+from exhume.compiler.draw import Drawn, NoneDrawnError, draw
+from exhume.compiler.model import Model, Type
+from exhume.compiler.refusal import RefusedError
+from exhume.compiler.spoil import spoil
+
+__all__ = ["Instance", "Nearly", "instances", "nearly_instances", "type_of"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """Bytes that fit a specification, and the values of its `params` (none as a rule)."""
+
+    data: bytes
+    arguments: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Nearly:
+    """Bytes that a reader refuses: `rule` of the field at `path`, which begins at `at`, is the first that is broken.
+
+    `rule` is a key of `valid` (`eq`, `min`, `max`, `any-of`, `in-enum`, `expr`), `contents`, `terminator`, `encoding`,
+    or `short`: the data end before the field does.
+    """
+
+    data: bytes
+    arguments: tuple[Any, ...]
+    path: str
+    at: int
+    rule: str
+
+
+class _Drawing:
+    """Chance as Hypothesis gives it."""
+
+    def __init__(self, draw: st.DrawFn) -> None:
+        self.draw = draw
+
+    def integer(self, low: int, high: int) -> int:
+        return self.draw(st.integers(low, high))
+
+    def choice(self, options: Many[T]) -> T:
+        return options[self.draw(st.integers(0, len(options) - 1))]
+
+    def data(self, size: int) -> bytes:
+        return self.draw(st.binary(min_size=size, max_size=size))
+
+
+def type_of(model: Model, path: str) -> Type:
+    """The type at a path, `zs` or `zs::block`; raises `RefusedError` for one that is not there."""
+    id, *names = path.split("::")
+    if id not in model.schemas:
+        raise RefusedError(f"no specification {id}")
+    return model.schemas[id].below(names)
+
+
+def instances(type: Type, arguments: Many[Any] | None = None) -> st.SearchStrategy[Instance]:
+    """Instances of a type; its parameters are drawn too unless they are given.
+
+    Everything that the specification describes can be read in them, instances included: sizes, counts and places lead
+    to what they shall, `valid`, `contents`, enums and encodings are kept, what is optional is there and is not.
+    """
+    given = None if arguments is None else list(arguments)
+
+    @st.composite
+    def one(draw_fn: st.DrawFn) -> Instance:
+        drawn = _drawn(type, _Drawing(draw_fn), given)
+        return Instance(drawn.data, drawn.arguments)
+
+    return one()
+
+
+def nearly_instances(type: Type, arguments: Many[Any] | None = None) -> st.SearchStrategy[Nearly]:
+    """What would be instances of a type if it were not for one broken rule."""
+    given = None if arguments is None else list(arguments)
+
+    @st.composite
+    def one(draw_fn: st.DrawFn) -> Nearly:
+        chance = _Drawing(draw_fn)
+        for _ in range(4):
+            try:
+                found = spoil(type, _drawn(type, chance, given), chance)
+            except NoneDrawnError:
+                continue
+            return Nearly(found.data, found.arguments, found.path, found.at, found.rule)
+        raise UnsatisfiedAssumption
+
+    return one()
+
+
+def _drawn(type: Type, chance: _Drawing, arguments: list[Any] | None) -> Drawn:
+    try:
+        return draw(type, chance, arguments)
+    except NoneDrawnError:
+        raise UnsatisfiedAssumption from None

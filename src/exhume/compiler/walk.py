@@ -1,0 +1,673 @@
+"""Reads data by a specification without generating code: the plain meaning of a `.ksy`, one step at a time.
+
+It is slow and says everything: which rules were looked at, what each compared, and where.  What draws instances of a
+specification (`exhume.compiler.draw`) is the same walk over bytes that are not there yet.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from exhume.compiler import expressions as ex
+from exhume.compiler import varints
+from exhume.compiler.fixed import contents
+from exhume.compiler.model import BYTES, TEXT, Bits, Field, Integer, Kind, Plain, Structure, Switch, Type
+from exhume.compiler.refusal import RefusedError
+
+OPEN = 1 << 40
+"""The size of a stream that has none yet."""
+
+
+class UnknownError(Exception):
+    """An expression has no value: it asks for a field that is not there, or computes what cannot be computed."""
+
+
+class BrokenError(Exception):
+    """Data that do not fit a specification: `rule` is the key that was not met, `short` for data that end too early."""
+
+    def __init__(
+        self, path: str, at: int, rule: str, why: str = "", expr: ex.Expr | None = None, scope: Scope | None = None
+    ) -> None:
+        super().__init__(f"{path} at {at}: {why or rule}")
+        self.path = path
+        self.at = at
+        self.rule = rule
+        self.expr = expr
+        self.scope = scope
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class Stream:
+    """Bytes from `base` on; `size` is None while that is open.  `path` is that of the field that holds it."""
+
+    base: int
+    size: int | None
+    path: str
+    outer: Stream | None = None
+    pinned: bool = False
+    """Whether nothing can change its size."""
+    high: int = 0
+    """Where what lies at its beginning ends."""
+
+    @property
+    def length(self) -> int:
+        return OPEN if self.size is None else self.size
+
+    @property
+    def end(self) -> int:
+        return self.base + self.length
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class Node:
+    """A structure that was read: its values by the ids of fields."""
+
+    type: Type
+    path: str
+    stream: Stream
+    parent: Node | None
+    root: Node | None
+    values: dict[str, Any] = field(default_factory=dict)
+    given: dict[str, tuple[ex.Expr, Scope]] = field(default_factory=dict)
+    running: set[str] = field(default_factory=set)
+
+    def below(self, id: str) -> str:
+        return f"{self.path}.{id}" if self.path else id
+
+
+@dataclass(eq=False, repr=False, slots=True)
+class Raw:
+    """Bytes by their place; what they are is looked up when somebody asks."""
+
+    start: int
+    size: int
+    path: str
+    field: Field
+    scope: Scope
+
+
+@dataclass(frozen=True, eq=False, repr=False, slots=True)
+class Scope:
+    """Where an expression stands: in which structure, at which position, and what `_` and `_index` are."""
+
+    node: Node
+    at: int = 0
+    item: Any = None
+    index: int | None = None
+    path: str = ""
+    """The path of the value that is read."""
+
+
+@dataclass(frozen=True, repr=False, slots=True)
+class Rule:
+    """A rule that a field met: where, and with which value."""
+
+    path: str
+    field: Field
+    rule: str
+    start: int
+    stop: int
+    value: Any
+    scope: Scope
+
+
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "%": operator.mod,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+DEEPEST = 60
+"""Structures within one another."""
+
+
+class Walk:
+    """One reading of data; `rules` are those that were met."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.rules: list[Rule] = []
+        self.depth = 0
+
+    # Structures.
+
+    def whole(self, type: Type, arguments: list[Any]) -> Node:
+        """Reads all of the data, instances too.  Raises `BrokenError`."""
+        node = Node(type, "", Stream(0, len(self.data), ""), None, None)
+        node.values |= {param.id: value for param, value in zip(type.params, arguments, strict=True)}
+        self.fields(node, 0)
+        self.instances(node)
+        return node
+
+    def fields(self, node: Node, at: int) -> int:
+        """Reads the fields of a structure; returns where they end."""
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise BrokenError(node.path, at, "depth")
+        seq = node.type.seq
+        number = 0
+        while number < len(seq):
+            one = seq[number]
+            run = self._bits(seq, number)
+            if run:
+                at = self.bits(node, run, at)
+                number += len(run)
+                continue
+            at = self.field(node, one, node.stream, at)
+            number += 1
+        self.depth -= 1
+        return at
+
+    def instances(self, node: Node) -> None:
+        """Reads all instances at and below a structure, in the order of the specification."""
+        for one in node.type.seq:
+            self.below(node.values.get(one.id))
+        for one in node.type.instances.values():
+            self.below(self.get(node, one.id))
+
+    def below(self, value: Any) -> None:
+        """Reads the instances of what a field holds."""
+        if isinstance(value, Node):
+            self.instances(value)
+        elif isinstance(value, list):
+            for one in value:
+                if not isinstance(one, (Node, list)):
+                    break
+                self.below(one)
+
+    @staticmethod
+    def _bits(seq: list[Field], number: int) -> list[Field]:
+        run: list[Field] = []
+        for one in seq[number:]:
+            kind = one.one
+            if not isinstance(kind, Bits) or one.repeat or one.condition is not None:
+                break
+            first = run[0].one if run else kind
+            if isinstance(first, Bits) and first.big != kind.big:
+                break
+            run.append(one)
+        return run
+
+    def get(self, node: Node, id: str) -> Any:
+        """The value of a field, parameter or instance."""
+        if id in node.values:
+            return node.values[id]
+        one = node.type.instances.get(id)
+        if one is None or id in node.running:
+            raise UnknownError(f"{node.below(id)} is not read yet")
+        node.running.add(id)
+        self.depth += 1
+        try:
+            if self.depth > DEEPEST:
+                raise UnknownError("too deep")
+            value = self.instance(node, one)
+        finally:
+            node.running.discard(id)
+            self.depth -= 1
+        node.values[id] = value
+        return value
+
+    def instance(self, node: Node, one: Field) -> Any:
+        """Reads or computes an instance."""
+        scope = Scope(node, node.stream.base, path=node.below(one.id))
+        if not self.present(one, scope):
+            return None
+        if one.value is not None:
+            return self.ask(one.value, one, scope)
+        stream = node.stream
+        if (other := expression(one, "io")) is not None:
+            stream = self.ask(other, one, scope)
+        place = expression(one, "pos")
+        if place is None:
+            raise RefusedError("an instance without a place is not covered", one.where)
+        at = self.placed(place, one, stream, scope)
+        self.field(node, one, stream, at, asked=True)
+        return node.values.pop(one.id)
+
+    def placed(self, place: ex.Expr, one: Field, stream: Stream, scope: Scope) -> int:
+        """Where an instance begins."""
+        at = self.ask(place, one, scope)
+        if not isinstance(at, int) or at < 0:
+            raise BrokenError(scope.path, stream.base, "pos")
+        return stream.base + at
+
+    def present(self, one: Field, scope: Scope) -> bool:
+        """Whether a field is there."""
+        return one.condition is None or bool(self.ask(one.condition, one, scope))
+
+    # Fields.
+
+    def field(self, node: Node, one: Field, stream: Stream, at: int, *, asked: bool = False) -> int:
+        """Reads a field of `seq` (or an instance that was `asked` for) into the structure; returns where it ends."""
+        path = node.below(one.id)
+        if not asked and not self.present(one, Scope(node, at, path=path)):
+            node.values[one.id] = None
+            return at
+        if not one.repeat:
+            value, at = self.one(one, Scope(node, at, path=path), stream)
+            node.values[one.id] = value
+            return at
+        values: list[Any] = []
+        node.values[one.id] = values
+        self.place = at
+        for index in self.elements(one, node, stream, values):
+            value, at = self.one(one, Scope(node, at, index=index, path=f"{path}[{index}]"), stream)
+            values.append(value)
+            self.place = at
+        return at
+
+    place = 0
+    """Where the element that was read last ends."""
+
+    def elements(self, one: Field, node: Node, stream: Stream, values: list[Any]) -> Iterator[int]:
+        """The numbers of the elements that a repeated field has."""
+        start = Scope(node, self.place, path=node.below(one.id))
+        if one.repeat == "expr":
+            count = expression(one, "repeat-expr")
+            yield from range(self.ask(count, one, start) if count is not None else 0)
+        elif one.repeat == "eos":
+            while self.place < stream.end:
+                yield len(values)
+        else:
+            while True:
+                yield len(values)
+                if self.over(one, node, values):
+                    break
+
+    def over(self, one: Field, node: Node, values: list[Any]) -> bool:
+        """Whether the element that was read last is the last."""
+        until = expression(one, "repeat-until")
+        if until is None:
+            raise RefusedError("repeat-until is missing", one.where)
+        scope = Scope(node, self.place, values[-1], len(values) - 1, f"{node.below(one.id)}[{len(values) - 1}]")
+        return bool(self.ask(until, one, scope))
+
+    def one(self, one: Field, scope: Scope, stream: Stream) -> tuple[Any, int]:
+        """Reads one value and checks it; returns where it ends."""
+        self.place = scope.at
+        value, at = self.kind(one, one.one, scope, stream)
+        if "valid" in one.raw:
+            self.check(one, value, scope, at)
+        self.place = at
+        return value, at
+
+    def kind(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
+        """Reads one value of a kind."""
+        if isinstance(kind, Switch):
+            if one.size is not None or one.to_end:
+                return self.sized(one, kind, scope, stream)
+            case = self.case(one, kind, scope)
+            return (None, scope.at) if case is None else self.kind(one, case, scope, stream)
+        if isinstance(kind, Structure):
+            if one.size is not None or one.to_end:
+                return self.sized(one, kind, scope, stream)
+            return self.structure(kind, scope, stream, scope.at)
+        if "contents" in one.raw:
+            return self.fixed(one, scope, stream, contents(one))
+        if isinstance(kind, (Integer, Plain)) and kind.size:
+            return self.number(one, kind, scope, stream)
+        if isinstance(kind, Bits):
+            node, held = scope.node, dict(scope.node.values)
+            at = self.bits(node, [one], scope.at)
+            value = node.values[one.id]
+            node.values = held
+            return value, at
+        if kind in (BYTES, TEXT):
+            return self.stored(one, kind, scope, stream)
+        raise RefusedError(f"{one.raw.get('type')} is not covered", one.where)
+
+    def case(self, one: Field, kind: Switch, scope: Scope) -> Kind | None:
+        """The kind that a switch chooses."""
+        on = self.ask(kind.on, one, scope)
+        for value, case in kind.cases:
+            if self.value(value, scope) == on:
+                return case
+        return kind.default
+
+    def structure(self, kind: Structure, scope: Scope, stream: Stream, at: int) -> tuple[Node, int]:
+        """Reads a structure."""
+        type, above = kind.type, scope.node
+        root = above.root or above if type.root is above.type.root and type.parent is not None else None
+        node = Node(type, scope.path, stream, above, root)
+        for param, given in zip(type.params, kind.arguments, strict=True):
+            node.values[param.id] = self.ask(given, param, scope)
+            node.given[param.id] = (given, scope)
+        return node, self.content(node, at)
+
+    def content(self, node: Node, at: int) -> int:
+        """Reads what a structure is made of."""
+        return self.fields(node, at)
+
+    def sized(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
+        """Reads a structure or bytes in a stream of their own."""
+        at = scope.at
+        size = stream.end - at if one.size is None else self.ask(one.size, one, scope)
+        stop = max(at, stream.end) if one.size is None else at + size
+        if one.size is not None and not 0 <= size <= max(0, stream.end - at):
+            raise BrokenError(scope.path, at, "short" if size >= 0 else "size", f"{size} bytes")
+        if one.size is not None:
+            self.note(one, "short", scope, stop, None)
+        inner = Stream(at, max(0, size), scope.path, stream)
+        return self.within(one, kind, scope, inner), stop
+
+    def within(self, one: Field, kind: Kind, scope: Scope, inner: Stream) -> Any:
+        """Reads what a stream of its own holds."""
+        chosen = self.case(one, kind, scope) if isinstance(kind, Switch) else kind
+        if isinstance(chosen, Structure):
+            return self.structure(chosen, scope, inner, inner.base)[0]
+        return None if chosen is None else Raw(inner.base, inner.length, scope.path, one, scope)
+
+    def note(self, one: Field, rule: str, scope: Scope, stop: int, value: Any) -> None:
+        """Remembers a rule that was met."""
+        self.rules.append(Rule(scope.path, one, rule, scope.at, stop, value, scope))
+
+    # Stored values.
+
+    def take(self, one: Field, scope: Scope, stream: Stream, size: int) -> bytes:
+        """The bytes of a field of a fixed size."""
+        if scope.at + size > stream.end:
+            raise BrokenError(scope.path, scope.at, "short", f"{size} bytes")
+        self.note(one, "short", scope, scope.at + size, None)
+        return self.data[scope.at : scope.at + size]
+
+    def number(self, one: Field, kind: Integer | Plain, scope: Scope, stream: Stream) -> tuple[Any, int]:
+        """Reads an integer or float."""
+        return unpacked(kind, self.take(one, scope, stream, kind.size)), scope.at + kind.size
+
+    def bits(self, node: Node, run: list[Field], at: int) -> int:
+        """Reads fields of some bits each, which share bytes."""
+        kinds = [one.one for one in run]
+        widths = [kind.width for kind in kinds if isinstance(kind, Bits)]
+        size = -(-sum(widths) // 8)
+        used = 0
+        for one, width in zip(run, widths, strict=True):
+            used += width
+            if at + -(-used // 8) > node.stream.end:
+                raise BrokenError(node.below(one.id), at + (used - width) // 8, "short")
+        big = isinstance(kinds[0], Bits) and kinds[0].big
+        many = int.from_bytes(self.data[at : at + size], "big" if big else "little")
+        for one, shift, width in shifted(run):
+            value: Any = many >> shift & (1 << width) - 1
+            kind = one.one
+            node.values[one.id] = bool(value) if width == 1 and isinstance(kind, Bits) and not kind.enum else value
+        for one in run:
+            if "valid" in one.raw:
+                self.check(one, node.values[one.id], Scope(node, at, path=node.below(one.id)), at + size)
+        return at + size
+
+    def fixed(self, one: Field, scope: Scope, stream: Stream, wanted: bytes) -> tuple[Any, int]:
+        """Reads fixed bytes."""
+        if self.take(one, scope, stream, len(wanted)) != wanted:
+            raise BrokenError(scope.path, scope.at, "contents")
+        self.note(one, "contents", scope, scope.at + len(wanted), wanted)
+        return Raw(scope.at, len(wanted), scope.path, one, scope), scope.at + len(wanted)
+
+    def stored(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
+        """Reads bytes or text."""
+        at = scope.at
+        if "terminator" in one.raw or one.raw.get("type") == "strz":
+            value, after = self.terminated(one, scope, stream)
+        else:
+            if one.size is None and not one.to_end:
+                raise RefusedError("bytes without a size are not covered", one.where)
+            size = max(0, stream.end - at) if one.size is None else self.ask(one.size, one, scope)
+            if not 0 <= size <= max(0, stream.end - at):
+                raise BrokenError(scope.path, at, "short" if size >= 0 else "size", f"{size} bytes")
+            if one.size is not None:
+                self.note(one, "short", scope, at + size, None)
+            value, after = Raw(at, size, scope.path, one, scope), at + size
+        if kind == TEXT:
+            return self.text(one, value, scope), after
+        return value, after
+
+    def terminated(self, one: Field, scope: Scope, stream: Stream) -> tuple[Raw, int]:
+        """Reads bytes up to a terminator."""
+        mark, include, consume = ending(one)
+        stop = self.data.find(bytes([mark]), scope.at, stream.end)
+        if stop < 0:
+            if one.raw.get("eos-error", True):
+                raise BrokenError(scope.path, scope.at, "short")
+            size = stream.end - scope.at
+            return Raw(scope.at, size, scope.path, one, scope), stream.end
+        size = stop - scope.at
+        self.note(one, "terminator", scope, stop + 1, None)
+        return Raw(scope.at, size + include, scope.path, one, scope), stop + consume
+
+    def text(self, one: Field, raw: Raw, scope: Scope) -> str:
+        """Decodes text."""
+        encoding = encoding_of(one)
+        try:
+            text = str(self.held(raw), encoding)
+        except UnicodeDecodeError:
+            raise BrokenError(scope.path, scope.at, "encoding") from None
+        self.note(one, "encoding", scope, scope.at + raw.size, text)
+        return text
+
+    def held(self, raw: Raw) -> bytes:
+        """What bytes are."""
+        return self.data[raw.start : raw.start + raw.size]
+
+    def byte(self, raw: Raw, index: int) -> int:
+        """One of many bytes."""
+        return self.held(raw)[index]
+
+    # Checks.
+
+    def check(self, one: Field, value: Any, scope: Scope, at: int) -> None:
+        """Raises `BrokenError` when a value is not valid."""
+        here = Scope(scope.node, at, value, scope.index, scope.path)
+        for rule, said in rules_of(one).items():
+            if not self.holds(one, rule, said, here):
+                expr = said if isinstance(said, ex.Expr) else None
+                raise BrokenError(scope.path, scope.at, rule, "", expr, here)
+            self.note(one, rule, scope, at, value)
+
+    def holds(self, one: Field, rule: str, said: Any, here: Scope) -> bool:
+        """Whether a rule of `valid` holds for `_`."""
+        value = self.plain(here.item)
+        if rule == "any-of":
+            return any(self.ask(choice, one, here) == value for choice in said)
+        if rule == "in-enum":
+            kind = one.one
+            enum = kind.enum if isinstance(kind, (Integer, Bits)) else None
+            return enum is None or value in enum.values
+        found = self.ask(said, one, here)
+        if rule == "expr":
+            return bool(found)
+        if rule == "eq":
+            return bool(value == found)
+        return bool(value >= found if rule == "min" else value <= found)
+
+    # Expressions.
+
+    def plain(self, value: Any) -> Any:
+        """A value with bytes looked up, and what stands for a structure in its place."""
+        if isinstance(value, Raw):
+            return self.held(value)
+        return value
+
+    def ask(self, expr: ex.Expr, one: Field, scope: Scope) -> Any:
+        """The value of an expression of a field; raises `BrokenError` where it has none."""
+        try:
+            return self.value(expr, scope)
+        except UnknownError as error:
+            raise BrokenError(scope.path, scope.at, "expression", str(error), expr, scope) from None
+
+    def value(self, expr: ex.Expr, scope: Scope) -> Any:
+        """The value of an expression; raises `UnknownError`."""
+        try:
+            return self._value(expr, scope)
+        except (TypeError, LookupError, ZeroDivisionError, AttributeError, ValueError, OverflowError) as error:
+            raise UnknownError(str(error)) from error
+
+    def _value(self, expr: ex.Expr, scope: Scope) -> Any:
+        match expr:
+            case ex.Literal(value):
+                return value
+            case ex.EnumValue(path, name):
+                return scope.node.type.enum("::".join(path)).number(name)
+            case ex.Array(items):
+                return [self._value(one, scope) for one in items]
+            case ex.Name(id):
+                return self._name(id, scope)
+            case ex.Member(of, name):
+                return self.member(self._value(of, scope), name, scope)
+            case ex.Index(of, at):
+                many, index = self._value(of, scope), self._value(at, scope)
+                if index < 0:
+                    raise UnknownError("an index below 0")
+                return self.byte(many, index) if isinstance(many, Raw) else many[index]
+            case ex.Call(of, name, arguments):
+                return self._call(self._value(of, scope), name, [self._value(one, scope) for one in arguments])
+            case ex.Cast(of, _):
+                return self._value(of, scope)
+            case ex.Unary(op, of):
+                value = self._value(of, scope)
+                return not value if op == "not" else -value if op == "-" else ~value
+            case ex.Binary("and", left, right):
+                return bool(self._value(left, scope)) and bool(self._value(right, scope))
+            case ex.Binary("or", left, right):
+                return bool(self._value(left, scope)) or bool(self._value(right, scope))
+            case ex.Binary(op, left, right):
+                first, second = self.plain(self._value(left, scope)), self.plain(self._value(right, scope))
+                if op == "/":
+                    return first / second if isinstance(first, float) or isinstance(second, float) else first // second
+                return _OPERATORS[op](first, second)
+            case ex.Choice(condition, then, otherwise):
+                return self._value(then if self._value(condition, scope) else otherwise, scope)
+
+    def _name(self, id: str, scope: Scope) -> Any:
+        if id == "_":
+            return scope.item
+        if id == "_index":
+            return scope.index
+        if id == "_io":
+            return scope.node.stream, scope
+        if id == "_parent":
+            return scope.node.parent
+        if id == "_root":
+            return scope.node.root or scope.node
+        return self.get(scope.node, id)
+
+    def member(self, value: Any, name: str, scope: Scope) -> Any:
+        """A member of a value."""
+        if isinstance(value, tuple):  # `_io` of the structure itself, which knows where reading is
+            stream, here = value
+            if name == "pos":
+                return here.at - stream.base
+            return here.at >= stream.end if name == "eof" else self.member(stream, name, scope)
+        if isinstance(value, Stream) and name == "size":
+            return value.length
+        if isinstance(value, Node):
+            if name == "_io":
+                return value.stream
+            if name == "_parent":
+                return value.parent
+            if name == "_root":
+                return value.root or value
+            return self.get(value, name)
+        if isinstance(value, Raw) and name in ("size", "length"):
+            return value.size
+        value = self.plain(value)
+        if isinstance(value, (list, str, bytes)):
+            known: dict[str, Callable[[Any], Any]] = {"size": len, "length": len, "min": min, "max": max, "to_i": int}
+            known |= {"first": lambda many: many[0], "last": lambda many: many[-1], "reverse": lambda many: many[::-1]}
+            return known[name](value)
+        if name == "to_i" and value is not None:
+            return int(value)
+        if name == "to_s" and value is not None:
+            return str(int(value))
+        raise UnknownError(f"{type(value).__name__} has no {name}")
+
+    def _call(self, of: Any, name: str, given: list[Any]) -> Any:
+        of = self.plain(of)
+        if name == "substring":
+            if not 0 <= given[0] <= given[1]:
+                raise UnknownError("a part that ends before it starts")
+            return of[given[0] : given[1]]
+        if name == "to_s":
+            return str(of, given[0])
+        return int(of, *given)
+
+
+# What a specification says, in pieces.
+
+
+varint = functools.cache(varints.varint)
+
+
+@functools.cache
+def expression(one: Field, key: str) -> ex.Expr | None:
+    """The expression under a key of a field."""
+    return one.expr(key)
+
+
+@functools.cache
+def rules_of(one: Field) -> dict[str, Any]:
+    """The rules of `valid` by their keys: expressions, several for `any-of`, and True for `in-enum`."""
+    valid = one.raw["valid"]
+    found: dict[str, Any] = {}
+    for rule, said in (valid if isinstance(valid, dict) else {"eq": valid}).items():
+        if rule not in ("eq", "min", "max", "any-of", "in-enum", "expr"):
+            raise RefusedError(f"`valid: {rule}` is not covered", one.where)
+        found[rule] = said if rule == "in-enum" else [*map(ex.parse, said)] if rule == "any-of" else ex.parse(said)
+    return found
+
+
+def ending(one: Field) -> tuple[int, int, int]:
+    """The terminator of a field, and how many bytes of it belong to the value and are passed."""
+    if one.size is not None or one.to_end:
+        raise RefusedError("a size and a terminator together are not covered", one.where)
+    mark = int(one.raw.get("terminator", 0))
+    return mark, 1 if one.raw.get("include") else 0, 0 if one.raw.get("consume") is False else 1
+
+
+def encoding_of(one: Field) -> str:
+    """The encoding of a text; raises `RefusedError`."""
+    encoding = one.raw.get("encoding") or one.owner.encoding
+    if encoding is None:
+        raise RefusedError("text has no encoding", one.where)
+    return str(encoding)
+
+
+_FLOATS = {4: "f", 8: "d"}
+
+
+def unpacked(kind: Integer | Plain, data: bytes) -> Any:
+    """A number as it is stored."""
+    if isinstance(kind, Integer):
+        return int.from_bytes(data, "big" if kind.big else "little", signed=kind.signed)
+    return struct.unpack((">" if kind.big else "<") + _FLOATS[kind.size], data)[0]
+
+
+def packed(kind: Integer | Plain, value: Any) -> bytes:
+    """The bytes of a number; raises `OverflowError` for one that they cannot hold."""
+    if isinstance(kind, Integer):
+        return int(value).to_bytes(kind.size, "big" if kind.big else "little", signed=kind.signed)
+    return struct.pack((">" if kind.big else "<") + _FLOATS[kind.size], value)
+
+
+def shifted(run: list[Field]) -> Iterator[tuple[Field, int, int]]:
+    """Fields of bits with how far each is shifted in the number that their bytes are, and their widths."""
+    widths = [one.one.width for one in run if isinstance(one.one, Bits)]
+    size, used = -(-sum(widths) // 8) * 8, 0
+    for one, width in zip(run, widths, strict=True):
+        yield one, size - used - width if isinstance(one.one, Bits) and one.one.big else used, width
+        used += width

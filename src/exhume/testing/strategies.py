@@ -1,0 +1,80 @@
+"""Hypothesis strategies from specifications: instances of a `.ksy`, and what is refused for one broken rule.
+
+    from hypothesis import given
+    from exhume.testing.strategies import from_ksy
+
+    @given(from_ksy("zs_index_block"))
+    def test_parser(one):
+        parse(one.data)
+
+The work is done by `exhume.compiler.strategies`, which needs nothing of exhume but its compiler.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping
+from collections.abc import Sequence as Many
+from typing import Any
+
+from hypothesis import strategies as st
+
+from exhume.compiler.model import Model, Type
+from exhume.compiler.strategies import Instance, Nearly, instances, nearly_instances, type_of
+from exhume.ksy import compile_ksy
+from exhume.schema import spec
+
+__all__ = ["Instance", "Nearly", "from_ksy", "nearly_from_ksy"]
+
+Ksy = str | os.PathLike[str] | Mapping[str, Any]
+
+
+def from_ksy(
+    ksy: Ksy, type: str = "", *, arguments: Many[Any] | None = None, imports: Mapping[str, Any] | None = None
+) -> st.SearchStrategy[Instance]:
+    """Instances of a specification: `Instance(data, arguments)`.
+
+    `ksy` is the id of one of exhume's own (`"zs_index_block"`), the path of a `.ksy` file (which needs PyYAML), or a
+    specification as YAML gives it, with those that it `imports` by their ids.  `type` is one below it, `"block"` or
+    `"block::header"`.  Parameters are drawn too unless `arguments` are given.
+
+    Raises `exhume.compiler.RefusedError`, naming the field, for what the compiler does not cover.
+    """
+    return instances(_type(ksy, type, imports), arguments)
+
+
+def nearly_from_ksy(
+    ksy: Ksy, type: str = "", *, arguments: Many[Any] | None = None, imports: Mapping[str, Any] | None = None
+) -> st.SearchStrategy[Nearly]:
+    """What would be an instance but for one broken rule: `Nearly(data, arguments, path, at, rule)`.
+
+    A reader that goes through the fields in the order of the specification refuses it at the field `path`, which
+    begins at the offset `at`.  The arguments are those of `from_ksy`.
+    """
+    return nearly_instances(_type(ksy, type, imports), arguments)
+
+
+def _type(ksy: Ksy, type: str, imports: Mapping[str, Any] | None) -> Type:
+    if isinstance(ksy, Mapping):
+        id = str(ksy["meta"]["id"])
+        return type_of(Model({**(imports or {}), id: ksy}, foreign=True), _path(id, type))
+    if isinstance(ksy, str) and not ksy.endswith(".ksy"):
+        return _own(ksy, type)
+    found = compile_ksy(ksy)
+    return type_of(found.model, _path(found.id, type))
+
+
+def _path(id: str, type: str) -> str:
+    return f"{id}::{type}" if type else id
+
+
+@functools.cache
+def _own(id: str, type: str) -> Type:
+    found: dict[str, Any] = {}
+    waiting = [id]
+    while waiting:
+        one = waiting.pop()
+        found[one] = spec(one)
+        waiting += [str(name) for name in found[one]["meta"].get("imports", ()) if str(name) not in found]
+    return type_of(Model(found), _path(id, type))

@@ -1,0 +1,163 @@
+"""What readers refuse first, and where: the fast ones, and Kaitai's own.
+
+All of a tree is asked for, in the order of the specification: the fields, then what is read when asked for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exhume_ksy.fast._layout import LayoutError
+from kaitaistruct import BytesIO, KaitaiStruct
+
+from exhume.compiler.model import Bits, Sequence, Type
+from exhume.compiler.text import safe
+from exhume.kaitai import FAILURES
+from exhume.schema import _TrackedStream, debug_class
+from tests.toolchain.differential import model, read_whole, type_of
+
+Place = tuple[str, int | None]
+"""The path of a field and where it begins (None for bits, of which Kaitai says nothing)."""
+
+
+def fast_refusal(schema: str, data: bytes, arguments: list[Any]) -> Place | None:
+    """The first field that the fast readers refuse; None when they take everything."""
+    type = model().schemas[schema]
+    given = [bytes(one) if isinstance(one, list) and all(0 <= x < 256 for x in one) else one for one in arguments]
+    try:
+        return _fast(read_whole(type, data, given)[0], type, "")
+    except LayoutError as error:
+        return error.path, error.at
+
+
+def _fast(value: Any, type: Type, path: str) -> Place | None:
+    if type.scalar is not None:
+        return None
+    for field in (*type.seq, *type.instances.values()):
+        here = f"{path}.{field.id}" if path else field.id
+        try:
+            found = _fast_below(getattr(value, safe(field.id), None), here)
+        except LayoutError as error:
+            return f"{path}.{error.path}" if path else error.path, error.at
+        except FAILURES:
+            return here, None
+        if found is not None:
+            return found
+    return None
+
+
+def _fast_below(value: Any, path: str) -> Place | None:
+    if isinstance(value, (list, tuple)) or hasattr(value, "resume_at"):
+        for number in range(len(value)):
+            if found := _fast_below(value[number], f"{path}[{number}]"):
+                return found
+            if not hasattr(value[number], "__slots__"):
+                break
+    elif hasattr(value, "__slots__") and not isinstance(value, (bytes, memoryview)):
+        return _fast(value, _type_of_fast(value), path)
+    return None
+
+
+def _type_of_fast(value: Any) -> Type:
+    id = type(value).__module__.rpartition(".")[2]
+    return next(one for one in model().schemas[id].all() if one.class_name == type(value).__name__)
+
+
+def plain_refusal(schema: str, data: bytes, arguments: list[Any]) -> Place | None:
+    """The first field that Kaitai's classes refuse; None when they take everything."""
+    return _Plain(data).refusal(schema, arguments)
+
+
+class _Plain:
+    """One reading by the classes that remember positions."""
+
+    def __init__(self, data: bytes) -> None:
+        self.stream = _TrackedStream(BytesIO(data))
+        self.bases: dict[int, int] = {id(self.stream): 0}
+
+    def refusal(self, schema: str, arguments: list[Any]) -> Place | None:
+        value = debug_class(schema)(*arguments, self.stream)
+        try:
+            value._read()
+        except FAILURES as error:
+            return self.broken(value, error, "")
+        return self.below(value, "")
+
+    def below(self, value: Any, path: str) -> Place | None:
+        """The first refusal among what a structure holds."""
+        type = type_of(value)
+        for field in (*type.seq, *type.instances.values()):
+            here = f"{path}.{field.id}" if path else field.id
+            try:
+                held = getattr(value, field.id, None) if not field.instance else getattr(value, field.id)
+            except FAILURES as error:
+                return self.broken(value, error, path, f"_m_{field.id}") or (here, None)
+            places = value._debug.get(f"_m_{field.id}" if field.instance else field.id, {})
+            if isinstance(field.kind, Sequence) and isinstance(held, list):
+                for number, one in enumerate(held):
+                    if not isinstance(one, KaitaiStruct):
+                        break
+                    if "arr" in places:
+                        self.based(one, places["arr"][number]["start"])
+                    if found := self.below(one, f"{here}[{number}]"):
+                        return found
+            elif isinstance(held, KaitaiStruct):
+                if "start" in places:
+                    self.based(held, places["start"])
+                if found := self.below(held, here):
+                    return found
+        return None
+
+    def based(self, value: Any, start: Any) -> None:
+        """Notes where the stream of a structure begins."""
+        if (at := self.absolute(start)) is not None:
+            self.bases.setdefault(id(value._io), at)
+
+    def absolute(self, start: Any) -> int | None:
+        base = self.bases.get(id(getattr(start, "stream", None)))
+        return None if base is None else base + int(start)
+
+    def broken(self, value: Any, error: BaseException, path: str, instance: str = "") -> Place | None:
+        """The field in which reading broke off."""
+        places = value._debug
+        for name in [instance] if instance else value.SEQ_FIELDS:
+            place = places.get(name)
+            if place is None or "end" in place:
+                continue
+            held, id = getattr(value, name, None), name.removeprefix("_m_")
+            here, start = f"{path}.{id}" if path else id, place["start"]
+            if many := place.get("arr"):
+                number, start = len(many) - 1, many[-1]["start"]
+                here = f"{here}[{number}]"
+                held = held[number] if isinstance(held, list) and number < len(held) else None
+                if "end" in many[-1]:
+                    return here, self.absolute(start)
+            if isinstance(held, KaitaiStruct):
+                self.based(held, start)
+                if below := self.broken(held, error, here):
+                    return below
+            return here, self.absolute(start)
+        at = getattr(error, "src_path", None) or ""
+        for name, id in ((name, name.removeprefix("_m_")) for name in ([instance] if instance else value.SEQ_FIELDS)):
+            type = type_of(value)
+            number = at.rpartition("/")[2]
+            if name not in places or not at.endswith((f"/instances/{id}", f"/seq/{number}")):
+                continue
+            if at.endswith(f"/seq/{number}") and type.seq[int(number)].id != id:
+                continue
+            if many := places[name].get("arr"):
+                return f"{path}.{id}[{len(many) - 1}]".lstrip("."), self.absolute(many[-1]["start"])
+            of_bits = isinstance(type.field(id).one, Bits)
+            return f"{path}.{id}".lstrip("."), None if of_bits else self.absolute(places[name]["start"])
+        return None
+
+
+def same_place(fast: Place, plain: Place) -> bool:
+    """Whether both name the same field and offset, as far as each names one.
+
+    Columns do not take the bytes of an element first: they name the field at its beginning instead.  Where what is
+    computed fails, there is no offset; Kaitai then names what was asked for, and not what failed on the way.
+    """
+    if None in (fast[1], plain[1]):
+        return True
+    return f"{fast[0]}.".startswith(f"{plain[0]}.") and fast[1] == plain[1]

@@ -1,0 +1,183 @@
+"""Instances drawn from specifications are read by both, nearly instances refused by both, at the place that is said."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exhume_ksy.fast.zs_index_block import read_zs_index_block
+from hypothesis import find, given, settings
+from hypothesis import strategies as st
+
+from exhume.compiler import RefusedError
+from exhume.compiler.draw import Dice, draw
+from exhume.compiler.walk import Walk
+from exhume.testing.strategies import Instance, Nearly, from_ksy, nearly_from_ksy
+from tests.conftest import ROOT
+from tests.sizes import size
+from tests.toolchain.damage import check, samples
+from tests.toolchain.differential import model
+from tests.toolchain.refusals import fast_refusal, plain_refusal, same_place
+
+SCHEMAS = sorted(model().schemas)
+WITHOUT_RULES = {"utf8_text"}
+"""Nothing is refused while these are read: all that may be wrong is found when text is asked for."""
+
+EXAMPLES = size(8, 500)
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_instances_are_read_by_both(schema: str) -> None:
+    @settings(max_examples=EXAMPLES)
+    @given(from_ksy(schema))
+    def read(one: Instance) -> None:
+        assert check(schema, one.data, list(one.arguments))
+
+    read()
+
+
+@pytest.mark.parametrize("schema", sorted(set(SCHEMAS) - WITHOUT_RULES))
+def test_nearly_instances_are_refused_by_both_where_they_are_said_to_be(schema: str) -> None:
+    @settings(max_examples=EXAMPLES)
+    @given(nearly_from_ksy(schema))
+    def read(one: Nearly) -> None:
+        arguments = list(one.arguments)
+        plain = plain_refusal(schema, one.data, arguments)
+        assert fast_refusal(schema, one.data, arguments) == (one.path, one.at)
+        assert plain is not None
+        assert same_place((one.path, one.at), plain)
+
+    read()
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_the_walk_reads_every_sample(schema: str) -> None:
+    for data, arguments in samples(schema):
+        Walk(data).whole(model().schemas[schema], arguments)
+
+
+THING: dict[str, Any] = {
+    "meta": {"id": "thing", "endian": "be", "encoding": "UTF-8"},
+    "seq": [
+        {"id": "magic", "contents": "TH"},
+        {"id": "num_items", "type": "u2", "valid": {"min": 1, "max": 3}},
+        {"id": "len_body", "type": "u4"},
+        {"id": "body", "size": "len_body - 2", "type": "items"},
+        {"id": "name", "type": "strz"},
+        {"id": "flags", "type": "b4"},
+        {"id": "version", "type": "b4", "valid": 2},
+    ],
+    "instances": {"last": {"pos": "_io.size - 4", "type": "u4", "valid": {"any-of": [7, 9]}}},
+    "types": {
+        "items": {"seq": [{"id": "all", "type": "item", "repeat": "expr", "repeat-expr": "_parent.num_items"}]},
+        "item": {
+            "seq": [
+                {"id": "kind", "type": "u1", "enum": "kinds", "valid": {"in-enum": True}},
+                {
+                    "id": "value",
+                    "type": {"switch-on": "kind", "cases": {"kinds::number": "s8", "kinds::text": "text"}},
+                },
+            ]
+        },
+        "text": {
+            "seq": [
+                {"id": "len_text", "type": "u1"},
+                {"id": "text", "type": "str", "size": "len_text * 2", "if": "len_text > 0"},
+            ]
+        },
+    },
+    "enums": {"kinds": {3: "number", 200: "text"}},
+}
+
+
+def test_a_specification_of_others() -> None:
+    found: set[str] = set()
+
+    @settings(max_examples=200)
+    @given(from_ksy(THING))
+    def read(one: Instance) -> None:
+        data = one.data
+        assert data[:2] == b"TH"
+        assert 1 <= int.from_bytes(data[2:4]) <= 3
+        end = 8 + int.from_bytes(data[4:8]) - 2
+        assert end <= len(data)
+        assert {3: "number", 200: "text"}[data[8]]
+        found.add(f"first {data[8]}")
+        assert data[data.index(0, end) + 1] & 15 == 2
+        assert int.from_bytes(data[-4:]) in (7, 9)
+        found.add(f"{int.from_bytes(data[2:4])} items")
+
+    read()
+    assert found == {"first 3", "first 200", "1 items", "2 items", "3 items"}
+
+
+def test_every_kind_of_rule_is_broken() -> None:
+    rules: set[str] = set()
+
+    @settings(max_examples=300)
+    @given(nearly_from_ksy(THING))
+    def collect(one: Nearly) -> None:
+        rules.add(one.rule)
+
+    collect()
+    assert rules >= {"contents", "min", "max", "eq", "any-of", "in-enum", "encoding", "short"}
+
+
+def test_instances_shrink_and_types_and_parameters_are_chosen() -> None:
+    shortest = find(from_ksy("zs_index_block"), lambda one: len(one.data) > 5)
+    read, _ = read_zs_index_block(shortest.data, 0, len(shortest.data))
+    assert len(read.entries) == 1
+    table = find(from_ksy("clp_s_table", arguments=[3, [0, 4]]), lambda _: True)
+    assert len(table.data) >= 3 * 8 + 3
+    assert table.arguments == (3, [0, 4])
+    entry = find(from_ksy("zs_index_block", "entry"), lambda one: one.data[:1] == b"\x02")
+    assert len(entry.data) >= 5
+    with pytest.raises(RefusedError, match="zs has no type nothing"):
+        from_ksy("zs", "nothing")
+    with pytest.raises(KeyError):
+        from_ksy("no_such_specification")
+
+
+def test_a_file_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "pair.ksy"
+    path.write_text("meta: {id: pair}\nseq:\n  - id: len_it\n    type: u1\n  - id: it\n    size: len_it\n")
+    one = find(from_ksy(path), lambda one: len(one.data) > 3)
+    assert one.data[0] <= len(one.data) - 1
+
+
+def test_the_same_chance_gives_the_same_instance() -> None:
+    type = model().schemas["zs"]
+    assert draw(type, Dice(1)).data == draw(type, Dice(1)).data != draw(type, Dice(2)).data
+
+
+def test_strategies_need_the_compiler_only() -> None:
+    folder = ROOT / "src" / "exhume" / "compiler"
+    waiting, seen = [folder / "strategies.py"], set()
+    while waiting:
+        file = waiting.pop()
+        seen.add(file)
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            for name in names:
+                if name.startswith("exhume"):
+                    assert name.startswith("exhume.compiler"), f"{file.name} imports {name}"
+                    found = folder / f"{name.removeprefix('exhume.compiler').lstrip('.') or '__init__'}.py"
+                    waiting += [found] if found not in seen else []
+                elif "hypothesis" in name:
+                    assert file.name == "strategies.py"
+    assert len(seen) > 5
+
+
+def test_the_example_of_the_docs_runs() -> None:
+    page = (ROOT / "docs" / "spec-driven.md").read_text(encoding="utf-8")
+    example = re.search(r"```python\n(.*?from_ksy.*?)```", page, re.DOTALL)
+    assert example is not None
+    names: dict[str, Any] = {}
+    exec(example[1], names)
+    ran = [value() for name, value in names.items() if name.startswith("test_")]
+    assert len(ran) == 2
+    assert isinstance(from_ksy("zs"), st.SearchStrategy)
