@@ -304,12 +304,19 @@ def by_schema(found: dict[str, dict[str, Share]]) -> dict[str, Share]:
     return total
 
 
+def everything(found: dict[str, dict[str, Share]]) -> Share:
+    """The share over all formats, which README gives."""
+    return sum((share for shares in found.values() for share in shares.values()), Share())
+
+
 def table(found: dict[str, dict[str, Share]]) -> str:
     """The page's block: a total per format, a line per schema."""
     lines = ["| format | bytes described | read by generated code |", "| --- | ---: | ---: |"]
     for format, shares in sorted(found.items()):
         total = sum(shares.values(), Share())
         lines.append(f"| {format} | {total.size} | {total.percent} % |")
+    total = everything(found)
+    lines.append(f"| all | {total.size} | {total.percent} % |")
     lines += ["", "| schema | bytes | share | what reads the rest |", "| --- | ---: | ---: | --- |"]
     for schema, share in sorted(by_schema(found).items()):
         rest = "" if share.read == share.size else REST[schema]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import Any
 
@@ -13,12 +14,24 @@ from exhume.errors import Span
 from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.log import build_batch
 from tests.archives import own_archives
+from tests.conftest import ROOT
 from tests.toolchain import reads
 
 
 @pytest.fixture(scope="module")
-def shares() -> dict[str, reads.Share]:
-    return reads.by_schema(reads.measure(own_archives()))
+def measured() -> dict[str, dict[str, reads.Share]]:
+    return reads.measure(own_archives())
+
+
+@pytest.fixture(scope="module")
+def shares(measured: dict[str, dict[str, reads.Share]]) -> dict[str, reads.Share]:
+    return reads.by_schema(measured)
+
+
+def test_readme_gives_the_share_of_all(measured: dict[str, dict[str, reads.Share]]) -> None:
+    said = re.search(r"reads (\d+) % of all structure bytes", (ROOT / "README.md").read_text(encoding="utf-8"))
+    assert said is not None
+    assert int(said[1]) == reads.everything(measured).percent
 
 
 def test_no_share_falls_below_the_table(shares: dict[str, reads.Share]) -> None:
