@@ -167,7 +167,7 @@ SEEDS = [
     ),
     Seed(
         "a switch whose fallback nobody explains",
-        "        size: len_body\n",
+        "        size: len_body\n        doc: What it holds.\n",
         "        type:\n          switch-on: 1\n          cases:\n            1: u1\n",
         "case _",
     ),

@@ -85,7 +85,7 @@ def compiled(schema: str) -> bool:
 @contextlib.contextmanager
 def interpreted() -> Iterator[None]:
     """Turns the compiled readers off."""
-    modules = [importlib.import_module(f"exhume_ksy.fast.{id}") for id in model().schemas]
+    modules: list[Any] = [importlib.import_module(f"exhume_ksy.fast.{id}") for id in model().schemas]
     held = [(module, module.native) for module in modules if hasattr(module, "native")]
     for module, _ in held:
         module.native = None

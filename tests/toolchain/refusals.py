@@ -140,10 +140,10 @@ class _Plain:
         at = getattr(error, "src_path", None) or ""
         for name, id in ((name, name.removeprefix("_m_")) for name in ([instance] if instance else value.SEQ_FIELDS)):
             type = type_of(value)
-            number = at.rpartition("/")[2]
-            if name not in places or not at.endswith((f"/instances/{id}", f"/seq/{number}")):
+            position = at.rpartition("/")[2]
+            if name not in places or not at.endswith((f"/instances/{id}", f"/seq/{position}")):
                 continue
-            if at.endswith(f"/seq/{number}") and type.seq[int(number)].id != id:
+            if at.endswith(f"/seq/{position}") and type.seq[int(position)].id != id:
                 continue
             if many := places[name].get("arr"):
                 return f"{path}.{id}[{len(many) - 1}]".lstrip("."), self.absolute(many[-1]["start"])

@@ -20,7 +20,7 @@ from exhume.ksy import Specification, compile_ksy, parse_yaml
 from exhume.schema import Explainer, Field
 from tests.conftest import ROOT
 from tests.toolchain.collection import KNOWN, PUBLIC, Collection
-from tests.toolchain.test_fast import samples
+from tests.toolchain.damage import samples
 
 OWN = Collection(ROOT / "tests/toolchain/foreign")
 SEEDS = 20
