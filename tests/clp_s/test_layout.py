@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import msgpack
@@ -20,6 +21,7 @@ from exhume import kaitai
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks, layout, packets
 from exhume.formats.clp_s.layout import NodeType
+from exhume.formats.clp_s.probe import probe
 from exhume.formats.clp_s.reader import open_archive
 from exhume.source import BytesSource
 from tests.clp_s import build
@@ -288,6 +290,32 @@ def test_what_a_version_has(version: tuple[int, int, int], text: str, core: bool
     header = layout.Header(version, 1, 2, 36, 0)
     assert (header.version_text, header.has_core_text, header.has_nanosecond_timestamps) == (text, core, nanoseconds)
     assert (header.files_base, header.reserved) == (100, bytes(34))
+
+
+def test_versions_that_clp_s_wrote_are_known() -> None:
+    """Those that the format's page names: a header of any other makes an archive less certain."""
+    wrote = {(0, 2, 0), (0, 3, 0), (0, 3, 1), (0, 3, 2), (0, 4, 0), (0, 4, 1), (0, 5, 0), (0, 5, 1)}
+    known = set()
+    good = build.tiny().build()
+    for version in product((0, 1), range(8), range(4)):
+        major, minor, patch = version
+        data = good[:4] + patch.to_bytes(2, "little") + bytes((minor, major)) + good[8:]
+        found = probe(BytesSource(data))
+        assert found is not None
+        if f"format version {major}.{minor}.{patch}" in found.evidence:
+            known.add(version)
+    assert known == wrote
+
+
+def test_a_node_and_the_length_of_a_container_have_24_bits() -> None:
+    assert layout.MAX_NODE_ID == 0xFFFFFF
+    assert layout.pack_marker(5, 0x010203) == 0x05010203
+    assert not layout.is_marker(layout.MAX_NODE_ID)
+    assert layout.is_marker(layout.MAX_NODE_ID + 1)
+
+
+def test_streams_lie_behind_their_number() -> None:
+    assert metadata([(7, 100)], [])[layout.STREAMS_AT :][:16] == bytes([7, *bytes(7), 100, *bytes(7)])
 
 
 def test_a_header_that_is_none() -> None:
