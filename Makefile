@@ -17,7 +17,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := generated
 .PHONY: help setup kernel node demo test generated check-generated ksy-lint ksy-lint-seeds targets opaque upstream \
-        ksy-mutation reads collection web-ide lint types docs check-docs check samples golden digests mutation coverage bench build clean
+        ksy-mutation reads collection differential web-ide lint types docs check-docs check samples golden digests mutation \
+        coverage bench build clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{ printf "  make %-16s %s\n", $$1, $$2 }'
