@@ -317,7 +317,8 @@ def parse_yaml(path: Path) -> Any:
     except yaml.YAMLError as error:
         place = getattr(error, "problem_mark", None)
         line = f", line {place.line + 1}" if place is not None else ""
-        raise _wrong(path, f"this is no YAML: {getattr(error, 'problem', None) or error}{line}") from None
+        why = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        raise _wrong(path, f"the file is not YAML: {why}{line}") from None
     except _YamlError as error:
         raise _wrong(path, str(error)) from None
 

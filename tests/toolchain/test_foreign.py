@@ -94,7 +94,8 @@ def test_the_public_collection_is_read_as_kaitai_reads_it() -> None:
         ),
         ("seq: []", "`meta: id` is missing in {file}"),
         ("- a", "`meta: id` is missing in {file}"),
-        ("a: b: c", "this is no YAML: mapping values are not allowed in this context, line 1 in {file}"),
+        ("a: b: c", "the file is not YAML: mapping values are not allowed in this context, line 1 in {file}"),
+        ("\0", "the file is not YAML: unacceptable character #x0000: control characters are not allowed in {file}"),
         ("meta: {id: one, id: two}", "the key 'id' is given twice, line 1 in {file}"),
         ("meta: &a {id: one}\nseq: []", "anchors and aliases (`&`, `*`) are not covered, line 1 in {file}"),
         ("meta: !!python/name:os.system {id: one}", "tags (`!`) are not covered, line 1 in {file}"),
@@ -418,7 +419,7 @@ def test_compile_writes_a_package_that_needs_nothing_else(tmp_path: Path, exhume
     spec, out = tmp_path / "one.ksy", tmp_path / "readers"
     spec.write_text(TREE, encoding="utf-8")
     ran = exhume_cli("compile", spec, "-o", out)
-    assert (ran.code, ran.out.decode().splitlines()[0]) == (0, "one: 3 types, of 1 specifications")
+    assert (ran.code, ran.out.decode().splitlines()[0]) == (0, "one: 3 types of 1 specification")
     code = "from readers.one import read_one; print(read_one(bytes(4), 0, 4)[0].coded.class_)"
     command = [sys.executable, "-I", "-c", f"import sys; sys.path = [{str(tmp_path)!r}, *sys.path[:3]]; {code}"]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "257\n"

@@ -35,6 +35,9 @@ def command(run: Run, spec: str, output: str | None, imports: tuple[str, ...], o
         run.document("compile", {**body, "types": len(types), "output": output, "files": files})
         return
     root = specification.model.schemas[specification.id]
-    run.say(f"{specification.id}: {len(types)} types, of {len(specification.specs)} specifications")
+    read = len(specification.specs)
+    run.say(
+        f"{specification.id}: {len(types)} type{'s' * (len(types) != 1)} of {read} specification{'s' * (read != 1)}"
+    )
     if output is not None:
         run.say(f"written to {output}: from {Path(output).name}.{specification.id} import {root.reader_name}")
