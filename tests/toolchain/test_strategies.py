@@ -134,6 +134,27 @@ def test_every_kind_of_rule_is_broken() -> None:
     assert rules >= {"contents", "min", "max", "eq", "any-of", "in-enum", "encoding", "short"}
 
 
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"process": "zlib"}, "process is not drawn"),
+        ({"pad-right": 0}, "pad-right is not drawn"),
+        ({"terminator": 0}, "a terminator within a size is not drawn"),
+        ("endian", "a byte order that depends on the data is not drawn"),
+    ],
+)
+def test_what_is_not_drawn_is_refused_by_name(changed: dict[str, Any] | str, why: str) -> None:
+    field: dict[str, Any] = {"id": "body", "size": 4}
+    meta: dict[str, Any] = {"id": "thing", "endian": "le"}
+    if isinstance(changed, str):
+        meta[changed] = {"switch-on": "1", "cases": {"1": "le", "_": "be"}}
+    else:
+        field |= changed
+    for strategy in (from_ksy, nearly_from_ksy):
+        with pytest.raises(RefusedError, match=why):
+            strategy({"meta": meta, "seq": [field]})
+
+
 def test_instances_shrink_and_types_and_parameters_are_chosen() -> None:
     shortest = find(from_ksy("zs_index_block"), lambda one: len(one.data) > 5)
     read, _ = read_zs_index_block(shortest.data, 0, len(shortest.data))

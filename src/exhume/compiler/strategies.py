@@ -15,6 +15,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 from exhume.compiler.draw import Drawn, NoneDrawnError, draw
 from exhume.compiler.model import Model, Type
 from exhume.compiler.refusal import RefusedError
+from exhume.compiler.roles import reached
 from exhume.compiler.spoil import spoil
 
 __all__ = ["Instance", "Nearly", "instances", "nearly_instances", "type_of"]
@@ -69,12 +70,27 @@ def type_of(model: Model, path: str) -> Type:
     return model.schemas[id].below(names)
 
 
+def _refuse_what_is_not_drawn(root: Type) -> None:
+    """Raises `RefusedError` for the first thing in a type that instances are not drawn with."""
+    for type in sorted(reached(root), key=lambda one: one.where):
+        if type.decides is not None:
+            raise RefusedError("a byte order that depends on the data is not drawn", type.where)
+        for field in type.fields():
+            for key in ("process", "pad-right"):
+                if key in field.raw:
+                    raise RefusedError(f"{key} is not drawn", field.where)
+            if "terminator" in field.raw and ("size" in field.raw or field.raw.get("size-eos")):
+                raise RefusedError("a terminator within a size is not drawn", field.where)
+
+
 def instances(type: Type, arguments: Many[Any] | None = None) -> st.SearchStrategy[Instance]:
     """Instances of a type; its parameters are drawn too unless they are given.
 
     Everything that the specification describes can be read in them, instances included: sizes, counts and places lead
     to what they shall, `valid`, `contents`, enums and encodings are kept, what is optional is there and is not.
+    Raises `RefusedError` for `process`, padding, a terminator within a size, and a byte order that the data decide.
     """
+    _refuse_what_is_not_drawn(type)
     given = None if arguments is None else list(arguments)
 
     @st.composite
@@ -86,7 +102,8 @@ def instances(type: Type, arguments: Many[Any] | None = None) -> st.SearchStrate
 
 
 def nearly_instances(type: Type, arguments: Many[Any] | None = None) -> st.SearchStrategy[Nearly]:
-    """What would be instances of a type if it were not for one broken rule."""
+    """What would be instances of a type if it were not for one broken rule; raises what `instances` raises."""
+    _refuse_what_is_not_drawn(type)
     given = None if arguments is None else list(arguments)
 
     @st.composite
