@@ -32,7 +32,7 @@ test: setup node oracles  ## run every test (ARGS=... goes to pytest)
 skips: setup node oracles  ## run every test as a fresh clone would, and write what it skips, and why, into docs/trust.md
 	@EXHUME_MORE_SAMPLES= $(BIN)/python -m pytest -q -n auto --dist loadgroup -p tools.skips
 
-test-quick: setup node  ## the tests that take less than a second each: for while you work (ARGS=... goes to pytest)
+test-quick: setup node  ## the tests that are not slow, over every tenth sample: for while you work (ARGS=... goes to pytest)
 	$(BIN)/python -m pytest -q -n auto --dist loadgroup -m "not slow" $(ARGS)
 
 test-thorough: setup node oracles  ## every test at full size, and 2000 examples where others try 60: takes hours

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +20,22 @@ settings.register_profile(
     "thorough", max_examples=2000, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile(PROFILE)
+
+
+BULK = 10
+"""Of a test that is marked `bulk`, every tenth set of parameters is not slow."""
+
+
+@pytest.hookimpl(tryfirst=True)  # before -m chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks most parameters of bulk tests as slow, the same ones in every run."""
+    seen: Counter[str] = Counter()
+    for item in items:
+        if item.get_closest_marker("bulk"):
+            function = item.nodeid.partition("[")[0]
+            if seen[function] % BULK:
+                item.add_marker("slow")
+            seen[function] += 1
 
 
 @pytest.fixture(scope="session")

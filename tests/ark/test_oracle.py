@@ -101,6 +101,7 @@ def oracle_registries(draw: st.DrawFn) -> tuple[Registry, str]:
 
 @given(oracle_registries(), st.data())
 @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@pytest.mark.slow
 def test_the_oracle_reads_our_messages(lqs: Oracle, made: tuple[Registry, str], data: st.DataObject) -> None:
     registry, name = made
     value = data.draw(values(registry, name))

@@ -21,6 +21,7 @@ from tests.ark.rbuf_strategies import registries, same, values
 
 @given(registries(), st.data())
 @settings(max_examples=60)
+@pytest.mark.slow
 def test_values_come_back(made: tuple[Registry, str], data: st.DataObject) -> None:
     registry, name = made
     value = data.draw(values(registry, name))
@@ -51,6 +52,7 @@ def _has_nan(value: Any) -> bool:
 
 @given(registries(), st.data())
 @settings(max_examples=35)
+@pytest.mark.slow
 def test_damage_never_escapes(made: tuple[Registry, str], data: st.DataObject) -> None:
     registry, name = made
     raw = bytearray(registry.encoder(name).encode(data.draw(values(registry, name))))

@@ -37,6 +37,7 @@ def only_manifest(root: Path) -> Path:
 
 @given(plans())
 @settings(max_examples=30)
+@pytest.mark.slow
 def test_random_logs_read_back_sorted(plan: Plan) -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "log"
@@ -103,6 +104,7 @@ TORN = Plan(
 @given(plans(), st.integers(0, 60), st.sampled_from([0.0, 0.3, 1.0]))
 @example(TORN, 26, 0.3)
 @settings(max_examples=40)
+@pytest.mark.slow
 def test_killed_at_any_write(plan: Plan, at: int, share: float) -> None:
     killer = Killer(at, share)
     patch = pytest.MonkeyPatch()

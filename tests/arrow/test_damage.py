@@ -44,6 +44,7 @@ def damaged(path: Path) -> list[Any]:
 
 
 @pytest.mark.parametrize("path", own_archives(), ids=label)
+@pytest.mark.bulk
 def test_one_changed_byte(path: Path) -> None:
     format = FORMATS.get(path.parent.name, path.parent.name)
     seen: Counter[str] = Counter()

@@ -82,6 +82,7 @@ def test_datafusion_pushes_columns_down(archive: Any, asked: list[list[str]]) ->
 
 
 @pytest.mark.parametrize("unused", ["s", "s.to_reader().close()", "next(iter(s.to_batches()))", "s.head(1)"])
+@pytest.mark.slow
 def test_the_interpreter_exits_with_a_scan_unfinished(archive: Any, unused: str) -> None:
     """A reader that was never advanced is the exception: pyarrow waits for it unless it is closed."""
     code = f"import exhume; a = exhume.open({archive.name!r}); s = a.to_dataset().scanner(); {unused}"

@@ -31,6 +31,7 @@ def examples(page: str) -> list[tuple[str, str]]:
     return found
 
 
+@pytest.mark.slow
 def test_the_python_examples_of_the_arrow_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("pyarrow", "duckdb", "polars", "pandas"):
         pytest.importorskip(module)

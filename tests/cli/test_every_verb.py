@@ -110,6 +110,7 @@ def check(place: Path, exhume_cli: Cli, target: str, verb: str, call: str, numbe
 
 @pytest.mark.parametrize("verb", sorted(CALLS))
 @pytest.mark.parametrize("format", sorted(SAMPLES))
+@pytest.mark.bulk
 def test_on_an_archive_of_each_format(format: str, verb: str, place: Path, samples: Path, exhume_cli: Cli) -> None:
     source = samples / SAMPLES[format]
     target = place / "archives" / source.name

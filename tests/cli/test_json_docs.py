@@ -72,6 +72,7 @@ def check(out: bytes) -> None:
 
 
 @pytest.mark.parametrize("path", [pytest.param(path, id=label(path)) for path in own_archives()])
+@pytest.mark.bulk
 def test_every_key_of_reading_verbs_is_told(path: Path, exhume_cli: Cli) -> None:
     for args in (
         ["identify", path],
@@ -121,6 +122,7 @@ DATA = {"value", "record", "metadata", "plans"}
 
 @pytest.mark.parametrize("verb", sorted(CALLS))
 @pytest.mark.parametrize("format", sorted(SAMPLES))
+@pytest.mark.bulk
 def test_every_verb_gives_documents(
     format: str, verb: str, exhume_cli: Cli, samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -172,6 +172,7 @@ def test_a_search_loads_only_what_it_needs(query: str) -> None:
 @pytest.mark.parametrize(
     "verb", [["cat", DEMO], ["search", DEMO, "*: *"], ["info", DEMO]], ids=["cat", "search", "info"]
 )
+@pytest.mark.slow
 def test_closed_streams_are_no_trouble(verb: list[str], closed: str) -> None:
     command = shlex.join([sys.executable, "-m", "exhume", *verb])
     done = subprocess.run(

@@ -92,6 +92,7 @@ def test_verify(evidence: Path, exhume_cli: Cli) -> None:
     assert exhume_cli("verify", "-r", evidence).code == 0
 
 
+@pytest.mark.slow
 def test_the_answer_does_not_depend_on_the_number_of_workers(evidence: Path, exhume_cli: Cli) -> None:
     alone = exhume_cli("verify", "-r", evidence, "--ndjson")
     together = exhume_cli("verify", "-r", evidence, "--ndjson", "--jobs", "2")
@@ -118,6 +119,7 @@ def test_documents(evidence: Path, exhume_cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("args", [["identify"], ["info"], ["list"], ["list", "--sections"], ["explain", "--coverage"]])
+@pytest.mark.slow
 def test_other_verbs(args: list[str], evidence: Path, exhume_cli: Cli) -> None:
     shutil.rmtree(evidence / "zs")
     ran = exhume_cli(*args, "-r", evidence)

@@ -289,6 +289,7 @@ def test_parser_and_grammar_agree(query: str) -> None:
     ],
     ids=["or", "and", "parentheses", "not", "list", "wildcards", "escapes", "path"],
 )
+@pytest.mark.slow
 def test_long_queries_parse_in_no_time(query: str) -> None:
     start = time.process_time()
     assert kql.parse(query)

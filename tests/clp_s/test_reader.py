@@ -53,6 +53,7 @@ def open_all(case: Path) -> tuple[dict[str, Any], list[ClpSArchive]]:
 
 @pytest.mark.parametrize("ordered", [False, True], ids=["tables", "ordered"])
 @pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.slow
 def test_prints_what_upstream_prints(real_samples: RealSamples, ordered: bool, jobs: int) -> None:
     seen = 0
     for case in cases(real_samples):

@@ -210,6 +210,7 @@ def test_only_tables_that_can_match_are_loaded(mixed: ClpSArchive) -> None:
     ],
     ids=lambda query: query[:24],
 )
+@pytest.mark.bulk
 def test_hostile_queries_end_soon(mixed: ClpSArchive, query: str) -> None:
     start = time.process_time()
     Search(mixed, query).count()
@@ -232,6 +233,7 @@ def tree_of(shape: str, size: int) -> SchemaTree:
 
 @pytest.mark.parametrize("shape", ["chain", "fan", "empty"])
 @pytest.mark.parametrize("path", ["*.x", "a.a.x", "*.a.*.a.*.nosuch"])
+@pytest.mark.slow
 def test_hostile_trees_end_soon(shape: str, path: str) -> None:
     resolver = Resolver(tree_of(shape, 5_000))
     start = time.process_time()

@@ -156,6 +156,7 @@ def same_answer(
 @pytest.mark.parametrize("oracle", ORACLES)
 @settings(max_examples=12)
 @given(seed=st.integers(0, 1 << 32), structured=st.booleans())
+@pytest.mark.slow
 def test_random_queries(oracle: Oracle, seed: int, structured: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         # What `?` does in text is left to chance by native searches of 0.4 (a flag that is never set).
@@ -187,6 +188,7 @@ TIME_QUERIES = [
 @pytest.mark.parametrize("oracle", ORACLES)
 @settings(max_examples=8)
 @given(times=st.lists(st.sampled_from(TIMES), min_size=1, max_size=8), seed=st.integers(0, 1 << 32))
+@pytest.mark.slow
 def test_times_and_time_bounds(oracle: Oracle, times: list[Any], seed: int) -> None:
     chance = random.Random(seed)
     text = "".join(json.dumps({"t": t, "i": i}) + "\n" for i, t in enumerate(times)).encode()

@@ -197,6 +197,7 @@ def test_a_text_finds_itself_and_nothing_else(
 @both
 @pytest.mark.parametrize("dialect", list(TextDialect))
 @given(texts=st.lists(LINES, min_size=1, max_size=5), data=st.data())
+@pytest.mark.slow
 def test_parts_of_a_text_find_only_matches(kernel: Any, dialect: TextDialect, texts: list[bytes], data: Any) -> None:
     wanted = data.draw(st.sampled_from(texts)).replace(b"\x11", b"")
     start = data.draw(st.integers(0, len(wanted)))

@@ -199,6 +199,7 @@ def test_refused_records_leave_no_trace() -> None:
     st.booleans(),
     st.sampled_from([NO_END, 300]),
 )
+@pytest.mark.slow
 def test_records_come_back(
     items: list[dict[str, Any]], version: str, structurize: bool, log_order: bool, target: int
 ) -> None:

@@ -170,6 +170,7 @@ def test_sizes_are_alike(oracle: Oracle) -> None:
 @pytest.mark.parametrize("oracle", ORACLES)
 @settings(max_examples=20)
 @given(st.lists(records, min_size=1, max_size=15), st.booleans(), st.booleans())
+@pytest.mark.slow
 def test_same_sections(oracle: Oracle, items: list[dict[str, Any]], structurize: bool, retain: bool) -> None:
     """Nodes, schemas, dictionaries and tables are those that upstream builds from the same records."""
     text = "".join(dumps(item) + "\n" for item in items).encode("utf-8", "replace")

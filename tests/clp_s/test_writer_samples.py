@@ -115,6 +115,7 @@ def payloads(path: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_samples(real_samples: RealSamples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     same = 0
     for number, case in enumerate(cases(real_samples)):

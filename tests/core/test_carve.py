@@ -123,6 +123,7 @@ def found(image: tuple[Path, list[Planted]]) -> list[Carved]:
     return list(exhume.carve(image[0], min_confidence=0.5))
 
 
+@pytest.mark.slow
 def test_every_whole_archive_is_found_exactly(image: tuple[Path, list[Planted]], found: list[Carved]) -> None:
     planted = image[1]
     assert len(planted) >= 60
@@ -132,6 +133,7 @@ def test_every_whole_archive_is_found_exactly(image: tuple[Path, list[Planted]],
             assert (one.format, one.offset, one.length) in whole, one
 
 
+@pytest.mark.slow
 def test_cut_archives_are_partial(image: tuple[Path, list[Planted]], found: list[Carved]) -> None:
     cut = [one for one in image[1] if one.cut]
     assert len(cut) >= 10
@@ -150,6 +152,7 @@ def test_pieces_of_directories_are_found(image: tuple[Path, list[Planted]], foun
         assert (one.format, one.offset) in at, one
 
 
+@pytest.mark.slow
 def test_nothing_is_invented(image: tuple[Path, list[Planted]], found: list[Carved]) -> None:
     planted = {(one.format, one.offset) for one in image[1]}
     spans = [(one.offset, one.offset + one.length) for one in image[1]]
@@ -193,6 +196,7 @@ def test_the_verb(image: tuple[Path, list[Planted]], exhume_cli: Cli, tmp_path: 
 
 
 @pytest.mark.parametrize("how", [(), ("--jobs", 2, "--span", 900)], ids=["one pass", "in spans"])
+@pytest.mark.slow
 def test_offsets_are_those_of_the_image(how: tuple[Any, ...], exhume_cli: Cli, tmp_path: Path) -> None:
     """What is found behind `--offset` is reported, and written, from where it lies in the image."""
     with exhume.create(tmp_path / "caf", "caf") as writer:
@@ -231,6 +235,7 @@ CLUSTER = 4096
 
 @pytest.mark.parametrize("gap", [bytes(CLUSTER), random.Random(8).randbytes(3 * CLUSTER)], ids=["zeros", "noise"])
 @pytest.mark.parametrize("format", ["zs", "clp-s"])
+@pytest.mark.slow
 def test_fragmented_archives_are_partial(format: str, gap: bytes, tmp_path: Path, exhume_cli: Cli) -> None:
     """A file system put other clusters in the middle of a file: what comes before them verifies and is told."""
     rng = random.Random(7)

@@ -80,6 +80,7 @@ def test_the_budget_holds(codec: str) -> None:
 
 
 @pytest.mark.parametrize("codec", ["deflate", "lzma2", "bz2", "zstd"])
+@pytest.mark.slow
 def test_a_bomb_costs_no_memory(codec: str) -> None:
     bomb = codecs.compress(codec, bytes(256 << 20), level=1)
     tracemalloc.start()
@@ -162,6 +163,7 @@ def newer_liblzma(monkeypatch: pytest.MonkeyPatch) -> xz.NewerLiblzma:
 
 @pytest.mark.parametrize("preset", [0, 1, 6 | lzma.PRESET_EXTREME])
 @pytest.mark.parametrize("size", [1, 2, 5000, 70_000, 3 << 20])
+@pytest.mark.bulk
 def test_a_newer_liblzma_gives_the_same(newer_liblzma: xz.NewerLiblzma, preset: int, size: int) -> None:
     data = random.Random(size).randbytes(size // 2) + b"text " * (size // 10) + bytes(size - size // 2 - size // 10 * 5)
     filters = [{"id": lzma.FILTER_LZMA2, "preset": preset, "dict_size": 1 << 20}]
@@ -225,6 +227,7 @@ WORDS = ("alpha", "beta", "gamma", "delta", "foo", "bar", "lorem", "ipsum", "dol
         "{4:06}{5} {0} {5} {4:x}",
     ],
 )
+@pytest.mark.slow
 def test_the_fast_lzma_level_costs_little_size(shape: str) -> None:
     """Whether neighbouring records share nearly all of a line, or a few bytes."""
     random.seed(shape)

@@ -33,6 +33,7 @@ def bytes_of(source: Source, start: int, end: int) -> bytes:
 
 
 @pytest.mark.parametrize("path", ALL)
+@pytest.mark.bulk
 def test_every_byte_is_explained(path: Path) -> None:
     with exhume.open(path) as archive:
         totals = coverage(archive)
@@ -43,6 +44,7 @@ def test_every_byte_is_explained(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ALL)
+@pytest.mark.bulk
 def test_fields_are_where_they_say(path: Path) -> None:
     checked = 0
     with exhume.open(path) as archive:
@@ -73,6 +75,7 @@ def test_fields_are_where_they_say(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ALL[::7])
+@pytest.mark.slow
 def test_json_is_the_same_between_runs(path: Path, exhume_cli: Cli) -> None:
     first, second = (exhume_cli("explain", "--json", path) for _ in range(2))
     assert first.code == (3 if "dup-keys" in str(path) else 0), first.err  # tables that cannot be decoded
@@ -83,6 +86,7 @@ def test_json_is_the_same_between_runs(path: Path, exhume_cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("path", ALL[::7])
+@pytest.mark.bulk
 def test_any_byte_can_be_asked_for(path: Path, exhume_cli: Cli) -> None:
     with exhume.open(path) as archive:
         sections = [s for s in archive.sections().tiles() if s.span.size]

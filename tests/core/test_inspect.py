@@ -113,6 +113,7 @@ def test_no_broken_sample_is_refused(format: str) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.slow
 def test_no_cut_archive_is_refused(format: str, tmp_path: Path) -> None:
     opened = [check(label, target, format) for label, target in truncations(format, tmp_path)]
     assert opened
@@ -208,6 +209,7 @@ def test_the_verbs(format: str, tmp_path: Path, exhume_cli: Cli) -> None:
     assert (False in seen) == (format != "leveldb"), seen
 
 
+@pytest.mark.slow
 def test_sound_samples_are_complete(tmp_path: Path, exhume_cli: Cli) -> None:
     for format in FORMATS:
         for path in samples(format):

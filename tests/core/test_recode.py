@@ -52,6 +52,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("path", "options"), CASES)
+@pytest.mark.bulk
 def test_content_stays_the_same(path: Path, options: dict[str, Any], tmp_path: Path) -> None:
     if any(finding.severity is Severity.ERROR for finding in exhume.verify(path)):  # its producer's own defect
         with pytest.raises(WriterError, match="does not verify"):

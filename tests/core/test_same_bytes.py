@@ -56,12 +56,14 @@ def test_the_table_has_every_writer_and_codec() -> None:
     assert wanted - set(archives()) == set()
 
 
+@pytest.mark.slow
 def test_what_is_written_here_is_what_was_recorded(here: dict[str, Any]) -> None:
     assert unlike(here["bytes"], "sha256") == []
     assert unlike(here["contents"], "content") == []
 
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
+@pytest.mark.slow
 def test_the_environment_changes_nothing(here: dict[str, Any], name: str) -> None:
     jobs, environment = ENVIRONMENTS[name]
     found = elsewhere(jobs, **environment)

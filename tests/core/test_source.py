@@ -211,6 +211,7 @@ def test_parent_of_a_file_is_a_tree(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
 @pytest.mark.parametrize("path", own_archives(), ids=label)
+@pytest.mark.slow
 def test_no_descriptor_stays_open(path: Path, tmp_path: Path) -> None:
     """A run over a hundred thousand archives must not end for want of descriptors."""
     copy = tmp_path / path.name

@@ -330,6 +330,7 @@ SAMPLES = list(samples())
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=[f"{one.format}-{one.label}" for one in SAMPLES])
+@pytest.mark.bulk
 def test_every_hook(sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda _: None)
 
@@ -347,6 +348,7 @@ def test_every_hook(sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("id", ["caf", "clp-s", "zs"])
+@pytest.mark.slow
 def test_remote_windows(id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A URL and an offset: what is read ahead, and from the end, is that of the window."""
     monkeypatch.setattr("os.fsync", lambda _: None)
@@ -391,6 +393,7 @@ QUERIES = {"zs": "a", "clp-s": "*", "caf": "*", "ark": "*", "leveldb": "a"}
 
 
 @pytest.mark.parametrize("id", sorted(ON_THE_COMMAND_LINE))
+@pytest.mark.slow
 def test_every_verb(id: str, tmp_path: Path, exhume_cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A verb says of an archive inside an image what it says of the archive by itself."""
     monkeypatch.setattr("os.fsync", lambda _: None)

@@ -51,6 +51,7 @@ def test_a_directory_is_walked_in_order_and_links_are_told(tree: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"record_size": 1000}, {"compression": "none"}, {"compression": "snappy"}])
+@pytest.mark.slow
 def test_small_files_are_packed_together(tree: Path, tmp_path: Path, options: dict[str, object]) -> None:
     for jobs in (1, 3):
         with DataBundleWriter(tmp_path / str(jobs), jobs=jobs, shards=2, **options) as writer:  # type: ignore[arg-type]

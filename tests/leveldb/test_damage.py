@@ -350,6 +350,7 @@ def test_flips_everywhere_are_found_or_harmless(codec: str) -> None:
                 list(Database(MemoryTree(broken)).versions())
 
 
+@pytest.mark.slow
 def test_cuts_everywhere_are_found_or_end_a_log() -> None:
     files = build_database()
     clean = {str(f) for f in findings(files)}

@@ -57,6 +57,7 @@ def leveldb_rows(path: Path, scratch: Path) -> Rows:
         (4, {"block_restart_interval": 1}),
     ],
 )
+@pytest.mark.slow
 def test_leveldb(tmp_path: Path, seed: int, options: dict[str, Any]) -> None:
     plyvel = need("plyvel")
     path = tmp_path / "db"

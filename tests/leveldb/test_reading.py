@@ -51,6 +51,7 @@ def test_blocks_before_a_place_that_cannot_be_read_are_read() -> None:
 
 
 @pytest.mark.parametrize("damaged", [False, True])
+@pytest.mark.slow
 def test_a_sound_table_is_read_once(damaged: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     files = build_database(sorted(ENTRIES), "snappy")
     name = "000005.ldb"

@@ -69,6 +69,7 @@ def test_every_version(real_samples: RealSamples, case: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.bulk
 def test_verifies_clean(real_samples: RealSamples, case: str) -> None:
     path, _ = load(real_samples, case)
     assert [str(f) for f in exhume.verify(path) if f.severity is not Severity.NOTE] == []

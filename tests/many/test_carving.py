@@ -63,10 +63,12 @@ def test_spans_join_exactly(image: Path, expected: list[Any], data: st.DataObjec
     assert found == (expected if (start, stop) == (0, None) else list(exhume.carve(image, start=start, stop=stop)))
 
 
+@pytest.mark.slow
 def test_processes_find_the_same(image: Path, expected: list[Any]) -> None:
     assert list(distributed.carve(str(image), span=9973, jobs=2)) == expected
 
 
+@pytest.mark.slow
 def test_several_images(image: Path, expected: list[Any], archives: Path) -> None:
     targets = [str(image), str(archives / "none"), str(archives), str(archives / "z00.zs")]
     found = list(carve_each(targets, Search(), span=5000))
@@ -84,6 +86,7 @@ def test_a_span_that_cannot_be_read_is_an_error(image: Path, tmp_path: Path) -> 
         list(distributed.carve(str(image), span=0))
 
 
+@pytest.mark.slow
 def test_a_directory_is_no_image(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="not a directory"):
         list(distributed.carve(str(tmp_path)))
@@ -94,6 +97,7 @@ def test_an_empty_image(tmp_path: Path) -> None:
     assert list(distributed.carve(str(tmp_path / "empty"))) == []
 
 
+@pytest.mark.slow
 def test_the_command_line(image: Path, exhume_cli: Cli, archives: Path, tmp_path: Path) -> None:
     plain = exhume_cli("carve", "--json", image, "-o", tmp_path / "one")
     spans = exhume_cli("carve", "--json", "--jobs", 2, "--span", "20K", image, "-o", tmp_path / "two")

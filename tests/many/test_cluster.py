@@ -73,6 +73,7 @@ def test_a_killed_worker_changes_nothing(cluster: Any, archives: Path) -> None:
     assert {worker.pid for worker in cluster.workers.values()} != set(victims)
 
 
+@pytest.mark.slow
 def test_failures_and_deaths_are_told(cluster: Any, tmp_path: Path) -> None:
     units = run(partial(die_at, str(tmp_path)), range(9), cluster=cluster.scheduler_address, retry_delay=0.01, batch=3)
     results = list(units)
@@ -82,6 +83,7 @@ def test_failures_and_deaths_are_told(cluster: Any, tmp_path: Path) -> None:
     assert (results[2].error.code, results[2].attempts) == ("EX-601", 3)
 
 
+@pytest.mark.slow
 def test_a_client_of_the_caller_stays_open(cluster: Any) -> None:
     distributed: Any = pytest.importorskip("distributed")
 
@@ -102,6 +104,7 @@ def test_a_cluster_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert exhume_cli("verify", "--cluster", "tcp://127.0.0.1:9", tmp_path).code == 1
 
 
+@pytest.mark.slow
 def test_scheduler_file(cluster: Any, tmp_path: Path) -> None:
     import json
 

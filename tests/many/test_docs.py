@@ -12,6 +12,7 @@ from tests.conftest import ROOT
 from tests.many.conftest import make_zs
 
 
+@pytest.mark.slow
 def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("dask")
     monkeypatch.chdir(tmp_path)

@@ -321,6 +321,7 @@ def test_dataframes_of_unlike_archives_have_one_meta(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", READABLE, ids=lambda path: "/".join(path.parts[-2:]))
+@pytest.mark.bulk
 def test_every_format_makes_a_dataframe(path: Path) -> None:
     with exhume.open(path) as archive:
         more = {"topic": archive.channels()[0].name} if archive.format == "ark" else {}  # type: ignore[attr-defined]

@@ -185,6 +185,7 @@ def test_leaving_a_run_ends_its_processes() -> None:
     assert [one for one in multiprocessing.active_children() if one.name == "exhume-worker"] == []
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_idle_is_replaced() -> None:
     pool = Processes(1)
     try:

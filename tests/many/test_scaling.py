@@ -12,6 +12,7 @@ from benchmarks.simulation import GROWTH, simulate
 from tests.conftest import ROOT
 
 
+@pytest.mark.slow
 def test_two_thousand_archives_on_slow_storage_that_fails() -> None:
     found = simulate(2000, workers=16, latency=0.0001)
     outcomes = found["outcomes"]

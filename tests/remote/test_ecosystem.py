@@ -141,6 +141,7 @@ def test_xarray(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format", ["caf", "databundle"])
 @pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.slow
 def test_zarr(tmp_path: Path, format: str, version: int) -> None:
     """A Zarr store of members; a selection reads its own chunks."""
     xr = pytest.importorskip("xarray", reason="xarray is not installed")

@@ -81,6 +81,7 @@ EXPECTED = {
 
 @pytest.mark.parametrize("format", EXPECTED)
 @pytest.mark.parametrize("slash", ["/", ""])
+@pytest.mark.slow
 def test_directories_in_a_bucket(format: str, slash: str, store: Store, archives: dict[str, Path]) -> None:
     url = store.put(f"rounds/{format}", archives[format]) + slash
     number, rounds = EXPECTED[format]
@@ -93,6 +94,7 @@ def test_directories_in_a_bucket(format: str, slash: str, store: Store, archives
 
 
 @pytest.mark.parametrize(("format", "more"), [("databundle", 1), ("ark", 1), ("leveldb", 0)])
+@pytest.mark.slow
 def test_directories_by_index_pages(format: str, more: int, archives: dict[str, Path]) -> None:
     """A page tells no sizes, and a directory below is a page of its own: one round trip more for each level."""
     path = archives[format]
@@ -108,6 +110,7 @@ def test_directories_by_index_pages(format: str, more: int, archives: dict[str, 
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.bulk
 def test_small_files_are_one_request(path: Path, store: Store) -> None:
     url = store.put(f"rounds/{path.parent.name}/{path.name}", path)
     requests, waits = waited(store.wire, lambda: describe(url, store.options), 1)
@@ -148,6 +151,7 @@ def test_verifying_a_bundle_reads_large_pieces(tmp_path: Path, store: Store) -> 
 
 
 @pytest.mark.parametrize("path", own_archives() + real_archives(), ids=label)
+@pytest.mark.bulk
 def test_opening_and_describing_is_three_requests_at_most(path: Path, store: Store) -> None:
     """Of whatever archive; and what `info` then says is what it says locally, or nothing."""
     url = store.put(f"rounds/any/{label(path)}", path) + "/" * path.is_dir()

@@ -93,6 +93,7 @@ def test_a_catalog_over_a_bucket(store: Store, exhume_cli: Cli, samples: Path, t
 
 
 @pytest.mark.parametrize("folder", ["data_bundle", "ark", "leveldb"])
+@pytest.mark.slow
 def test_directories(folder: str, store: Store, uploaded: dict[Path, str]) -> None:
     for path, url in uploaded.items():
         if path.parent.name == folder:

@@ -125,6 +125,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> tuple[ssl.SSLContext,
     return context, path
 
 
+@pytest.mark.slow
 def test_https(authority: tuple[ssl.SSLContext, Path], exhume_cli: Cli) -> None:
     context, trusted = authority
     with serving({"w.zs": SAMPLE.read_bytes()}, tls=context) as served:

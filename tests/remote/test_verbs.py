@@ -107,11 +107,13 @@ def test_s3(path: Path, store: Store, exhume_cli: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", FIRST, ids=label)
+@pytest.mark.slow
 def test_google_cloud_storage(path: Path, gcs: GcsStore, exhume_cli: Cli, tmp_path: Path) -> None:
     every_verb(Both(exhume_cli, path, gcs.put(f"verbs/{path.parent.name}/{path.name}", path), gcs, tmp_path))
 
 
 @pytest.mark.parametrize("path", FIRST, ids=label)
+@pytest.mark.slow
 def test_damaged(path: Path, store: Store, exhume_cli: Cli, tmp_path: Path) -> None:
     copy = tmp_path / path.name
     if path.is_file():

@@ -214,6 +214,7 @@ def test_python_says_where_a_number_cannot_be_true(lie: Lie) -> None:
 @pytest.mark.node
 @pytest.mark.xdist_group("twin")
 @pytest.mark.parametrize("lie", LIES, ids=lambda lie: f"{lie.schema}: {lie.title}")
+@pytest.mark.slow
 def test_the_web_ide_says_where_a_number_cannot_be_true(lie: Lie) -> None:
     errors = javascript_errors()[lie.title]
     assert [where for where in lie.errors if not told(errors, where)] == ([] if lie.said == "" else lie.errors)

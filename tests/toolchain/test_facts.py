@@ -17,6 +17,7 @@ SCHEMAS = pytest.mark.parametrize("schema", trees.spec_ids())
 
 
 @SCHEMAS
+@pytest.mark.bulk
 def test_every_fact_holds(schema: str) -> None:
     assert list(ksy_facts.failures([schema])) == []
     assert list(ksy_facts.failures([schema], "exhume_ksy.debug")) == []
@@ -154,6 +155,7 @@ def compiled(schema: str, spec: dict[str, Any]) -> str:
 @pytest.mark.node
 @pytest.mark.xdist_group("ksy_mutation")
 @pytest.mark.parametrize("fault", PLANTED)
+@pytest.mark.slow
 def test_a_planted_fault_is_noticed(fault: str) -> None:
     schema, plant = PLANTED[fault]
     spec = copy.deepcopy(ksy_facts.specification(schema))
@@ -165,6 +167,7 @@ def test_a_planted_fault_is_noticed(fault: str) -> None:
 @pytest.mark.node
 @pytest.mark.xdist_group("ksy_mutation")
 @pytest.mark.parametrize("schema", trees.spec_ids()[::6])
+@pytest.mark.slow
 def test_a_sample_of_faults_is_noticed(schema: str) -> None:
     trees.node_or_skip()
     faults = ksy_mutation.run(schema, every=60)

@@ -24,6 +24,7 @@ DAMAGED = size(150, 100_000)
 
 
 @pytest.mark.parametrize("schema", sorted(model().schemas))
+@pytest.mark.bulk
 def test_values_and_refusals_are_those_of_kaitai(schema: str) -> None:
     for data, arguments in samples(schema):
         assert compare(schema, data, arguments)

@@ -44,6 +44,7 @@ def compiled_(tmp_path: Path) -> Any:
 
 @pytest.mark.node
 @pytest.mark.parametrize("file", OWN.files, ids=lambda file: file.stem)
+@pytest.mark.slow
 def test_what_is_covered_is_read_as_kaitai_reads_it(file: Path) -> None:
     tried = OWN.compare(file, OWN.compiled(file), SEEDS)
     assert not tried.problem
@@ -307,6 +308,7 @@ def flat(tree: Field) -> list[Any]:
 
 
 @pytest.mark.parametrize("file", sorted((ROOT / "ksy").glob("*.ksy")), ids=lambda file: file.stem)
+@pytest.mark.bulk
 def test_the_tree_is_that_of_kaitais_classes(file: Path) -> None:
     specification = compile_ksy(file)
     for data, arguments in samples(file.stem):

@@ -90,6 +90,7 @@ def test_layout_and_relative_imports(compiled: Path) -> None:
 
 
 @pytest.mark.node
+@pytest.mark.slow
 def test_output_does_not_depend_on_place_locale_or_time_zone(compiled: Path, tmp_path: Path) -> None:
     other = project(tmp_path / "ein anderer Ort", branch=BRANCH, leaf=LEAF)
     done = run(other, LC_ALL="C.UTF-8", TZ="Asia/Kathmandu", LANG="tr_TR.UTF-8")
@@ -112,6 +113,7 @@ def test_fresh_needs_no_node_and_writes_nothing(compiled: Path) -> None:
 
 
 @pytest.mark.node
+@pytest.mark.slow
 def test_a_changed_specification_is_stale_and_recompiled(compiled: Path) -> None:
     (compiled / "ksy" / "leaf.ksy").write_text(LEAF.replace("num_things", "num_others"))
     done = run(compiled, "--check", **NO_NODE)
@@ -125,6 +127,7 @@ def test_a_changed_specification_is_stale_and_recompiled(compiled: Path) -> None
 
 @pytest.mark.node
 @pytest.mark.parametrize("damage", ["edited", "deleted", "package", "unlocked", "compiler"])
+@pytest.mark.slow
 def test_what_does_not_match_the_lock_is_stale(compiled: Path, damage: str) -> None:
     lock = compiled / "generated" / "ksc.lock"
     before = tree(compiled)
@@ -144,6 +147,7 @@ def test_what_does_not_match_the_lock_is_stale(compiled: Path, damage: str) -> N
 
 
 @pytest.mark.node
+@pytest.mark.slow
 def test_orphans_are_reported_and_deleted(compiled: Path) -> None:
     (compiled / "ksy" / "branch.ksy").unlink()
     (compiled / "generated/exhume_ksy/stray").mkdir()
@@ -169,6 +173,7 @@ def test_a_lock_merged_by_union_is_accepted_and_normalised(compiled: Path) -> No
 
 
 @pytest.mark.node
+@pytest.mark.slow
 def test_two_hashes_for_one_file_are_stale(compiled: Path) -> None:
     lock = compiled / "generated" / "ksc.lock"
     normal = lock.read_text()
@@ -192,6 +197,7 @@ def test_an_error_in_a_specification_changes_nothing(compiled: Path) -> None:
 
 @pytest.mark.node
 @pytest.mark.parametrize("name", ["../leaf", "/common/leaf"])
+@pytest.mark.slow
 def test_imports_from_elsewhere_are_refused(compiled: Path, name: str) -> None:
     (compiled / "ksy" / "branch.ksy").write_text(BRANCH.replace("- leaf", f"- {name}"))
     assert run(compiled).returncode == 1
@@ -238,6 +244,7 @@ def test_ksc_names_another_compiler(compiled: Path, tmp_path: Path) -> None:
 
 @pytest.mark.node
 @pytest.mark.parametrize("version", ["0.10", "0.1", "1.0.11", "0.110"])
+@pytest.mark.slow
 def test_ksc_of_another_version_is_refused(compiled: Path, tmp_path: Path, version: str) -> None:
     done = run(compiled, "--force", KSC=str(stand_in(tmp_path, version)))
     assert done.returncode == 1

@@ -68,6 +68,7 @@ def test_the_table_of_mistakes_is_the_one_in_the_documentation() -> None:
         ("        1:\n          id: green\n", "        1:\n          id: default\n"),
     ],
 )
+@pytest.mark.slow
 def test_what_is_no_mistake_passes(root: Path, old: str, new: str) -> None:
     assert old in GOOD
     (root / "ksy/thing.ksy").write_text(GOOD.replace(old, new, 1))
@@ -75,6 +76,7 @@ def test_what_is_no_mistake_passes(root: Path, old: str, new: str) -> None:
 
 
 @pytest.mark.node
+@pytest.mark.slow
 def test_a_type_that_another_specification_or_the_program_opens_is_used(root: Path) -> None:
     spare = GOOD.replace("types:\n", "types:\n  spare:\n    doc: For others.\n    seq: []\n", 1)
     (root / "ksy/thing.ksy").write_text(spare)
@@ -86,6 +88,7 @@ def test_a_type_that_another_specification_or_the_program_opens_is_used(root: Pa
 
 @pytest.mark.node
 @pytest.mark.parametrize("name", ["msgpack", "json", "numpy", "class", "exhume_ksy"])
+@pytest.mark.slow
 def test_module_names_are_refused(root: Path, name: str) -> None:
     (root / f"ksy/{name}.ksy").write_text(GOOD.replace("id: thing", f"id: {name}"))
     (root / f"tests/samples/ksy/{name}.bin").write_bytes(b"\0")

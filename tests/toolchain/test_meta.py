@@ -126,6 +126,7 @@ def test_prefixes_are_unique() -> None:
 
 
 @pytest.mark.parametrize(("described", "rule"), all_rules(), ids=lambda item: getattr(item, "code", ""))
+@pytest.mark.bulk
 def test_rule_is_cited_documented_and_tested(described: registry.Format, rule: Rule) -> None:
     folder = folder_of(described)
     assert rule.spec.strip(), "no specification line"
@@ -145,6 +146,7 @@ def test_every_specification_belongs_to_a_format_or_is_shared() -> None:
 
 
 @pytest.mark.parametrize("file", modules(), ids=lambda file: str(file.relative_to(SRC)))
+@pytest.mark.bulk
 def test_imports_run_one_way(file: Path) -> None:
     upper = {
         "core": ("cli", "engines", "formats", "testing", "view", "export", "distributed", "filesystems"),
@@ -170,6 +172,7 @@ def test_imports_run_one_way(file: Path) -> None:
 
 
 @pytest.mark.parametrize("described", FORMATS, ids=lambda described: described.id)
+@pytest.mark.slow
 def test_no_format_imports_another(described: registry.Format) -> None:
     folder = folder_of(described)
     others = {folder_of(other) for other in FORMATS} - {folder} - MAY_IMPORT.get(folder, set())
@@ -182,6 +185,7 @@ KERNEL = {"_compiled.py", "_pykernel.py", "kerneltypes.py"}
 """The twin of what includes generated code, and what tells whether that is the same code."""
 
 
+@pytest.mark.slow
 def test_only_layouts_import_the_generated_parsers() -> None:
     wrong = [
         f"{file.relative_to(SRC)}: {name}"
@@ -244,6 +248,7 @@ def test_import_is_light() -> None:
     assert min(float(found[0]) for found in words) < 0.1
 
 
+@pytest.mark.slow
 def test_reading_local_archives_imports_nothing_of_the_cloud() -> None:
     """Every sample is opened, described and listed without fsspec, Arrow, dask or what they bring."""
     code = (
@@ -261,6 +266,7 @@ def test_reading_local_archives_imports_nothing_of_the_cloud() -> None:
 
 
 @pytest.mark.parametrize("kind", ["file", "directory"])
+@pytest.mark.slow
 def test_recognising_is_light(kind: str) -> None:
     """What a file or directory is, is told without NumPy, and a whole file without the code of directory formats."""
     code = (

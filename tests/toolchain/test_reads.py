@@ -28,6 +28,7 @@ def shares(measured: dict[str, dict[str, reads.Share]]) -> dict[str, reads.Share
     return reads.by_schema(measured)
 
 
+@pytest.mark.slow
 def test_readme_gives_the_share_of_all(measured: dict[str, dict[str, reads.Share]]) -> None:
     said = re.search(r"reads (\d+) % of all structure bytes", (ROOT / "README.md").read_text(encoding="utf-8"))
     assert said is not None
@@ -41,6 +42,7 @@ def test_no_share_falls_below_the_table(shares: dict[str, reads.Share]) -> None:
     assert {schema: (now.get(schema), was) for schema, was in table.items() if now.get(schema, 0) < was} == {}
 
 
+@pytest.mark.slow
 def test_what_else_reads_a_schema_is_said(shares: dict[str, reads.Share]) -> None:
     assert {schema for schema, share in shares.items() if share.read < share.size} - reads.REST.keys() == set()
 

@@ -43,6 +43,7 @@ def files_of(name: str, samples: RealSamples) -> list[Path]:
 @pytest.mark.node
 @pytest.mark.xdist_group("real")
 @pytest.mark.parametrize("name", FILES)
+@pytest.mark.slow
 def test_both_languages_read_them_alike(name: str, real_samples: RealSamples) -> None:
     files = files_of(name, real_samples)
     results = trees.run_twin([trees.twin_item(name, file) for file in files])
@@ -58,6 +59,7 @@ def test_both_languages_read_them_alike(name: str, real_samples: RealSamples) ->
 
 @pytest.mark.node
 @pytest.mark.parametrize("name", FILES)
+@pytest.mark.slow
 def test_they_are_written_back(name: str, real_samples: RealSamples) -> None:
     files = files_of(name, real_samples)
     for file in files:

@@ -31,6 +31,7 @@ def test_opens_in_the_web_ide_twin(case: trees.Case) -> None:
 @pytest.mark.node
 @pytest.mark.xdist_group("twin")
 @CASES
+@pytest.mark.slow
 def test_python_and_javascript_agree(case: trees.Case) -> None:
     name, sample = case
     tree = trees.python_tree(name, sample.read_bytes(), ksy_lint.arguments(sample, name) or [])
@@ -39,6 +40,7 @@ def test_python_and_javascript_agree(case: trees.Case) -> None:
 
 @pytest.mark.node
 @CASES
+@pytest.mark.bulk
 def test_written_back_it_is_the_same(case: trees.Case) -> None:
     name, sample = case
     data = sample.read_bytes()
@@ -61,5 +63,6 @@ def test_the_whole_package_imports_in_isolation() -> None:
     subprocess.run([sys.executable, "-W", "error", "-c", code, *names], check=True)
 
 
+@pytest.mark.slow
 def test_generated_code_is_fresh() -> None:
     assert generate.stale(generate.ROOT) == []

@@ -89,6 +89,7 @@ def test_the_folder_for_the_public_collection_is_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.node
+@pytest.mark.slow
 def test_the_folder_for_the_public_collection_compiles_as_a_whole(tmp_path: Path) -> None:
     written = upstream.write(tmp_path / "formats")
     command = [*trees.node_or_skip(), str(ROOT / "tools" / "ksc.mjs"), "compile", "--target", "python"]

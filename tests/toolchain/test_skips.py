@@ -38,6 +38,7 @@ def run(folder: Path, skips: int, sound: bool = True) -> tuple[int, str]:
     return ran.returncode, (folder / "docs" / "trust.md").read_text()
 
 
+@pytest.mark.slow
 def test_the_table(tmp_path: Path) -> None:
     code, page = run(tmp_path, 3)
     assert code == 0
@@ -46,6 +47,7 @@ def test_the_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("skips", "sound", "written"), [(61, True, True), (3, False, False)])
+@pytest.mark.slow
 def test_too_many_and_failures_fail(tmp_path: Path, skips: int, sound: bool, written: bool) -> None:
     code, page = run(tmp_path, skips, sound)
     assert code == 1

@@ -101,6 +101,7 @@ THING: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 def test_a_specification_of_others() -> None:
     found: set[str] = set()
 
@@ -122,6 +123,7 @@ def test_a_specification_of_others() -> None:
     assert found == {"first 3", "first 200", "1 items", "2 items", "3 items"}
 
 
+@pytest.mark.slow
 def test_every_kind_of_rule_is_broken() -> None:
     rules: set[str] = set()
 
@@ -155,6 +157,7 @@ def test_what_is_not_drawn_is_refused_by_name(changed: dict[str, Any] | str, why
             strategy({"meta": meta, "seq": [field]})
 
 
+@pytest.mark.slow
 def test_instances_shrink_and_types_and_parameters_are_chosen() -> None:
     shortest = find(from_ksy("zs_index_block"), lambda one: len(one.data) > 5)
     read, _ = read_zs_index_block(shortest.data, 0, len(shortest.data))
@@ -201,6 +204,7 @@ def test_strategies_need_the_compiler_only() -> None:
     assert len(seen) > 5
 
 
+@pytest.mark.slow
 def test_the_example_of_the_docs_runs() -> None:
     page = (ROOT / "docs" / "spec-driven.md").read_text(encoding="utf-8")
     example = re.search(r"```python\n(.*?from_ksy.*?)```", page, re.DOTALL)

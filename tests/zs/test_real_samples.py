@@ -55,6 +55,7 @@ def test_every_broken_file_is_listed_here() -> None:
 
 
 @pytest.mark.parametrize("name", VALID)
+@pytest.mark.bulk
 def test_valid_file(real_samples: RealSamples, name: str) -> None:
     entry = EXPECTED[name]
     path = real_samples.path("zs", name)

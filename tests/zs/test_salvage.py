@@ -70,6 +70,7 @@ def test_whole_file_is_kept_whole(whole: bytes, tmp_path: Path) -> None:
         assert archive.metadata == METADATA
 
 
+@pytest.mark.slow
 def test_one_bad_byte_costs_one_block(whole: bytes, tmp_path: Path) -> None:
     with reader(whole) as archive:
         blocks = [(e.offset or 0, e.stored_size or 0, e.kind) for e in archive.entries()]

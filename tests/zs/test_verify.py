@@ -121,6 +121,7 @@ SMALL = ("words-none.zs", "words-deflate.zs", "words-lzma.zs", "extended.zs")
 
 
 @pytest.mark.parametrize("name", SMALL)
+@pytest.mark.slow
 def test_every_truncation_is_found(samples: Path, name: str) -> None:
     data = (samples / "zs" / name).read_bytes()
     for length in range(len(data)):
@@ -130,6 +131,7 @@ def test_every_truncation_is_found(samples: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SMALL)
+@pytest.mark.slow
 def test_every_changed_byte_is_found(samples: Path, name: str) -> None:
     """There are no don't-care bytes: magic and lengths are compared, all else is under a checksum."""
     data = (samples / "zs" / name).read_bytes()

@@ -46,6 +46,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     jobs=st.sampled_from([1, 1, 2]),
     how=st.sampled_from(["records", "blocks", "uleb128", "u64le"]),
 )
+@pytest.mark.slow
 def test_what_goes_in_comes_out(
     folder: Path, items: list[bytes], codec: str, block_size: int, branching: int, short: bool, jobs: int, how: str
 ) -> None:
@@ -274,6 +275,7 @@ def test_external_sort(items: list[bytes], memory: int) -> None:
         assert list(sorter) == sorted(items)
 
 
+@pytest.mark.slow
 def test_many_runs_are_merged_in_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sorting, "FAN_IN", 3)
     random.seed(1)
