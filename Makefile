@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.exhume-stamp
 TOOLS  := $(VENV)/.tools-stamp
 ORACLES := .venv-oracles/.stamp
-PYX    := $(wildcard src/exhume/_kernel*.pyx src/exhume/_kernel*.pxi generated/exhume_ksy/fast/_*.pyx generated/exhume_ksy/fast/_*.pxi)
+PYX    := $(wildcard src/exhume/native/_kernel*.pyx src/exhume/native/_kernel*.pxi generated/exhume_ksy/fast/_*.pyx generated/exhume_ksy/fast/_*.pxi)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 # What runs the tools that need only the standard library: the project's own Python when it is there.
 ANYPY   = $(if $(wildcard $(BIN)/python),$(BIN)/python,$(PYTHON))
@@ -48,7 +48,7 @@ $(BIN)/python:
 
 # exhume itself with the extras that the demo shows, and nothing else.  The install compiles the kernel in place.
 $(STAMP): $(BIN)/python pyproject.toml setup.py $(PYX)
-	@rm -f src/exhume/_kernel.*.so generated/exhume_ksy/fast/_native.*.so
+	@rm -f src/exhume/native/_kernel.*.so generated/exhume_ksy/fast/_native.*.so
 	PYTHONWARNINGS=ignore $(PIP) install --editable '.[arrow,mcap]'
 	@touch $@
 
@@ -148,6 +148,6 @@ build: setup  ## sdist and wheel in dist/
 
 clean:  ## remove everything that can be made again
 	rm -rf $(VENV) .venv-node .venv-oracles node_modules build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis tests/.cache
-	rm -f src/exhume/_kernel.c src/exhume/_kernel.*.so generated/exhume_ksy/fast/_native.c generated/exhume_ksy/fast/_native.*.so
+	rm -f src/exhume/native/_kernel.c src/exhume/native/_kernel.*.so generated/exhume_ksy/fast/_native.c generated/exhume_ksy/fast/_native.*.so
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 	rm -rf src/*.egg-info generated/*.egg-info

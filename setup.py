@@ -1,6 +1,6 @@
 """Builds the two optional compiled modules; everything else is declared in pyproject.toml.
 
-`exhume._kernel` holds the measured hot loops, `exhume_ksy.fast._native` the columns that the specifications were
+`exhume.native._kernel` holds the measured hot loops, `exhume_ksy.fast._native` the columns that the specifications were
 compiled to.  Where no C compiler (or no Cython) is at hand the build goes on without them: what they do is then
 interpreted, and the same tests run both.
 """
@@ -11,7 +11,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 MODULES = {
-    "exhume._kernel": "src/exhume/_kernel.pyx",
+    "exhume.native._kernel": "src/exhume/native/_kernel.pyx",
     "exhume_ksy.fast._native": "generated/exhume_ksy/fast/_native.pyx",
 }
 
@@ -32,7 +32,7 @@ class OptionalBuildExt(build_ext):
             self._notice(error)
 
     def _notice(self, error: Exception) -> None:
-        self.warn(f"exhume._kernel was not compiled ({error}); the slower pure-Python kernel will be used")
+        self.warn(f"exhume.native._kernel was not compiled ({error}); the slower pure-Python kernel will be used")
 
 
 def extensions() -> list[Extension]:

@@ -54,7 +54,7 @@ from pathlib import Path
 from exhume.engines.extract import extract
 from exhume.formats.caf.inputs import plan_inputs, write_plan
 from exhume.formats.caf.writer import create
-from exhume.output.tree import OutputTree
+from exhume.io.output.tree import OutputTree
 
 what, source, target = sys.argv[1:4]
 extra = sys.argv[4] if len(sys.argv) > 4 else ""

@@ -31,9 +31,9 @@ import fsspec
 from fsspec.spec import AbstractFileSystem
 
 import exhume
-from exhume import remotesource as remote
 from exhume.distributed import Partition, partitions, run
 from exhume.findings import Severity
+from exhume.io.remote import source as remote
 
 REQUESTS = 2
 """The model: an archive up to twice `remote.EDGE` costs one request for its size and one for its bytes."""

@@ -125,9 +125,9 @@ print(json.dumps({"cpu": cpu, "wall": wall}))
 FLOOR = """
 import json, sys, time
 import exhume
-from exhume.checksums import crc64_xz, sha256
+from exhume.codecs.checksums import crc64_xz, sha256
 from exhume.codecs import decompress
-from exhume.heap import keep_freed_memory
+from exhume.io.heap import keep_freed_memory
 path, op = sys.argv[1], sys.argv[2]
 zs = exhume.open(path)
 blocks = [(bytes(block.body), block.is_data) for block in zs.file.walk(zs.header.blocks_offset)]
@@ -294,7 +294,7 @@ def sample_keys(text: Path, count: int) -> str:
 
 def kernel_name() -> str:
     """Which kernel is measured."""
-    from exhume import kernel
+    from exhume.native import kernel
 
     return "compiled kernel" if kernel.COMPILED else "pure-Python kernel"
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from exhume.engines.recode import recode
 from exhume.errors import ExhumeError, Span
-from exhume.schema import Explainer, Field
+from exhume.layout.schema import Explainer, Field
 from tools import blocks, nodejs
 
 SAMPLES = nodejs.ROOT / "tests" / "samples"

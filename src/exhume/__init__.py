@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from exhume.engines.verify import verify
     from exhume.errors import ExhumeError, Span
     from exhume.findings import Finding, Severity
-    from exhume.ksy import compile_ksy
+    from exhume.layout.foreign import compile_ksy
     from exhume.limits import Limits
     from exhume.registry import Identification
     from exhume.registry import create_archive as create
@@ -33,7 +33,7 @@ _NAMES = {
     "verify": "exhume.engines.verify:verify",
     "salvage": "exhume.engines.salvage:salvage",
     "carve": "exhume.engines.carve:carve",
-    "compile_ksy": "exhume.ksy:compile_ksy",
+    "compile_ksy": "exhume.layout.foreign:compile_ksy",
     "recode": "exhume.engines.recode:recode",
     "explain": "exhume.engines.explain:explain",
     "Archive": "exhume.archive:Archive",

@@ -10,14 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from exhume.choices import check_keywords, hint
 from exhume.errors import EntryNotFoundError, Span, UnsupportedOperationError, shorten
 from exhume.findings import Finding
+from exhume.io.source import STREAM_CHUNK, PositionedFile, Source, Tree
 from exhume.lightclass import dataclass, field
 from exhume.lighttyping import TYPE_CHECKING, Any, BinaryIO, ClassVar, Self
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.source import STREAM_CHUNK, PositionedFile, Source, Tree
 
 if TYPE_CHECKING:
-    from exhume.partition import Partition
-    from exhume.sections import Section, SectionMap
+    from exhume.layout.sections import Section, SectionMap
+    from exhume.parts.partition import Partition
 
 Progress = Callable[[int, int | None, str], None]
 """Called with (done, total or None, unit) by anything that may take long; must return quickly."""
@@ -144,8 +144,8 @@ class Archive(abc.ABC):
         """The archive's table as a streaming `pyarrow.RecordBatchReader` (extra `arrow`): records, or members.
 
         Every format takes `columns` (names to give, in that order), `batch_rows`, and `lost`, a `collections.Counter`
-        that is told what did not fit (see `exhume.arrow`); the rest is the format's own.  Records and members are
-        read when their batch is asked for, and damage is raised by the batch that meets it.  Raises
+        that is told what did not fit (see `exhume.tabular.arrow`); the rest is the format's own.  Records and members
+        are read when their batch is asked for, and damage is raised by the batch that meets it.  Raises
         `MissingDependencyError` without pyarrow, `EntryNotFoundError` for an unknown column.
         """
         raise UnsupportedOperationError(f"{self.format} has no Arrow form", span=Span(self.name, 0, 0))
@@ -154,7 +154,7 @@ class Archive(abc.ABC):
         """The same table as a `pyarrow.dataset.Dataset`, which DuckDB, Polars (`scan_pyarrow_dataset`) and pyarrow tell
         what they need of it: only those columns are read, and each scan reads anew.  Options are those of `to_arrow`.
         """
-        from exhume.dataset import ArchiveDataset
+        from exhume.tabular.dataset import ArchiveDataset
 
         return ArchiveDataset(self, options)
 
@@ -181,7 +181,7 @@ class Archive(abc.ABC):
         with, where it was with any; `options` are those of reading, see `exhume.distributed.partitions`, which plans
         many archives.  Raises `UnsupportedOperationError` for what no path or URL leads to.
         """
-        from exhume.partition import Partition, plan
+        from exhume.parts.partition import Partition, plan
 
         target = self.source.location
         if target is None:
@@ -262,8 +262,8 @@ class MemberArchive(Archive):
         return {name: entry.details.get(name) for name in self.detail_columns}
 
     def to_arrow(self, **options: Any) -> Any:
-        """The members as a table, one row each; see `exhume.arrow.member_table` for columns and options."""
-        from exhume.arrow import member_table
+        """The members as a table, one row each; see `exhume.tabular.arrow.member_table` for columns and options."""
+        from exhume.tabular.arrow import member_table
 
         check_keywords("to_arrow()", options, member_table)
         return member_table(self, **options)

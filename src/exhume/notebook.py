@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from exhume.archive import Archive
     from exhume.findings import Finding
-    from exhume.sections import SectionMap
+    from exhume.layout.sections import SectionMap
 
 MOST_ROWS = 60
 MOST_TEXT = 200

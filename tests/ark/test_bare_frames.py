@@ -8,7 +8,7 @@ import cramjam
 import pytest
 import zstandard
 
-from exhume.checksums import xxhash32
+from exhume.codecs.checksums import xxhash32
 from exhume.errors import ExhumeError, LimitExceededError, Span
 from exhume.findings import Finding
 from exhume.formats.ark.checks import BARE_FRAME, FOOTER_MISSING

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from exhume.errors import ExhumeError, LimitExceededError, Span, WriterError
 from exhume.formats.ark.jsonform import from_json
 from exhume.formats.ark.rbuf import EnumType, Field, Group, Note, Registry, Schema, load_registry, parse_idl
-from exhume.jsonout import dumps
+from exhume.io.jsonout import dumps
 from tests.ark.rbuf_strategies import registries, same, values
 
 

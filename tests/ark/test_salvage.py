@@ -20,9 +20,9 @@ from exhume.formats.ark.rbuf.guid import NIL
 from exhume.formats.ark.reader import ArkReader
 from exhume.formats.ark.salvage import salvage
 from exhume.formats.ark.writer import ArkWriter
+from exhume.io.source import BytesSource, FileSource, LocalTree, Source
 from exhume.limits import Limits
 from exhume.recovery import SalvageMode, SalvageReport, Verified
-from exhume.source import BytesSource, FileSource, LocalTree, Source
 from tests.ark import make_samples
 from tests.ark.logs import REGISTRY, TYPE, counted_guids, message
 from tests.ark.test_recovery import read

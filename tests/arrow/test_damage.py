@@ -11,7 +11,7 @@ import pytest
 
 import exhume
 from exhume.errors import ExhumeError
-from exhume.source import LocalTree, MemoryTree
+from exhume.io.source import LocalTree, MemoryTree
 from exhume.testing.corrupt import flip, sample_offsets
 from tests.archives import label, own_archives
 

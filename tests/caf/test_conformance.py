@@ -16,8 +16,8 @@ from exhume.findings import Severity
 from exhume.formats.caf.reader import CafArchive, open_archive
 from exhume.formats.caf.verify import live_ranges, unreferenced
 from exhume.formats.caf.writer import create
-from exhume.output.tree import OutputTree
-from exhume.source import BytesSource
+from exhume.io.output.tree import OutputTree
+from exhume.io.source import BytesSource
 
 from .conftest import Corpus
 

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import exhume
-from exhume import batchio
 from exhume.archive import MemberArchive
 from exhume.engines.extract import BATCH_SIZE, ExtractReport, _Batch, _plan, extract
 from exhume.errors import UnsafePathError
 from exhume.formats.caf.writer import create
-from exhume.output.tree import OutputTree
-from exhume.source import BytesSource
+from exhume.io import small_files as batchio
+from exhume.io.output.tree import OutputTree
+from exhume.io.source import BytesSource
 from exhume.testing.sources import CountingSource
 
 from .make_samples import BROKEN
@@ -188,8 +188,8 @@ def test_a_full_disk_is_an_error_not_a_refusal(tmp_path: Path, monkeypatch: pyte
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with pack(tmp_path / "x.caf", {"a": b"1"}) as archive, OutputTree(tmp_path / "t") as output:
-        monkeypatch.setattr("exhume.output.tree.write_files", full)
-        monkeypatch.setattr("exhume.output.copying.os.write", write)
+        monkeypatch.setattr("exhume.io.output.tree.write_files", full)
+        monkeypatch.setattr("exhume.io.output.copying.os.write", write)
         with pytest.raises(SourceError, match="No space left"):
             extract(archive, output)
     assert list((tmp_path / "t").iterdir()) == []

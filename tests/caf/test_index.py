@@ -16,8 +16,8 @@ from exhume.formats.caf.canonical import parse_canonical
 from exhume.formats.caf.index import parse_index, parse_partial, parse_strict
 from exhume.formats.caf.lookup import Lookup, find_member
 from exhume.formats.caf.table import Index
+from exhume.io.source import BytesSource
 from exhume.limits import Limits
-from exhume.source import BytesSource
 from exhume.testing.corrupt import every_flip, every_truncation
 
 NAMES = st.text(

@@ -13,7 +13,7 @@ from exhume.errors import ExhumeError
 from exhume.findings import Severity
 from exhume.formats.caf.build import build_index
 from exhume.formats.caf.reader import open_archive
-from exhume.source import BytesSource
+from exhume.io.source import BytesSource
 from exhume.testing.corrupt import every_flip, every_truncation
 
 from .make_samples import DATA, chunk

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import exhume
 from exhume.formats.caf.pieces import find_pieces
+from exhume.io.source import BytesSource
 from exhume.recovery import Verified
-from exhume.source import BytesSource
 
 
 def png() -> bytes:

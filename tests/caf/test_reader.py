@@ -22,8 +22,8 @@ from exhume.formats.caf.build import build_index
 from exhume.formats.caf.reader import CafArchive, open_archive
 from exhume.formats.caf.verify import index_order
 from exhume.formats.caf.writer import create
+from exhume.io.source import BytesSource, FileSource, MemoryTree, Source
 from exhume.limits import Limits
-from exhume.source import BytesSource, FileSource, MemoryTree, Source
 from exhume.testing.sources import CountingSource, LyingSource
 
 from .make_samples import BROKEN, TREE, chunk, index_of

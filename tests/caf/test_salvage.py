@@ -17,9 +17,9 @@ from exhume.errors import LimitExceededError, SourceError, Span, UnrecognizedFor
 from exhume.formats.caf.build import build_index
 from exhume.formats.caf.locate import locate
 from exhume.formats.caf.salvage import recover
+from exhume.io.source import BytesSource
 from exhume.limits import Limits
 from exhume.recovery import Carved, Fate, SalvageMode, SalvageReport, Verdict, Verified
-from exhume.source import BytesSource
 from exhume.testing.corrupt import every_truncation
 from exhume.testing.sources import LyingSource
 
@@ -195,14 +195,14 @@ def test_an_output_that_cannot_be_written_is_no_damage(tmp_path: Path, monkeypat
     def full(*arguments: object) -> None:
         raise SourceError("no space left", span=Span("elsewhere", 0, 0))
 
-    monkeypatch.setattr("exhume.output.tree.OutputTree.copy", full)
+    monkeypatch.setattr("exhume.io.output.tree.OutputTree.copy", full)
     with pytest.raises(SourceError, match="no space"):
         salvage(chunk(WHOLE), tmp_path / "out", format="caf", mode=SalvageMode.FILES)
 
     def unknown(*arguments: object) -> None:
         raise SourceError("who knows")
 
-    monkeypatch.setattr("exhume.output.tree.OutputTree.copy", unknown)
+    monkeypatch.setattr("exhume.io.output.tree.OutputTree.copy", unknown)
     with pytest.raises(SourceError, match="who knows"):
         salvage(chunk(WHOLE), tmp_path / "out", format="caf", mode=SalvageMode.FILES)
 

@@ -10,9 +10,10 @@ import types
 import pytest
 from exhume_ksy.fast import ELEMENTS
 
-from exhume import _compiled, about
 from exhume.cli.main import invoke
 from exhume.cli.outcome import Outcome
+from exhume.native import about
+from exhume.native import compiled as _compiled
 
 
 @pytest.mark.parametrize(
@@ -27,10 +28,10 @@ from exhume.cli.outcome import Outcome
 def test_the_kernel_is_one_of_this_version_or_none(
     kernel: int | None, elements: str, state: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = types.ModuleType("exhume._kernel")
+    module = types.ModuleType("exhume.native._kernel")
     module.VERSION, module.ELEMENTS = kernel, elements  # type: ignore[attr-defined]
-    monkeypatch.delattr("exhume._kernel", raising=False)
-    monkeypatch.setitem(sys.modules, "exhume._kernel", None if kernel is None else module)
+    monkeypatch.delattr("exhume.native._kernel", raising=False)
+    monkeypatch.setitem(sys.modules, "exhume.native._kernel", None if kernel is None else module)
     monkeypatch.delenv("EXHUME_PURE", raising=False)
     assert _compiled._load() == (module if state == "compiled" else None, state)
     monkeypatch.setenv("EXHUME_PURE", "1")

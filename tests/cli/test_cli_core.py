@@ -15,7 +15,7 @@ import pytest
 
 from exhume.cli.params import BYTES
 from exhume.cli.render import human_size, key_values, printable, table
-from exhume.jsonout import dumps
+from exhume.io.jsonout import dumps
 
 Cli = Callable[..., Any]
 

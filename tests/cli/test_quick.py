@@ -131,9 +131,9 @@ NEEDLESS = (
     "click", "rich", "fsspec", "numpy", "pyarrow", "kaitaistruct", "exhume_ksy.debug", "inspect", "dataclasses", "json",
     "typing", "platform", "pathlib", "pkgutil", "importlib.util", "urllib", "uuid", "concurrent", "logging", "asyncio",
     "subprocess", "contextlib", "queue",
-    "exhume.jsonout", "exhume.remote", "exhume.cli.main", "exhume.cli.formatcli",
+    "exhume.io.jsonout", "exhume.io.remote.opening", "exhume.cli.main", "exhume.cli.formatcli",
     "exhume.cli.cmd_search", "exhume.formats.clp_s.writer", "exhume.formats.clp_s.cli", "exhume.formats.clp_s.arrow",
-    "exhume.formats.clp_s.timestamp_parse",
+    "exhume.formats.clp_s.write.timestamps",
 )  # fmt: skip
 SCRIPT = """
 import json, sys

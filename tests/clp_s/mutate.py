@@ -15,7 +15,7 @@ from pathlib import Path
 import exhume
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.reader import open_archive
-from exhume.source import BytesSource
+from exhume.io.source import BytesSource
 
 QUERIES = ("*: *a1* OR n > 0 OR ts > 5 OR $_filename: *a*", 'list.k: a1 OR *.e: null OR NOT msg: "no *"')
 

@@ -9,7 +9,7 @@ import pytest
 
 from exhume.errors import EntryNotFoundError, ExhumeError
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
-from exhume.source import BytesSource
+from exhume.io.source import BytesSource
 from tests.clp_s.build import Built, clp, demo, f64, i64, old, tiny, u16, u64
 from tests.real import RealSamples
 

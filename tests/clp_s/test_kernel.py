@@ -12,18 +12,18 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from exhume import kernel as core_kernel
-from exhume.formats.clp_s import program as ops
-from exhume.formats.clp_s import pykernel
-from exhume.formats.clp_s.timestamps import MONTHS, compile_milli_pattern, compile_nano_pattern
+from exhume.formats.clp_s.read import program as ops
+from exhume.formats.clp_s.read import pykernel
+from exhume.formats.clp_s.read.timestamps import MONTHS, compile_milli_pattern, compile_nano_pattern
+from exhume.native import kernel as core_kernel
 from tests.clp_s.build import f64, float_core, float_old, i64, u16, u64
 
 if core_kernel.COMPILED:
-    from exhume import _kernel as compiled
+    from exhume.native import _kernel as compiled
 else:
     compiled = pykernel
 
-needs_kernel = pytest.mark.skipif(not core_kernel.COMPILED, reason="exhume._kernel was not built")
+needs_kernel = pytest.mark.skipif(not core_kernel.COMPILED, reason="exhume.native._kernel was not built")
 int64 = st.integers(-(1 << 63), (1 << 63) - 1)
 doubles = st.floats() | st.integers(-(10**15), 10**15).map(float) | st.decimals(-1000, 1000, places=3).map(float)
 

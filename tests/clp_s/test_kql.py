@@ -12,8 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from exhume.errors import QueryError
-from exhume.formats.clp_s import kql
-from exhume.formats.clp_s.kqltree import (
+from exhume.formats.clp_s.query import kql
+from exhume.formats.clp_s.query.tree import (
     And,
     Boolean,
     Column,
@@ -172,7 +172,7 @@ def test_the_caret_stays_on_a_narrow_line() -> None:
 @cache
 def grammar() -> Any:
     lark = pytest.importorskip("lark")
-    text = (files("exhume.formats.clp_s") / "kql.lark").read_text("utf-8")
+    text = (files("exhume.formats.clp_s.query") / "kql.lark").read_text("utf-8")
     return lark.Lark(text, parser="lalr", lexer="basic")
 
 

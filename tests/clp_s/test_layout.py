@@ -17,13 +17,14 @@ from exhume_ksy.clp_s_table_metadata import ClpSTableMetadata
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from exhume import kaitai
 from exhume.errors import ExhumeError, Span
-from exhume.formats.clp_s import checks, layout, packets
+from exhume.formats.clp_s import checks, layout
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.probe import probe
+from exhume.formats.clp_s.read import packets
 from exhume.formats.clp_s.reader import open_archive
-from exhume.source import BytesSource
+from exhume.io.source import BytesSource
+from exhume.layout import kaitai
 from tests.clp_s import build
 
 WHERE = Span("test", 0, 10).in_payload(0, 1 << 20)

@@ -11,12 +11,12 @@ import pytest
 
 import exhume
 from exhume.errors import EntryNotFoundError
-from exhume.formats.clp_s import template
-from exhume.formats.clp_s.dataset import Dataset, _file_order
 from exhume.formats.clp_s.layout import NodeType
+from exhume.formats.clp_s.read import template
+from exhume.formats.clp_s.read.dataset import Dataset, _file_order
+from exhume.formats.clp_s.read.records import Sourced
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
-from exhume.formats.clp_s.records import Sourced
-from exhume.source import BytesSource, FileSource
+from exhume.io.source import BytesSource, FileSource
 from tests.clp_s import build
 from tests.clp_s.build import Built, clp, demo, i64, marker, tiny, u64
 from tests.real import RealSamples

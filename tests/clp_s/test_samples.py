@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from exhume.formats.clp_s.options import VERSIONS
 from exhume.formats.clp_s.reader import open_archive
-from exhume.source import BytesSource, FileSource
+from exhume.formats.clp_s.write.options import VERSIONS
+from exhume.io.source import BytesSource, FileSource
 from tests.clp_s.build import demo
 from tests.clp_s.make_samples import RECORDS, WRITTEN
 

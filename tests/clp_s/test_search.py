@@ -12,16 +12,16 @@ from typing import Any
 import pytest
 
 from exhume.errors import ExhumeError, LimitExceededError, QueryError
-from exhume.formats.clp_s import condition
-from exhume.formats.clp_s.kqltree import parse_column
 from exhume.formats.clp_s.layout import NodeType, SchemaTree
-from exhume.formats.clp_s.operand import ALL
-from exhume.formats.clp_s.plan import Options
+from exhume.formats.clp_s.query import condition
+from exhume.formats.clp_s.query.operand import ALL
+from exhume.formats.clp_s.query.plan import Options
+from exhume.formats.clp_s.query.resolve import Resolver
+from exhume.formats.clp_s.query.search import Search, resolve_projection
+from exhume.formats.clp_s.query.tree import parse_column
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
-from exhume.formats.clp_s.resolve import Resolver
-from exhume.formats.clp_s.search import Search, resolve_projection
 from exhume.formats.clp_s.writer import create
-from exhume.source import BytesSource, FileSource
+from exhume.io.source import BytesSource, FileSource
 from exhume.testing.sources import CountingSource
 from tests.real import RealSamples
 
@@ -371,7 +371,7 @@ def test_reading_ahead_changes_nothing(tmp_path: Path, monkeypatch: pytest.Monke
 
     def lines(data: bytes, cores: int) -> tuple[list[bytes], str]:
         found: list[bytes] = []
-        monkeypatch.setattr("exhume.formats.clp_s.readahead.cpu_count", lambda: cores)
+        monkeypatch.setattr("exhume.formats.clp_s.read.decompressing.cpu_count", lambda: cores)
         with open_archive(BytesSource(data)) as archive:
             try:
                 found.extend(Search(archive, "n: 3", printing=True).chunks())
@@ -379,7 +379,7 @@ def test_reading_ahead_changes_nothing(tmp_path: Path, monkeypatch: pytest.Monke
                 return found, error.code
         return found, ""
 
-    monkeypatch.setattr("exhume.formats.clp_s.readahead.WORTHWHILE", 1)
+    monkeypatch.setattr("exhume.formats.clp_s.read.decompressing.WORTHWHILE", 1)
     data = path.read_bytes()
     with open_archive(BytesSource(data)) as archive:
         assert len(archive.table_metadata.streams) == 6

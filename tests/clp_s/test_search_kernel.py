@@ -12,22 +12,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exhume.formats.clp_s import pykernel, pysearch
-from exhume.formats.clp_s.encode import Dialect as TextDialect
-from exhume.formats.clp_s.encode import VariableKind, encode_dictionary_id, encode_text
-from exhume.formats.clp_s.textsearch import TextSearch, split_pattern, stars_for_question_marks
-from exhume.formats.clp_s.wildcard import ANY, STAR, Wildcard, parse_pattern
-from exhume.kernel import COMPILED
+from exhume.formats.clp_s.query import pykernel as pysearch
+from exhume.formats.clp_s.query.texts import TextSearch, split_pattern, stars_for_question_marks
+from exhume.formats.clp_s.query.wildcard import ANY, STAR, Wildcard, parse_pattern
+from exhume.formats.clp_s.read import pykernel
+from exhume.formats.clp_s.write.texts import Dialect as TextDialect
+from exhume.formats.clp_s.write.texts import VariableKind, encode_dictionary_id, encode_text
+from exhume.native.kernel import COMPILED
 
 if COMPILED:
-    from exhume import _kernel
+    from exhume.native import _kernel
 
 PURE = (pykernel, pysearch)
 KERNELS = [pytest.param(PURE, id="pure")]
 if COMPILED:
     KERNELS.append(pytest.param((_kernel, _kernel), id="compiled"))
 both = pytest.mark.parametrize("kernel", KERNELS)
-compiled_too = pytest.mark.skipif(not COMPILED, reason="exhume._kernel is not built: nothing to compare")
+compiled_too = pytest.mark.skipif(not COMPILED, reason="exhume.native._kernel is not built: nothing to compare")
 
 TEXTS = st.lists(st.sampled_from([b"a", b"b", b"A", b"*", b"?", b"\\", b"1"]), max_size=8).map(b"".join)
 

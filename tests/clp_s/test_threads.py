@@ -7,9 +7,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from exhume.formats.clp_s.columns import Texts
+from exhume.formats.clp_s.read.columns import Texts
 from exhume.formats.clp_s.reader import open_archive
-from exhume.source import FileSource
+from exhume.io.source import FileSource
 
 
 class SlowLock:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from exhume.errors import ExhumeError, Span
-from exhume.formats.clp_s.timestamps import PatternSet, compile_milli_pattern, compile_nano_pattern, parse_offset
+from exhume.formats.clp_s.read.timestamps import PatternSet, compile_milli_pattern, compile_nano_pattern, parse_offset
 
 MS = 1_672_578_003_045  # 2023-01-01 13:00:03.045 UTC, a Sunday
 

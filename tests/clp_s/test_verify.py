@@ -13,8 +13,8 @@ from exhume.errors import ExhumeError, LimitExceededError, UnrecognizedFormatErr
 from exhume.findings import Severity
 from exhume.formats.clp_s.checks import RULES
 from exhume.formats.clp_s.reader import open_archive
+from exhume.io.source import BytesSource
 from exhume.limits import Limits
-from exhume.source import BytesSource
 from tests.clp_s import build
 from tests.clp_s.build import Built, clp, demo, i64, marker, old, tiny, u64
 

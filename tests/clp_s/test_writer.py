@@ -14,12 +14,12 @@ import zstandard
 
 import exhume
 from exhume.errors import CodecError, OutputExistsError, SourceError, WriterError
-from exhume.formats.clp_s.assemble import largest_first, plan_streams
 from exhume.formats.clp_s.layout import NodeType
-from exhume.formats.clp_s.options import VERSIONS, WriterOptions, parse_key_path
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
+from exhume.formats.clp_s.write.assemble import largest_first, plan_streams
+from exhume.formats.clp_s.write.options import VERSIONS, WriterOptions, parse_key_path
 from exhume.formats.clp_s.writer import BadRecordError, ClpSWriter, create
-from exhume.source import FileSource
+from exhume.io.source import FileSource
 
 RECORDS: list[dict[str, Any]] = [
     {"ts": "2024-01-02T03:04:05.678Z", "msg": "took 3.14 ms id=a1", "n": 7, "arr": [1, "x y"], "o": {"e": None}},
@@ -381,7 +381,7 @@ def test_pieces_may_end_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         '{"a":"é\\n\\ud83d\\ude00\\\\","b":[1,[2,"]"]],"c":-1.5e3,"d":true}\r\n{"d":false,"e":null,"f":{}}{"a":"x y"} '
     )
     (tmp_path / "in").write_text(text * 3, encoding="utf-8", newline="")
-    monkeypatch.setattr("exhume.formats.clp_s.inputs.PIECE", size)
+    monkeypatch.setattr("exhume.formats.clp_s.write.inputs.PIECE", size)
     with create(tmp_path / "x", creator_id="me", max_document_size=80) as writer:
         writer.add_files([tmp_path / "in"])
     monkeypatch.undo()
@@ -389,7 +389,7 @@ def test_pieces_may_end_anywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         writer.add_files([tmp_path / "in"])
     assert (tmp_path / "x").read_bytes() == (tmp_path / "y").read_bytes()
     assert len(events(tmp_path / "x")) == 9
-    monkeypatch.setattr("exhume.formats.clp_s.inputs.PIECE", size)
+    monkeypatch.setattr("exhume.formats.clp_s.write.inputs.PIECE", size)
     with create(tmp_path / "z", max_document_size=40, on_error="skip") as writer:
         writer.add_files([tmp_path / "in"])
     assert writer.skipped == 3

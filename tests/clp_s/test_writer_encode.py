@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exhume.formats.clp_s import encode
-from exhume.formats.clp_s.encode import Dialect, EncodedText, Variable, VariableKind
-from exhume.formats.clp_s.pykernel import clps_format_float
+from exhume.formats.clp_s.read.pykernel import clps_format_float
+from exhume.formats.clp_s.write import texts as encode
+from exhume.formats.clp_s.write.texts import Dialect, EncodedText, Variable, VariableKind
 from tests.real import RealSamples
 
 BOTH = pytest.mark.parametrize("dialect", list(Dialect))

@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exhume.formats.clp_s import encoder as encoders
-from exhume.formats.clp_s.encode import encode_formatted_float
-from exhume.formats.clp_s.encoder import Encoder, PureEncoder, make_encoder
-from exhume.formats.clp_s.jsonscan import Status
 from exhume.formats.clp_s.reader import open_archive
-from exhume.formats.clp_s.timestamp_parse import TimeDialect, TimestampPatterns
+from exhume.formats.clp_s.write import encoder as encoders
+from exhume.formats.clp_s.write.encoder import Encoder, PureEncoder, make_encoder
+from exhume.formats.clp_s.write.jsonscan import Status
+from exhume.formats.clp_s.write.texts import encode_formatted_float
+from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
 from exhume.formats.clp_s.writer import create
-from exhume.source import FileSource
+from exhume.io.source import FileSource
 from tests.clp_s.strategies import dumps, records
 
 NO_END = 1 << 60

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exhume.formats.clp_s.timestamp_parse import (
+from exhume.formats.clp_s.read.timestamps import PatternSet
+from exhume.formats.clp_s.write.timestamps import (
     MONTHS,
     MONTHS_SHORT,
     WEEKDAYS_SHORT,
@@ -20,7 +21,6 @@ from exhume.formats.clp_s.timestamp_parse import (
     parse_timestamp,
     parse_timestamp_lossily,
 )
-from exhume.formats.clp_s.timestamps import PatternSet
 
 I64 = 1 << 63
 EPOCH = datetime.date(1970, 1, 1)

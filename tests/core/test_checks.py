@@ -18,14 +18,14 @@ import pytest
 import zstandard
 
 import exhume
-from exhume.checksums import crc32c, mask_crc32c, xxh3_64, xxhash32, xxhash64
+from exhume.codecs.checksums import crc32c, mask_crc32c, xxh3_64, xxhash32, xxhash64
 from exhume.engines.explain import Selection, explain_archive
 from exhume.errors import SourceError
 from exhume.findings import Check
 from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.wire import Handle
-from exhume.source import open_target
+from exhume.io.source import open_target
 from tests.clp_s.build import demo
 from tests.leveldb.test_damage import rocks_footer
 

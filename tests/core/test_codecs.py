@@ -26,7 +26,7 @@ from exhume.codecs.stored import store
 from exhume.codecs.xz import lzma2_extent
 from exhume.codecs.zstd import ZSTD_MAGIC, zstd_frames
 from exhume.errors import CodecError, LimitExceededError, MissingDependencyError, UnsupportedFeatureError
-from exhume.kernel import frame_records
+from exhume.native.kernel import frame_records
 
 ROUND_TRIP = ("none", "deflate", "zlib", "gzip", "lzma2", "lzma", "bz2", "zstd", "snappy", "lz4")
 SELF_ENDING = ("deflate", "zlib", "gzip", "lzma2", "bz2", "zstd-frame", "snappy")

@@ -12,13 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exhume import checksums, errors
+from exhume import errors
+from exhume.codecs import checksums
 from exhume.errors import ExhumeError, LimitExceededError, Span, StructureError, WriterError, shorten
 from exhume.findings import Finding, RuleTable, Severity
+from exhume.io.parallel import map_ordered
+from exhume.io.source import BytesSource
+from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import Limits, parse_size
-from exhume.parallel import map_ordered
-from exhume.sections import Section, SectionKind, SectionMap
-from exhume.source import BytesSource
 
 ALL = [e for e in vars(errors).values() if isinstance(e, type) and issubclass(e, ExhumeError)]
 

@@ -14,8 +14,8 @@ import pytest
 import exhume
 from exhume.engines.explain import Selection, coverage, explain_archive, innermost
 from exhume.errors import ExhumeError
-from exhume.jsonout import dumps
-from exhume.source import Source
+from exhume.io.jsonout import dumps
+from exhume.io.source import Source
 from tests.archives import label, own_archives, real_archives
 
 Cli = Callable[..., Any]

@@ -21,8 +21,8 @@ from exhume.engines.explain import Selection, explain_archive
 from exhume.engines.inspect import Inspection
 from exhume.errors import ExhumeError
 from exhume.findings import Severity
+from exhume.layout.sections import SectionKind
 from exhume.registry import formats
-from exhume.sections import SectionKind
 from exhume.testing.corrupt import flip
 
 Cli = Callable[..., Any]

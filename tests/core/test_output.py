@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exhume.errors import OutputExistsError, SourceError, Span, UnsafePathError
-from exhume.output import copying
-from exhume.output.atomic import AtomicDirectory, AtomicFile, GrowingFile, sync_directory
-from exhume.output.names import safe_parts
-from exhume.output.tar import TarSink
-from exhume.output.tree import OutputTree
-from exhume.source import BytesSource, FileSource
+from exhume.io.output import copying
+from exhume.io.output.atomic import AtomicDirectory, AtomicFile, GrowingFile, sync_directory
+from exhume.io.output.names import safe_parts
+from exhume.io.output.tar import TarSink
+from exhume.io.output.tree import OutputTree
+from exhume.io.source import BytesSource, FileSource
 
 HOSTILE = [
     "",
@@ -343,7 +343,7 @@ def test_where_a_tree_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_tree_holds_few_directories_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("exhume.output.tree._DIR_CACHE", 2)
+    monkeypatch.setattr("exhume.io.output.tree._DIR_CACHE", 2)
     names = [f"{folder}/{number}" for number in range(2) for folder in "abcd"]
     before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").is_dir() else 0
     with OutputTree(tmp_path / "out") as tree:

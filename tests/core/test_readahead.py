@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exhume import readahead
-from exhume.readahead import ReadAhead
+from exhume.io.remote import readahead
+from exhume.io.remote.readahead import ReadAhead
 
 DATA = bytes(range(251)) * 4000
 

@@ -14,7 +14,7 @@ from exhume.errors import OutputExistsError, UnsupportedOperationError, WriterEr
 from exhume.findings import Severity
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.recode import wrapper
-from exhume.formats.clp_s.rewrap import write_container
+from exhume.formats.clp_s.write.rewrap import write_container
 from exhume.testing.corrupt import flip
 from tests.archives import label, own_archives, real_archives
 

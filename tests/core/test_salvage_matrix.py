@@ -26,8 +26,8 @@ import pytest
 import exhume
 from exhume.errors import ExhumeError
 from exhume.findings import Severity
+from exhume.io.source import MemoryTree
 from exhume.recovery import SalvageReport, Verified
-from exhume.source import MemoryTree
 from exhume.testing import corrupt
 from tests import sizes
 

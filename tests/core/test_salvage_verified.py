@@ -12,8 +12,8 @@ import pytest
 import exhume
 from exhume.errors import UnsupportedOperationError
 from exhume.findings import Finding, Severity
+from exhume.io.source import MemoryTree
 from exhume.recovery import SalvageMode, SalvageReport, Verified
-from exhume.source import MemoryTree
 from exhume.testing import corrupt
 from tests.archives import OWN
 

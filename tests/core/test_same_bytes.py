@@ -46,7 +46,7 @@ def here() -> dict[str, Any]:
 
 def test_the_table_has_every_writer_and_codec() -> None:
     from exhume.formats.ark.layout import CODEC_NUMBERS
-    from exhume.formats.clp_s.options import VERSIONS
+    from exhume.formats.clp_s.write.options import VERSIONS
     from exhume.formats.data_bundle.writer import METHODS
     from exhume.formats.zs.encode import LEVELS
 

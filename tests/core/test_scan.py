@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from exhume.engines.scan import Scanner
 from exhume.errors import MissingDependencyError
-from exhume.source import BytesSource
+from exhume.io.source import BytesSource
 
 PATTERNS = [b"ab", b"aba", b"\x00\xff", b"(.*)"]
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import exhume
 from exhume.errors import EntryNotFoundError, ShortReadError, SourceError, TruncatedError, UnsafePathError
-from exhume.source import (
+from exhume.io.source import (
     BytesSource,
     FileObjectSource,
     FileSource,

@@ -11,7 +11,7 @@ import pytest
 
 import exhume
 from exhume.errors import SourceError
-from exhume.source import BytesSource, MemoryTree, Source
+from exhume.io.source import BytesSource, MemoryTree, Source
 from exhume.testing.sources import LyingSource, failing
 
 SAMPLES = {

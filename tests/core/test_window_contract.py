@@ -29,11 +29,11 @@ from exhume.engines.explain import Selection, coverage, explain_archive
 from exhume.engines.identify import identify_source
 from exhume.errors import ExhumeError, Span, WriterError
 from exhume.findings import Finding
-from exhume.jsonout import jsonable
+from exhume.io.jsonout import jsonable
+from exhume.io.source import BytesSource, MemoryTree, Source, Tree, open_target
 from exhume.parts import Part
 from exhume.recovery import SalvageMode
 from exhume.registry import Format, formats, get_format
-from exhume.source import BytesSource, MemoryTree, Source, Tree, open_target
 from exhume.testing import corrupt
 from exhume.view.map import Rect, draw_map
 from tests.archives import OWN, own_archives

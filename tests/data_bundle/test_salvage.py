@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import exhume
-from exhume.checksums import crc32c
+from exhume.codecs.checksums import crc32c
 from exhume.errors import ExhumeError, LimitExceededError, SourceError
 from exhume.formats.data_bundle.history import History
 from exhume.formats.data_bundle.layout_keys import CONFIG_KEY, build_escaped, build_record_key, file_key
@@ -18,10 +18,10 @@ from exhume.formats.data_bundle.messages import BundleConfig, FileMetadata, Reco
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.salvage import salvage
 from exhume.formats.leveldb.log import build_batch, build_log
+from exhume.io.output.tree import OutputTree
+from exhume.io.source import LocalTree
 from exhume.limits import Limits
-from exhume.output.tree import OutputTree
 from exhume.recovery import SalvageMode, SalvageReport, Verified
-from exhume.source import LocalTree
 from exhume.testing.corrupt import flip
 from tests.data_bundle.make_samples import MEMBERS, USER, add_history, write_bundle
 from tests.data_bundle.test_damage import CRC, HEAD, Bundle, F, R, bundle

@@ -11,7 +11,7 @@ from exhume.formats.leveldb.layout import parse_tail
 from exhume.formats.leveldb.model import Verdict
 from exhume.formats.leveldb.table import Block
 from exhume.formats.leveldb.wire import Handle, build_varint
-from exhume.source import BytesSource
+from exhume.io.source import BytesSource
 
 DATA = b"the same words again and again, " * 50
 SIZE = build_varint(len(DATA))

@@ -10,7 +10,7 @@ import pytest
 from exhume_ksy.fast.leveldb_log import read_leveldb_log
 
 import exhume
-from exhume.checksums import crc32c, mask_crc32c
+from exhume.codecs.checksums import crc32c, mask_crc32c
 from exhume.engines.explain import Selection, explain_archive
 from exhume.errors import ChecksumError, ExhumeError, Span, UnsafePathError
 from exhume.findings import Check, CheckOutcome, Finding, Severity
@@ -24,7 +24,7 @@ from exhume.formats.leveldb.model import Status, Verdict
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.wire import Handle, InternalKey, build_bytes, build_varint
-from exhume.source import BytesSource, LocalTree, MemoryTree
+from exhume.io.source import BytesSource, LocalTree, MemoryTree
 from exhume.testing.corrupt import flip, overwrite
 from tests.leveldb.make_samples import DELETE, HISTORY, PUT, build_database, build_table, edit, write_files
 from tests.real import RealSamples

@@ -15,9 +15,9 @@ from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.formats.leveldb.salvage import salvage
 from exhume.formats.leveldb.wire import InternalKey, build_bytes
+from exhume.io.source import MemoryTree
 from exhume.limits import Limits
 from exhume.recovery import SalvageMode, SalvageReport, Verified
-from exhume.source import MemoryTree
 from exhume.testing.corrupt import flip
 from tests.leveldb.make_samples import DELETE, PUT, build_database
 from tests.leveldb.test_damage import CASES, KEY, LIVE, Files, drop, retable, table_of

@@ -9,8 +9,7 @@ from exhume_ksy.fast.leveldb_block import scan_entry
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exhume import _pykernel, kernel
-from exhume.checksums import crc32c, mask_crc32c
+from exhume.codecs.checksums import crc32c, mask_crc32c
 from exhume.errors import Span
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.blocks import build_block, seal_block
@@ -22,7 +21,8 @@ from exhume.formats.leveldb.wire import (
     InternalKey,
     build_varint,
 )
-from exhume.source import BytesSource
+from exhume.io.source import BytesSource
+from exhume.native import kernel, pykernel
 
 HERE = Span("x", 0, 1 << 20)
 BUDGET = 1 << 20
@@ -60,20 +60,20 @@ def test_blocks(entries: dict[bytes, bytes], interval: int) -> None:
 def test_block_kernel_and_generated_class_agree_on_anything(noise: bytes, entries: dict[bytes, bytes], at: int) -> None:
     good = build_block(sorted(entries.items()))
     for block in (noise, good[:at] + noise[:3] + good[at + 3 :]):
-        pure = _pykernel.block_entries(block, len(block), BUDGET)
+        pure = pykernel.block_entries(block, len(block), BUDGET)
         assert kernel.block_entries(block, len(block), BUDGET) == pure
-        assert kernel.internal_entries(block, len(block), BUDGET, 1, None) == _pykernel.internal_entries(
+        assert kernel.internal_entries(block, len(block), BUDGET, 1, None) == pykernel.internal_entries(
             block, len(block), BUDGET, 1, None
         )
         found = scan_entry(block, 0, len(block))
-        fits = pure[2] in (_pykernel.BLOCK_FINE, _pykernel.BLOCK_SHARED)
-        assert (found.problem is None) == fits or pure[2] == _pykernel.BLOCK_SHARED
+        fits = pure[2] in (pykernel.BLOCK_FINE, pykernel.BLOCK_SHARED)
+        assert (found.problem is None) == fits or pure[2] == pykernel.BLOCK_SHARED
 
 
 def test_shared_prefixes_have_a_budget() -> None:
     block = build_varint(0) + build_varint(200) + b"\0" + b"k" * 200 + (build_varint(200) + b"\0\0") * 1000
-    for twin in (kernel, _pykernel):
-        assert twin.block_entries(block, len(block), 1000)[2] == _pykernel.BLOCK_BOMB
+    for twin in (kernel, pykernel):
+        assert twin.block_entries(block, len(block), 1000)[2] == pykernel.BLOCK_BOMB
         assert len(twin.block_entries(block, len(block), 1 << 20)[0]) == 1001
 
 
@@ -89,7 +89,7 @@ def test_blocks_are_found_by_their_checksums(contents: list[bytes], noise: bytes
         expected.append((len(data), len(data) + len(sealed) - 5))
         data += sealed + noise
     found = kernel.find_blocks(data)
-    assert found == _pykernel.find_blocks(data)
+    assert found == pykernel.find_blocks(data)
     assert set(expected) <= set(found)
     for start, end in found:
         assert mask_crc32c(crc32c(data[start : end + 1])) == int.from_bytes(data[end + 1 : end + 5], "little")
@@ -152,7 +152,7 @@ def test_order_and_statuses_are_the_same_in_both_kernels(
 ) -> None:
     entries = [(InternalKey(*entry).build(), b"value") for entry in history]
     for block in (build_block(entries), build_block(sorted(entries))[:cut]):
-        assert kernel.entries_order(block, len(block), BUDGET) == _pykernel.entries_order(block, len(block), BUDGET)
+        assert kernel.entries_order(block, len(block), BUDGET) == pykernel.entries_order(block, len(block), BUDGET)
     log = Place("log", 3, None, 0, 9, Verdict.GOOD, operations=(0, 7))
     places = [Place("table", 4, 1, 0, 9, Verdict.GOOD, codec="none"), log]
     items = sorted(
@@ -163,7 +163,7 @@ def test_order_and_statuses_are_the_same_in_both_kernels(
     for part in (items[:cut], items[cut:]):
         options: Any = (last_sequence, 5, Version, tuple(Status)[:5], lambda item: item[3])
         found, after = kernel.resolve_items(part, state, *options)
-        assert (found, after) == _pykernel.resolve_items(part, state, *options)
+        assert (found, after) == pykernel.resolve_items(part, state, *options)
         assert all(type(version) is Version for version in found)
         state = after
     if kernel.COMPILED:

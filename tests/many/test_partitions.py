@@ -16,7 +16,7 @@ import exhume
 from exhume.distributed import partitions, to_bag, to_dataframe
 from exhume.distributed.frames import conform, merged_schema
 from exhume.formats.leveldb.log import build_batch, build_log
-from exhume.remotesource import HEAD, TAIL
+from exhume.io.remote.source import HEAD, TAIL
 from tests.archives import own_archives
 from tests.conftest import ROOT
 from tests.leveldb.make_samples import build_table, edit, write_files

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 import exhume
-import exhume.remotesource
+import exhume.io.remote.source
 from exhume.errors import SourceChangedError, SourceError
-from exhume.remotesource import HEAD
-from exhume.source import Source, Tree, open_target
+from exhume.io.remote.source import HEAD
+from exhume.io.source import Source, Tree, open_target
 from exhume.testing.contracts import SourceContract
 from tests.conftest import Ran
 from tests.remote.gcs import BUCKET, GcsStore
@@ -21,7 +21,7 @@ Cli = Callable[..., Ran]
 
 @pytest.fixture(autouse=True)
 def _fast_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exhume.remotesource, "RETRY_DELAY", 0.001)
+    monkeypatch.setattr(exhume.io.remote.source, "RETRY_DELAY", 0.001)
 
 
 class TestContract(SourceContract):

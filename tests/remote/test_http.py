@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import exhume
-import exhume.remotesource
+import exhume.io.remote.source
 from exhume.errors import (
     EntryNotFoundError,
     MissingDependencyError,
@@ -21,7 +21,7 @@ from exhume.errors import (
     SourceChangedError,
     SourceError,
 )
-from exhume.source import Source, Tree, open_target
+from exhume.io.source import Source, Tree, open_target
 from exhume.testing.contracts import SourceContract
 from tests.archives import label, own_archives
 from tests.remote.server import Served, serving
@@ -33,7 +33,7 @@ DATA = os.urandom(1 << 20)
 
 @pytest.fixture(autouse=True)
 def _fast_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exhume.remotesource, "RETRY_DELAY", 0.001)
+    monkeypatch.setattr(exhume.io.remote.source, "RETRY_DELAY", 0.001)
 
 
 def opened(served: Served, name: str = "data", **options: Any) -> Source:

@@ -13,7 +13,7 @@ import pytest
 
 import exhume
 from exhume.formats.caf.catalog import open_catalog
-from exhume.remotesource import HEAD, TAIL
+from exhume.io.remote.source import HEAD, TAIL
 from tests.remote.server import Served, serving
 
 pytest.importorskip("aiohttp", reason="the extra cloud (fsspec[http]) is not installed")

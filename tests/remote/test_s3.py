@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 import exhume
-import exhume.remotesource
+import exhume.io.remote.source
 from exhume.errors import EntryNotFoundError, SourceChangedError, SourceError
-from exhume.source import Source, Tree, open_target
+from exhume.io.source import Source, Tree, open_target
 from exhume.testing.contracts import SourceContract
 from tests.archives import own_archives
 from tests.conftest import Ran
@@ -33,7 +33,7 @@ def uploaded(store: Store) -> dict[Path, str]:
 
 @pytest.fixture(autouse=True)
 def _fast_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exhume.remotesource, "RETRY_DELAY", 0.001)
+    monkeypatch.setattr(exhume.io.remote.source, "RETRY_DELAY", 0.001)
 
 
 class TestContract(SourceContract):

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 import exhume
-import exhume.remotesource
-import exhume.remotestores
+import exhume.io.remote.source
+import exhume.io.remote.stores
 from exhume.errors import SourceError
 from tests.conftest import Ran
 from tests.remote.server import serving
@@ -29,8 +29,8 @@ SAMPLE = Path(__file__).parent.parent / "samples" / "zs" / "words-deflate.zs"
 
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(exhume.remotesource, "RETRY_DELAY", 0.001)
-    monkeypatch.setattr(exhume.remotestores, "SILENCE", 0.2)
+    monkeypatch.setattr(exhume.io.remote.source, "RETRY_DELAY", 0.001)
+    monkeypatch.setattr(exhume.io.remote.stores, "SILENCE", 0.2)
 
 
 def said(ran: Ran, code: str = "EX-601") -> str:
@@ -88,7 +88,7 @@ def test_access_denied(status: str, later: bool) -> None:
         options = {"skip_instance_cache": True}
         with pytest.raises(SourceError, match=f"access denied.*HTTP status {status}"):
             if later:
-                with exhume.source.open_target(f"{served.url}/a", storage_options=options) as source:
+                with exhume.io.source.open_target(f"{served.url}/a", storage_options=options) as source:
                     served.mode = status
                     source.read_at(200_000, 10)  # type: ignore[union-attr]
             else:

@@ -30,8 +30,8 @@ from exhume_ksy.fast._layout import LayoutError
 
 from exhume.compiler.model import Type
 from exhume.errors import SpecificationError
-from exhume.ksy import Specification, compile_ksy
-from exhume.layouts import RAISED
+from exhume.layout.fast import RAISED
+from exhume.layout.foreign import Specification, compile_ksy
 from tests.conftest import ROOT
 from tests.toolchain.differential import FOREIGN, DifferenceError, compare_with, read_whole
 from tools import nodejs

@@ -25,13 +25,13 @@ from typing import Any
 from exhume_ksy.fast._layout import numbers
 
 import exhume
-import exhume._pykernel
-import exhume.formats.clp_s.kernel
-import exhume.formats.clp_s.pykernel
-import exhume.kaitai
-import exhume.kernel
-import exhume.layouts
-from exhume.sections import Section, SectionMap
+import exhume.formats.clp_s.read.kernel
+import exhume.formats.clp_s.read.pykernel
+import exhume.layout.fast
+import exhume.layout.kaitai
+import exhume.native.kernel
+import exhume.native.pykernel
+from exhume.layout.sections import Section, SectionMap
 from tests.archives import own_archives
 from tests.toolchain.trees import spec_ids
 from tools.blocks import read_block, write_block
@@ -55,7 +55,10 @@ REST = {
 ALSO = dict.fromkeys(("leveldb_data_block", "leveldb_properties", "data_bundle_index_block"), "leveldb_block")
 """Schemas that describe the bytes of another with more of what is in them; readers of the other count."""
 
-TWINS = ((exhume.kernel, exhume._pykernel), (exhume.formats.clp_s.kernel, exhume.formats.clp_s.pykernel))
+TWINS = (
+    (exhume.native.kernel, exhume.native.pykernel),
+    (exhume.formats.clp_s.read.kernel, exhume.formats.clp_s.read.pykernel),
+)
 """Kernels, and what stands in for them while reading is counted: the same, by the generated readers of Python.
 
 The compiled loops call what was generated from the same types, but cannot be watched.
@@ -200,14 +203,14 @@ def recorded() -> Iterator[Reads]:
     instead: dict[Any, Any] = {}
     for schema, reader in list(_readers()):
         instead[reader] = _noted(reader, schema, reads)
-    parse = exhume.kaitai.parse
+    parse = exhume.layout.kaitai.parse
 
     def parsing(cls: Any, data: Any, *rest: Any) -> Any:
         whole = bytes(data) if isinstance(data, (bytes, memoryview)) else data.read()
         return parse(cls, _Followed(whole, cls.__module__.rpartition(".")[2], reads), *rest)
 
     instead[parse] = parsing
-    rows = exhume.layouts.rows
+    rows = exhume.layout.fast.rows
 
     def noted_rows(kind: Any, data: Any) -> Any:
         reads.add(kind.__module__.rpartition(".")[2], data, 0, len(data))

@@ -12,8 +12,8 @@ from kaitaistruct import BytesIO, KaitaiStruct
 
 from exhume.compiler.model import Bits, Sequence, Type
 from exhume.compiler.text import safe
-from exhume.kaitai import FAILURES
-from exhume.schema import _TrackedStream, debug_class
+from exhume.layout.kaitai import FAILURES
+from exhume.layout.schema import _TrackedStream, debug_class
 from tests.toolchain.differential import model, read_whole, type_of
 
 Place = tuple[str, int | None]

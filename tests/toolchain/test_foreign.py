@@ -16,8 +16,8 @@ import yaml
 
 import exhume
 from exhume.errors import ExhumeError, Span, SpecificationError, StructureError, TruncatedError
-from exhume.ksy import Specification, compile_ksy, parse_yaml
-from exhume.schema import Explainer, Field
+from exhume.layout.foreign import Specification, compile_ksy, parse_yaml
+from exhume.layout.schema import Explainer, Field
 from tests.conftest import ROOT
 from tests.toolchain.collection import KNOWN, PUBLIC, Collection
 from tests.toolchain.damage import samples
@@ -142,7 +142,7 @@ def test_yaml_is_read_as_kaitai_reads_it(tmp_path: Path) -> None:
 
 
 def test_our_own_specifications_are_read_from_yaml_as_they_were_for_the_compiler() -> None:
-    from exhume.schema import spec
+    from exhume.layout.schema import spec
 
     for file in sorted((ROOT / "ksy").glob("*.ksy")):
         assert parse_yaml(file) == spec(file.stem), file

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 import exhume
-from exhume import kernel
 from exhume.errors import Span
 from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.log import build_batch
+from exhume.native import kernel
 from tests.archives import own_archives
 from tests.conftest import ROOT
 from tests.toolchain import reads

@@ -15,7 +15,7 @@ import exhume
 from exhume.engines.explain import Selection, explain_archive
 from exhume.engines.recode import recode
 from exhume.errors import Span
-from exhume.schema import Explainer
+from exhume.layout.schema import Explainer
 from tests.conftest import ROOT
 from tests.toolchain import trees
 from tools import ksy_facts, opaque, targets, upstream

@@ -14,7 +14,7 @@ import pytest
 from exhume import compile_ksy
 from exhume.cli.main import invoke
 from exhume.compiler import compile_specs
-from exhume.ksy import parse_yaml
+from exhume.layout.foreign import parse_yaml
 from tests.conftest import ROOT
 
 pytest.importorskip("mypy")

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import exhume
-from exhume.checksums import crc64_xz
+from exhume.codecs.checksums import crc64_xz
 from exhume.formats.zs.reader import ZsReader
-from exhume.kernel import build_uleb128
+from exhume.native.kernel import build_uleb128
 
 MAGIC = b"\xabZSfiLe\x01"
 PARTIAL = b"\xabZStoBe\x01"

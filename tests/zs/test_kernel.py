@@ -14,12 +14,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from kaitaistruct import BytesIO, KaitaiStream
 
-from exhume import _pykernel, kernel
-from exhume.kerneltypes import MalformedRecordsError
+from exhume.native import kernel, pykernel
+from exhume.native.types import MalformedRecordsError
 
-TWINS = [pytest.param(_pykernel, id="pure")]
+TWINS = [pytest.param(pykernel, id="pure")]
 if kernel.COMPILED:
-    from exhume import _kernel
+    from exhume.native import _kernel
 
     TWINS.append(pytest.param(_kernel, id="compiled"))
 TWIN = pytest.mark.parametrize("twin", TWINS)
@@ -27,8 +27,8 @@ TWIN = pytest.mark.parametrize("twin", TWINS)
 RECORDS = st.lists(st.one_of(st.binary(max_size=6), st.binary(min_size=120, max_size=140)), max_size=12)
 PAYLOADS = st.one_of(
     st.binary(max_size=40),
-    RECORDS.map(_pykernel.frame_records),
-    st.tuples(RECORDS.map(_pykernel.frame_records), st.binary(max_size=12)).map(b"".join),
+    RECORDS.map(pykernel.frame_records),
+    st.tuples(RECORDS.map(pykernel.frame_records), st.binary(max_size=12)).map(b"".join),
 )
 
 
@@ -40,7 +40,7 @@ def outcome(function: Any, *args: Any) -> Any:
         return ("malformed", error.reason, error.offset, error.length)
 
 
-@pytest.mark.skipif(not kernel.COMPILED, reason="exhume._kernel is not compiled here")
+@pytest.mark.skipif(not kernel.COMPILED, reason="exhume.native._kernel is not compiled here")
 @given(PAYLOADS, st.binary(max_size=3), st.binary(max_size=3), st.integers(0, 60))
 @example(b"\x80\x00", b"", b"", 0)
 @example(b"\x81\x80\x80\x80\x80\x80\x80\x80\x80\x02", b"", b"", 0)
@@ -59,10 +59,10 @@ def test_twins_agree(payload: bytes, low: bytes, high: bytes, budget: int) -> No
         ("take_records", (budget,)),
         ("next_block", (min(budget, len(payload)), len(payload), 20, 63)),
     ):
-        pure, fast = getattr(_pykernel, name), getattr(_kernel, name)
+        pure, fast = getattr(pykernel, name), getattr(_kernel, name)
         assert outcome(fast, payload, *args) == outcome(pure, payload, *args), name
-    assert outcome(_kernel.frame_terminated, payload, b"\0") == outcome(_pykernel.frame_terminated, payload, b"\0")
-    assert outcome(_kernel.frame_terminated, payload, b"aa") == outcome(_pykernel.frame_terminated, payload, b"aa")
+    assert outcome(_kernel.frame_terminated, payload, b"\0") == outcome(pykernel.frame_terminated, payload, b"\0")
+    assert outcome(_kernel.frame_terminated, payload, b"aa") == outcome(pykernel.frame_terminated, payload, b"aa")
 
 
 @given(PAYLOADS)
@@ -72,14 +72,14 @@ def test_splitter_agrees_with_the_generated_class(payload: bytes) -> None:
         expected: list[bytes] | None = [record.data for record in found.records]
     except Exception:  # whatever generated code raises on malformed input
         expected = None
-    for twin in (_pykernel, kernel):
+    for twin in (pykernel, kernel):
         got = outcome(twin.split_records, payload)
         assert got == expected if expected is not None else got[0] == "malformed"
 
 
 @given(st.integers(0, 2**64 - 1))
 def test_integers_are_what_the_generated_class_reads(value: int) -> None:
-    data = _pykernel.build_uleb128(value)
+    data = pykernel.build_uleb128(value)
     parsed = Uleb128(KaitaiStream(BytesIO(data)))
     assert (parsed.value, parsed._io.pos()) == (value, len(data))
 
@@ -149,11 +149,11 @@ def test_take_stops_at_the_budget_and_before_a_cut_record(twin: Any) -> None:
 
 
 def test_the_twin_can_be_forced() -> None:
-    code = "from exhume import kernel; print(kernel.COMPILED, kernel.split_records.__module__)"
+    code = "from exhume.native import kernel; print(kernel.COMPILED, kernel.split_records.__module__)"
     done = subprocess.run(
         [sys.executable, "-c", code], env={**os.environ, "EXHUME_PURE": "1"}, capture_output=True, text=True, check=True
     )
-    assert done.stdout.split() == ["False", "exhume._pykernel"]
+    assert done.stdout.split() == ["False", "exhume.native.pykernel"]
 
 
 def test_uleb128_refuses_what_does_not_fit() -> None:

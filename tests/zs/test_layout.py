@@ -12,7 +12,7 @@ from exhume.errors import ExhumeError, Span
 from exhume.formats.zs import layout
 from exhume.formats.zs.encode import shortest_key
 from exhume.formats.zs.search import after_prefix, make_bounds
-from exhume.kerneltypes import MalformedRecordsError
+from exhume.native.types import MalformedRecordsError
 
 ENTRIES = st.lists(
     st.builds(layout.IndexEntry, st.binary(max_size=5), st.integers(0, 2**63 - 1), st.integers(0, 2**63 - 1)),

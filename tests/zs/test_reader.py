@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import exhume
-from exhume.checksums import crc64_xz
 from exhume.codecs import compress
+from exhume.codecs.checksums import crc64_xz
 from exhume.errors import ExhumeError, SourceError, WriterError
 from exhume.formats.zs.reader import ZsReader
 from exhume.formats.zs.search import after_prefix
 from exhume.formats.zs.writer import ZsWriter
-from exhume.source import BytesSource, FileSource
+from exhume.io.source import BytesSource, FileSource
 from exhume.testing.corrupt import flip
 from exhume.testing.sources import CountingSource, LyingSource, failing
 

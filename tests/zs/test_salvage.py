@@ -14,8 +14,8 @@ from exhume.engines.carve import carve
 from exhume.engines.salvage import salvage
 from exhume.errors import SourceError, UnrecognizedFormatError, UnsupportedOperationError
 from exhume.formats.zs.writer import ZsWriter
+from exhume.io.source import BytesSource
 from exhume.recovery import Fate, SalvageMode, SalvageReport, Verdict, Verified
-from exhume.source import BytesSource
 from exhume.testing.corrupt import flip, zero_sector
 from exhume.testing.sources import LyingSource
 

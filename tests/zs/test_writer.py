@@ -21,7 +21,7 @@ from exhume.formats.zs.encode import LEVELS
 from exhume.formats.zs.framing import framing
 from exhume.formats.zs.layout import INCOMPLETE_MAGIC, MAGIC
 from exhume.formats.zs.writer import ZsWriter
-from exhume.kernel import frame_records
+from exhume.native.kernel import frame_records
 
 from .build import reader
 from .make_samples import WORDS

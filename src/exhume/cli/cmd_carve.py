@@ -18,7 +18,7 @@ from exhume.recovery import Carved, Verdict
 
 if TYPE_CHECKING:
     from exhume.distributed.carving import Image
-    from exhume.source import Source
+    from exhume.io.source import Source
 
 _SUFFIX = {"clp-s": "clps", "zs": "zs", "caf": "caf"}
 
@@ -86,7 +86,7 @@ def _in_one_pass(
     run: Run, image: str, only: Sequence[str], output: str | None, start: int, stop: int | None, min_confidence: float
 ) -> Outcome:
     from exhume.engines.carve import carve
-    from exhume.source import Source
+    from exhume.io.source import Source
 
     with run.take_source(image) as opened, run.progress("carve") as progress:
         if not isinstance(opened, Source):
@@ -110,7 +110,7 @@ def _in_one_pass(
 
 
 def _write(opened: Source, found: Iterable[Carved], folder: Path) -> None:
-    from exhume.output.tree import OutputTree
+    from exhume.io.output.tree import OutputTree
 
     with OutputTree(folder) as tree:
         for carved in found:

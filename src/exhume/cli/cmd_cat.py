@@ -12,7 +12,7 @@ from exhume.cli.formatcli import FormatCommand, format_cli, recognised_format, s
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import SIZE
 from exhume.cli.runtime import Run, common_options
-from exhume.source import STREAM_CHUNK
+from exhume.io.source import STREAM_CHUNK
 
 
 @click.command("cat", cls=FormatCommand, verb="cat")

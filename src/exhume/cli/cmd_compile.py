@@ -20,8 +20,8 @@ def command(run: Run, spec: str, output: str | None, imports: tuple[str, ...], o
 
     What is not covered is refused, with the field and the construct.  Needs the extra ksy.
     """
-    from exhume.ksy import compile_ksy
-    from exhume.output.tree import OutputTree
+    from exhume.io.output.tree import OutputTree
+    from exhume.layout.foreign import compile_ksy
 
     specification = compile_ksy(spec, imports=imports)
     if output is not None:

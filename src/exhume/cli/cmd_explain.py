@@ -110,7 +110,7 @@ def command(
 
 
 def _specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) -> Any:
-    from exhume.ksy import SpecifiedFile, compile_ksy, one_file
+    from exhume.layout.foreign import SpecifiedFile, compile_ksy, one_file
 
     specification = compile_ksy(ksy, imports=imports)
     return SpecifiedFile(one_file(run.take_source(target)), specification)
@@ -132,7 +132,7 @@ class _Seen:
 def _page(archive: Any, findings: list[Any] | None, path: str, overwrite: bool) -> Outcome:
     import io
 
-    from exhume.output.atomic import AtomicFile
+    from exhume.io.output.atomic import AtomicFile
     from exhume.view.page import write_page
 
     with AtomicFile(path, overwrite=overwrite) as file:

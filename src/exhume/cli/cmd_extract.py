@@ -40,9 +40,9 @@ def command(
     """
     ctx = click.get_current_context()
     from exhume.engines.extract import extract
-    from exhume.output.atomic import AtomicFile
-    from exhume.output.tar import TarSink
-    from exhume.output.tree import OutputTree
+    from exhume.io.output.atomic import AtomicFile
+    from exhume.io.output.tar import TarSink
+    from exhume.io.output.tree import OutputTree
 
     if (output is None) == (tar is None):
         raise click.UsageError("give either -o DIR or --tar FILE", ctx)

@@ -15,7 +15,7 @@ from exhume.cli.outcome import Outcome
 from exhume.cli.recursive import each_archive, recursive_options
 from exhume.cli.render import printable, table
 from exhume.cli.runtime import Run, common_options
-from exhume.sections import SectionKind
+from exhume.layout.sections import SectionKind
 
 if TYPE_CHECKING:
     from exhume.engines.inspect import Inspection

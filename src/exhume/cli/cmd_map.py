@@ -6,7 +6,7 @@ import click
 
 from exhume.cli.outcome import Outcome
 from exhume.cli.runtime import Run, common_options
-from exhume.sections import SectionKind
+from exhume.layout.sections import SectionKind
 
 
 @click.command("map")
@@ -21,7 +21,7 @@ def command(run: Run, target: str, svg: str | None, png: str | None, overwrite: 
 
     What cannot be read of a damaged archive is drawn as unread; exit code 3.
     """
-    from exhume.output.atomic import AtomicFile
+    from exhume.io.output.atomic import AtomicFile
     from exhume.view.map import draw_map, to_png, to_svg
 
     if svg is None and png is None:

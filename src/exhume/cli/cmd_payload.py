@@ -18,7 +18,7 @@ def command(run: Run, target: str, section: str, output: str | None, overwrite: 
 
     `exhume list --sections TARGET` names the sections.
     """
-    from exhume.output.atomic import AtomicFile
+    from exhume.io.output.atomic import AtomicFile
 
     with run.open(target) as archive:
         data = archive.read_section(section)

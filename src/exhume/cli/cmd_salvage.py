@@ -11,7 +11,7 @@ from exhume.cli.many import Many, discard, each_target, many_options, prepare_di
 from exhume.cli.outcome import Outcome
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
-from exhume.jsonout import dumps
+from exhume.io.jsonout import dumps
 from exhume.recovery import SalvageReport, Verified
 
 
@@ -42,7 +42,7 @@ def command(
     survives, or what was written does not verify.  What stands behind the content of OUT is said beside it: checksums
     of the original, that it was decoded again, or nothing, where the format has no means to check it.
     """
-    from exhume.output.atomic import AtomicFile
+    from exhume.io.output.atomic import AtomicFile
 
     ctx = click.get_current_context()
     if as_files and jsonl:

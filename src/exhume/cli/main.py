@@ -70,7 +70,7 @@ def main(context: click.Context, version: bool, verbose: bool) -> None:
     if version:
         click.echo(f"exhume, version {__version__}")
         if verbose:
-            from exhume.about import about
+            from exhume.native.about import about
 
             click.echo("\n".join(about().lines()))
         context.exit()
@@ -130,7 +130,7 @@ def _reader_left() -> Outcome:
 
 def _say_error(error: ExhumeError, argv: list[str]) -> None:
     if "--json" in argv or "--ndjson" in argv:
-        from exhume.jsonout import dumps
+        from exhume.io.jsonout import dumps
 
         body = {
             "schema": "exhume.error/1",

@@ -181,7 +181,7 @@ def expand(target: str, storage: Mapping[str, Any]) -> list[str]:
     """The URLs that a pattern matches, sorted; a target that is none as it is.  Raises `SourceError` for no match."""
     if not is_glob(target):
         return [target]
-    from exhume.remote import glob_url
+    from exhume.io.remote.opening import glob_url
 
     return glob_url(target, storage)
 
@@ -199,12 +199,12 @@ class Recorder(Run):
         self.out: Any = _RecordedOutput(terminal, tell)
 
     def document(self, verb: str, body: Mapping[str, Any]) -> None:
-        from exhume.jsonout import jsonable
+        from exhume.io.jsonout import jsonable
 
         self._tell(("document", verb, jsonable(body)))
 
     def items(self, verb: str, head: Mapping[str, Any], key: str, items: Iterable[Mapping[str, Any]]) -> None:
-        from exhume.jsonout import dumps
+        from exhume.io.jsonout import dumps
 
         if self.ndjson:
             super().items(verb, head, key, items)
@@ -322,7 +322,7 @@ class Player:
         if self._open == (verb, head, key):
             return
         self.end()
-        from exhume.jsonout import dumps
+        from exhume.io.jsonout import dumps
 
         self._open, self._first = (verb, head, key), True
         self._run.out.text(f'{dumps({"schema": f"exhume.{verb}/1", **head})[:-1]},"{key}":[')
@@ -390,7 +390,7 @@ def _parts(
 def say_failed(run: Run, target: str, error: ExhumeError) -> None:
     """A target that could not be worked on, on standard error."""
     if run.machine:
-        from exhume.jsonout import dumps
+        from exhume.io.jsonout import dumps
 
         body = {"schema": "exhume.error/1", "target": target, **error_body(error)}
         click.echo(dumps(body), err=True)

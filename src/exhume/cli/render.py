@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from exhume.jsonout import jsonable
+from exhume.io.jsonout import jsonable
 
 
 def printable(text: str) -> str:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from exhume.cli.outcome import Outcome
     from exhume.engines.inspect import Inspection
-    from exhume.source import Source, Tree
+    from exhume.io.source import Source, Tree
 
 PROGRESS_AFTER = 1.0
 """Seconds before a progress bar appears: short work needs none."""
@@ -91,7 +91,7 @@ class Run:
 
     def source(self, target: str) -> Source | Tree:
         """The target with the common options applied; kept open until somebody takes it."""
-        from exhume.source import open_target
+        from exhume.io.source import open_target
 
         known = self._sources.get(target)
         if known is None:
@@ -142,13 +142,13 @@ class Run:
     def document(self, verb: str, body: Mapping[str, Any]) -> None:
         """Prints the one JSON document of a verb."""
         pretty = not self.ndjson and sys.stdout.isatty()
-        from exhume.jsonout import dumps
+        from exhume.io.jsonout import dumps
 
         self.out.text(dumps({"schema": f"exhume.{verb}/1", **body}, pretty=pretty) + "\n")
 
     def items(self, verb: str, head: Mapping[str, Any], key: str, items: Iterable[Mapping[str, Any]]) -> None:
         """Prints many items: one document holding a list (`--json`, streamed), or one line each (`--ndjson`)."""
-        from exhume.jsonout import dumps
+        from exhume.io.jsonout import dumps
 
         if self.ndjson:
             for item in items:

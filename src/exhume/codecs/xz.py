@@ -15,7 +15,7 @@ from zlib import crc32
 from exhume.codecs.common import Buffer, Decoded, Decoder, over_budget
 from exhume.codecs.deflate import deflate_compress
 from exhume.errors import CodecError, MissingDependencyError
-from exhume.kernel import build_uleb128
+from exhume.native.kernel import build_uleb128
 
 ZS_LZMA2_DICTIONARY: Final = 1 << 20
 

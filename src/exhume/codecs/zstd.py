@@ -112,7 +112,7 @@ def zstd_checksum(frame: Buffer, max_size: int) -> tuple[int, int]:
 
     The content is decoded as if the frame had none, so that a wrong one is a result and not an error.
     """
-    from exhume.checksums import xxhash64  # no search needs it, and it loads much
+    from exhume.codecs.checksums import xxhash64  # no search needs it, and it loads much
 
     bare = bytearray(frame)
     bare[DESCRIPTOR_AT] &= ~HAS_CHECKSUM

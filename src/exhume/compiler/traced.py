@@ -6,7 +6,7 @@ The same statements as those of the fast readers, field by field, with what is n
   of one that does not fit, why;
 - `PARTIALS`: by field what was read of a value before it broke off.
 
-What the generated code uses of this stands in `exhume.tracing`.
+What the generated code uses of this stands in `exhume.layout.tracing`.
 """
 
 from __future__ import annotations

@@ -15,10 +15,10 @@ from exhume.archive import Progress, no_progress
 from exhume.distributed.runner import run
 from exhume.engines.carve import find, join
 from exhume.errors import ExhumeError, SourceError, Span
+from exhume.io.parallel import map_ordered
+from exhume.io.source import Source, open_target
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.parallel import map_ordered
 from exhume.recovery import Carved
-from exhume.source import Source, open_target
 
 SPAN = 256 << 20
 """Bytes that one unit searches: minutes of work at most, and far more than a unit costs to send."""
@@ -138,7 +138,7 @@ def _refuse_download(image: Source, search: Search, start: int, stop: int) -> No
     """Searching is reading: what one pass would have to be allowed, many spans have to be allowed together."""
     if not image.is_remote or search.storage_options.get("allow_full_download"):
         return
-    from exhume.remotesource import FREE_BYTES
+    from exhume.io.remote.source import FREE_BYTES
 
     if stop - start > max(FREE_BYTES, image.size // 2):
         raise SourceError(

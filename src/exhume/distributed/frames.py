@@ -48,7 +48,7 @@ def to_dataframe(targets: Targets, *, schema: Any = None, **options: Any) -> Any
         from dask import dataframe
     except ImportError as error:
         raise MissingDependencyError("dataframes need the extra dask: pip install 'exhume[dask]'") from error
-    from exhume.arrow import import_pyarrow
+    from exhume.tabular.arrow import import_pyarrow
 
     pa = import_pyarrow()
     found = partitions(targets, **options)
@@ -68,7 +68,7 @@ def to_dataframe(targets: Targets, *, schema: Any = None, **options: Any) -> Any
 def _schemas(found: Sequence[Partition]) -> list[Any]:
     """The schema of each archive, from one of its partitions as a whole."""
     from exhume.distributed.partition import PLANNERS
-    from exhume.parallel import map_ordered
+    from exhume.io.parallel import map_ordered
 
     firsts = {one.target: one for one in found}
     return list(map_ordered(_schema, firsts.values(), PLANNERS if len(firsts) > 1 else 1))
@@ -144,7 +144,7 @@ def _cast(pa: Any, column: Any, kind: Any) -> Any:
     try:
         return column.cast(kind, safe=False)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        from exhume.jsonout import dumps
+        from exhume.io.jsonout import dumps
 
         values = column.to_pylist()
         texts = [value if value is None or isinstance(value, str) else dumps(value) for value in values]

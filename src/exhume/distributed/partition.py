@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
+from exhume.io.parallel import map_ordered
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.parallel import map_ordered
-from exhume.partition import SIZE, Partition, parts_of, plan, with_part
 from exhume.parts import Part
+from exhume.parts.partition import SIZE, Partition, parts_of, plan, with_part
 
 PLANNERS = 16
 """Archives that are planned at a time: planning waits for storage."""

@@ -13,10 +13,10 @@ from typing import Any
 from exhume.archive import Progress, no_progress
 from exhume.engines.scan import Scanner
 from exhume.errors import ExhumeError
+from exhume.io.source import Source, Target, Tree, open_target
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Carved, Verdict
 from exhume.registry import Format, formats, get_format
-from exhume.source import Source, Target, Tree, open_target
 
 WINDOW = 8 << 20
 """Bytes of the image held at a time."""

@@ -19,13 +19,13 @@ from exhume.choices import check_keywords, hint
 from exhume.engines.identify import open_archive
 from exhume.errors import EntryNotFoundError, ExhumeError, Span, shorten
 from exhume.findings import Check, Finding
+from exhume.io.source import Target
+from exhume.layout.schema import Explainer, Field
+from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.registry import formats
-from exhume.schema import Explainer, Field
-from exhume.sections import Section, SectionKind, SectionMap
-from exhume.source import Target
 
 if TYPE_CHECKING:
-    from exhume.ksy import Specification, SpecifiedFile
+    from exhume.layout.foreign import Specification, SpecifiedFile
 
 BULK_SECTIONS = 16
 """Sections of one sort that are explained before the rest is summed up, unless all are asked for."""

@@ -11,10 +11,10 @@ from typing import Any
 
 from exhume.archive import MemberArchive, Progress, no_progress
 from exhume.errors import ExhumeError, OutputExistsError, SourceError
-from exhume.output.tar import TarSink
-from exhume.output.tree import OutputTree
-from exhume.parallel import map_ordered
-from exhume.source import COALESCE_GAP, COALESCE_SIZE, Source
+from exhume.io.output.tar import TarSink
+from exhume.io.output.tree import OutputTree
+from exhume.io.parallel import map_ordered
+from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, Source
 
 SMALL = 256 << 10
 """Stored members up to this size are batched; larger ones are copied inside the kernel, one at a time."""

@@ -9,10 +9,10 @@ from exhume.archive import Archive
 from exhume.choices import check_keywords
 from exhume.engines.walk import Found, Kind, join, walk_tree
 from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, shorten
+from exhume.io.source import LocalTree, Source, Target, Tree, open_target
 from exhume.lighttyping import Any
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import Format, Identification, formats, get_format
-from exhume.source import LocalTree, Source, Target, Tree, open_target
 
 SURE = 0.5
 """Candidates at least this confident are opened without being asked for by name."""

@@ -13,12 +13,12 @@ from typing import Any, TypeVar
 from exhume.archive import Archive, Entry, Info, Progress, no_progress
 from exhume.errors import ExhumeError, MissingDependencyError, UnsupportedOperationError
 from exhume.findings import Finding
+from exhume.io.source import Source, Tree
+from exhume.layout.schema import Field
+from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.lightclass import dataclass
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import Format
-from exhume.schema import Field
-from exhume.sections import Section, SectionKind, SectionMap
-from exhume.source import Source, Tree
 
 T = TypeVar("T")
 

@@ -14,10 +14,10 @@ from exhume.choices import check_keywords
 from exhume.engines.identify import open_archive
 from exhume.errors import Span, WriterError
 from exhume.findings import Severity
+from exhume.io.output.atomic import exists_error, sync_directory
+from exhume.io.source import Target
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.output.atomic import exists_error, sync_directory
 from exhume.registry import get_format
-from exhume.source import Target
 
 
 @dataclass(frozen=True, slots=True)

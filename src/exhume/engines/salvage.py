@@ -14,11 +14,11 @@ from exhume.engines.identify import identify_source, recognise
 from exhume.engines.verify import Verification
 from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, WriterError
 from exhume.findings import Finding, Severity
+from exhume.io.output.atomic import exists_error
+from exhume.io.source import Source, Target, Tree, open_target
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.output.atomic import exists_error
 from exhume.recovery import SalvageMode, SalvageReport, Verified
 from exhume.registry import get_format
-from exhume.source import Source, Target, Tree, open_target
 
 
 def salvage(

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from exhume.archive import Progress, no_progress
-from exhume.kernel import find_patterns
-from exhume.source import Source
+from exhume.io.source import Source
+from exhume.native.kernel import find_patterns
 
 
 class Scanner:

@@ -11,9 +11,9 @@ import os
 from collections.abc import Callable, Iterator
 
 from exhume.errors import ExhumeError, SourceError
+from exhume.io.source import LocalTree, Tree, source_error
 from exhume.lightclass import dataclass
 from exhume.registry import formats, get_format
-from exhume.source import LocalTree, Tree, source_error
 
 
 class Kind(enum.StrEnum):

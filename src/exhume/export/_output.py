@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
 from exhume.errors import WriterError
-from exhume.output.atomic import AtomicFile
+from exhume.io.output.atomic import AtomicFile
 
 _CONTROL = bytes(byte for byte in range(32) if byte not in (9, 10, 13)) + b"\x7f"
 

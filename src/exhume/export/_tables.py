@@ -12,12 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, BinaryIO, ClassVar, Self
 
 from exhume.archive import Archive, Progress, no_progress
-from exhume.arrow import NESTED, import_pyarrow, text_array
 from exhume.errors import WriterError
 from exhume.export import ExportReport
 from exhume.export._output import binary_output, text_output
-from exhume.jsonout import dumps
-from exhume.output.atomic import AtomicDirectory, AtomicFile
+from exhume.io.jsonout import dumps
+from exhume.io.output.atomic import AtomicDirectory, AtomicFile
+from exhume.tabular.arrow import NESTED, import_pyarrow, text_array
 
 NO_COLUMNS = "rows without columns"
 
@@ -152,7 +152,7 @@ def flat_column(pa: Any, column: Any, lost: Any) -> Any:
 
 
 def json_column(pa: Any, column: Any) -> list[Any]:
-    """The values of a column as `exhume.jsonout` prints them; times of a calendar are text with all their digits."""
+    """The values of a column as `exhume.io.jsonout` prints them; times of a calendar are text with all their digits."""
     types, kind = pa.types, column.type
     if types.is_duration(kind):
         column = column.cast(pa.int64())

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from exhume.export._tables import TableFile, exporter, json_column
-from exhume.jsonout import dumps
+from exhume.io.jsonout import dumps
 
 ACCEPTS = "tables"
 

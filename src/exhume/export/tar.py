@@ -9,7 +9,7 @@ from exhume.engines.extract import extract
 from exhume.export import ExportReport
 from exhume.export._members import lose, stored_order
 from exhume.export._output import binary_output, refuse_options
-from exhume.output.tar import TarSink
+from exhume.io.output.tar import TarSink
 
 ACCEPTS = "members"
 

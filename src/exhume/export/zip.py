@@ -10,7 +10,7 @@ from exhume.errors import ExhumeError
 from exhume.export import ExportReport
 from exhume.export._members import each_member, lose
 from exhume.export._output import binary_output, refuse_options
-from exhume.output.names import safe_parts
+from exhume.io.output.names import safe_parts
 
 ACCEPTS = "members"
 

@@ -25,11 +25,11 @@ from exhume.errors import (
     WriterError,
 )
 from exhume.filesystems.leases import OPEN, Held
+from exhume.io.remote.opening import open_url
+from exhume.io.remote.source import RemoteSource
+from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, Source, Tree, open_target, plan_reads
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import get_format
-from exhume.remote import open_url
-from exhume.remotesource import RemoteSource
-from exhume.source import COALESCE_GAP, COALESCE_SIZE, Source, Tree, open_target, plan_reads
 
 BLOCK_SIZE = 1 << 20
 """Bytes that an open file reads ahead."""

@@ -9,7 +9,7 @@ from exhume.archive import Archive, Entry, MemberArchive
 from exhume.errors import EntryNotFoundError, ExhumeError, SourceError
 from exhume.filesystems.base import ArchiveFileSystem, Info, Paths, folder_info, is_path
 from exhume.filesystems.leases import Held
-from exhume.source import Source
+from exhume.io.source import Source
 
 if TYPE_CHECKING:
     from exhume.formats.data_bundle.reader import DataBundleArchive

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from exhume.archive import Archive
 from exhume.filesystems.base import ArchiveFileSystem, Info, Paths, folder_info, is_path
 from exhume.filesystems.leases import Held
-from exhume.sections import Section
-from exhume.source import Source
+from exhume.io.source import Source
+from exhume.layout.sections import Section
 
 CACHE_SIZE = 64 << 20
 """Bytes of decompressed sections kept per archive."""

@@ -18,8 +18,8 @@ import exhume
 from exhume.archive import Archive, MemberArchive
 from exhume.errors import EntryNotFoundError, ExhumeError, WriterError
 from exhume.findings import Severity
+from exhume.io.source import BytesSource, Source
 from exhume.registry import get_format, rules_of
-from exhume.source import BytesSource, Source
 
 NOISE = (b"", b"\0", b"\xff" * 4, b"hello, world\n" * 50, bytes(range(256)) * 8, b"PK\3\4" + bytes(200))
 
@@ -56,7 +56,7 @@ class ArchiveContract:
         assert list(exhume.verify(sample, jobs=2)) == list(exhume.verify(sample))
 
     def test_info_is_json(self, archive: Archive) -> None:
-        from exhume.jsonout import dumps
+        from exhume.io.jsonout import dumps
 
         assert json.loads(dumps(archive.info()))
 

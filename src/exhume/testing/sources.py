@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from exhume.errors import SourceError, Span
-from exhume.source import COALESCE_GAP, COALESCE_SIZE, Source, plan_reads
+from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, Source, plan_reads
 
 
 class CountingSource(Source):

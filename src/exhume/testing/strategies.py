@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 
 from exhume.compiler.model import Model, Type
 from exhume.compiler.strategies import Instance, Nearly, instances, nearly_instances, type_of
-from exhume.ksy import compile_ksy
-from exhume.schema import spec
+from exhume.layout.foreign import compile_ksy
+from exhume.layout.schema import spec
 
 __all__ = ["Instance", "Nearly", "from_ksy", "nearly_from_ksy"]
 

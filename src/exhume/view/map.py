@@ -14,8 +14,8 @@ from xml.sax.saxutils import escape, quoteattr
 from exhume.archive import Archive
 from exhume.errors import MissingDependencyError, Span
 from exhume.findings import Finding, Severity
-from exhume.sections import Section, SectionKind
-from exhume.source import Source
+from exhume.io.source import Source
+from exhume.layout.sections import Section, SectionKind
 
 WIDTH = 1200
 MARGIN = 20

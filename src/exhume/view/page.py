@@ -19,9 +19,9 @@ from exhume.codecs import compress
 from exhume.engines.explain import Explained, Selection, explain_archive
 from exhume.errors import Span, shorten
 from exhume.findings import CheckOutcome, Finding
-from exhume.jsonout import jsonable
-from exhume.ksy import SpecifiedFile
-from exhume.schema import Field
+from exhume.io.jsonout import jsonable
+from exhume.layout.foreign import SpecifiedFile
+from exhume.layout.schema import Field
 
 CHUNK = 64 << 10
 """Bytes of a file or payload per embedded chunk: one is inflated when it scrolls into view."""

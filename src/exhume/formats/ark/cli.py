@@ -88,7 +88,7 @@ def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any])
     """Messages as JSON lines (`time_ns`, `channel`, `value`), or their bytes with `--raw`."""
     from exhume.findings import Finding
     from exhume.formats.ark.export import message_json
-    from exhume.jsonout import dumps
+    from exhume.io.jsonout import dumps
 
     say_findings(run, archive)
     raw = bool(options.get("raw"))
@@ -146,7 +146,7 @@ def missing_outcome(run: Run, archive: Any) -> Outcome | None:
 def search(run: Run, archives: list[Any], query: str, options: dict[str, Any]) -> Outcome | None:
     """Messages of the channels that the query names (name, glob or regular expression), as JSON lines."""
     from exhume.formats.ark.export import message_json
-    from exhume.jsonout import dumps
+    from exhume.io.jsonout import dumps
 
     found = 0
     for archive in archives:

@@ -14,10 +14,10 @@ from exhume.findings import Finding, each_once
 from exhume.formats.ark.checks import SEVERAL_LOGS
 from exhume.formats.ark.opening import open_in_tree
 from exhume.formats.ark.reader import ArkReader
+from exhume.io.parallel import map_ordered
+from exhume.io.source import Source, Tree
+from exhume.layout.sections import Section, SectionMap
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.parallel import map_ordered
-from exhume.sections import Section, SectionMap
-from exhume.source import Source, Tree
 
 
 @dataclass(frozen=True, slots=True)

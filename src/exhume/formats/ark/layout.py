@@ -32,7 +32,7 @@ from exhume.formats.ark.checks import (
 )
 from exhume.formats.ark.rbuf.guid import guid_bytes, guid_of, guid_text
 from exhume.formats.ark.rbuf.layout import HEADER, pack_count, read_byte_buffer, read_text
-from exhume.layouts import read, reading, rows
+from exhume.layout.fast import read, reading, rows
 
 if TYPE_CHECKING:
     import numpy as np

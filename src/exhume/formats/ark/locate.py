@@ -28,9 +28,9 @@ from exhume.formats.ark.manifest import load_manifest
 from exhume.formats.ark.rbuf.layout import is_object
 from exhume.formats.ark.splits import Split
 from exhume.formats.ark.verify import check_entries
+from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Carved, Proof, Verdict
-from exhume.source import Source
 
 MAX_CAPACITY: Final = 1 << 24
 """Index slots that a header may claim before it is taken for an accident."""

@@ -22,7 +22,7 @@ from exhume.formats.ark.export import Selection
 from exhume.formats.ark.rbuf.registry import Field, Registry, Schema
 from exhume.formats.ark.reader import ArkReader, Channel
 from exhume.formats.ark.writer import ArkWriter, ChannelWriter
-from exhume.jsonout import dumps
+from exhume.io.jsonout import dumps
 
 ENCODING: Final = "rbuf"
 LOG_RECORD: Final = "ark.log"

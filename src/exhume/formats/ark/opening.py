@@ -21,8 +21,8 @@ from exhume.formats.ark.manifest import (
 )
 from exhume.formats.ark.rbuf.guid import NIL, is_guid
 from exhume.formats.ark.rbuf.layout import HEADERS, is_object
+from exhume.io.source import Source, Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.source import Source, Tree
 
 if TYPE_CHECKING:
     from exhume.archive import Archive

@@ -23,9 +23,9 @@ from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.opening import open_archive
 from exhume.formats.ark.query import OnError, Query, Topics
 from exhume.formats.ark.splits import ObjectStatistics, Split, SplitFacts
+from exhume.io.source import Source, Tree
+from exhume.layout.sections import SectionMap
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.sections import SectionMap
-from exhume.source import Source, Tree
 
 OnMissing = Literal["error", "skip"]
 

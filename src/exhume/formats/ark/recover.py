@@ -32,7 +32,7 @@ from exhume.formats.ark.messages import Decompressor, column_codec, decode_value
 from exhume.formats.ark.query import message_span
 from exhume.formats.ark.rbuf.layout import HEADERS
 from exhume.formats.ark.splits import Array, Split
-from exhume.source import Source
+from exhume.io.source import Source
 
 if TYPE_CHECKING:
     from exhume.formats.ark.reader import ArkReader, SplitReference

@@ -22,8 +22,8 @@ from exhume.formats.ark.reader import ArkReader, SplitReference
 from exhume.formats.ark.recover import statistics_of, survey_split
 from exhume.formats.ark.snippet import manifest_folder
 from exhume.formats.ark.splits import Array, Split
-from exhume.output.atomic import AtomicFile
-from exhume.source import STREAM_CHUNK
+from exhume.io.output.atomic import AtomicFile
+from exhume.io.source import STREAM_CHUNK
 
 
 @dataclass(slots=True)

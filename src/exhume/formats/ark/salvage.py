@@ -39,11 +39,11 @@ from exhume.formats.ark.reader import ArkReader, SplitReference
 from exhume.formats.ark.recover import Survey, statistics_of, survey_split, untimed_messages
 from exhume.formats.ark.splitwriter import SplitWriter, header_area
 from exhume.formats.ark.verify import named_splits
-from exhume.jsonout import dumps
+from exhume.io.jsonout import dumps
+from exhume.io.output.atomic import AtomicDirectory, AtomicFile
+from exhume.io.source import STREAM_CHUNK, Source, Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.output.atomic import AtomicDirectory, AtomicFile
 from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
-from exhume.source import STREAM_CHUNK, Source, Tree
 
 BATCH = 4096
 
@@ -80,7 +80,7 @@ def salvage(
 
 
 def _write_lines(root: Path, output: Path, limits: Limits) -> None:
-    from exhume.source import LocalTree
+    from exhume.io.source import LocalTree
 
     with open_archive(LocalTree(root), limits=limits) as clean, AtomicFile(output) as file:
         assert isinstance(clean, ArkReader)

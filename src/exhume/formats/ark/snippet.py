@@ -17,7 +17,7 @@ from exhume.formats.ark.filters import Filter, compile_pattern
 from exhume.formats.ark.manifest import Manifest, ManifestSection
 from exhume.formats.ark.rbuf.guid import new_guid
 from exhume.formats.ark.reader import ArkReader
-from exhume.output.atomic import AtomicFile
+from exhume.io.output.atomic import AtomicFile
 
 
 @dataclass(frozen=True, slots=True)

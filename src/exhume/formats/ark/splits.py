@@ -30,7 +30,7 @@ from exhume.formats.ark.layout import (
     parse_index,
     parse_split_header,
 )
-from exhume.source import Source
+from exhume.io.source import Source
 
 Array = np.ndarray[Any, Any]
 

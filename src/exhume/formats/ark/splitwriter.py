@@ -23,7 +23,7 @@ from exhume.formats.ark.layout import (
 )
 from exhume.formats.ark.manifest import Statistics
 from exhume.formats.ark.splits import Array
-from exhume.output.atomic import GrowingFile
+from exhume.io.output.atomic import GrowingFile
 
 WRITE_BYTES: Final = 1 << 20
 """Messages are handed to the operating system in pieces of about this size."""

@@ -41,8 +41,8 @@ from exhume.formats.ark.query import message_span
 from exhume.formats.ark.rbuf.guid import is_guid
 from exhume.formats.ark.recover import unindexed_entries
 from exhume.formats.ark.splits import Array, Split, SplitFacts
-from exhume.parallel import map_ordered
-from exhume.source import Source, Tree
+from exhume.io.parallel import map_ordered
+from exhume.io.source import Source, Tree
 
 if TYPE_CHECKING:
     from exhume.formats.ark.reader import ArkReader, SplitReference
@@ -318,7 +318,7 @@ def _check_statistics(
 
 def _check_coverage(reader: ArkReader, reference: SplitReference, source: Source) -> Iterator[Finding]:
     from exhume.formats.ark.sections import split_codec, split_sections
-    from exhume.sections import SectionMap
+    from exhume.layout.sections import SectionMap
 
     sections = split_sections(reference.identifier, source, split_codec(reference), reader.limits)
     found = SectionMap([(source, [s for s in sections if s.parent is None])])

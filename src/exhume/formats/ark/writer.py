@@ -38,7 +38,7 @@ from exhume.formats.ark.rbuf.encoder import Encoder
 from exhume.formats.ark.rbuf.guid import guid_bytes, new_guid
 from exhume.formats.ark.rbuf.registry import Registry, load_registry
 from exhume.formats.ark.splitwriter import SplitWriter
-from exhume.output.atomic import AtomicFile, exists_error, sync_directory
+from exhume.io.output.atomic import AtomicFile, exists_error, sync_directory
 
 TIME_MAX: Final = (1 << 64) - 1
 MAX_SPLIT_BYTES: Final = (1 << 32) - 1

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from exhume.errors import MissingDependencyError, SourceError, Span, shorten
-from exhume.output.atomic import AtomicFile, remove_leftovers
+from exhume.io.output.atomic import AtomicFile, remove_leftovers
 
 TABLES = (
     """

@@ -14,9 +14,9 @@ from exhume.formats.caf.build import IndexOrder, entry_size, iter_index
 from exhume.formats.caf.canonical import PUNCTUATION
 from exhume.formats.caf.layout import FOOTER_SIZE, MAX_INDEX, MIN_INDEX, build_footer
 from exhume.formats.caf.names import MemberName, member_name
-from exhume.output.atomic import AtomicFile
-from exhume.output.copying import copy_between
-from exhume.source import STREAM_CHUNK
+from exhume.io.output.atomic import AtomicFile
+from exhume.io.output.copying import copy_between
+from exhume.io.source import STREAM_CHUNK
 
 BUFFER = 1 << 20
 """Small members are collected up to this many bytes before they are written."""

@@ -109,7 +109,7 @@ def _open_input(path: str) -> BinaryIO:
     try:
         return Path(path).open("rb")
     except OSError as error:
-        from exhume.source import source_error
+        from exhume.io.source import source_error
 
         raise source_error(error, path) from error
 

@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from exhume.archive import Progress, no_progress
-from exhume.batchio import list_folder, read_files
 from exhume.errors import CodecError, ExhumeError, FormatError, Span, UnsafePathError, WriterError, shorten
 from exhume.formats.caf.chunk import BUFFER
 from exhume.formats.caf.names import from_file_system
 from exhume.formats.caf.writer import SMALL, CafWriter
-from exhume.output.names import safe_parts
-from exhume.source import STREAM_CHUNK, source_error
+from exhume.io.output.names import safe_parts
+from exhume.io.small_files import list_folder, read_files
+from exhume.io.source import STREAM_CHUNK, source_error
 
 STEP = 256
 """Members between two calls of the progress callback."""

@@ -13,7 +13,7 @@ from exhume_ksy.facts.caf import ChunkFooter
 from exhume_ksy.fast.caf import read_chunk_footer
 
 from exhume.errors import Span
-from exhume.layouts import read
+from exhume.layout.fast import read
 
 _FOOTER = struct.Struct(ChunkFooter.packed)
 FOOTER_SIZE: Final = ChunkFooter.size

@@ -9,9 +9,9 @@ from exhume.formats.caf.index import parse_partial
 from exhume.formats.caf.layout import FOOTER_SIZE, parse_footer
 from exhume.formats.caf.reader import CafArchive
 from exhume.formats.caf.table import Index
+from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Carved, Proof, Verdict
-from exhume.source import Source
 
 LOOK_BACK = 64
 """White space allowed between the opening brace and its first key."""

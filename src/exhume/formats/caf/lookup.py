@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from exhume.formats.caf.canonical import PREFIX, SUFFIX
 from exhume.formats.caf.kernel import walk
-from exhume.source import Source
+from exhume.io.source import Source
 
 WINDOW = 1 << 20
 """Bytes of index text held at a time."""

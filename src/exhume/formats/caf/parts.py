@@ -1,5 +1,5 @@
-"""In parts: ranges of members; see `exhume.memberparts`."""
+"""In parts: ranges of members; see `exhume.parts.members`."""
 
-from exhume.memberparts import items, plan, table
+from exhume.parts.members import items, plan, table
 
 __all__ = ["items", "plan", "table"]

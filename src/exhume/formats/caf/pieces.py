@@ -7,8 +7,8 @@ import zlib
 from collections.abc import Callable, Iterator
 
 from exhume.errors import ExhumeError
-from exhume.kernel import find_patterns
-from exhume.source import Source
+from exhume.io.source import Source
+from exhume.native.kernel import find_patterns
 
 WINDOW = 8 << 20
 MOST = 256 << 20

@@ -6,8 +6,8 @@ import re
 
 from exhume.formats.caf.canonical import PREFIX
 from exhume.formats.caf.layout import FOOTER_SIZE, MIN_INDEX, parse_footer
+from exhume.io.source import Source, Tree
 from exhume.registry import Identification
-from exhume.source import Source, Tree
 
 WINDOW = 64 << 10
 """Bytes at the end that are searched for the remains of an index when the footer does not fit."""

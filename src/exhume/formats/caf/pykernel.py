@@ -1,4 +1,4 @@
-"""Pure-Python twin of the CAF part of `exhume._kernel`: the walk over an index in the reference writers' form.
+"""Pure-Python twin of the CAF part of `exhume.native._kernel`: the walk over an index in the reference writers' form.
 
 Both accept exactly the same text, which is what `canonical.py` describes; a property test holds them together.
 """

@@ -20,9 +20,9 @@ from exhume.formats.caf.index import parse_index
 from exhume.formats.caf.layout import FOOTER_SIZE, MIN_INDEX, parse_footer
 from exhume.formats.caf.lookup import Lookup, find_member
 from exhume.formats.caf.table import Index
+from exhume.io.source import STREAM_CHUNK, Source, Tree
+from exhume.layout.sections import SectionMap
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.sections import SectionMap
-from exhume.source import STREAM_CHUNK, Source, Tree
 
 TAIL = 256 << 10
 """Bytes of the first read: the footer, and for most chunks (some 3,500 files) the whole index."""

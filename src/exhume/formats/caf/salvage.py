@@ -23,10 +23,10 @@ from exhume.formats.caf.layout import FOOTER_SIZE, HARD_LIMIT, MIN_INDEX, parse_
 from exhume.formats.caf.pieces import find_pieces
 from exhume.formats.caf.table import Index
 from exhume.formats.caf.verify import ends_are_inclusive, index_order, live_ranges
+from exhume.io.output.tree import OutputTree
+from exhume.io.source import Source, Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.output.tree import OutputTree
 from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
-from exhume.source import Source, Tree
 
 WINDOW = 8 << 20
 """Bytes of the file searched at a time, from its end towards its start."""

@@ -13,9 +13,9 @@ from exhume.formats.caf.build import insertion_order, sort_key
 from exhume.formats.caf.layout import HARD_LIMIT
 from exhume.formats.caf.reader import CafArchive, check_version, open_archive
 from exhume.formats.caf.table import Index
+from exhume.io.output.names import safe_parts
+from exhume.io.source import Source, Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.output.names import safe_parts
-from exhume.source import Source, Tree
 
 STEP = 4096
 """Entries between two calls of the progress callback."""

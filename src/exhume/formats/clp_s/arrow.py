@@ -20,9 +20,9 @@ value is an empty object.
 Tables are small where records have many shapes (hundreds of shapes for one log), and most of what a record batch costs
 is cost per column and not per row: so the rows of many tables go into one batch, each column of which is made once.
 
-Counted as lost (see `exhume.arrow`): texts that are not UTF-8, whose bad bytes are replaced; integers that float64
-cannot hold; floats whose text is no number (null); values of mixed columns that are no strings; all but the last value
-of a key that a record has twice.
+Counted as lost (see `exhume.tabular.arrow`): texts that are not UTF-8, whose bad bytes are replaced; integers that
+float64 cannot hold; floats whose text is no number (null); values of mixed columns that are no strings; all but the
+last value of a key that a record has twice.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
-from exhume.arrow import BATCH_ROWS, choose, import_pyarrow
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import COLUMN_TYPES, NodeType
 from exhume.lightclass import dataclass, field
+from exhume.tabular.arrow import BATCH_ROWS, choose, import_pyarrow
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.arrowcolumns import ColumnMaker, Part, Rows
+    from exhume.formats.clp_s.query.search import Search
+    from exhume.formats.clp_s.read.arrow_columns import ColumnMaker, Part, Rows
+    from exhume.formats.clp_s.read.tables import TableData
+    from exhume.formats.clp_s.read.template import SchemaLayout
     from exhume.formats.clp_s.reader import ClpSArchive
-    from exhume.formats.clp_s.search import Search
-    from exhume.formats.clp_s.tables import TableData
-    from exhume.formats.clp_s.template import SchemaLayout
 
 GROUP_BYTES: Final = 64 << 20
 """Decompressed bytes of tables of which a batch is made: they are held until it is."""
@@ -157,7 +157,7 @@ def _batches(
     batch_rows: int,
     lost: Counter[str],
 ) -> Iterator[Any]:
-    from exhume.formats.clp_s.arrowcolumns import ColumnMaker
+    from exhume.formats.clp_s.read.arrow_columns import ColumnMaker
 
     makers: list[ColumnMaker] = []
     for parts in _groups(_tables(archive, search), batch_rows):
@@ -193,7 +193,7 @@ def _batch(pa: Any, makers: list[ColumnMaker], parts: list[Part], schema: Any) -
 def _groups(tables: Iterator[tuple[TableData, Rows]], batch_rows: int) -> Iterator[list[Part] | ExhumeError]:
     """The rows of the tables in groups of `batch_rows` (fewer where `GROUP_BYTES` are held), and the error of a table
     that cannot be read, behind the rows before it."""
-    from exhume.formats.clp_s.arrowcolumns import Part
+    from exhume.formats.clp_s.read.arrow_columns import Part
 
     held: list[Part] = []
     room, size = batch_rows, 0

@@ -83,13 +83,13 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
 
 def merges(options: dict[str, Any], machine: bool) -> bool:
     """Whether the answers of several archives make one answer."""
-    from exhume.formats.clp_s import searchcli
+    from exhume.formats.clp_s import cli_search as searchcli
 
     return searchcli.merges(options, machine)
 
 
 def merge(run: Any, documents: list[dict[str, Any]], query: str, options: dict[str, Any]) -> Outcome:
     """That answer."""
-    from exhume.formats.clp_s import searchcli
+    from exhume.formats.clp_s import cli_search as searchcli
 
     return searchcli.merge(run, documents, query, options)

@@ -62,7 +62,7 @@ def _matches(
     tge: int | None,
     tle: int | None,
 ) -> Iterator[bytes]:
-    from exhume.formats.clp_s.search import resolve_projection
+    from exhume.formats.clp_s.query.search import resolve_projection
 
     search = archive.search(query, ignore_case=ignore_case, begin_ms=tge, end_ms=tle)
     nodes = resolve_projection(archive, columns) if columns else None

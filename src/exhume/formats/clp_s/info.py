@@ -13,8 +13,8 @@ from exhume.lightclass import dataclass
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.layout import TimestampRange
+    from exhume.formats.clp_s.read.tables import Table
     from exhume.formats.clp_s.reader import ClpSArchive
-    from exhume.formats.clp_s.tables import Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,12 +29,12 @@ from exhume_ksy.fast.clp_s_table_metadata import read_clp_s_table_metadata
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
-from exhume.layouts import read
+from exhume.layout.fast import read
 from exhume.lightclass import dataclass, field
 from exhume.lighttyping import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.template import ColumnSpec
+    from exhume.formats.clp_s.read.template import ColumnSpec
 
 MAGIC: Final = FileHeader.magic
 HEADER_SIZE: Final = FileHeader.size

@@ -26,7 +26,7 @@ from exhume.lighttyping import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from exhume.formats.clp_s.template import SchemaLayout
+    from exhume.formats.clp_s.read.template import SchemaLayout
 
     Stored = (
         BooleanColumn

@@ -8,9 +8,9 @@ from exhume.findings import Finding, Severity
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import HEADER_SIZE, KNOWN_VERSIONS, Compression, parse_header
 from exhume.formats.clp_s.reader import ClpSArchive
+from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Carved, Proof, Verdict
-from exhume.source import Source
 
 
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from exhume.formats.clp_s.layout import HEADER_SIZE, KNOWN_VERSIONS, MAGIC, parse_header
+from exhume.io.source import Source, Tree
 from exhume.registry import Identification
-from exhume.source import Source, Tree
 
 
 def probe(source: Source | Tree) -> Identification | None:

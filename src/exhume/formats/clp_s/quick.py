@@ -59,7 +59,7 @@ def cat(run: Any, archive: Any, names: tuple[str, ...], options: dict[str, Any])
             run.note("made without log order: records come in table order")
         shown = archive
         if names:
-            from exhume.formats.clp_s.dataset import Dataset
+            from exhume.formats.clp_s.read.dataset import Dataset
 
             shown = Dataset(archives)
         if run.machine:
@@ -75,6 +75,6 @@ def cat(run: Any, archive: Any, names: tuple[str, ...], options: dict[str, Any])
 
 def search(run: Any, archives: list[Any], query: str, options: dict[str, Any]) -> Outcome | None:
     """Prints what a KQL query matches, one JSON line each, archive after archive."""
-    from exhume.formats.clp_s import searchcli
+    from exhume.formats.clp_s import cli_search as searchcli
 
     return searchcli.search(run, archives, query, options)

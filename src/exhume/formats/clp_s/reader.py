@@ -16,9 +16,7 @@ from exhume.choices import check_keywords
 from exhume.codecs import zstd
 from exhume.codecs.common import Buffer
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
-from exhume.formats.clp_s import checks, layout, packets
-from exhume.formats.clp_s.columns import Column, Texts
-from exhume.formats.clp_s.kernel import ClpsStrings
+from exhume.formats.clp_s import checks, layout
 from exhume.formats.clp_s.layout import (
     DICTIONARIES,
     DICTIONARY_HEAD,
@@ -38,20 +36,23 @@ from exhume.formats.clp_s.layout import (
     TimestampRange,
 )
 from exhume.formats.clp_s.layout_packed import ENTRY, NUM_ENTRIES
-from exhume.formats.clp_s.tables import Table
-from exhume.formats.clp_s.template import SchemaLayout
+from exhume.formats.clp_s.read import packets
+from exhume.formats.clp_s.read.columns import Column, Texts
+from exhume.formats.clp_s.read.kernel import ClpsStrings
+from exhume.formats.clp_s.read.tables import Table
+from exhume.formats.clp_s.read.template import SchemaLayout
+from exhume.io.source import Source, Tree
 from exhume.lighttyping import TYPE_CHECKING, Any
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.source import Source, Tree
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.search import Search
+    from exhume.formats.clp_s.query.search import Search
 
 if TYPE_CHECKING:
     from exhume.findings import Finding
     from exhume.formats.clp_s.info import ClpSInfo
-    from exhume.formats.clp_s.timestamps import PatternSet
-    from exhume.sections import SectionMap
+    from exhume.formats.clp_s.read.timestamps import PatternSet
+    from exhume.layout.sections import SectionMap
 
 STRUCTURES = ("/schema_tree", "/schema_ids", "/table_metadata")
 
@@ -213,7 +214,7 @@ class ClpSArchive(RecordArchive):
     @cached_property
     def patterns(self) -> PatternSet:
         """Timestamp patterns, compiled for this archive's version."""
-        from exhume.formats.clp_s.timestamps import PatternSet
+        from exhume.formats.clp_s.read.timestamps import PatternSet
 
         found = self.timestamp_dictionary
         return PatternSet.build(found.patterns, self.header.has_nanosecond_timestamps, found.span)
@@ -517,8 +518,8 @@ class ClpSArchive(RecordArchive):
 
         Raises `QueryError`.
         """
-        from exhume.formats.clp_s.plan import Options
-        from exhume.formats.clp_s.search import Search
+        from exhume.formats.clp_s.query.plan import Options
+        from exhume.formats.clp_s.query.search import Search
 
         check_keywords("search()", options, Options)
         return Search(self, query, Options(**options))
@@ -530,7 +531,7 @@ class ClpSArchive(RecordArchive):
         inside arrays.  `jobs` threads decode and print tables.  Where a table is damaged, what comes before the damage
         is given before its error is raised.
         """
-        from exhume.formats.clp_s import records
+        from exhume.formats.clp_s.read import records
 
         return records.json_chunks(self, ordered=ordered, complete=complete, jobs=jobs)
 
@@ -548,7 +549,7 @@ class ClpSArchive(RecordArchive):
         """
         if query is not None or options:
             return self.search("*" if query is None else query, **options).lines(ordered=ordered, complete=complete)
-        from exhume.formats.clp_s import records
+        from exhume.formats.clp_s.read import records
 
         return records.json_lines(self, ordered=ordered, complete=complete)
 
@@ -567,14 +568,14 @@ class ClpSArchive(RecordArchive):
             return self.search("*" if query is None else query, **options).events(
                 ordered=ordered, with_source=with_source
             )
-        from exhume.formats.clp_s import records
+        from exhume.formats.clp_s.read import records
 
         return records.events(self, ordered=ordered, with_source=with_source)
 
     def to_arrow(self, **options: Any) -> Any:
         """A streaming `pyarrow.RecordBatchReader` over the records; see `exhume.formats.clp_s.arrow.to_arrow`."""
         from exhume.formats.clp_s.arrow import to_arrow
-        from exhume.formats.clp_s.plan import Options
+        from exhume.formats.clp_s.query.plan import Options
 
         check_keywords("to_arrow()", options, to_arrow, Options)
         return to_arrow(self, **options)

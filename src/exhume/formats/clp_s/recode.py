@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from exhume.archive import Progress, no_progress
-from exhume.checksums import sha256
 from exhume.codecs import compress
+from exhume.codecs.checksums import sha256
 from exhume.codecs.stored import store
 from exhume.errors import WriterError
 from exhume.formats.clp_s.layout import (
@@ -23,9 +23,9 @@ from exhume.formats.clp_s.layout import (
 )
 from exhume.formats.clp_s.layout_packed import OFS_STREAM
 from exhume.formats.clp_s.reader import ClpSArchive
-from exhume.formats.clp_s.rewrap import Piece, write_container
+from exhume.formats.clp_s.write.rewrap import Piece, write_container
+from exhume.io.source import STREAM_CHUNK
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.source import STREAM_CHUNK
 
 STRUCTURES = ("/schema_tree", "/schema_ids")
 

@@ -24,17 +24,17 @@ from exhume.codecs.zstd import zstd_partial
 from exhume.errors import ExhumeError, UnsupportedOperationError
 from exhume.findings import Finding, Severity
 from exhume.formats.clp_s import layout_packed as packed
-from exhume.formats.clp_s.build import build_dictionary, build_table_metadata, pack_patterns
-from exhume.formats.clp_s.fragments import WINDOW, Dictionary, Finder, Fragments, span_of
 from exhume.formats.clp_s.layout import NodeType, PacketType, TableEntry
+from exhume.formats.clp_s.read.fragments import WINDOW, Dictionary, Finder, Fragments, span_of
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.recode import wrapper
-from exhume.formats.clp_s.rewrap import write_container
 from exhume.formats.clp_s.verify import faults
+from exhume.formats.clp_s.write.build import build_dictionary, build_table_metadata, pack_patterns
+from exhume.formats.clp_s.write.rewrap import write_container
+from exhume.io.output.atomic import AtomicFile
+from exhume.io.source import FileSource, Source, Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.output.atomic import AtomicFile
 from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
-from exhume.source import FileSource, Source, Tree
 
 SHOWN_GAPS = 50
 """Runs of missing records that a report names."""

@@ -10,14 +10,14 @@ from exhume.codecs.zstd import zstd_checksum
 from exhume.errors import ExhumeError
 from exhume.findings import Check
 from exhume.formats.clp_s.layout import DICTIONARIES, DICTIONARY_HEAD, HEADER_SIZE, TABLE_SECTIONS, FileEntry
+from exhume.io.source import Source, Tree
+from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import Limits
-from exhume.sections import Section, SectionKind, SectionMap
-from exhume.source import Source, Tree
 
 if TYPE_CHECKING:
+    from exhume.formats.clp_s.read.tables import Table
     from exhume.formats.clp_s.reader import ClpSArchive
-    from exhume.formats.clp_s.tables import Table
-    from exhume.schema import Field
+    from exhume.layout.schema import Field
 
 PAYLOAD_SCHEMAS = {
     "/schema_tree": "clp_s_schema_tree",

@@ -21,12 +21,12 @@ from exhume.formats.clp_s.layout import (
     PacketType,
     TimestampEncoding,
 )
-from exhume.parallel import map_ordered
+from exhume.io.parallel import map_ordered
 
 if TYPE_CHECKING:
-    from exhume.formats.clp_s.kernel import ClpsStrings
+    from exhume.formats.clp_s.read.kernel import ClpsStrings
+    from exhume.formats.clp_s.read.tables import Table, TableData
     from exhume.formats.clp_s.reader import ClpSArchive
-    from exhume.formats.clp_s.tables import Table, TableData
 
 
 RAW_TYPES: Mapping[int, tuple[int, ...]] = {

@@ -14,15 +14,15 @@ from typing import Any, Final
 from exhume.archive import Progress, Writer, no_progress
 from exhume.choices import passes_on
 from exhume.errors import Span, WriterError
-from exhume.formats.clp_s.assemble import write_archive
-from exhume.formats.clp_s.encode import Dialect, encode_formatted_float
-from exhume.formats.clp_s.encoder import Encoder, make_encoder
-from exhume.formats.clp_s.inputs import STDIN, Input, name_of, read_ahead, read_pieces
-from exhume.formats.clp_s.jsonscan import REASONS, Status
-from exhume.formats.clp_s.options import WriterOptions, check_properties
-from exhume.formats.clp_s.timestamp_parse import TimeDialect, TimestampPatterns
+from exhume.formats.clp_s.write.assemble import write_archive
+from exhume.formats.clp_s.write.encoder import Encoder, make_encoder
+from exhume.formats.clp_s.write.inputs import STDIN, Input, name_of, read_ahead, read_pieces
+from exhume.formats.clp_s.write.jsonscan import REASONS, Status
+from exhume.formats.clp_s.write.options import WriterOptions, check_properties
+from exhume.formats.clp_s.write.texts import Dialect, encode_formatted_float
+from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
+from exhume.io.output.atomic import AtomicFile
 from exhume.lightclass import dataclass, field
-from exhume.output.atomic import AtomicFile
 
 _NOT_SPACE: Final = re.compile(rb"[^ \t\r\n]")
 _PENDING: Final = 100

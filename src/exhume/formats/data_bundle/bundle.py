@@ -11,7 +11,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 
-from exhume.checksums import crc32c
+from exhume.codecs.checksums import crc32c
 from exhume.errors import EntryNotFoundError, Span
 from exhume.findings import Check
 from exhume.formats.data_bundle import checks
@@ -19,8 +19,8 @@ from exhume.formats.data_bundle.index import INDEX, FileRow, RecordRow
 from exhume.formats.data_bundle.shard import RecordCache, Shard
 from exhume.formats.leveldb.files import SMALL_TABLES, classify_name, opening_files, prefetch_rows
 from exhume.formats.leveldb.pool import SourcePool
+from exhume.io.source import Source, Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.source import Source, Tree
 
 FEW_SHARDS = 8
 """Shards whose size is asked for when a bundle is opened whose listing does not tell sizes (an index page)."""

@@ -200,7 +200,7 @@ def create(
 def _read_user_data(path: str) -> dict[str, UserData]:
     from exhume.errors import WriterError
     from exhume.formats.data_bundle.messages import UserData
-    from exhume.source import source_error
+    from exhume.io.source import source_error
 
     try:
         document = json.loads(Path(path).read_text("utf-8"))

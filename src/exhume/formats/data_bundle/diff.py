@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exhume.checksums import crc32c
+from exhume.codecs.checksums import crc32c
 from exhume.formats.data_bundle.index import FileRow
 from exhume.formats.data_bundle.inputs import walk
 from exhume.formats.data_bundle.reader import DataBundleArchive
-from exhume.source import STREAM_CHUNK, source_error
+from exhume.io.source import STREAM_CHUNK, source_error
 
 
 @dataclass(frozen=True, slots=True)

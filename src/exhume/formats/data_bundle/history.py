@@ -21,8 +21,8 @@ from exhume.formats.data_bundle.shard import read_header
 from exhume.formats.leveldb import checks as leveldb_checks
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.model import DELETIONS, Status, Version
+from exhume.io.source import Tree
 from exhume.limits import Limits
-from exhume.source import Tree
 
 
 @dataclass(frozen=True, slots=True)

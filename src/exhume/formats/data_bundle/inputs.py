@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from exhume.batchio import list_folder
 from exhume.errors import WriterError
 from exhume.formats.data_bundle.messages import UserData
 from exhume.formats.data_bundle.writer import DataBundleWriter
-from exhume.source import source_error
+from exhume.io.small_files import list_folder
+from exhume.io.source import source_error
 
 
 def add_inputs(

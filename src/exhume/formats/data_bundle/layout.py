@@ -8,7 +8,7 @@ from exhume.errors import Span
 from exhume.formats.data_bundle import checks
 from exhume.formats.data_bundle.layout_fields import FIXED_HEADER, OFS_DATA, SHARD_MAGIC, SHARD_START, HeaderNames
 from exhume.formats.data_bundle.messages import ShardHeader
-from exhume.layouts import read
+from exhume.layout.fast import read
 
 __all__ = ["FIXED_HEADER", "OFS_DATA", "SHARD_MAGIC", "parse_shard_header", "shard_header_end"]
 

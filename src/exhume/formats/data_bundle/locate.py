@@ -6,9 +6,9 @@ from exhume.codecs import decompress_prefix
 from exhume.errors import ExhumeError
 from exhume.formats.data_bundle.messages import Compression, align, compression_name
 from exhume.formats.data_bundle.shard import read_header
+from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Carved, Proof, Verdict
-from exhume.source import Source
 
 _MOST = 64 << 20
 _STEP = 1 << 20

@@ -8,8 +8,8 @@ from exhume.formats.data_bundle.index import INDEX
 from exhume.formats.data_bundle.layout import SHARD_MAGIC
 from exhume.formats.leveldb.files import classify_name
 from exhume.formats.leveldb.probe import owns as owns_file
+from exhume.io.source import Source, Tree
 from exhume.registry import Identification
-from exhume.source import Source, Tree
 
 
 def probe(source: Source | Tree) -> Identification | None:

@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import Any
 
 from exhume.archive import Entry, Info, MemberArchive, Progress, no_progress
-from exhume.arrow import plain_text
 from exhume.errors import EntryNotFoundError, ExhumeError, FormatError, Span, shorten
 from exhume.findings import Finding, each_once
 from exhume.formats.data_bundle import checks
@@ -23,9 +22,10 @@ from exhume.formats.data_bundle.layout_keys import FILE_PREFIX, RECORD_STOP
 from exhume.formats.data_bundle.messages import BundleConfig, ShardHeader, compression_name
 from exhume.formats.data_bundle.shard import read_header
 from exhume.formats.leveldb.database import Database
+from exhume.io.source import STREAM_CHUNK, Source, Tree
+from exhume.layout.sections import SectionMap
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.sections import SectionMap
-from exhume.source import STREAM_CHUNK, Source, Tree
+from exhume.tabular.arrow import plain_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ import os
 from typing import Any
 
 from exhume.archive import Progress, no_progress
-from exhume.checksums import sha256
 from exhume.choices import passes_on
+from exhume.codecs.checksums import sha256
 from exhume.errors import WriterError
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.writer import METHODS, DataBundleWriter

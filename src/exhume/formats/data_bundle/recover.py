@@ -18,8 +18,8 @@ from exhume.codecs import decompress_prefix
 from exhume.errors import CodecError, LimitExceededError
 from exhume.formats.data_bundle.index import RecordRow
 from exhume.formats.data_bundle.messages import Compression, RecordMetadata, ShardHeader, align, compression_name
+from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.source import Source
 
 WINDOW = 1 << 20
 """Bytes that are searched at a time for the start of a record."""

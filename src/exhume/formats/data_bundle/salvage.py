@@ -14,12 +14,12 @@ from exhume.formats.data_bundle.reader import open_archive
 from exhume.formats.data_bundle.writer import DataBundleWriter
 from exhume.formats.leveldb.model import Status, Verdict
 from exhume.formats.leveldb.salvage import vouched
+from exhume.io.output.atomic import AtomicFile
+from exhume.io.output.names import safe_parts
+from exhume.io.output.tree import OutputTree
+from exhume.io.source import Source, Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.output.atomic import AtomicFile
-from exhume.output.names import safe_parts
-from exhume.output.tree import OutputTree
 from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
-from exhume.source import Source, Tree
 
 
 def salvage(

@@ -14,13 +14,13 @@ from exhume.formats.data_bundle.shard import Shard, read_header
 from exhume.formats.leveldb.sections import map_sections
 from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.wire import Handle
+from exhume.io.source import Source, Tree
+from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import Limits
-from exhume.sections import Section, SectionKind, SectionMap
-from exhume.source import Source, Tree
 
 if TYPE_CHECKING:
     from exhume.formats.data_bundle.reader import DataBundleArchive
-    from exhume.schema import Field
+    from exhume.layout.schema import Field
 
 
 def map_bundle(archive: DataBundleArchive) -> SectionMap:

@@ -17,8 +17,8 @@ from exhume.errors import CodecError, LimitExceededError, Span, UnsupportedFeatu
 from exhume.formats.data_bundle import checks, layout
 from exhume.formats.data_bundle.index import RecordRow
 from exhume.formats.data_bundle.messages import Compression, ShardHeader, compression_name
+from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.source import Source
 
 CACHE_SIZE = 16 << 20
 """Bytes of decoded records kept."""

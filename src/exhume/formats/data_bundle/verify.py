@@ -30,10 +30,10 @@ from exhume.formats.leveldb import checks as leveldb_checks
 from exhume.formats.leveldb.model import Status
 from exhume.formats.leveldb.verify import verify_database
 from exhume.formats.leveldb.wire import WireError
+from exhume.io.output.names import safe_parts
+from exhume.io.parallel import map_ordered
+from exhume.io.source import Source, Tree
 from exhume.limits import Limits
-from exhume.output.names import safe_parts
-from exhume.parallel import map_ordered
-from exhume.source import Source, Tree
 
 if TYPE_CHECKING:
     from exhume.formats.data_bundle.reader import DataBundleArchive

@@ -21,10 +21,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from exhume.archive import Progress, Writer, no_progress
-from exhume.batchio import read_files
-from exhume.checksums import crc32c
 from exhume.choices import passes_on
 from exhume.codecs import compress
+from exhume.codecs.checksums import crc32c
 from exhume.codecs.stored import store
 from exhume.errors import Span, UnsafePathError, WriterError, shorten
 from exhume.formats.data_bundle.bundle import shard_name
@@ -40,10 +39,11 @@ from exhume.formats.data_bundle.messages import (
 )
 from exhume.formats.data_bundle.shard import LARGE_FILE
 from exhume.formats.leveldb.table_writer import write_database
-from exhume.output.atomic import AtomicDirectory
-from exhume.output.names import safe_parts
-from exhume.parallel import map_ordered
-from exhume.source import source_error
+from exhume.io.output.atomic import AtomicDirectory
+from exhume.io.output.names import safe_parts
+from exhume.io.parallel import map_ordered
+from exhume.io.small_files import read_files
+from exhume.io.source import source_error
 
 RECORD_SIZE = 128 << 10
 """Half of what the format has where nothing is stated: any read in a record costs all of it."""

@@ -23,10 +23,10 @@ from collections.abc import Callable, Iterable, Iterator
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
-from exhume.arrow import BATCH_ROWS, batched, choose, import_pyarrow, plain_text
 from exhume.errors import QueryError
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.model import Version, type_name
+from exhume.tabular.arrow import BATCH_ROWS, batched, choose, import_pyarrow, plain_text
 
 if TYPE_CHECKING:
     from exhume.formats.leveldb.reader import LevelDbArchive

@@ -5,13 +5,13 @@ Spec: LevelDB doc/table_format.md; RocksDB table/format.cc (checksum types, comp
 
 from __future__ import annotations
 
-from exhume.checksums import crc32c, mask_crc32c, xxh3_64, xxhash32, xxhash64
 from exhume.codecs import compress, decompress
+from exhume.codecs.checksums import crc32c, mask_crc32c, xxh3_64, xxhash32, xxhash64
 from exhume.errors import CodecError, UnsupportedFeatureError
 from exhume.formats.leveldb.layout import LayoutError, read_leveldb_varint
 from exhume.formats.leveldb.layout_facts import NUM_RESTARTS, RESTART, TRAILER, ZSTD_MAGIC, Compressions
 from exhume.formats.leveldb.wire import build_varint
-from exhume.kernel import BLOCK_BOMB, BLOCK_FINE, BLOCK_LENGTHS, BLOCK_SHARED, BLOCK_SHORT_KEY
+from exhume.native.kernel import BLOCK_BOMB, BLOCK_FINE, BLOCK_LENGTHS, BLOCK_SHARED, BLOCK_SHORT_KEY
 
 CODEC_NAMES = {int(one): one.name.lower() for one in Compressions}
 CODEC_NAMES |= {Compressions.BZIP2: "bz2", Compressions.EARLY_ZSTD: "zstd"}

@@ -82,7 +82,7 @@ def _tell(run: Run) -> Any:
 
 def cat(run: Run, archive: LevelDbArchive, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:
     """`exhume cat`: the raw values of keys, or every row as a JSON line."""
-    from exhume.jsonout import dumps
+    from exhume.io.jsonout import dumps
 
     sequence = options.get("sequence")
     if run.machine:

@@ -51,8 +51,8 @@ from exhume.formats.leveldb.pool import SourcePool
 from exhume.formats.leveldb.replay import LoadedLog, load_log
 from exhume.formats.leveldb.table import Item, Table
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
+from exhume.io.source import Source, Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.source import Source, Tree
 
 MOST_KEPT = 64 << 20
 """Bytes of decompressed blocks kept between the survey of tables and the merging of their entries: most databases are

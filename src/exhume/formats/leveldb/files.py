@@ -17,8 +17,8 @@ from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.manifest import MANIFEST_NAME, Manifest, parse_current, replay
 from exhume.formats.leveldb.model import Role, TableFile
+from exhume.io.source import Tree
 from exhume.limits import Limits
-from exhume.source import Tree
 
 _NUMBERED = re.compile(r"([0-9]{1,20})\.(log|ldb|sst)", re.ASCII)
 CURRENT = "CURRENT"

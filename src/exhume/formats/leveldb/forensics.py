@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from exhume import kernel
 from exhume.errors import ExhumeError, FormatError
 from exhume.formats.leveldb import checks, layout
 from exhume.formats.leveldb.blocks import codec_name, decode_block
@@ -16,6 +15,7 @@ from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.model import Verdict
 from exhume.formats.leveldb.table import KNOWN_TYPES, Block, Item, Table
 from exhume.formats.leveldb.wire import Handle
+from exhume.native import kernel
 
 _SCAN_WINDOW = 4 << 20
 _SCAN_OVERLAP = 1 << 20

@@ -41,7 +41,7 @@ from exhume.formats.leveldb.layout_facts import (
 )
 from exhume.formats.leveldb.model import Footer, TableFile, VersionEdit
 from exhume.formats.leveldb.wire import MAX_SEQUENCE, Handle, InternalKey
-from exhume.layouts import reading, refused
+from exhume.layout.fast import reading, refused
 
 NEWEST_VERSION = 7
 """Newest `format_version` of RocksDB tables that is read."""

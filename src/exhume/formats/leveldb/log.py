@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from exhume.checksums import crc32c, mask_crc32c
+from exhume.codecs.checksums import crc32c, mask_crc32c
 from exhume.errors import Span
 from exhume.findings import Check
 from exhume.formats.leveldb import checks
@@ -20,8 +20,8 @@ from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.layout import LayoutError, flat_fragment
 from exhume.formats.leveldb.layout_facts import BATCH, CHECKED, FRAGMENT, FragmentTypes
 from exhume.formats.leveldb.wire import build_bytes
+from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.source import Source
 
 BLOCK = 32 << 10
 HEADER = FRAGMENT.size

@@ -15,8 +15,8 @@ from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.layout_facts import KEY_TAIL, Tags, user_key
 from exhume.formats.leveldb.log import LogReader
 from exhume.formats.leveldb.model import BYTEWISE, TableFile, VersionEdit
+from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.source import Source
 
 MANIFEST_NAME = re.compile(r"MANIFEST-[0-9]{1,20}", re.ASCII)
 _CURRENT_MAX = 4096

@@ -10,9 +10,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from exhume import kernel
 from exhume.formats.leveldb.model import DELETIONS, Status, ValueTypes, Version
 from exhume.formats.leveldb.table import Item, Table
+from exhume.native import kernel
 
 _TOP = (1 << 64) - 1
 _RANGE = int(ValueTypes.RANGE_DELETION)

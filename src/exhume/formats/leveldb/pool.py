@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 
-from exhume.source import Source, Tree
+from exhume.io.source import Source, Tree
 
 MOST_OPEN = 128
 

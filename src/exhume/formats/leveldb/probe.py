@@ -8,8 +8,8 @@ from exhume.errors import Span
 from exhume.formats.leveldb.files import CURRENT, classify_name, obvious_manifest, plain_names, prefetch_files
 from exhume.formats.leveldb.layout_facts import LEVELDB_FOOTER, LEVELDB_MAGIC, MAGIC_SIZE, ROCKSDB_MAGIC
 from exhume.formats.leveldb.manifest import MANIFEST_NAME
+from exhume.io.source import Source, Tree
 from exhume.registry import Identification
-from exhume.source import Source, Tree
 
 _BESIDE = re.compile(r"LOCK|IDENTITY|LOG(?:\.old(?:\.[0-9]+)?)?|OPTIONS-[0-9]+|[0-9]+\.(?:blob|dbtmp)", re.ASCII)
 

@@ -18,8 +18,8 @@ from exhume.formats.leveldb.merge import RangeDeletion, sort_key
 from exhume.formats.leveldb.model import Place, Role, SequenceRule, ValueTypes, Verdict
 from exhume.formats.leveldb.table import Item
 from exhume.formats.leveldb.wire import MAX_SEQUENCE
+from exhume.io.source import Source
 from exhume.limits import Limits
-from exhume.source import Source
 
 _TOP = (1 << 64) - 1
 _RANGE = int(ValueTypes.RANGE_DELETION)

@@ -16,10 +16,10 @@ from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.model import DELETIONS, Role, Status, ValueTypes, Verdict, Version
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.table_writer import write_database
+from exhume.io.output.atomic import AtomicDirectory, AtomicFile
+from exhume.io.source import Source, Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.output.atomic import AtomicDirectory, AtomicFile
 from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
-from exhume.source import Source, Tree
 
 
 def salvage(

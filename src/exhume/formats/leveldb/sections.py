@@ -14,11 +14,11 @@ from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.log import LogReader, fragment_check
 from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.wire import Handle
-from exhume.sections import Section, SectionKind, SectionMap
-from exhume.source import Source
+from exhume.io.source import Source
+from exhume.layout.sections import Section, SectionKind, SectionMap
 
 if TYPE_CHECKING:
-    from exhume.schema import Field
+    from exhume.layout.schema import Field
 
 _MANY = frozenset({"data", "index-part", "filter-part"})
 """Kinds of blocks that a table has several of, told apart by their offsets."""

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any, NamedTuple
 
-from exhume import kernel
 from exhume.errors import CodecError, ExhumeError, FormatError, LimitExceededError, Span, UnsupportedFeatureError
 from exhume.findings import Check, CheckOutcome
 from exhume.formats.leveldb import checks, layout
@@ -37,9 +36,10 @@ from exhume.formats.leveldb.layout_facts import (
 )
 from exhume.formats.leveldb.model import Footer, Place, ValueTypes, Verdict
 from exhume.formats.leveldb.wire import Handle
-from exhume.kernel import BLOCK_BOMB
+from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.source import Source
+from exhume.native import kernel
+from exhume.native.kernel import BLOCK_BOMB
 
 Item = tuple[bytes, int, int, int, bytes, Any]
 """(user key, 2^64 - 1 - packed sequence and type, rank, offset in block, value, place): sorts as LevelDB sorts."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from exhume import kernel
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError, FormatError, Span
 from exhume.findings import Capped, Finding, Severity
@@ -18,7 +17,8 @@ from exhume.formats.leveldb.manifest import replay
 from exhume.formats.leveldb.model import BYTEWISE, Role, TableFile
 from exhume.formats.leveldb.table import KNOWN_TYPES, Block, Item, Table, property_number
 from exhume.formats.leveldb.wire import Handle
-from exhume.parallel import map_ordered
+from exhume.io.parallel import map_ordered
+from exhume.native import kernel
 
 _TOP = (1 << 64) - 1
 

@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from exhume.arrow import BAD_RECORD, BAD_TEXT, BATCH_ROWS, batched, choose, import_pyarrow, text_array
 from exhume.errors import ExhumeError, QueryError, StructureError, shorten
 from exhume.formats.zs.metadata import RECORD_FORMAT
+from exhume.tabular.arrow import BAD_RECORD, BAD_TEXT, BATCH_ROWS, batched, choose, import_pyarrow, text_array
 
 if TYPE_CHECKING:
     from exhume.formats.zs.reader import ZsReader

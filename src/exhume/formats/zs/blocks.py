@@ -7,8 +7,8 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Generic, TypeVar
 
-from exhume.checksums import crc64_xz
 from exhume.codecs import decompress_prefix
+from exhume.codecs.checksums import crc64_xz
 from exhume.codecs.common import Decoded
 from exhume.codecs.deflate import inflated_size
 from exhume.codecs.stepwise import Stepwise
@@ -33,9 +33,9 @@ from exhume.formats.zs.layout import (
     parse_index,
     parse_preamble,
 )
-from exhume.kernel import MalformedRecordsError, build_uleb128, find_range, take_records
+from exhume.io.source import Source
 from exhume.limits import Limits
-from exhume.source import Source
+from exhume.native.kernel import MalformedRecordsError, build_uleb128, find_range, take_records
 
 READ_AHEAD = 256 << 10
 """Bytes per read while blocks are streamed from a local file: what is read stays in the processor's cache."""

@@ -6,14 +6,14 @@ import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from exhume.checksums import crc64_xz
 from exhume.codecs import compress
+from exhume.codecs.checksums import crc64_xz
 from exhume.codecs.deflate import isal_compress
 from exhume.codecs.stored import store
 from exhume.codecs.xz import lzma2_fast
 from exhume.errors import WriterError
 from exhume.formats.zs.layout import DECODERS, STORED_CODECS, build_block
-from exhume.kernel import scan_records
+from exhume.native.kernel import scan_records
 
 LEVELS = {
     "none": (),

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterator
 
 from exhume.errors import WriterError
-from exhume.kernel import (
+from exhume.native.kernel import (
     MalformedRecordsError,
     frame_records,
     frame_terminated,

@@ -18,11 +18,11 @@ from exhume_ksy.fast.uleb128 import read_uleb128
 from exhume_ksy.fast.zs import flat_block, read_crc64, read_file_header
 from exhume_ksy.fast.zs_index_block import scan_entry
 
-from exhume.checksums import crc64_xz
+from exhume.codecs.checksums import crc64_xz
 from exhume.errors import ExhumeError, Span
 from exhume.formats.zs import checks
-from exhume.kernel import MalformedRecordsError, build_uleb128, next_block
-from exhume.layouts import read
+from exhume.layout.fast import read
+from exhume.native.kernel import MalformedRecordsError, build_uleb128, next_block
 
 MAGIC, INCOMPLETE_MAGIC = facts.Zs.magic
 

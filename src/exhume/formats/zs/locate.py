@@ -9,9 +9,9 @@ from exhume.formats.zs.blocks import BlockFile
 from exhume.formats.zs.layout import DECODERS, MAGIC, Header
 from exhume.formats.zs.reader import Head, read_head
 from exhume.formats.zs.verify import verify_source
+from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Carved, Proof, Verdict
-from exhume.source import Source
 
 _BROKEN_FRAMING = frozenset({checks.BLOCK_CUT.code, checks.BLOCK_LENGTH.code, checks.BLOCK_EMPTY.code})
 

@@ -11,8 +11,8 @@ from exhume.formats.zs.layout import (
     PREAMBLE,
     parse_preamble,
 )
+from exhume.io.source import Source, Tree
 from exhume.registry import Identification
-from exhume.source import Source, Tree
 
 
 def probe(source: Source | Tree) -> Identification | None:

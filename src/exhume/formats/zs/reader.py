@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from exhume.archive import Entry, Info, Progress, RecordArchive, no_progress
-from exhume.checksums import crc64_xz
 from exhume.choices import check_keywords
+from exhume.codecs.checksums import crc64_xz
 from exhume.errors import ExhumeError, SourceError, Span
 from exhume.findings import Finding, each_once
 from exhume.formats.zs import checks
@@ -32,19 +32,19 @@ from exhume.formats.zs.layout import (
     parse_preamble,
 )
 from exhume.formats.zs.search import Bounds, Index, make_bounds
-from exhume.heap import keep_freed_memory
-from exhume.kernel import (
+from exhume.io.heap import keep_freed_memory
+from exhume.io.parallel import map_ordered
+from exhume.io.source import Source, Tree
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.native.kernel import (
     MalformedRecordsError,
     build_uleb128,
     find_range,
     scan_records,
 )
-from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.parallel import map_ordered
-from exhume.source import Source, Tree
 
 if TYPE_CHECKING:
-    from exhume.sections import SectionMap
+    from exhume.layout.sections import SectionMap
 
 T = TypeVar("T")
 

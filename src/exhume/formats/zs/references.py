@@ -18,7 +18,7 @@ from exhume.findings import Finding
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile
 from exhume.formats.zs.layout import MAX_INDEX_LEVEL, ROOT_LENGTH_AT, ROOT_OFFSET_AT, IndexEntry
-from exhume.kernel import MalformedRecordsError, build_uleb128, scan_records
+from exhume.native.kernel import MalformedRecordsError, build_uleb128, scan_records
 
 EDGE_SIZE = 4096
 """Bytes of a record that are kept for comparisons; where they do not decide, the block is read again."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from exhume.archive import Progress, no_progress
-from exhume.checksums import crc64_xz, sha256
+from exhume.codecs.checksums import crc64_xz, sha256
 from exhume.errors import ExhumeError, SourceError, UnrecognizedFormatError, UnsupportedOperationError
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile
@@ -36,12 +36,12 @@ from exhume.formats.zs.layout import (
 from exhume.formats.zs.reader import Head, kind_of, read_head
 from exhume.formats.zs.sorting import ExternalSorter
 from exhume.formats.zs.writer import ZsWriter
-from exhume.jsonout import dumps
-from exhume.kernel import MalformedRecordsError, scan_records
+from exhume.io.jsonout import dumps
+from exhume.io.output.atomic import AtomicFile
+from exhume.io.source import Source, Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.output.atomic import AtomicFile
+from exhume.native.kernel import MalformedRecordsError, scan_records
 from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
-from exhume.source import Source, Tree
 
 LARGEST_GUESS = 16 << 20
 """Largest block that is looked for where nothing but a checksum tells where one starts."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from exhume.checksums import sha256
+from exhume.codecs.checksums import sha256
 from exhume.errors import ExhumeError, SourceError
 from exhume.findings import Check
 from exhume.formats.zs import checks
@@ -14,14 +14,14 @@ from exhume.formats.zs.blocks import BlockFile, header_check
 from exhume.formats.zs.layout import CRC, FIXED_HEADER, INCOMPLETE_MAGIC, MAGIC, PREAMBLE, Header, IndexEntry
 from exhume.formats.zs.reader import Head, kind_of, read_head
 from exhume.formats.zs.search import Index, IndexNode
+from exhume.io.parallel import map_ordered
+from exhume.io.source import Source, Tree
+from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import Limits
-from exhume.parallel import map_ordered
-from exhume.sections import Section, SectionKind, SectionMap
-from exhume.source import Source, Tree
 
 if TYPE_CHECKING:
     from exhume.formats.zs.reader import ZsReader
-    from exhume.schema import Field
+    from exhume.layout.schema import Field
 
 READERS = 8
 """Index blocks of a remote file that are asked for at the same time."""

@@ -10,7 +10,7 @@ from typing import IO, BinaryIO, Self
 from exhume.archive import Progress, no_progress
 from exhume.formats.zs.framing import Framing
 from exhume.formats.zs.writer import BLOCK_SIZE, iter_payloads
-from exhume.kernel import frame_records, split_records, take_records
+from exhume.native.kernel import frame_records, split_records, take_records
 
 SORT_MEMORY = 64 << 20
 """Bytes of records, and of the objects that hold them, that are sorted at once."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from exhume.formats.zs.reader import ZsReader, kind_of
-from exhume.kernel import MalformedRecordsError, scan_records
+from exhume.native.kernel import MalformedRecordsError, scan_records
 
 
 def scan_archive(archive: ZsReader) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from exhume.archive import Progress, no_progress
-from exhume.checksums import sha256
+from exhume.codecs.checksums import sha256
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.zs import checks
@@ -15,11 +15,11 @@ from exhume.formats.zs.blocks import BlockFile
 from exhume.formats.zs.layout import MAX_INDEX_LEVEL, SHA256_AT, Header, IndexEntry, RawBlock
 from exhume.formats.zs.reader import read_head
 from exhume.formats.zs.references import References
-from exhume.heap import keep_freed_memory
-from exhume.kernel import MalformedRecordsError, Scan, scan_records
+from exhume.io.heap import keep_freed_memory
+from exhume.io.parallel import map_ordered
+from exhume.io.source import Source, Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.parallel import map_ordered
-from exhume.source import Source, Tree
+from exhume.native.kernel import MalformedRecordsError, Scan, scan_records
 
 
 @dataclass(frozen=True, slots=True)

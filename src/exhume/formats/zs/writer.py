@@ -9,8 +9,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, BinaryIO
 
 from exhume.archive import Progress, Writer, no_progress
-from exhume.checksums import crc64_xz, sha256
 from exhume.choices import passes_on
+from exhume.codecs.checksums import crc64_xz, sha256
 from exhume.errors import Span, WriterError
 from exhume.formats.zs.encode import Encoded, compressor, encode_block, encode_data, shortest_key
 from exhume.formats.zs.framing import Framing, framing
@@ -27,10 +27,10 @@ from exhume.formats.zs.layout import (
     codec_field,
 )
 from exhume.formats.zs.metadata import encode_metadata
-from exhume.heap import keep_freed_memory
-from exhume.kernel import MalformedRecordsError, frame_records, scan_records
+from exhume.io.heap import keep_freed_memory
+from exhume.io.output.atomic import AtomicFile
 from exhume.limits import DEFAULT_LIMITS, cpu_count
-from exhume.output.atomic import AtomicFile
+from exhume.native.kernel import MalformedRecordsError, frame_records, scan_records
 
 BLOCK_SIZE = 384 << 10
 """Usual size of a data block's payload in bytes."""

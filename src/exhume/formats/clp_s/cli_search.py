@@ -1,0 +1,178 @@
+"""`exhume search` on clp-s archives: matches, counts, counts by time, plans."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import repeat
+
+from exhume.cli.outcome import Outcome
+from exhume.errors import QueryError
+from exhume.formats.clp_s.layout import NodeType
+from exhume.formats.clp_s.query import kql
+from exhume.formats.clp_s.query.plan import Options
+from exhume.formats.clp_s.query.search import Hits, Search, resolve_projection
+from exhume.formats.clp_s.read.columns import parse_json
+from exhume.lighttyping import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.reader import ClpSArchive
+
+
+def search(run: Any, archives: Sequence[ClpSArchive], query: str, options: dict[str, Any]) -> Outcome:
+    """Runs the query on each archive in turn; `Outcome.NO` when nothing matches anywhere."""
+    kql.parse(query)  # before any archive is read
+    if None not in (options["tge"], options["tle"]) and options["tge"] > options["tle"]:
+        import click
+
+        raise click.UsageError("--tge is after --tle")
+    how = Options(ignore_case=options["ignore_case"], begin_ms=options["tge"], end_ms=options["tle"])
+    counting = options["explain_plan"] or options["count_by_time"] or options["count"]
+    searches = _Searches(run, archives, query, how, printing=not counting)
+    if options["explain_plan"]:
+        return _explain(run, searches)
+    if options["count_by_time"]:
+        return _count_by_time(run, query, searches, options["count_by_time"])
+    if options["count"]:
+        return _say_count(run, query, sum(one.count() for one in searches))
+    found = False
+    if run.machine:
+
+        def matches() -> Iterator[dict[str, Any]]:
+            nonlocal found
+            for name, chunk in _chunks(searches, options):
+                for line in chunk.split(b"\n")[:-1]:
+                    found = True
+                    yield {"target": name, "record": parse_json(line)}
+
+        run.items("search", {"format": "clp-s", "query": query}, "matches", matches())
+        return Outcome.DONE if found else Outcome.NO
+    for _, chunk in _chunks(searches, options):
+        found = True
+        run.out.write(chunk)
+    return Outcome.DONE if found else Outcome.NO
+
+
+def merges(options: dict[str, Any], machine: bool) -> bool:
+    """Whether the answers of several archives are to be made one: counts, and plans in one document."""
+    return bool(options["count"] or options["count_by_time"] or (options["explain_plan"] and machine))
+
+
+def merge(run: Any, documents: Sequence[dict[str, Any]], query: str, options: dict[str, Any]) -> Outcome:
+    """One answer of those of several archives, each searched by itself."""
+    if options["explain_plan"]:
+        plans = [plan for document in documents for plan in document["plans"]]
+        run.document("search", {"format": "clp-s", "query": query, "plans": plans})
+        return Outcome.DONE
+    if options["count_by_time"]:
+        spans: Counter[int] = Counter()
+        for document in documents:
+            for row in document["counts"]:
+                spans[int(row["timestamp"])] += row["count"]
+        return _say_spans(run, query, spans, options["count_by_time"])
+    return _say_count(run, query, sum(int(document["count"]) for document in documents))
+
+
+def _say_count(run: Any, query: str, total: int) -> Outcome:
+    if run.machine:
+        run.document("search", {"format": "clp-s", "query": query, "count": total})
+    else:
+        run.say(str(total))
+    return Outcome.DONE if total else Outcome.NO
+
+
+def _chunks(searches: _Searches, options: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """Archive names and pieces of the matching lines."""
+    columns = options["projection"]
+    for one in searches:
+        nodes = resolve_projection(one.archive, columns) if columns else None
+        for chunk in one.ordered_chunks(nodes) if options["ordered"] else one.chunks(nodes):
+            yield one.archive.name, chunk
+
+
+class _Searches:
+    """The searches of a run, made one by one; says on standard error what is worth a note."""
+
+    def __init__(self, run: Any, archives: Sequence[ClpSArchive], query: str, how: Options, *, printing: bool) -> None:
+        self.run, self.archives, self.query, self.how, self.printing = run, archives, query, how, printing
+
+    def __iter__(self) -> Iterator[Search]:
+        for archive in self.archives:
+            one = Search(archive, self.query, self.how, printing=self.printing)
+            name = f"{archive.name}: " if len(self.archives) > 1 or self.run.several else ""
+            for column in one.plan.unknown:
+                self.run.note(f"{name}no record has a column {column} that this value could match")
+            if one.plan.reason:
+                self.run.note(f"{name}nothing to read: {one.plan.reason}")
+            yield one
+
+
+def _explain(run: Any, searches: _Searches) -> Outcome:
+    plans = [{"target": one.archive.name, **one.plan.explain()} for one in searches]
+    if run.machine:
+        run.document("search", {"format": "clp-s", "query": searches.query, "plans": plans})
+        return Outcome.DONE
+    for one, archive in zip(plans, searches.archives, strict=True):
+        for line in plan_lines(one, archive):
+            run.say(line)
+    return Outcome.DONE
+
+
+def plan_lines(explained: dict[str, Any], archive: ClpSArchive) -> Iterator[str]:
+    """An explained plan for people."""
+    tables = explained["tables"]
+    records = sum(table["records"] for table in tables)
+    yield f"{explained['target']}: {len(tables)} of {explained['num_tables']} tables to read, {records} records"
+    for reason, count in explained["dropped"].items():
+        yield f"  {count} tables dropped: {reason}"
+    if explained["dictionaries"]:
+        yield f"  dictionaries searched: {', '.join(explained['dictionaries'])}"
+    for column in explained["unknown_columns"]:
+        yield f"  no column: {column}"
+    for table in tables:
+        stored = archive.tables[table["table"]].size
+        yield f"  table {table['table']}: schema {table['schema']}, {table['records']} records, {stored} bytes"
+        for check in table["checks"] or ["every record matches"]:
+            yield f"    {check}"
+
+
+def _count_by_time(run: Any, query: str, searches: _Searches, width: int) -> Outcome:
+    """Counts matches in spans of `width` milliseconds by the timestamp column (records without one count as 0)."""
+    spans: Counter[int] = Counter()
+    for one in searches:
+        for hits in one.hits():
+            spans.update(value // width * width for value in times(one, hits))
+    return _say_spans(run, query, spans, width)
+
+
+def _say_spans(run: Any, query: str, spans: Counter[int], width: int) -> Outcome:
+    rows = [{"timestamp": start, "count": spans[start]} for start in sorted(spans)]
+    if run.machine:
+        run.document("search", {"format": "clp-s", "query": query, "span_ms": width, "counts": rows})
+    else:
+        for row in rows:
+            run.say(f"{row['timestamp']}\t{row['count']}")
+    return Outcome.DONE if rows else Outcome.NO
+
+
+def times(one: Search, hits: Hits) -> Iterator[int]:
+    """The time of each matching row in milliseconds.  Raises `QueryError` when the archive has no timestamp column."""
+    ranges = one.archive.timestamp_ranges
+    if not ranges:
+        raise QueryError("the archive has no timestamp column to count by", format="clp-s")
+    wanted = set(ranges[0].column_ids)
+    column = next((column for column in hits.data.columns if column.node in wanted), None)
+    rows = range(hits.data.num_messages) if hits.rows is None else hits.rows
+    if column is None:
+        yield from repeat(0, len(rows))
+        return
+    if column.type == NodeType.DICTIONARY_FLOAT:
+        yield from (int(float(text)) for text in column.strings(rows))
+        return
+    values = column.values
+    scale = 1_000_000 if column.type == NodeType.TIMESTAMP else 1
+    for row in rows:
+        yield int(values[row] // scale)
+
+
+__all__ = ["merge", "merges", "plan_lines", "search", "times"]

@@ -1,0 +1,1 @@
+"""KQL: from the text of a query to the records that match."""

@@ -1,0 +1,303 @@
+"""The condition of a search: what a syntax tree becomes before it meets an archive's record shapes.
+
+The passes are those of the native search, in its order, because each of them decides what matches:
+
+1. `normalise`: NOT moves down to the filters; alternatives of conjunctions, as long as that stays small.
+2. `narrow`: each filter keeps the column types that its literal can be compared with.
+3. `existence`: comparisons with `*` and `null` become questions whether a column is there.
+
+A filter whose column a record lacks is false, negated or not: `NOT a: 1` finds records that have an `a`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from exhume.formats.clp_s.query import operand as types_of
+from exhume.formats.clp_s.query.dialect import Dialect
+from exhume.formats.clp_s.query.operand import ALL, ARRAYS, NULLS, STRINGS, TEXTS, Operand, operand_of
+from exhume.formats.clp_s.query.tree import EQUAL, And, Column, Expression, Filter, Instant, Not, Or
+from exhume.formats.clp_s.record import Record
+from exhume.lighttyping import Final
+
+EXISTS, MISSING = "exists", "missing"
+
+MAX_CLAUSE_FILTERS: Final = 8192
+"""Filters in all conjunctions together beyond which alternatives are left where the query has them."""
+
+
+class Test(Record):
+    """One filter: `column op operand` over columns of `types`, negated when `inverted`.
+
+    `metadata`: the column is one of the archive's internal ones (`log_event_idx`).
+    """
+
+    __slots__ = ("column", "inverted", "metadata", "op", "operand", "types")
+    fields = __slots__
+
+    def __init__(
+        self,
+        column: Column,
+        op: str,
+        types: int,
+        operand: Operand | None = None,
+        inverted: bool = False,
+        metadata: bool = False,
+    ) -> None:
+        self.column = column
+        self.op = op
+        self.types = types
+        self.operand = operand
+        self.inverted = inverted
+        self.metadata = metadata
+
+    def __str__(self) -> str:
+        if self.op in (EXISTS, MISSING):
+            return f"{self.column} {self.op}"
+        assert self.operand is not None
+        value = self.operand.text
+        if value is None:
+            number = self.operand.integer if self.operand.integer is not None else self.operand.real
+            value = str(number).encode()
+        shown = value.decode("utf-8", "backslashreplace")
+        return f"{'NOT ' if self.inverted else ''}{self.column} {self.op} {shown}"
+
+
+class All(Record):
+    """True when every child is."""
+
+    __slots__ = ("children",)
+    fields = __slots__
+
+    def __init__(self, children: tuple[Condition, ...]) -> None:
+        self.children = children
+
+
+class Any(Record):
+    """True when one child is; without children it never is."""
+
+    __slots__ = ("children",)
+    fields = __slots__
+
+    def __init__(self, children: tuple[Condition, ...]) -> None:
+        self.children = children
+
+
+Condition = Test | All | Any
+
+NEVER: Final = Any(())
+
+
+def tests_of(condition: Condition) -> Iterator[Test]:
+    """All tests of a condition, from left to right."""
+    stack = [condition]
+    while stack:
+        condition = stack.pop()
+        if isinstance(condition, Test):
+            yield condition
+        else:
+            stack += reversed(condition.children)
+
+
+def compile_condition(
+    expression: Expression, dialect: Dialect, *, query: str = "", bounds: Sequence[Test] = ()
+) -> Condition:
+    """All passes; `bounds` are conditions on the timestamp column, put before the query.
+
+    Raises `QueryError` for a time literal that cannot be read.
+    """
+    condition = _push_down(expression, False, dialect, query)
+    if bounds:
+        condition = All((*bounds, condition))
+    condition = distribute(condition)
+    condition = _Narrowing().run(condition)
+    return _existence(condition)
+
+
+def join(kind: type[All | Any], children: Sequence[Condition]) -> Condition:
+    """Children under one node, without nodes of the same kind inside, nodes of one child, and what is never true."""
+    flat: list[Condition] = []
+    for child in children:
+        if isinstance(child, kind) and child is not NEVER:
+            flat += child.children
+        elif child is not NEVER:
+            flat.append(child)
+        elif kind is All:
+            return NEVER
+    if len(flat) == 1:
+        return flat[0]
+    return kind(tuple(flat)) if flat else NEVER
+
+
+def _push_down(expression: Expression, inverted: bool, dialect: Dialect, query: str) -> Condition:
+    """The tree with NOT at the filters only."""
+    while isinstance(expression, Not):
+        expression, inverted = expression.child, not inverted
+    if isinstance(expression, Filter):
+        literal = expression.literal
+        value = None
+        if isinstance(literal, Instant):
+            from exhume.formats.clp_s.query.times import instant_value
+
+            value = instant_value(literal, dialect, query)
+        operand = operand_of(literal, expression.op, dialect, value)
+        return Test(expression.column, expression.op, ALL, operand, inverted)
+    children = []
+    for child in expression.children:
+        children.append(_push_down(child, inverted, dialect, query))  # noqa: PERF401 - a frame less per level
+    both = isinstance(expression, And) != inverted
+    assert isinstance(expression, And | Or)
+    if len(children) == 1:
+        return children[0]
+    return (All if both else Any)(tuple(children)) if children else NEVER
+
+
+# --- alternatives of conjunctions ------------------------------------------------------------------------------------
+
+
+def distribute(condition: Condition) -> Condition:
+    """Alternatives of conjunctions of filters; the condition as it is where that would grow too large."""
+    if isinstance(condition, Test):
+        return condition
+    _, filters = _size(condition)
+    if filters > max(MAX_CLAUSE_FILTERS, 2 * _count(condition)):
+        return flatten(condition)
+    clauses = _clauses(condition)
+    return join(Any, [clause[0] if len(clause) == 1 else All(tuple(clause)) for clause in clauses])
+
+
+_LARGE: Final = 1 << 40
+
+
+def _size(condition: Condition) -> tuple[int, int]:
+    """Clauses and filters that `_clauses` would make (both cut off at a large number)."""
+    if isinstance(condition, Test):
+        return 1, 1
+    clauses, filters = (0, 0) if isinstance(condition, Any) else (1, 0)
+    for child in condition.children:
+        more_clauses, more_filters = _size(child)
+        if isinstance(condition, Any):
+            clauses, filters = clauses + more_clauses, filters + more_filters
+        else:
+            clauses, filters = clauses * more_clauses, filters * more_clauses + more_filters * clauses
+        clauses, filters = min(clauses, _LARGE), min(filters, _LARGE)
+    return clauses, filters
+
+
+def _clauses(condition: Condition) -> list[list[Condition]]:
+    if isinstance(condition, Test):
+        return [[condition]]
+    if isinstance(condition, Any):
+        out = []
+        for child in condition.children:
+            out += _clauses(child)
+        return out
+    # The order of the native search: operands of conjunctions inside, filters, one of each set of alternatives.
+    inner: list[Condition] = []
+    filters: list[Condition] = []
+    alternatives = []
+    for child in condition.children:
+        clauses = _clauses(child)
+        if isinstance(child, Test):
+            filters.append(child)
+        elif len(clauses) == 1:
+            inner[:0] = clauses[0]
+        else:
+            alternatives.append(clauses)
+    out = [inner + filters]
+    for clauses in alternatives:
+        out = [left + right for left in out for right in clauses]
+    return out
+
+
+def _count(condition: Condition) -> int:
+    """Filters in a condition."""
+    if isinstance(condition, Test):
+        return 1
+    total = 0
+    for child in condition.children:
+        total += _count(child)
+    return total
+
+
+def flatten(condition: Condition) -> Condition:
+    """The condition without nodes inside nodes of the same kind."""
+    if isinstance(condition, Test):
+        return condition
+    children = []
+    for child in condition.children:
+        children.append(flatten(child))  # noqa: PERF401 - a frame less per level
+    return join(type(condition), children)
+
+
+# --- types ------------------------------------------------------------------------------------------------------------
+
+
+class _Narrowing:
+    """Keeps the types that a literal can be compared with.
+
+    A negated comparison with a string concerns one of the two string types only; every value of the other type differs
+    from it, so existence in that type is an alternative.  As in the native search the alternative is added once for
+    each column within a conjunction: `NOT a: x AND NOT a: y` is false for an `a` with spaces.
+    """
+
+    def __init__(self) -> None:
+        self.added: list[tuple[object, int]] = []
+
+    def run(self, condition: Condition) -> Condition:
+        if isinstance(condition, Test):
+            return self._test(condition)
+        children = []
+        for child in condition.children:
+            children.append(self.run(child))  # noqa: PERF401 - a frame less per level
+        self.added.clear()
+        return join(type(condition), children)
+
+    def _test(self, test: Test) -> Condition:
+        assert test.operand is not None
+        types = test.types & test.operand.types
+        if not types:
+            return NEVER
+        narrowed = test.changed(types=types)
+        strings = types & (TEXTS | STRINGS)
+        if test.inverted and test.op == EQUAL and strings in (TEXTS, STRINGS):
+            other = (TEXTS | STRINGS) ^ strings
+            key = (test.column.keys, other)
+            if key not in self.added:
+                self.added.append(key)
+                return Any((narrowed, Test(test.column, EXISTS, other)))
+        return narrowed
+
+
+def _existence(condition: Condition) -> Condition:
+    if not isinstance(condition, Test):
+        children = []
+        for child in condition.children:
+            children.append(_existence(child))  # noqa: PERF401 - a frame less per level
+        return join(type(condition), children)
+    operand = condition.operand
+    if operand is None or condition.op != EQUAL:
+        return condition
+    if operand.anything:
+        return Test(condition.column, MISSING if condition.inverted else EXISTS, condition.types)
+    if operand.null:
+        if condition.inverted:
+            return Test(condition.column, EXISTS, ALL & ~NULLS)
+        found = Test(condition.column, EXISTS, NULLS)
+        return Any((found, condition.changed(types=condition.types & (ARRAYS | TEXTS | STRINGS))))
+    return condition
+
+
+__all__ = [
+    "EXISTS",
+    "MISSING",
+    "NEVER",
+    "All",
+    "Any",
+    "Condition",
+    "Test",
+    "compile_condition",
+    "distribute",
+    "join",
+    "types_of",
+]

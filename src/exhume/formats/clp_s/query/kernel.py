@@ -1,0 +1,26 @@
+"""The hot loops of the search: from the compiled kernel when it was built, else from its twin `pykernel`."""
+
+from __future__ import annotations
+
+from exhume.formats.clp_s.query.wildcard import Wildcard
+from exhume.lighttyping import TYPE_CHECKING, Any
+from exhume.native.compiled import KERNEL
+
+if not TYPE_CHECKING and hasattr(KERNEL, "clps_match_texts"):  # else none, or one built before the search was added
+    _implementation = KERNEL
+else:
+    from exhume.formats.clp_s.query import pykernel as _implementation
+
+clps_find = _implementation.clps_find
+clps_compare_int = _implementation.clps_compare_int
+clps_compare_float = _implementation.clps_compare_float
+clps_lookup = _implementation.clps_lookup
+clps_match_texts = _implementation.clps_match_texts
+
+
+def find(strings: Any, pattern: Wildcard, *, unescape: bool = False) -> list[int]:
+    """Positions of the dictionary entries that match."""
+    return clps_find(strings, pattern.codes, pattern.ignore_case, unescape)
+
+
+__all__ = ["clps_compare_float", "clps_compare_int", "clps_find", "clps_lookup", "clps_match_texts", "find"]

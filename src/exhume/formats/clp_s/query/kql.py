@@ -1,0 +1,351 @@
+"""KQL, the query language of clp-s: query text to syntax tree, with errors that point at a column.
+
+`kql.lark` beside this file is the grammar.  The parser here is written by hand because every search starts with it:
+loading a parser generator and its tables would cost more than many searches do (tests hold the two to the same trees).
+It keeps its own stack, so a query of any length or nesting of parentheses parses in linear time.
+
+What a parsed query *means* (types, schemas, versions) is `condition.py` and `plan.py`; this module knows the text only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exhume.errors import QueryError
+from exhume.formats.clp_s.query.tree import (
+    EQUAL,
+    And,
+    Column,
+    EscapeError,
+    Expression,
+    Filter,
+    Instant,
+    Key,
+    Literal,
+    Not,
+    Or,
+    is_hexadecimal,
+    parse_column,
+    parse_literal,
+)
+from exhume.lighttyping import Final, NoReturn
+
+MAX_DEPTH: Final = 250
+"""Levels of AND inside OR inside AND (parentheses and NOT cost nothing): a bound for the recursive passes."""
+
+
+# --- tokens -----------------------------------------------------------------------------------------------------------
+
+# No regular expressions: compiling them would take longer than reading most queries.
+_SPACE = frozenset(" \t\r\n")
+_ENDS_WORD = _SPACE | frozenset('():<>"{}')
+_ESCAPED = frozenset('trn\\():<>"*?{}.@$!#')
+_FUNCTIONS = ("timestamp(", "date(")
+_KEYWORDS = frozenset(("and", "or", "not"))
+
+END, WORD, QUOTED, FUNCTION, RANGE, KEYWORD = "the end of the query", "word", "quoted", "function", "range", "keyword"
+
+
+class Token:
+    """`kind` is one of the names above, or the punctuation mark itself; `text` has no quotes."""
+
+    __slots__ = ("kind", "position", "text")
+
+    def __init__(self, kind: str, text: str, position: int) -> None:
+        self.kind = kind
+        self.text = text
+        self.position = position
+
+    def __str__(self) -> str:
+        if self.kind == END:
+            return END
+        return f'"{self.text}"' if self.kind == QUOTED else f"{self.text!r}"
+
+
+class _SyntaxFailureError(Exception):
+    def __init__(self, message: str, position: int) -> None:
+        super().__init__(message)
+        self.position = position
+
+
+def _fail(message: str, position: int) -> NoReturn:
+    raise _SyntaxFailureError(message, position)
+
+
+def _closing_quote(query: str, start: int) -> int:
+    """Where the string that opens before `start` closes.
+
+    The first quote that no backslash precedes; failing that the last one that a backslash does precede (`"C:\\"`).
+    """
+    last = -1
+    at = query.find('"', start)
+    while at >= 0:
+        if at == start or query[at - 1] != "\\":
+            return at
+        last = at
+        at = query.find('"', at + 1)
+    return last
+
+
+def _end_of_word(query: str, start: int) -> int:
+    """Where the word without quotes ends that starts at `start`: there, when a backslash escapes nothing."""
+    at, size = start, len(query)
+    while at < size:
+        c = query[at]
+        if c == "\\":
+            length = 6 if is_hexadecimal(query[at + 2 : at + 6]) and query[at + 1] == "u" else 2
+            if length == 2 and query[at + 1 : at + 2] not in _ESCAPED:
+                break
+            at += length
+        elif c in _ENDS_WORD:
+            break
+        else:
+            at += 1
+    return at
+
+
+def tokens(query: str) -> Iterator[Token]:
+    """The tokens of a query, the last of them `END`.  Raises `_SyntaxFailureError`."""
+    at, size = 0, len(query)
+    while True:
+        while at < size and query[at] in _SPACE:
+            at += 1
+        if at >= size:
+            yield Token(END, "", size)
+            return
+        c = query[at]
+        if c == '"':
+            end = _closing_quote(query, at + 1)
+            if end < 0:
+                _fail("the string that starts here is not closed", at)
+            yield Token(QUOTED, query[at + 1 : end], at)
+            at = end + 1
+        elif c in ":{}()":
+            yield Token(c, c, at)
+            at += 1
+        elif c in "<>":
+            sign = query[at : at + 2] if query[at + 1 : at + 2] == "=" else c
+            yield Token(RANGE, sign, at)
+            at += len(sign)
+        elif query.startswith(_FUNCTIONS, at):
+            name = query[at : query.index("(", at)]
+            yield Token(FUNCTION, name, at)
+            at += len(name) + 1
+        elif (end := _end_of_word(query, at)) > at:
+            text = query[at:end]
+            kind = KEYWORD if len(text) < 4 and text.lower() in _KEYWORDS else WORD
+            yield Token(kind, text.lower() if kind == KEYWORD else text, at)
+            at = end
+        else:
+            _fail("a backslash must be followed by a special character, t, r, n, or u and four hexadecimal digits", at)
+
+
+# --- the parser -------------------------------------------------------------------------------------------------------
+
+
+class _Frame:
+    """What is known of one bracket level: the operands so far, the operator, and how the level was entered."""
+
+    __slots__ = ("depth", "level", "negated", "opener", "operands", "operator", "position", "scope")
+
+    def __init__(self, opener: str, position: int, scope: Column | None, parent: _Frame | None = None) -> None:
+        self.opener = opener
+        self.position = position
+        self.scope = scope  # the column that surrounding `column: { … }` levels put before every path
+        self.level: int = parent.level + bool(parent.operands) if parent else 0
+        if self.level > MAX_DEPTH:
+            _fail(f"AND and OR are nested more than {MAX_DEPTH} levels deep", position)
+        self.operands: list[Expression] = []
+        self.operator = ""
+        self.negated = False
+        self.depth = 0
+
+
+class _Parser:
+    """Shift-reduce with an explicit stack; AND and OR have one precedence and associate to the left."""
+
+    def __init__(self, query: str) -> None:
+        self.query = query
+        self.stream = tokens(query)
+        self.token = next(self.stream)
+
+    def advance(self) -> Token:
+        token, self.token = self.token, next(self.stream, self.token)
+        return token
+
+    def expect(self, kind: str, what: str) -> Token:
+        if self.token.kind != kind:
+            _fail(f"expected {what}, found {self.token}", self.token.position)
+        return self.advance()
+
+    def run(self) -> Expression:
+        stack = [_Frame("", 0, None)]
+        while True:
+            self.operand(stack)
+            while True:  # after an operand
+                frame = stack[-1]
+                token = self.token
+                if token.kind == KEYWORD and token.text != "not":
+                    self.advance()
+                    self.combine(frame, token)
+                    break
+                if token.kind in (")", "}"):
+                    closes = {"(": ")", "{": "}"}.get(frame.opener)
+                    if token.kind != closes:
+                        open_at = f"expected {closes} for the {frame.opener} at column {frame.position + 1}"
+                        _fail(f"{open_at if closes else 'nothing is open here'}, found {token}", token.position)
+                    self.advance()
+                    stack.pop()
+                    self.push(stack[-1], self.close(frame), self.depth(frame))
+                    continue
+                if token.kind != END:
+                    _fail(f"expected AND, OR or the end of the query, found {token}", token.position)
+                if frame.opener:
+                    _fail(f"the {frame.opener} that opens here is not closed", frame.position)
+                return self.close(frame)
+
+    def combine(self, frame: _Frame, token: Token) -> None:
+        """Notes the operator between two operands; a change of operator folds what came before into one operand."""
+        if frame.operator and frame.operator != token.text:
+            expression, depth = self.close(frame), self.depth(frame)
+            frame.operands, frame.depth = [], 0
+            self.push(frame, expression, depth)
+        frame.operator = token.text
+
+    @staticmethod
+    def close(frame: _Frame) -> Expression:
+        if len(frame.operands) == 1:
+            return frame.operands[0]
+        return (And if frame.operator == "and" else Or)(tuple(frame.operands))
+
+    @staticmethod
+    def depth(frame: _Frame) -> int:
+        """Levels of AND and OR in what `close` returns: parentheses around one operand are none."""
+        return frame.depth + (len(frame.operands) > 1)
+
+    def push(self, frame: _Frame, expression: Expression, depth: int = 0) -> None:
+        """Adds a finished operand to its level, below the NOTs that precede it."""
+        if frame.negated:
+            expression = expression.child if isinstance(expression, Not) else Not(expression)
+            frame.negated = False
+        frame.operands.append(expression)
+        frame.depth = max(frame.depth, depth)
+        if frame.depth > MAX_DEPTH:
+            _fail(f"AND and OR are nested more than {MAX_DEPTH} levels deep", self.token.position)
+
+    def operand(self, stack: list[_Frame]) -> None:
+        """Reads up to the end of one operand, opening levels on the way."""
+        while True:
+            token = self.token
+            frame = stack[-1]
+            if token.kind == KEYWORD and token.text == "not":
+                self.advance()
+                frame.negated = not frame.negated
+            elif token.kind == "(":
+                self.advance()
+                stack.append(_Frame("(", token.position, frame.scope, frame))
+            elif token.kind in (WORD, QUOTED):
+                self.advance()
+                if self.token.kind == ":":
+                    self.advance()
+                    column = self.column(token, frame.scope)
+                    if self.token.kind == "{":
+                        stack.append(_Frame("{", self.advance().position, column, frame))
+                        continue
+                    self.push(frame, self.values(column))
+                elif self.token.kind == RANGE:
+                    op = self.advance().text
+                    self.push(frame, Filter(self.column(token, frame.scope), op, self.value()))
+                else:
+                    self.push(frame, self.bare_value(token, frame.scope))
+                return
+            else:
+                _fail(f"expected a column, a value, NOT or (, found {token}", token.position)
+
+    def bare_value(self, token: Token, scope: Column | None) -> Expression:
+        """A value alone stands for any column (of the surrounding path, if there is one)."""
+        column = Column((Key(b"*", any=True),), "", token.position)
+        return Filter(column.below(scope) if scope else column, EQUAL, self.literal(token))
+
+    def values(self, column: Column) -> Expression:
+        """What follows `column:`: one value, or a list of values in parentheses."""
+        if self.token.kind != "(":
+            return Filter(column, EQUAL, self.value())
+        opening = self.advance()
+        mode = "or"
+        if self.token.kind == KEYWORD:
+            mode = self.advance().text
+        operands: list[Expression] = []
+        while self.token.kind in (WORD, QUOTED):
+            token = self.advance()
+            part: Expression = Filter(column, EQUAL, self.literal(token))
+            operands.append(Not(part) if mode == "not" else part)
+        if self.token.kind == END:
+            _fail("the list that starts here is not closed", opening.position)
+        self.expect(")", "a value or )")
+        if len(operands) == 1:
+            return operands[0]
+        return Or(tuple(operands)) if mode == "or" else And(tuple(operands))
+
+    def value(self) -> Literal:
+        """A literal or an instant."""
+        token = self.token
+        if token.kind == FUNCTION:
+            return self.instant()
+        if token.kind not in (WORD, QUOTED):
+            _fail(f"expected a value, found {token}", token.position)
+        self.advance()
+        return self.literal(token)
+
+    def instant(self) -> Instant:
+        opening = self.token
+        start = opening.position + len(opening.text) + 1
+        pattern = None
+        if self.query[start : start + 1] != '"' and opening.text == "date":
+            # `date(2024-01-02T03:04:05)`: the text has colons, which are tokens anywhere else.
+            end = self.query.find(")", start)
+            if end < 0 or '"' in self.query[start:end] or end == start:
+                _fail('expected date("…")', opening.position)
+            text = self.query[start:end]
+            self.stream = (Token(t.kind, t.text, t.position + end) for t in tokens(self.query[end:]))
+            self.token = next(self.stream)
+        else:
+            self.advance()
+            text = self.expect(QUOTED, "a quoted time").text
+            if self.token.kind == WORD and self.token.text == ",":
+                self.advance()
+                pattern = self.expect(QUOTED, "a quoted pattern").text
+        self.expect(")", ")")
+        return Instant(text, pattern, opening.position)
+
+    def literal(self, token: Token) -> Literal:
+        try:
+            return parse_literal(token.text)
+        except EscapeError as error:
+            _fail(str(error), token.position + error.offset + (token.kind == QUOTED))
+
+    def column(self, token: Token, scope: Column | None) -> Column:
+        try:
+            column = parse_column(token.text, token.position)
+        except EscapeError as error:
+            _fail(f"not a column: {error}", token.position + error.offset + (token.kind == QUOTED))
+        if scope is None:
+            return column
+        if len(scope.keys) > MAX_DEPTH:
+            _fail(f"a path of more than {MAX_DEPTH} keys", token.position)
+        if column.namespace:
+            _fail("a namespace cannot be given inside { }: escape the sign if it belongs to the key", token.position)
+        return column.below(scope)
+
+
+def parse(query: str) -> Expression:
+    """The syntax tree of a query.  Raises `QueryError`, which names the column of the query that is at fault."""
+    try:
+        return _Parser(query).run()
+    except _SyntaxFailureError as failure:
+        raise query_error(str(failure), query, failure.position) from None
+
+
+def query_error(message: str, query: str, position: int) -> QueryError:
+    """The error for a place in the query (`position` is 0-based)."""
+    return QueryError(f"{message} (column {position + 1})", format="clp-s", query=query, column=position)

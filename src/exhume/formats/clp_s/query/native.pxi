@@ -1,0 +1,309 @@
+# The search part of the kernel: patterns over dictionaries and encoded texts, comparisons over columns.
+# `exhume.formats.clp_s.query.pykernel` is the pure-Python twin and holds the documentation.
+
+cdef enum WildCode:
+    WILD_STAR = 0x100
+    WILD_ANY = 0x101
+
+cdef enum CompareOp:
+    COMPARE_EQ, COMPARE_LT, COMPARE_LE, COMPARE_GT, COMPARE_GE
+
+cdef struct Wild:
+    uint16_t* codes
+    Py_ssize_t count
+    bint fold
+
+cdef struct Constraint:
+    int64_t base
+    const uint8_t* table  # NULL: exactly `base`
+    uint64_t size
+
+
+cdef bint wild_matches(const Wild* wild, const uint8_t* text, Py_ssize_t size) noexcept nogil:
+    """Whether the whole text matches: after a star the leftmost place is taken, which decides."""
+    cdef Py_ssize_t at = 0, code = 0, star_code = -1, star_at = 0
+    cdef uint16_t want
+    cdef uint8_t byte
+    cdef const uint8_t* found
+    while True:
+        if code < wild.count:
+            want = wild.codes[code]
+            if want == WILD_STAR:
+                code += 1
+                if code == wild.count:
+                    return True
+                star_code = code
+                star_at = at
+                continue
+            if at < size:
+                byte = text[at]
+                if wild.fold and 0x41 <= byte <= 0x5A:
+                    byte += 32
+                if want == WILD_ANY or want == byte:
+                    at += 1
+                    code += 1
+                    continue
+        elif at == size:
+            return True
+        if star_code < 0 or star_at >= size:
+            return False
+        star_at += 1
+        want = wild.codes[star_code]
+        if want < WILD_STAR and not wild.fold:
+            found = <const uint8_t*>memchr(text + star_at, <int>want, size - star_at)
+            if found == NULL:
+                return False
+            star_at = found - text
+        at = star_at
+        code = star_code
+
+
+cdef int load_wild(Wild* wild, codes, bint fold) except -1:
+    cdef Py_ssize_t index
+    wild.count = len(codes)
+    wild.fold = fold
+    wild.codes = <uint16_t*>malloc((wild.count + 1) * sizeof(uint16_t))
+    if wild.codes == NULL:
+        raise MemoryError
+    for index in range(wild.count):
+        wild.codes[index] = codes[index]
+    return 0
+
+
+def clps_find(ClpsStrings strings, codes, bint fold, bint unescape):
+    cdef Wild wild
+    cdef Py_ssize_t index, i, size, room = 0
+    cdef uint8_t* plain = NULL
+    cdef uint8_t* larger
+    cdef const uint8_t* text
+    cdef list found = []
+    load_wild(&wild, codes, fold)
+    try:
+        for index in range(strings.count):
+            text = <const uint8_t*>strings.items[index].text
+            size = strings.items[index].size
+            if unescape and memchr(text, 0x5C, size) != NULL:
+                if size > room:
+                    larger = <uint8_t*>realloc(plain, size)
+                    if larger == NULL:
+                        raise MemoryError
+                    plain = larger
+                    room = size
+                i = 0
+                size = 0
+                while i < strings.items[index].size:
+                    if text[i] == 0x5C:
+                        i += 1
+                        if i == strings.items[index].size:
+                            break
+                    plain[size] = text[i]
+                    size += 1
+                    i += 1
+                text = plain
+            if wild_matches(&wild, text, size):
+                found.append(index)
+    finally:
+        free(wild.codes)
+        free(plain)
+    return found
+
+
+cdef int compare_op(str op) except -1:
+    if op == ":":
+        return COMPARE_EQ
+    if op == "<":
+        return COMPARE_LT
+    if op == "<=":
+        return COMPARE_LE
+    if op == ">":
+        return COMPARE_GT
+    if op == ">=":
+        return COMPARE_GE
+    raise KeyError(op)
+
+
+def clps_compare_int(const uint8_t[::1] values, str op, int64_t operand):
+    cdef Py_ssize_t rows = values.shape[0] // 8, row
+    cdef int kind = compare_op(op)
+    cdef bytes mask = PyBytes_New(NULL, rows)
+    cdef uint8_t* out = <uint8_t*><char*>mask
+    cdef const char* data
+    if rows == 0:
+        return mask
+    data = <const char*>&values[0]
+    with nogil:
+        if kind == COMPARE_EQ:
+            for row in range(rows):
+                out[row] = load64(data, row) == operand
+        elif kind == COMPARE_LT:
+            for row in range(rows):
+                out[row] = load64(data, row) < operand
+        elif kind == COMPARE_LE:
+            for row in range(rows):
+                out[row] = load64(data, row) <= operand
+        elif kind == COMPARE_GT:
+            for row in range(rows):
+                out[row] = load64(data, row) > operand
+        else:
+            for row in range(rows):
+                out[row] = load64(data, row) >= operand
+    return mask
+
+
+def clps_compare_float(const uint8_t[::1] values, str op, double operand):
+    cdef Py_ssize_t rows = values.shape[0] // 8, row
+    cdef int kind = compare_op(op)
+    cdef bytes mask = PyBytes_New(NULL, rows)
+    cdef uint8_t* out = <uint8_t*><char*>mask
+    cdef const char* data
+    if rows == 0:
+        return mask
+    data = <const char*>&values[0]
+    with nogil:
+        if kind == COMPARE_EQ:
+            for row in range(rows):
+                out[row] = load_double(data, row) == operand
+        elif kind == COMPARE_LT:
+            for row in range(rows):
+                out[row] = load_double(data, row) < operand
+        elif kind == COMPARE_LE:
+            for row in range(rows):
+                out[row] = load_double(data, row) <= operand
+        elif kind == COMPARE_GT:
+            for row in range(rows):
+                out[row] = load_double(data, row) > operand
+        else:
+            for row in range(rows):
+                out[row] = load_double(data, row) >= operand
+    return mask
+
+
+def clps_lookup(const uint8_t[::1] ids, bytes table, int bits):
+    cdef Py_ssize_t rows = ids.shape[0] // 8, row
+    cdef uint64_t size = len(table), low = ~<uint64_t>0, ident
+    cdef const uint8_t* set_of = <const uint8_t*><const char*>table
+    cdef bytes mask = PyBytes_New(NULL, rows)
+    cdef uint8_t* out = <uint8_t*><char*>mask
+    cdef const char* data
+    if rows == 0:
+        return mask
+    if bits < 64:
+        low = (<uint64_t>1 << bits) - 1
+    data = <const char*>&ids[0]
+    with nogil:
+        for row in range(rows):
+            ident = <uint64_t>load64(data, row) & low
+            out[row] = set_of[ident] if ident < size else 0
+    return mask
+
+
+cdef bint fulfilled(const Op* op, uint64_t word, const Constraint* constraints, Py_ssize_t count) noexcept nogil:
+    """Whether the variables of an encoded text meet the constraints in order, with anything between."""
+    cdef uint64_t ident = clp_s_table_clp_word_log_type_id(word), at = clp_s_table_clp_word_ofs_variable(word), distance
+    cdef const Hole* hole
+    cdef int64_t value
+    cdef Py_ssize_t met = 0
+    if ident >= op.num_log_types:
+        return False
+    hole = &op.holes[op.first_hole[ident]]
+    while hole.kind != 0 and met < count:
+        if at >= <uint64_t>op.num_more:
+            return False
+        value = load64(op.more, <Py_ssize_t>at)
+        at += 1
+        hole += 1
+        if constraints[met].table == NULL:
+            if value == constraints[met].base:
+                met += 1
+        else:
+            distance = <uint64_t>value - <uint64_t>constraints[met].base
+            if distance < constraints[met].size and constraints[met].table[distance]:
+                met += 1
+    return met == count
+
+
+def clps_match_texts(
+    const uint8_t[::1] words,
+    const uint8_t[::1] variables,
+    ClpsLogTypes log_types,
+    ClpsStrings strings,
+    table,
+    constraints,
+    codes,
+    bint fold,
+    const uint8_t[::1] wanted,
+):
+    cdef Py_ssize_t rows = wanted.shape[0], row, bad = -1, index, count = len(constraints)
+    cdef bytes mask = PyBytes_New(NULL, rows)
+    cdef uint8_t* out = <uint8_t*><char*>mask
+    cdef const uint8_t* set_of = NULL
+    cdef uint64_t size = 0, word, ident
+    cdef bint verify = codes is not None
+    cdef Wild wild
+    cdef Constraint* needs = NULL
+    cdef Out text
+    cdef Op op
+    cdef int64_t detail
+    cdef const char* data
+    cdef bytes flags
+    if rows == 0:
+        return mask, -1
+    if words.shape[0] < <Py_ssize_t>sizeof(uint64_t) * rows:
+        raise ValueError("a buffer is shorter than the table")
+    if table is not None:
+        flags = table  # the argument keeps it alive
+        set_of = <const uint8_t*><const char*>flags
+        size = len(flags)
+    op.more = <const char*>&variables[0] if variables.shape[0] else EMPTY
+    op.num_more = variables.shape[0] // sizeof(int64_t)
+    op.strings = strings.items
+    op.num_strings = strings.count
+    op.holes = log_types.pieces
+    op.first_hole = log_types.first
+    op.arena = log_types.arena.data
+    op.num_log_types = log_types.count
+    op.core = log_types.core
+    text.data = NULL
+    text.size = 0
+    text.capacity = 0
+    wild.codes = NULL
+    data = <const char*>&words[0]
+    needs = <Constraint*>malloc((count + 1) * sizeof(Constraint))
+    try:
+        if needs == NULL:
+            raise MemoryError
+        for index in range(count):
+            needs[index].base = constraints[index][0]
+            needs[index].table = NULL
+            needs[index].size = 0
+            if constraints[index][1] is not None:
+                flags = constraints[index][1]  # the caller's sequence keeps it alive
+                needs[index].table = <const uint8_t*><const char*>flags
+                needs[index].size = len(flags)
+        if verify:
+            load_wild(&wild, codes, fold)
+        with nogil:
+            for row in range(rows):
+                out[row] = 0
+                if not wanted[row]:
+                    continue
+                word = <uint64_t>load64(data, row)
+                ident = clp_s_table_clp_word_log_type_id(word)
+                if set_of != NULL and (ident >= size or not set_of[ident]):
+                    continue
+                if count and not fulfilled(&op, word, needs, count):
+                    continue
+                if verify:
+                    text.size = 0
+                    if add_text(&text, &op, word, &detail) != F_NONE:
+                        if bad < 0:
+                            bad = row
+                        continue
+                    if not wild_matches(&wild, <const uint8_t*>text.data, text.size):
+                        continue
+                out[row] = 1
+    finally:
+        free(needs)
+        free(wild.codes)
+        free(text.data)
+    return mask, bad

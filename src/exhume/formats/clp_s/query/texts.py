@@ -1,0 +1,302 @@
+"""Which encoded texts can match a wildcard pattern: candidate log types and variables, looked up in the dictionaries.
+
+A pattern is split into tokens by the rules that text is split by when it is stored.  A token that a wildcard cuts could
+be static text or a variable of several kinds, so each combination gives one `Candidate`: the log types that can hold
+it, and the variables it names.  What a candidate cannot settle is settled on the decoded text.
+
+The native search does the same, and where its candidates miss a text (a token with a star inside is only looked for
+among dictionary variables, `*007*` not among integers) its answer misses it; the candidates here are those, so that
+answers agree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from exhume.formats.clp_s.layout_words import Marks
+from exhume.formats.clp_s.query.tree import clean_pattern, unescape_pattern
+from exhume.formats.clp_s.query.wildcard import ANY, Wildcard
+from exhume.formats.clp_s.write.texts import (
+    ESCAPE,
+    encode_dictionary_id,
+    encode_float_variable,
+    encode_integer_variable,
+)
+from exhume.formats.clp_s.write.texts import Dialect as TextDialect
+from exhume.lightclass import dataclass, field
+from exhume.lighttyping import Final
+
+MAX_CANDIDATES: Final = 4096
+"""Combinations of token kinds that are tried; a pattern with more is only looked for in decoded text."""
+MAX_LOOKUPS: Final = 4_000_000
+"""Log types times combinations, the bound on the same in large dictionaries."""
+
+Lookup = Callable[[Wildcard], Sequence[int]]
+"""Ids of the dictionary entries that match."""
+
+_MARKS: Final = frozenset(map(int, Marks))
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Texts of one of these log types that hold, for each element of `variables`, one of its words (signed 64-bit).
+
+    `verify`: the decoded text has to be matched as well.
+    """
+
+    log_types: frozenset[int]
+    variables: tuple[frozenset[int], ...]
+    verify: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TextQuery:
+    """A pattern over encoded texts: any of the candidates, or (None) whatever the decoded text says."""
+
+    pattern: Wildcard
+    candidates: tuple[Candidate, ...] | None
+
+
+STATIC, INTEGER, FLOAT, DICTIONARY = "static", "integer", "float", "dictionary"
+
+
+@dataclass(slots=True)
+class _Token:
+    start: int
+    end: int
+    value: bytes
+    kinds: tuple[str, ...]
+    star_inside: bool
+    dictionary_only: bool
+    """No integer or float can match it: the dictionary must have it."""
+
+    @property
+    def star_first(self) -> bool:
+        return self.value[:1] == b"*"
+
+    @property
+    def star_last(self) -> bool:
+        return self.value[-1:] == b"*"
+
+    @property
+    def wild(self) -> bool:
+        return self.star_first or self.star_last or self.star_inside
+
+
+@dataclass(slots=True)
+class _Part:
+    """The log type pattern under construction and the variables it takes."""
+
+    log_type: bytearray = field(default_factory=bytearray)
+    variables: list[frozenset[int]] = field(default_factory=list)
+    verify: bool = False
+
+
+# A maximal run of token bytes and stars; an escaped backslash is a token byte, an escaped wildcard is not.
+_TOKENS: Final = {
+    TextDialect.CLASSIC: re.compile(rb"\\[*?]|((?:[+\-./0-9A-Z_a-z*]|\\\\)+)"),
+    TextDialect.CORE: re.compile(rb"\\[*?]|((?:[+\-.0-9A-Z_a-z*]|\\\\)+)"),
+}
+_DIGIT: Final = re.compile(rb"[0-9]")
+_LETTER: Final = re.compile(rb"[A-Za-z]")
+_HEX: Final = re.compile(rb"[0-9A-Fa-f]{2,}\Z")
+_INTEGER_LIKE: Final = re.compile(rb"[0-9*?-]+\Z")
+_FLOAT_LIKE: Final = re.compile(rb"[0-9*?.-]+\Z")
+
+
+def stars_for_question_marks(pattern: bytes, *, escaped_too: bool) -> bytes:
+    """The pattern with `*` for each `?` (`escaped_too`: also for `\\?`, which then means a literal star)."""
+    if escaped_too:
+        return clean_pattern(pattern.replace(b"?", b"*"))
+    return clean_pattern(re.sub(rb"(\\(?s:.))|\?", lambda found: found.group(1) or b"*", pattern))
+
+
+def split_pattern(pattern: bytes, dialect: TextDialect) -> list[_Token]:
+    """The tokens of a pattern (stars only) that are or may be variables; all between them is static text."""
+    found: list[_Token] = []
+    for match in _TOKENS[dialect].finditer(pattern):
+        value = match.group(1)
+        if value is None:
+            continue
+        start, end = match.span(1)
+        wild = b"*" in value
+        definite = bool(_DIGIT.search(value) or _HEX.match(value)) or (
+            start > 0 and pattern[start - 1] == 0x3D and not wild and bool(_LETTER.search(value))
+        )
+        if definite or wild:
+            found.append(_token(value, start, end, definite, dialect))
+    return found
+
+
+def _token(value: bytes, start: int, end: int, definite: bool, dialect: TextDialect) -> _Token:
+    star_inside = b"*" in value[1:-1]
+    core = dialect is TextDialect.CORE
+    if value == b"*":
+        return _Token(start, end, value, (STATIC,), False, False)
+    if not definite:
+        if not core:
+            # Integer and dictionary variables share a placeholder here.
+            return _Token(start, end, value, (STATIC, DICTIONARY, FLOAT), star_inside, False)
+        kinds = [STATIC]
+        if _INTEGER_LIKE.match(value):
+            kinds.append(INTEGER)
+        if _FLOAT_LIKE.match(value):
+            kinds.append(FLOAT)
+        kinds.append(DICTIONARY)
+        return _Token(start, end, value, tuple(kinds), star_inside, len(kinds) == 2)
+    bare = value[value[:1] == b"*" : len(value) - (len(value) > 1 and value[-1:] == b"*")]
+    number = encode_integer_variable(bare, dialect) is not None or encode_float_variable(bare, dialect) is not None
+    if not number:
+        return _Token(start, end, value, (DICTIONARY,), star_inside, True)
+    kinds = [INTEGER, FLOAT, DICTIONARY] if core else [DICTIONARY, FLOAT]
+    return _Token(start, end, value, tuple(kinds), star_inside, False)
+
+
+class TextSearch:
+    """Looks patterns up in the dictionaries of one archive.
+
+    `log_types` and `variables` find entries by pattern; log types are compared in the form in which they are stored
+    from 0.4.0 on (escapes kept), before without escapes.  `raw_lookup` and `verify_question_marks` are the
+    `raw_dictionary_lookup` and `verifies_question_marks` of `dialect.Dialect`.
+    """
+
+    def __init__(
+        self,
+        dialect: TextDialect,
+        log_types: Lookup,
+        variables: Lookup,
+        num_log_types: int,
+        *,
+        ignore_case: bool,
+        raw_lookup: bool = False,
+        verify_question_marks: bool = False,
+    ) -> None:
+        self.dialect = dialect
+        self.ignore_case = ignore_case
+        self.raw_lookup = raw_lookup
+        self.verify_question_marks = verify_question_marks
+        self._log_types = log_types
+        self._variables = variables
+        self._num_log_types = num_log_types
+        self._found_log_types: dict[bytes, frozenset[int]] = {}
+        self._found_variables: dict[bytes, frozenset[int]] = {}
+
+    def query(self, pattern: bytes) -> TextQuery | None:
+        """What to look for, or None when nothing can match."""
+        core = self.dialect is TextDialect.CORE
+        stars = stars_for_question_marks(pattern, escaped_too=not core)
+        final = Wildcard(pattern if core else stars, self.ignore_case)
+        tokens = split_pattern(stars, self.dialect)
+        choices = [token.kinds if not token.star_inside else token.kinds[:1] for token in tokens]
+        combinations = 1
+        for kinds in choices:
+            combinations *= len(kinds)
+            if combinations > MAX_CANDIDATES or combinations * self._num_log_types > MAX_LOOKUPS:
+                return TextQuery(final, None)
+        doubtful = self.verify_question_marks and final.literal is None and ANY in final.codes
+        candidates: list[Candidate] = []
+        seen: set[Candidate] = set()
+        for number in range(combinations):
+            reading: list[str] = []
+            for options in choices:
+                number, choice = divmod(number, len(options))
+                reading.append(options[choice])
+            part = self._part(stars, tokens, reading)
+            if part is None:
+                continue
+            if part.log_type == b"*":
+                return TextQuery(final, None)
+            log_types = self._matching_log_types(bytes(part.log_type))
+            if log_types:
+                candidate = Candidate(log_types, tuple(part.variables), part.verify or doubtful)
+                if candidate not in seen:
+                    seen.add(candidate)
+                    candidates.append(candidate)
+        return TextQuery(final, tuple(candidates)) if candidates else None
+
+    def _part(self, stars: bytes, tokens: Sequence[_Token], kinds: Sequence[str]) -> _Part | None:
+        """The log type pattern for one reading of the tokens; None if a dictionary lacks a variable."""
+        part = _Part()
+        at = 0
+        for token, kind in zip(tokens, kinds, strict=True):
+            self._static(part, stars[at : token.start])
+            at = token.end
+            if token.value == b"*":
+                part.log_type += b"*"
+            elif token.star_inside:
+                part.verify = True
+                part.log_type += b"*" if kind == STATIC else b"*" + self._placeholder(DICTIONARY) + b"*"
+            elif kind == STATIC:
+                self._static(part, token.value)
+            elif not self._variable(part, token, kind):
+                return None
+        self._static(part, stars[at:])
+        return part
+
+    def _static(self, part: _Part, text: bytes) -> None:
+        """Static text of the pattern, in the form in which log types hold it."""
+        if self.dialect is TextDialect.CLASSIC:
+            part.log_type += text
+            return
+        for at, byte in enumerate(text):
+            if byte in _MARKS:
+                if at + 1 < len(text):
+                    if text[at + 1] not in b"*?":
+                        part.log_type.append(ESCAPE)
+                elif byte != ESCAPE:
+                    part.log_type += b"\\\\"
+            part.log_type.append(byte)
+
+    def _variable(self, part: _Part, token: _Token, kind: str) -> bool:
+        part.verify = True
+        if not token.wild:
+            number = encode_integer_variable(token.value, self.dialect)
+            if number is not None:
+                part.log_type += self._placeholder(INTEGER)
+                part.variables.append(frozenset((number,)))
+                return True
+            number = encode_float_variable(token.value, self.dialect)
+            if number is not None:
+                part.log_type += self._placeholder(FLOAT)
+                part.variables.append(frozenset((number,)))
+                return True
+            # An exact lookup: whatever backslashes are left stand for themselves.
+            text = token.value if self.raw_lookup else unescape_pattern(token.value)
+            words = self._matching_variables(re.sub(rb"([*?\\])", rb"\\\1", text))
+            if not words:
+                return False
+            part.log_type += self._placeholder(DICTIONARY)
+            part.variables.append(words)
+            return True
+        if token.star_first:
+            part.log_type += b"*"
+        part.log_type += self._placeholder(kind)
+        if kind == DICTIONARY and token.dictionary_only:
+            words = self._matching_variables(token.value)
+            if not words:
+                return False
+            part.variables.append(words)
+        if token.star_last:
+            part.log_type += b"*"
+        return True
+
+    def _placeholder(self, kind: str) -> bytes:
+        if self.dialect is TextDialect.CORE:
+            return {INTEGER: b"\x11", DICTIONARY: b"\x12", FLOAT: b"\x13"}[kind]
+        return b"\x12" if kind == FLOAT else b"\x11"
+
+    def _matching_log_types(self, pattern: bytes) -> frozenset[int]:
+        found = self._found_log_types.get(pattern)
+        if found is None:
+            found = frozenset(self._log_types(Wildcard(pattern, self.ignore_case)))
+            self._found_log_types[pattern] = found
+        return found
+
+    def _matching_variables(self, pattern: bytes) -> frozenset[int]:
+        found = self._found_variables.get(pattern)
+        if found is None:
+            ids: Iterable[int] = self._variables(Wildcard(pattern, self.ignore_case))
+            found = frozenset(encode_dictionary_id(i, self.dialect) for i in ids)
+            self._found_variables[pattern] = found
+        return found

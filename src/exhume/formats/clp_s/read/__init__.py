@@ -1,0 +1,1 @@
+"""From the bytes of a clp-s archive to its records."""

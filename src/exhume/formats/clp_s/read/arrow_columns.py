@@ -1,0 +1,283 @@
+"""One Arrow column of the rows of many tables; see `arrow` for the types.
+
+NumPy puts the pieces of the tables into one buffer, with a mask of the rows that have a value; ids of dictionary
+entries are numbered for the column as a whole, and its text is joined once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from exhume.errors import LimitExceededError
+from exhume.formats.clp_s.layout import NodeType
+from exhume.formats.clp_s.read import kernel
+from exhume.formats.clp_s.read.kernel import ClpsProgram
+from exhume.formats.clp_s.read.render import operations
+from exhume.formats.clp_s.read.template import CLOSE, Kind, Token
+from exhume.tabular.arrow import BAD_TEXT, MIXED, ROUNDED, text_array
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.arrow import ArrowField
+    from exhume.formats.clp_s.read.columns import Column
+    from exhume.formats.clp_s.read.tables import TableData
+    from exhume.formats.clp_s.reader import ClpSArchive
+
+REPEATED: Final = "values of keys that a record has twice"
+NO_NUMBER: Final = "floats that are no numbers"
+EXACT: Final = 1 << 53
+"""Up to here float64 holds every integer."""
+
+TEXT_MAX: Final = (1 << 31) - 1
+"""Bytes that an Arrow array of (not large) strings can hold."""
+
+Rows = range | Sequence[int]
+_STRINGS: Final = frozenset({NodeType.VAR_STRING, NodeType.CLP_STRING, NodeType.DATE_STRING})
+
+
+class Part:
+    """Rows of one table, and where its schema has which node: `columns` by node (those outside of arrays)."""
+
+    __slots__ = ("columns", "data", "rows")
+
+    def __init__(self, data: TableData, rows: Rows) -> None:
+        self.data = data
+        self.rows = rows
+        self.columns = data.layout.by_node
+
+
+class Piece:
+    """What one table gives to a column: rows `[start, stop)` of the batch, from a column or an array's run."""
+
+    __slots__ = ("column", "part", "run", "start", "stop")
+
+    def __init__(self, part: Part, start: int, column: Column | None, run: int) -> None:
+        self.part = part
+        self.start = start
+        self.stop = start + len(part.rows)
+        self.column = column
+        self.run = run
+
+
+class ColumnMaker:
+    """Makes the Arrow arrays of one field."""
+
+    def __init__(self, pa: Any, item: ArrowField, archive: ClpSArchive, lost: Counter[str]) -> None:
+        import numpy
+
+        self.pa, self.np = pa, numpy
+        self.item = item
+        self.archive = archive
+        self.lost = lost
+        kind = item.arrow_type
+        if pa.types.is_null(kind):
+            self._fill = None
+        elif pa.types.is_dictionary(kind):
+            self._fill = self._dictionary
+        elif pa.types.is_large_string(kind):
+            self._fill = self._text
+        elif pa.types.is_boolean(kind):
+            self._fill = self._booleans
+        else:
+            self._fill = self._numbers
+
+    def make(self, parts: Sequence[Part], rows: int) -> Any:
+        """The column of these parts, `rows` rows in all.  Raises what keeps one of them from being decoded."""
+        pieces = self._pieces(parts)
+        if self._fill is None or not pieces:
+            return self.pa.nulls(rows, self.item.arrow_type)
+        return self._fill(pieces, rows)
+
+    def _pieces(self, parts: Sequence[Part]) -> list[Piece]:
+        """The parts that have the field, with its value; counts what else they have of it, and values that change."""
+        item, pieces, start = self.item, [], 0
+        for part in parts:
+            runs = [node for node in item.nodes if node in part.data.layout.runs] if part.data.layout.runs else ()
+            found = [part.columns[node] for node in item.nodes if node in part.columns]
+            if runs:
+                pieces.append(Piece(part, start, None, runs[0]))
+            elif found:
+                pieces.append(Piece(part, start, part.data.column_at(found[-1]), -1))
+            if runs or found:
+                rows = len(part.rows)
+                if len(runs) + len(found) > 1:
+                    self.lost[REPEATED] += (len(runs) + len(found) - 1) * rows
+                column = pieces[-1].column
+                if item.mixed and (column is None or column.type not in _STRINGS):
+                    self.lost[MIXED] += rows
+            start += len(part.rows)
+        return pieces
+
+    # -- columns of fixed width -----------------------------------------------------------------------------------
+
+    def _valid(self, pieces: Sequence[Piece], rows: int) -> Any:
+        """Which rows have a value, None when all do."""
+        if sum(piece.stop - piece.start for piece in pieces) == rows:
+            return None
+        valid = self.np.zeros(rows, bool)
+        for piece in pieces:
+            valid[piece.start : piece.stop] = True
+        return valid
+
+    def _bits(self, flags: Any) -> Any:
+        return None if flags is None else self.pa.py_buffer(self.np.packbits(flags, bitorder="little"))
+
+    def _taken(self, values: Any, rows: Rows) -> Any:
+        return values[rows.start : rows.stop] if isinstance(rows, range) else values[self.np.asarray(rows)]
+
+    def _numbers(self, pieces: Sequence[Piece], rows: int) -> Any:
+        np, pa = self.np, self.pa
+        floats = pa.types.is_floating(self.item.arrow_type)
+        out = np.zeros(rows, "<f8" if floats else "<i8")
+        wrong: list[int] = []
+        for piece in pieces:
+            column, chosen = piece.column, piece.part.rows
+            assert column is not None
+            if column.type == NodeType.DICTIONARY_FLOAT:
+                found = [_real(text) for text in column.strings(chosen)]
+                wrong += [piece.start + row for row, value in enumerate(found) if value is None]
+                values = np.array([0.0 if value is None else value for value in found], "<f8")
+            elif column.type in (NodeType.FLOAT, NodeType.FORMATTED_FLOAT):
+                values = self._taken(np.asarray(column.values), chosen)
+            else:
+                values = self._taken(np.asarray(column.values), chosen)
+                if floats:
+                    large = values[(values > EXACT) | (values < -EXACT)]
+                    self.lost[ROUNDED] += sum(int(float(value)) != value for value in large.tolist())
+            out[piece.start : piece.stop] = values
+        valid = self._valid(pieces, rows)
+        if wrong:
+            valid = np.ones(rows, bool) if valid is None else valid
+            valid[wrong] = False
+            self.lost[NO_NUMBER] += len(wrong)
+        buffers = [self._bits(valid), pa.py_buffer(out)]
+        return pa.Array.from_buffers(self.item.arrow_type, rows, buffers)
+
+    def _booleans(self, pieces: Sequence[Piece], rows: int) -> Any:
+        np = self.np
+        out = np.zeros(rows, bool)
+        for piece in pieces:
+            assert piece.column is not None
+            flags = np.asarray(piece.column.values)
+            out[piece.start : piece.stop] = self._taken(flags, piece.part.rows) != 0
+        buffers = [self._bits(self._valid(pieces, rows)), self._bits(out)]
+        return self.pa.Array.from_buffers(self.item.arrow_type, rows, buffers)
+
+    # -- dictionaries ---------------------------------------------------------------------------------------------
+
+    def _dictionary(self, pieces: Sequence[Piece], rows: int) -> Any:
+        """Strings as places among those entries of the variable dictionary that the batch uses."""
+        np, pa = self.np, self.pa
+        variables = self.archive.texts.variables
+        ids = np.zeros(rows, "<u8")
+        for piece in pieces:
+            column, chosen = piece.column, piece.part.rows
+            assert column is not None
+            values = self._taken(np.asarray(column.values), chosen)
+            if len(values) and int(values.max()) >= len(variables):
+                column.strings(chosen)  # raises what is wrong
+            ids[piece.start : piece.stop] = values
+        valid = self._valid(pieces, rows)
+        different, codes = self._number(ids if valid is None else ids[valid], len(variables))
+        program = ClpsProgram([(kernel.STRING, memoryview(different.tobytes()), variables)], len(different))
+        text, ends, _ = program.spans(0, len(different))
+        if len(text) > TEXT_MAX:
+            raise LimitExceededError("the strings of a batch pass 2 GiB: ask for smaller batches", format="clp-s")
+        if self._is_text(text, ends):
+            offsets = np.frombuffer(ends, np.int64).astype("<i4")
+            buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
+            words = pa.Array.from_buffers(pa.string(), len(different), buffers)
+        else:
+            entries = [variables[entry] for entry in different.tolist()]
+            words = text_array(pa, entries).cast(pa.string())
+            bad = [place for place, entry in enumerate(entries) if not _is_utf8(entry)]
+            self.lost[BAD_TEXT] += int(np.isin(codes, bad).sum())
+        places = codes
+        if valid is not None:
+            places = np.zeros(rows, "<i4")
+            places[valid] = codes
+        buffers = [self._bits(valid), pa.py_buffer(places)]
+        return pa.DictionaryArray.from_arrays(pa.Array.from_buffers(pa.int32(), rows, buffers), words)
+
+    def _number(self, ids: Any, size: int) -> tuple[Any, Any]:
+        """`(different ids, place of each id among them)` in time that depends on the number of ids alone.
+
+        A table over all entries of the dictionary, made once for each column, keeps the last row of each id.
+        """
+        np = self.np
+        slots = getattr(self, "_slots", None)
+        if slots is None:
+            slots = self._slots = np.zeros(size, np.int32)
+        rows = np.arange(len(ids), dtype=np.int32)
+        slots[ids] = rows
+        different = ids[slots[ids] == rows]
+        slots[different] = rows[: len(different)]
+        return different, slots[ids]
+
+    def _is_text(self, text: bytes, ends: Any) -> bool:
+        """Whether each of the texts is UTF-8, not only all of them together (`ends`: int64, a 0 first)."""
+        if text.isascii():
+            return True
+        if not _is_utf8(text):
+            return False
+        starts = self.np.frombuffer(ends, self.np.int64)[:-1]
+        firsts = self.np.frombuffer(text, self.np.uint8)[starts[starts < len(text)]]
+        return not bool(((firsts & 0xC0) == 0x80).any())
+
+    # -- text -----------------------------------------------------------------------------------------------------
+
+    def _text(self, pieces: Sequence[Piece], rows: int) -> Any:
+        np, pa = self.np, self.pa
+        lengths = np.zeros(rows + 1, "<i8")
+        texts: list[bytes] = []
+        for piece in pieces:
+            text, sizes = self._printed(piece)
+            texts.append(text)
+            lengths[piece.start + 1 : piece.stop + 1] = sizes
+        text = b"".join(texts)
+        ends = np.cumsum(lengths)
+        bits = self._bits(self._valid(pieces, rows))
+        buffers = [bits, pa.py_buffer(ends), pa.py_buffer(text)]
+        if self._is_text(text, ends):
+            return pa.Array.from_buffers(pa.large_string(), rows, buffers)
+        return text_array(pa, pa.Array.from_buffers(pa.large_binary(), rows, buffers).to_pylist(), self.lost)
+
+    def _printed(self, piece: Piece) -> tuple[bytes, Any]:
+        """The texts of a piece, joined, and the length of each."""
+        np, data, rows = self.np, piece.part.data, piece.part.rows
+        owners: list[int]
+        if piece.column is None:
+            tokens = [Token(Kind.ARRAY), *data.layout.runs[piece.run], CLOSE]
+            ops, owners = operations(tokens, data.columns, complete=True)
+            # Without the newline that ends a record.
+            ops[-1] = (ops[-1][0], ops[-1][1][:-1])  # type: ignore[index]
+        else:
+            ops, owners = [piece.column.operation(raw=True)], [piece.column.spec.index]
+        program = ClpsProgram(ops, data.num_messages)
+        if isinstance(rows, range):
+            text, ends, fault = program.spans(rows.start, rows.stop)
+            sizes = None if fault is not None else np.diff(np.frombuffer(ends, np.int64))
+        else:
+            lines, fault = program.lines(rows)
+            text, sizes = b"".join(lines), [len(line) for line in lines]
+        if fault is not None:
+            raise data.column_at(owners[fault[1]]).failure(fault)
+        return text, sizes
+
+
+def _is_utf8(text: bytes) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _real(text: bytes) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None

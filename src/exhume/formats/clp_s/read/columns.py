@@ -1,0 +1,332 @@
+"""Columns of one table: slicing the table's bytes, typed access, and the values as text or as Python objects."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from exhume.errors import ExhumeError, Span
+from exhume.formats.clp_s import checks
+from exhume.formats.clp_s.layout import Header, NodeType, type_name
+from exhume.formats.clp_s.layout_table import (
+    CLP_S_TABLE_COLUMNS,
+    BooleanColumn,
+    ClpColumn,
+    DateColumn,
+    FloatColumn,
+    FormattedFloatColumn,
+    IdColumn,
+    IntegerColumn,
+    TimestampColumn,
+)
+from exhume.formats.clp_s.read import kernel
+from exhume.formats.clp_s.read.kernel import ClpsLogTypes, ClpsProgram, ClpsStrings
+from exhume.formats.clp_s.read.template import ColumnSpec
+from exhume.lighttyping import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.layout_table import Stored
+    from exhume.formats.clp_s.read.tables import Table
+    from exhume.formats.clp_s.read.timestamps import PatternSet
+
+V = TypeVar("V")
+
+
+class TextSource(Protocol):
+    """What `Texts` needs of an archive."""
+
+    @property
+    def header(self) -> Header: ...
+    @property
+    def variables(self) -> ClpsStrings: ...
+    @property
+    def log_types(self) -> ClpsStrings: ...
+    @property
+    def array_types(self) -> ClpsStrings: ...
+    @property
+    def patterns(self) -> PatternSet: ...
+
+
+class _Once(Generic[V]):
+    """A property of `Texts` that is made once, under the lock of its object, and an attribute from then on.
+
+    `functools.cached_property` has, up to Python 3.11, one lock for all objects; with the object's own lock inside it
+    two threads that come by different properties would wait for each other.
+    """
+
+    def __init__(self, make: Callable[[Texts], V]) -> None:
+        self._make = make
+        self.__doc__ = make.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, texts: Texts, owner: type | None = None) -> V:
+        with texts.lock:
+            known = texts.__dict__
+            if self._name not in known:
+                known[self._name] = self._make(texts)
+            value: V = known[self._name]
+            return value
+
+
+class Texts:
+    """What columns need to become text: dictionaries (raw and JSON-escaped), log types, patterns.
+
+    Each is read when a column first needs it, so that a damaged dictionary costs only the columns that use it.
+    """
+
+    def __init__(self, archive: TextSource) -> None:
+        self._archive = archive
+        self.lock = threading.RLock()
+
+    @_Once
+    def variables(self) -> ClpsStrings:
+        """The variable dictionary."""
+        return self._archive.variables
+
+    @_Once
+    def escaped_variables(self) -> ClpsStrings:
+        """The variable dictionary as JSON string content."""
+        return self.variables.escaped()
+
+    @_Once
+    def log_types(self) -> ClpsLogTypes:
+        """Log types with escaped literals."""
+        return ClpsLogTypes(self._archive.log_types, self._archive.header.has_core_text, True)
+
+    @_Once
+    def raw_log_types(self) -> ClpsLogTypes:
+        """Log types with literals as they are."""
+        return ClpsLogTypes(self._archive.log_types, self._archive.header.has_core_text, False)
+
+    @_Once
+    def array_types(self) -> ClpsLogTypes:
+        """Array log types; array text is printed without escaping."""
+        return ClpsLogTypes(self._archive.array_types, self._archive.header.has_core_text, False)
+
+    @_Once
+    def patterns(self) -> PatternSet:
+        """Timestamp patterns."""
+        return self._archive.patterns
+
+
+class Column:
+    """One column: `spec` (node, type), `rows`, `stored`, `span` (in the payload of its stream).
+
+    `values` is the typed sequence that the format stores, one item per row:
+
+    | node type | `values` | beside it |
+    |---|---|---|
+    | integer, delta_integer | int64 (deltas summed up) | |
+    | float, formatted_float | float64 | `formats`: uint16 |
+    | boolean | uint8 | |
+    | var_string, dictionary_float | uint64 ids of the variable dictionary | |
+    | clp_string, unstructured_array | uint64 words: log type id, `offset << 24` | `variables`: int64 |
+    | date_string | int64 epochs, milliseconds | `pattern_ids` |
+    | timestamp | int64 epochs, nanoseconds | `pattern_ids` |
+    """
+
+    __slots__ = ("_decoded", "_place", "_table", "rows", "spec", "stored", "texts")
+
+    def __init__(self, spec: ColumnSpec, data: memoryview, table: Table, start: int, end: int) -> None:
+        self.spec = spec
+        self.rows = table.num_messages
+        self.stored: Stored = CLP_S_TABLE_COLUMNS[spec.type](data, start, end, self.rows)[0]
+        """The column as its specification describes it."""
+        self.texts = table.archive.texts
+        self._table, self._place = table, (start, end)
+        self._decoded: memoryview[Any] | None = None
+
+    @property
+    def span(self) -> Span:
+        """Where it lies: its stream in the file, narrowed to the column's bytes of the decompressed stream."""
+        return self._table.span.sub(*self._place)
+
+    @property
+    def node(self) -> int:
+        """The schema tree node."""
+        return self.spec.node
+
+    @property
+    def type(self) -> int:
+        """The node type."""
+        return self.spec.type
+
+    @property
+    def values(self) -> memoryview[Any]:
+        """The typed sequence described above."""
+        stored = self.stored
+        if isinstance(stored, (IntegerColumn, DateColumn, TimestampColumn)):
+            return self.integers
+        if isinstance(stored, BooleanColumn):
+            return memoryview(stored.values)
+        return stored.rows if isinstance(stored, ClpColumn) else stored.values
+
+    @property
+    def integers(self) -> memoryview[Any]:
+        """The epochs or integers (int64), deltas summed up (once)."""
+        stored = self.stored
+        if isinstance(stored, IntegerColumn):
+            if self.spec.type != NodeType.DELTA_INTEGER:
+                return stored.values
+            deltas = stored.values
+        elif isinstance(stored, DateColumn):
+            return stored.epochs
+        else:
+            assert isinstance(stored, TimestampColumn), f"a column of {type_name(self.spec.type)} has no integers"
+            deltas = stored.deltas
+        if self._decoded is None:
+            self._decoded = memoryview(kernel.clps_undelta(deltas)).cast(deltas.format)  # type: ignore[call-overload]
+        return self._decoded
+
+    @property
+    def formats(self) -> memoryview[Any]:
+        """Format words of a formatted float column (uint16)."""
+        assert isinstance(self.stored, FormattedFloatColumn)
+        return self.stored.formats
+
+    @property
+    def pattern_ids(self) -> memoryview[Any]:
+        """Pattern ids of a date (int64) or timestamp column (uint64)."""
+        assert isinstance(self.stored, (DateColumn, TimestampColumn))
+        return self.stored.pattern_ids
+
+    @property
+    def variables(self) -> memoryview[Any]:
+        """Encoded variables of a text column (int64), of all rows."""
+        assert isinstance(self.stored, ClpColumn)
+        return self.stored.variables
+
+    def operation(self, *, raw: bool = False) -> tuple[object, ...]:
+        """The kernel operation that prints this column's value; `raw`: string content without JSON escapes.
+
+        Quotes around strings are not part of it.
+        """
+        texts, stored = self.texts, self.stored
+        match stored:
+            case IntegerColumn():
+                return (kernel.INTEGER, self.integers)
+            case IdColumn():
+                escaped = not raw and self.spec.type == NodeType.VAR_STRING
+                return (kernel.STRING, stored.values, texts.escaped_variables if escaped else texts.variables)
+            case ClpColumn():
+                if self.spec.type == NodeType.UNSTRUCTURED_ARRAY:
+                    return (kernel.TEXT, stored.rows, stored.variables, texts.array_types, texts.variables)
+                if raw:
+                    return (kernel.TEXT, stored.rows, stored.variables, texts.raw_log_types, texts.variables)
+                return (kernel.TEXT, stored.rows, stored.variables, texts.log_types, texts.escaped_variables)
+            case FloatColumn():
+                return (kernel.FLOAT, stored.values)
+            case FormattedFloatColumn():
+                return (kernel.FORMATTED, stored.values, stored.formats)
+            case BooleanColumn():
+                return (kernel.BOOLEAN, stored.values)
+            case _:
+                return (kernel.TIME, self.integers, stored.pattern_ids, texts.patterns.kernel)
+
+    @property
+    def quoted(self) -> bool:
+        """Whether the printed value stands between quotes."""
+        return self.spec.type in (NodeType.VAR_STRING, NodeType.CLP_STRING, NodeType.DATE_STRING)
+
+    def to_numpy(self) -> Any:
+        """`values` as a NumPy array (read-only, without a copy where nothing was decoded)."""
+        import numpy
+
+        return numpy.asarray(self.values)
+
+    def strings(self, rows: Iterable[int] | None = None) -> list[bytes]:
+        """The value of each row (all rows by default) as text: strings unescaped and unquoted, the rest as printed.
+
+        Raises the error of the first row that cannot be decoded.
+        """
+        program = ClpsProgram([self.operation(raw=True)], self.rows)
+        out, fault = program.lines(range(self.rows) if rows is None else list(rows))
+        if fault is not None:
+            raise self.failure(fault)
+        return out
+
+    def pieces(self, max_size: int = 1 << 20) -> Iterator[bytes]:
+        """`strings` of all rows, joined to pieces that end with the row that passes `max_size` bytes.
+
+        Raises the error of the first row that cannot be decoded.
+        """
+        program = ClpsProgram([self.operation(raw=True)], self.rows)
+        row = 0
+        while row < self.rows:
+            text, row, fault = program.render(row, self.rows, max_size)
+            if fault is not None:
+                raise self.failure(fault)
+            yield text
+
+    def joined(self, start: int, stop: int) -> bytes:
+        """`strings` of the rows `[start, stop)` in one piece.  Raises the error of the first that cannot be decoded."""
+        text, _, fault = ClpsProgram([self.operation(raw=True)], self.rows).spans(start, stop)
+        if fault is not None:
+            raise self.failure(fault)
+        found: bytes = text
+        return found
+
+    def objects(self, rows: Sequence[int] | None = None) -> list[Any]:
+        """The value of each row (all rows by default) as a Python object, as `events()` gives it.
+
+        Text that is not UTF-8 keeps its bytes as surrogates (`errors="surrogateescape"`); array text and numbers that
+        JSON does not know stay text.
+        """
+        match self.spec.type:
+            case NodeType.INTEGER | NodeType.DELTA_INTEGER | NodeType.FLOAT | NodeType.FORMATTED_FLOAT:
+                values = self.values
+                return list(values) if rows is None else [values[row] for row in rows]
+            case NodeType.BOOLEAN:
+                flags = self.values
+                return [flag != 0 for flag in (flags if rows is None else [flags[row] for row in rows])]
+            case NodeType.VAR_STRING | NodeType.CLP_STRING | NodeType.DATE_STRING:
+                return [text.decode("utf-8", "surrogateescape") for text in self.strings(rows)]
+            case _:
+                cache: dict[bytes, Any] = {}
+                shared = self.spec.type != NodeType.UNSTRUCTURED_ARRAY  # lists must not be shared between records
+                out = []
+                for text in self.strings(rows):
+                    if shared and text in cache:
+                        out.append(cache[text])
+                    else:
+                        out.append(parse_json(text))
+                        if shared and len(cache) < 65536:
+                            cache[text] = out[-1]
+                return out
+
+    def failure(self, fault: kernel.Fault) -> ExhumeError:
+        """The error for a row that the kernel could not print."""
+        kind, _, row, detail = fault
+        size = self.values.itemsize
+        row_span = self.span.sub(size * row, size * row + size)
+        where = f"row {row}, column {self.spec.index}"
+        texts = self.texts
+        match kind:
+            case kernel.BAD_LOG_TYPE:
+                table = texts.array_types if self.type == NodeType.UNSTRUCTURED_ARRAY else texts.log_types
+                expected = f"below {len(table)}"
+                return checks.BAD_LOG_TYPE_ID.error(where, span=row_span, expected=expected, actual=detail)
+            case kernel.BAD_STRING:
+                expected = f"below {len(texts.variables)}"
+                return checks.BAD_VARIABLE_ID.error(where, span=row_span, expected=expected, actual=detail)
+            case kernel.BAD_OFFSET:
+                expected = f"within {len(self.variables)} variables"
+                return checks.BAD_VARIABLE_OFFSET.error(where, span=row_span, expected=expected, actual=detail)
+            case kernel.BAD_FLOAT:
+                return checks.BAD_ENCODED_FLOAT.error(where, span=row_span, actual=f"{detail & (1 << 64) - 1:#x}")
+            case _:
+                epoch = self.values[row]
+                return texts.patterns.failure(self.pattern_ids[row], epoch, row_span)
+
+
+def parse_json(text: bytes) -> Any:
+    """A JSON value; what is not JSON stays text."""
+    import json  # lazily: most searches print arrays as they are
+
+    decoded = text.decode("utf-8", "surrogateescape")
+    try:
+        return json.loads(decoded, strict=False)
+    except (ValueError, RecursionError):
+        return decoded

@@ -1,0 +1,197 @@
+"""Several archives as one: the archives of one compression run in its order, runs merged by time."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
+
+from exhume.formats.clp_s.layout import NodeType
+from exhume.formats.clp_s.read.columns import Column
+from exhume.formats.clp_s.read.records import event_stream, line_stream, merge_order
+from exhume.formats.clp_s.read.tables import TableData
+from exhume.formats.clp_s.reader import ClpSArchive
+
+_PER_UNIT = ((31_536 * 10**12, 1), (31_536 * 10**9, 1_000), (31_536 * 10**6, 1_000_000))
+"""Integer timestamps beyond these are nanoseconds, microseconds, milliseconds; others are seconds (as upstream guesses
+from 0.5.0 on)."""
+
+
+def to_nanoseconds(value: float) -> int:
+    """An epoch of unknown unit in nanoseconds, by upstream's guess."""
+    for bound, factor in _PER_UNIT:
+        if abs(value) > bound:
+            return int(value * factor)
+    return int(value * 1_000_000_000)
+
+
+class Dataset:
+    """Several archives read as one.
+
+    Without `ordered` they come one after the other as given.  With it, archives of one compression run (the same
+    `_archive_creator_id`) come in the order of the run; where the times of different runs overlap, their records are
+    merged by the timestamp key (records without one stay behind their predecessor), else the earlier run comes first.
+    Runs of which one has no timestamp range come in the order given.
+    """
+
+    def __init__(self, archives: Sequence[ClpSArchive]) -> None:
+        self.archives = list(archives)
+
+    def json_chunks(self, *, ordered: bool = False, complete: bool = False, jobs: int = 1) -> Iterator[bytes]:
+        """As `ClpSArchive.json_chunks`."""
+        for group in self._groups(ordered):
+            if len(group) == 1:
+                for archive in group[0]:
+                    yield from archive.json_chunks(ordered=ordered, complete=complete, jobs=jobs)
+            else:
+                yield from _merged(group, lambda data: line_stream(data, complete))
+
+    def json_lines(self, *, ordered: bool = False, complete: bool = False) -> Iterator[bytes]:
+        """As `ClpSArchive.json_lines`."""
+        for group in self._groups(ordered):
+            if len(group) == 1:
+                for archive in group[0]:
+                    yield from archive.json_lines(ordered=ordered, complete=complete)
+            else:
+                yield from _merged(group, lambda data: line_stream(data, complete))
+
+    def events(self, *, ordered: bool = False) -> Iterator[Any]:
+        """As `ClpSArchive.events`."""
+        for group in self._groups(ordered):
+            if len(group) == 1:
+                for archive in group[0]:
+                    yield from archive.events(ordered=ordered)
+            else:
+                yield from _merged(group, lambda data: event_stream(data, None))
+
+    def _groups(self, ordered: bool) -> list[list[list[ClpSArchive]]]:
+        """Groups of runs whose times overlap; a run is a list of archives in its order."""
+        if not ordered:
+            return [[[archive]] for archive in self.archives]
+        runs = self._runs()
+        bounds = [_bounds(run) for run in runs]
+        if any(bound is None for bound in bounds):
+            return [[run] for run in runs]
+        groups: list[list[list[ClpSArchive]]] = []
+        last = 0
+        order = sorted(range(len(runs)), key=lambda i: bounds[i] or (0, 0))
+        for index in order:
+            begin, end = bounds[index] or (0, 0)
+            if groups and begin <= last:
+                groups[-1].append(runs[index])
+                last = max(last, end)
+            else:
+                groups.append([runs[index]])
+                last = end
+        return groups
+
+    def _runs(self) -> list[list[ClpSArchive]]:
+        runs: dict[Any, list[ClpSArchive]] = {}
+        for number, archive in enumerate(self.archives):
+            ranges = archive.range_index
+            creator = ranges[0].properties.get("_archive_creator_id") if ranges else None
+            runs.setdefault(creator if isinstance(creator, str) else number, []).append(archive)
+        return [_in_run_order(run) for run in runs.values()]
+
+
+def _in_run_order(run: list[ClpSArchive]) -> list[ClpSArchive]:
+    """Archives by the file that they start in and its split number.
+
+    An archive that holds the end of one file and the start of the next tells the order of the two; files that no
+    archive connects come as they are met.
+    """
+    names = {
+        id(archive): [str(entry.properties.get("_filename")) for entry in archive.range_index] or [""]
+        for archive in run
+    }
+    position = {name: number for number, name in enumerate(_file_order([names[id(archive)] for archive in run]))}
+
+    def key(archive: ClpSArchive) -> tuple[int, int]:
+        ranges = archive.range_index
+        split = ranges[0].properties.get("_file_split_number") if ranges else 0
+        return position[names[id(archive)][0]], split if isinstance(split, int) else 0
+
+    return sorted(run, key=key)
+
+
+def _file_order(sequences: Sequence[Sequence[str]]) -> list[str]:
+    """All names, in an order that agrees with each sequence where they do not contradict each other."""
+    later: dict[str, set[str]] = {name: set() for names in sequences for name in names}
+    for names in sequences:
+        for before, after in pairwise(names):
+            if before != after:
+                later[before].add(after)
+    out: list[str] = []
+    while later:
+        blocked = set().union(*later.values())
+        name = next((name for name in later if name not in blocked), next(iter(later)))
+        out.append(name)
+        del later[name]
+    return out
+
+
+def _bounds(run: list[ClpSArchive]) -> tuple[int, int] | None:
+    """Earliest and latest timestamp of a run in nanoseconds, None when an archive does not tell."""
+    begins, ends = [], []
+    for archive in run:
+        if not archive.num_messages:
+            continue
+        found = archive.timestamp_ranges
+        if not found or found[0].begin is None or found[0].end is None:
+            return None
+        if archive.header.has_nanosecond_timestamps:
+            begins.append(int(found[0].begin) * 1_000_000)
+            ends.append(int(found[0].end) * 1_000_000)
+        else:
+            begins.append(to_nanoseconds(found[0].begin))
+            ends.append(to_nanoseconds(found[0].end))
+    return (min(begins), max(ends)) if begins else None
+
+
+def _merged(runs: list[list[ClpSArchive]], stream: Callable[[TableData], Iterator[Any]]) -> Iterator[Any]:
+    timed = [_timed(run, stream) for run in runs]
+    return (record for _, record in heapq.merge(*timed, key=lambda pair: pair[0]))
+
+
+def _timed(run: list[ClpSArchive], stream: Callable[[TableData], Iterator[Any]]) -> Iterator[tuple[int, Any]]:
+    last = -(1 << 80)
+    for archive in run:
+        loaded = [table.load() for table in archive.tables if table.num_messages]
+        nodes = set(archive.timestamp_ranges[0].column_ids) if archive.timestamp_ranges else set()
+        times = [_times(data, nodes) for data in loaded]
+        records = [stream(data) for data in loaded]
+        for index in merge_order(loaded):
+            when = next(times[index])
+            last = last if when is None else when
+            yield last, next(records[index])
+
+
+def _times(data: TableData, nodes: set[int]) -> Iterator[int | None]:
+    """The timestamp of each row in nanoseconds."""
+    for column in data.columns:
+        if column.node in nodes and not column.spec.unordered:
+            return iter(_column_times(column))
+    return iter([None] * data.num_messages)
+
+
+def _column_times(column: Column) -> list[int | None]:
+    match column.type:
+        case NodeType.TIMESTAMP:
+            return list(column.values)
+        case NodeType.DATE_STRING:
+            patterns = column.texts.patterns.texts
+            out: list[int | None] = []
+            for epoch, ident in zip(column.values, column.pattern_ids, strict=True):
+                pattern = patterns.get(ident, b"")
+                if pattern == b"%F":
+                    out.append(epoch)
+                else:
+                    out.append(to_nanoseconds(epoch) if pattern == b"%E" else epoch * 1_000_000)
+            return out
+        case NodeType.INTEGER | NodeType.DELTA_INTEGER | NodeType.FLOAT | NodeType.FORMATTED_FLOAT:
+            return [to_nanoseconds(value) if value == value else None for value in column.values]
+        case NodeType.DICTIONARY_FLOAT:
+            return [to_nanoseconds(float(text)) for text in column.strings()]
+        case _:
+            return [None] * column.rows

@@ -1,0 +1,261 @@
+"""The parts of a damaged archive, found with or without its header and packets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from exhume.codecs import zstd
+from exhume.errors import ExhumeError, Span
+from exhume.formats.clp_s import layout
+from exhume.formats.clp_s.layout import (
+    DICTIONARIES,
+    DICTIONARY_HEAD,
+    HEADER_SIZE,
+    KNOWN_VERSIONS,
+    FileEntry,
+    Header,
+    NodeType,
+    Packet,
+    PacketType,
+    Schema,
+    SchemaTree,
+    TableMetadata,
+    Version,
+)
+from exhume.formats.clp_s.layout_packed import NUM_ENTRIES, NUM_SCHEMAS, pack_schema
+from exhume.formats.clp_s.layout_words import ClpWord
+from exhume.formats.clp_s.read.packets import section_list
+from exhume.formats.clp_s.read.template import SchemaLayout
+from exhume.io.source import Source
+from exhume.lightclass import dataclass, field
+from exhume.limits import Limits
+from exhume.recovery import Fate, SalvageReport
+
+WINDOW: Final = 64 << 20
+"""Bytes of the file from which one section is decoded at most."""
+
+MAX_DICTIONARY: Final = 1 << ClpWord.shift.ofs_variable
+"""Entries that a dictionary's count may claim before it is taken for damage: more log types cannot be referred to."""
+
+ENTRIES_PER_BYTE: Final = 4
+"""Entries that a stored byte may stand for, likewise: all differ, so that none compresses to nothing."""
+
+FEW_ENTRIES: Final = 1024
+"""Entries that even the smallest dictionary may claim."""
+
+
+@dataclass(slots=True)
+class Dictionary:
+    """The entries of a dictionary that survive, and how many there were (0 when not even that is known)."""
+
+    name: str
+    count: int
+    entries: list[bytes]
+    start: int = 0
+    end: int = 0
+
+    @property
+    def lost(self) -> int:
+        """Entries that are gone."""
+        return self.count - len(self.entries)
+
+
+@dataclass(slots=True)
+class Fragments:
+    """What was found; `header` and `packets` are None and empty when they did not survive."""
+
+    header: Header | None = None
+    packets: list[Packet] = field(default_factory=list)
+    tree: bytes = b""
+    schema_ids: bytes = b""
+    table_metadata: bytes = b""
+    parsed_tree: SchemaTree | None = None
+    schemas: dict[int, Schema] = field(default_factory=dict)
+    tables: TableMetadata | None = None
+    dictionaries: list[Dictionary] = field(default_factory=list)
+    streams_at: int = 0
+    streams_end: int = 0
+
+    def version(self) -> Version:
+        """The format version: the header's where there is one of that number, else what node and log types tell."""
+        if self.header is not None and self.header.version in KNOWN_VERSIONS:
+            return self.header.version
+        types = set(self.parsed_tree.types) if self.parsed_tree is not None else set()
+        if NodeType.TIMESTAMP in types:
+            return (0, 5, 1)
+        if types & {NodeType.FORMATTED_FLOAT, NodeType.DICTIONARY_FLOAT}:
+            return (0, 4, 1)
+        text = b"".join(entry for d in self.dictionaries if d.name != "/var.dict" for entry in d.entries)
+        if b"\x13" in text:
+            return (0, 4, 0)
+        return (0, 3, 2) if NodeType.DELTA_INTEGER in types else (0, 3, 1)
+
+
+class Finder:
+    """Looks for the parts of one archive and accounts for what it passes."""
+
+    def __init__(self, source: Source, limits: Limits, report: SalvageReport) -> None:
+        self._source = source
+        self._limits = limits
+        self._report = report
+
+    def find(self) -> Fragments:
+        """Everything that can be found."""
+        found = Fragments()
+        base = self._envelope(found)
+        entries = self._listed(found)
+        if not self._structures(found, entries):
+            for offset in self._frames(base or HEADER_SIZE):
+                if self._structures(found, {"/schema_tree": offset}):
+                    break
+        return found
+
+    def _envelope(self, found: Fragments) -> int:
+        """Header and packets; returns where the sections start (0: unknown)."""
+        head = self._source.span(0, min(HEADER_SIZE, self._source.size))
+        try:
+            found.header = layout.parse_header(self._source.read_up_to(0, HEADER_SIZE), head)
+        except ExhumeError as error:
+            self._report.account(head, Fate.LOST, "header", error.message, error.code)
+        else:
+            self._report.account(head, Fate.REBUILT, "header")
+        payload, used, whole = self._decode(HEADER_SIZE, self._limits.structure_size)
+        where = self._source.span(HEADER_SIZE, HEADER_SIZE + used)
+        try:
+            if not whole:
+                raise ValueError("the frame is damaged")
+            found.packets, _ = layout.parse_packets(payload, where.in_payload(0, len(payload)))
+        except (ExhumeError, ValueError) as error:
+            self._report.account(where, Fate.LOST, "metadata packets", str(getattr(error, "message", error)))
+            self._report.lose("metadata packets")
+            if found.header is not None and found.header.files_base <= self._source.size:
+                return found.header.files_base
+            return 0
+        self._report.account(where, Fate.RECOVERED, "metadata packets")
+        return HEADER_SIZE + used
+
+    def _listed(self, found: Fragments) -> dict[str, int]:
+        """Offsets of the sections by name, as the packets say."""
+        if not found.packets:
+            return {}
+        used = self._report.spans[-1].span.end - self._source.origin
+        size = used - HEADER_SIZE
+        header = found.header or Header((0, 0, 0), 0, self._source.size, size, 0)
+        header = Header(header.version, header.original_size, self._source.size, size, 0)
+        listing = [packet for packet in found.packets if packet.type == PacketType.ARCHIVE_FILE_INFO]
+        try:
+            entries, _ = section_list(listing, header)
+        except ExhumeError:
+            return {}
+        return {entry.name: entry.start for entry in entries if isinstance(entry, FileEntry)}
+
+    def _frames(self, start: int) -> Iterator[int]:
+        """Offsets at which a zstd frame may start."""
+        at = start
+        overlap = len(zstd.ZSTD_MAGIC) - 1
+        while at < self._source.size:
+            data = self._source.read_up_to(at, WINDOW)
+            hit = data.find(zstd.ZSTD_MAGIC)
+            while hit >= 0:
+                yield at + hit
+                hit = data.find(zstd.ZSTD_MAGIC, hit + 1)
+            if len(data) < WINDOW:
+                return
+            at += len(data) - overlap
+
+    def _decode(self, at: int, most: int) -> tuple[bytes, int, bool]:
+        return zstd.zstd_partial(self._source.read_up_to(at, WINDOW), max_size=most)
+
+    def _structures(self, found: Fragments, at: dict[str, int]) -> bool:
+        """Tree, schema map, table metadata and what follows; each is looked for behind the one before it."""
+        start = at.get("/schema_tree")
+        if start is None:
+            return False
+        tree, used, whole = self._decode(start, self._limits.structure_size)
+        where = self._source.span(start, start + used)
+        try:
+            parsed, end = layout.parse_schema_tree(tree, where.in_payload(0, len(tree)))
+            if not whole or end != len(tree):
+                return False
+            ids_at = at.get("/schema_ids", start + used)
+            ids, ids_used, whole = self._decode(ids_at, self._limits.structure_size)
+            ids_span = self._source.span(ids_at, ids_at + ids_used)
+            schemas, _, end = layout.parse_schema_map(ids, ids_span.in_payload(0, len(ids)))
+            if not whole or end != len(ids):
+                return False
+            tables_at = at.get("/table_metadata", ids_at + ids_used)
+            tables, tables_used, whole = self._decode(tables_at, self._limits.structure_size)
+            tables_span = self._source.span(tables_at, tables_at + tables_used)
+            metadata, end = layout.parse_table_metadata(tables, tables_span.in_payload(0, len(tables)))
+            if not whole or end != len(tables):
+                return False
+        except ExhumeError:
+            return False
+        found.tree, found.parsed_tree = tree, parsed
+        found.schemas = {id: schema for id, schema in schemas.items() if _is_sound(schema, parsed)}
+        found.schema_ids = ids if len(found.schemas) == len(schemas) else build_schema_map(found.schemas.values())
+        if len(found.schemas) < len(schemas):
+            self._report.lose("schemas", len(schemas) - len(found.schemas))
+        found.table_metadata, found.tables = tables, metadata
+        for name, span in (("schema tree", where), ("schema map", ids_span), ("table metadata", tables_span)):
+            self._report.account(span, Fate.RECOVERED, name)
+        self._dictionaries(found, at, tables_at + tables_used)
+        return True
+
+    def _dictionaries(self, found: Fragments, at: dict[str, int], follows: int) -> None:
+        names = DICTIONARIES
+        for number, name in enumerate(names):
+            start = at.get(name, follows)
+            after = at.get(names[number + 1] if number + 1 < len(names) else "/0", at.get("/tables", 0))
+            dictionary = self._dictionary(name, start, after if after > start else 0)
+            found.dictionaries.append(dictionary)
+            follows = dictionary.end
+        found.streams_at = at.get("/0", at.get("/tables", follows))
+        found.streams_end = self._source.size
+
+    def _dictionary(self, name: str, start: int, stated_end: int) -> Dictionary:
+        source = self._source
+        raw = source.read_up_to(start, DICTIONARY_HEAD)
+        count = NUM_ENTRIES.unpack(raw)[0] if len(raw) == DICTIONARY_HEAD else 0
+        body = start + DICTIONARY_HEAD
+        payload, used, whole = b"", 0, True
+        if count and (not stated_end or stated_end > body):
+            room = (stated_end or source.size) - body
+            data = source.read_up_to(body, min(room, WINDOW))
+            payload, used, whole = zstd.zstd_partial(data, max_size=self._limits.payload_size)
+        entries, _, _ = layout.parse_dictionary(payload, count)
+        end = stated_end or body + used
+        stored = max(0, min(stated_end or source.size, source.size) - body)
+        if count > min(MAX_DICTIONARY, ENTRIES_PER_BYTE * stored + FEW_ENTRIES):
+            count = len(entries)
+        found = Dictionary(name, count, entries, start, end)
+        where = source.span(min(start, source.size), min(end, source.size))
+        if found.lost or not whole:
+            why = f"the section is damaged: {found.lost} of {found.count} entries are gone"
+            self._report.account(where, Fate.LOST, f"dictionary {name}", why)
+            self._report.lose("dictionary entries", found.lost)
+        else:
+            self._report.account(where, Fate.RECOVERED, f"dictionary {name}")
+        self._report.keep("dictionary entries", len(entries))
+        return found
+
+
+def _is_sound(schema: Schema, tree: SchemaTree) -> bool:
+    """Whether a table of this schema has a layout."""
+    try:
+        SchemaLayout(tree, schema)
+    except ExhumeError:
+        return False
+    return True
+
+
+def build_schema_map(schemas: Iterable[Schema]) -> bytes:
+    """The payload of `/schema_ids` for these schemas, ids kept."""
+    rows = [pack_schema(one.schema_id, one.entries, one.num_ordered) for one in schemas]
+    return NUM_SCHEMAS.pack(len(rows)) + b"".join(rows)
+
+
+def span_of(source: Source, start: int, end: int) -> Span:
+    """A span clipped to the source."""
+    return source.span(min(start, source.size), min(max(start, end), source.size))

@@ -1,0 +1,66 @@
+"""The hot loops of clp-s: those of the compiled `exhume.native._kernel` when it was built, else `pykernel`, their twin.
+
+What each does is written in `pykernel`.
+"""
+
+from __future__ import annotations
+
+from exhume.formats.clp_s.read.program import (
+    BAD_FLOAT,
+    BAD_LOG_TYPE,
+    BAD_OFFSET,
+    BAD_PATTERN,
+    BAD_STRING,
+    BAD_TIME,
+    BOOLEAN,
+    FLOAT,
+    FORMATTED,
+    INTEGER,
+    LITERAL,
+    STRING,
+    TEXT,
+    TIME,
+    Fault,
+)
+from exhume.lighttyping import TYPE_CHECKING
+from exhume.native.compiled import KERNEL
+
+if not TYPE_CHECKING and hasattr(KERNEL, "ClpsProgram"):  # else none, or one built before this format was added
+    _implementation = KERNEL
+else:
+    from exhume.formats.clp_s.read import pykernel as _implementation
+
+ClpsStrings = _implementation.ClpsStrings
+ClpsLogTypes = _implementation.ClpsLogTypes
+ClpsPatterns = _implementation.ClpsPatterns
+ClpsProgram = _implementation.ClpsProgram
+clps_count = _implementation.clps_count
+clps_merge_order = _implementation.clps_merge_order
+clps_render_merged = _implementation.clps_render_merged
+clps_undelta = _implementation.clps_undelta
+
+__all__ = [
+    "BAD_FLOAT",
+    "BAD_LOG_TYPE",
+    "BAD_OFFSET",
+    "BAD_PATTERN",
+    "BAD_STRING",
+    "BAD_TIME",
+    "BOOLEAN",
+    "FLOAT",
+    "FORMATTED",
+    "INTEGER",
+    "LITERAL",
+    "STRING",
+    "TEXT",
+    "TIME",
+    "ClpsLogTypes",
+    "ClpsPatterns",
+    "ClpsProgram",
+    "ClpsStrings",
+    "Fault",
+    "clps_count",
+    "clps_merge_order",
+    "clps_render_merged",
+    "clps_undelta",
+]

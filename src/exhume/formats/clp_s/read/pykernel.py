@@ -1,0 +1,516 @@
+"""Pure-Python twin of the clp-s part of `exhume.native._kernel` (`native.pxi`): dictionaries and row assembly.
+
+Import `exhume.formats.clp_s.read.kernel`, which picks one of the two; the tests in `tests/clp_s/test_kernel.py` run
+against each.  Operations and faults are those of `program`.
+"""
+
+from __future__ import annotations
+
+import heapq
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import accumulate
+
+from exhume.formats.clp_s.layout import parse_dictionary
+from exhume.formats.clp_s.layout_words import (
+    ClassicDecimalVariable,
+    ClassicMarks,
+    ClassicVariable,
+    ClpWord,
+    DecimalVariable,
+    ExponentSign,
+    FloatFormat,
+    FloatNotation,
+    Marks,
+)
+from exhume.formats.clp_s.read.program import (
+    BAD_FLOAT,
+    BAD_LOG_TYPE,
+    BAD_OFFSET,
+    BAD_PATTERN,
+    BAD_STRING,
+    BAD_TIME,
+    BOOLEAN,
+    FLOAT,
+    FORMATTED,
+    INTEGER,
+    LITERAL,
+    STRING,
+    TEXT,
+    TIME,
+    Fault,
+    clps_escape,
+)
+from exhume.lighttyping import Any
+
+Buffer = bytes | bytearray | memoryview
+
+_MASK = (1 << 64) - 1
+_INTEGER_MARK, _ENTRY_MARK, _ESCAPE = int(Marks.INTEGER), int(Marks.DICTIONARY_ENTRY), int(Marks.ESCAPE)
+_SIGNS = {ExponentSign.PLUS: "+", ExponentSign.MINUS: "-"}
+
+
+class ClpsStrings:
+    """The entries of a dictionary section, decompressed: each a u64 length and that many bytes.
+
+    Raises `ValueError(index, offset)` when entry `index`, at `offset`, passes the end of the payload.  `end` is the
+    offset behind the last of `count` entries.
+    """
+
+    __slots__ = ("_entries", "end")
+
+    def __init__(self, payload: bytes, count: int) -> None:
+        self._entries, self.end, problem = parse_dictionary(payload, count)
+        if problem is not None:
+            raise ValueError(len(self._entries), self.end)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __getitem__(self, index: int) -> bytes:
+        if index < 0:
+            raise IndexError(index)
+        return self._entries[index]
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._entries)
+
+    def escaped(self) -> ClpsStrings:
+        """The same entries as JSON string content (this object itself when nothing has to be escaped)."""
+        entries = [clps_escape(entry) for entry in self._entries]
+        if entries == self._entries:
+            return self
+        made = object.__new__(type(self))
+        made._entries = entries  # noqa: SLF001 - its own class
+        made.end = self.end
+        return made
+
+
+class ClpsLogTypes:
+    """Log types ready for printing: literal pieces and placeholders.
+
+    `core`: the dialect of 0.4.0 on (0x11 integer, 0x12 dictionary variable, 0x13 float); before, 0x11 was an integer
+    or dictionary variable and 0x12 a float.  `escape`: literals as JSON string content.
+    """
+
+    __slots__ = ("_parts", "core")
+
+    def __init__(self, entries: ClpsStrings, core: bool, escape: bool) -> None:
+        self.core = core
+        last = int(Marks.DECIMAL if core else ClassicMarks.DECIMAL)
+        self._parts: list[tuple[list[bytes], bytes]] = []
+        for entry in entries:
+            literals: list[bytes] = []
+            holes = bytearray()
+            piece = bytearray()
+            at, size = 0, len(entry)
+            while at < size:
+                byte = entry[at]
+                if byte == _ESCAPE and at + 1 < size:
+                    at += 1
+                    piece.append(entry[at])
+                elif byte == _ESCAPE:
+                    pass
+                elif _INTEGER_MARK <= byte <= last:
+                    literals.append(clps_escape(bytes(piece)) if escape else bytes(piece))
+                    holes.append(byte)
+                    piece.clear()
+                else:
+                    piece.append(byte)
+                at += 1
+            literals.append(clps_escape(bytes(piece)) if escape else bytes(piece))
+            self._parts.append((literals, bytes(holes)))
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def holes(self, index: int) -> bytes:
+        """The placeholder bytes of a log type, in order."""
+        return self._parts[index][1]
+
+    def literals(self, index: int) -> list[bytes]:
+        """The literal pieces around the placeholders (one more than there are placeholders)."""
+        return list(self._parts[index][0])
+
+
+def clps_decode_float(word: int, core: bool) -> bytes | None:
+    """Text of an encoded float variable (int64), None when its digit counts are impossible."""
+    word &= _MASK
+    packed = DecimalVariable if core else ClassicDecimalVariable
+    digits, point = packed.num_digits(word), packed.num_fraction_digits(word)
+    text = str(packed.digits(word))
+    if point > digits or len(text) > digits:
+        return None
+    text = text.zfill(digits)
+    return f"{'-' if packed.sign(word) else ''}{text[: digits - point]}.{text[digits - point :]}".encode()
+
+
+def clps_format_float(value: float, word: int) -> bytes:
+    """Text of a number under its 16-bit format word."""
+    significant = FloatFormat.num_significant_digits(word)
+    mantissa, _, power = f"{value:.{significant - 1}e}".partition("e")
+    if not power:  # nan, inf
+        return mantissa.encode()
+    exponent = int(power)
+    notation = FloatFormat.notation(word)
+    if notation in (FloatNotation.LOWER_EXPONENT, FloatNotation.UPPER_EXPONENT):
+        mark = "e" if notation == FloatNotation.LOWER_EXPONENT else "E"
+        sign = _SIGNS.get(FloatFormat.exponent_sign(word), "")  # type: ignore[call-overload]
+        width = FloatFormat.num_exponent_digits(word)
+        return f"{mantissa}{mark}{sign}{abs(exponent):0{width}d}".encode()
+    negative = mantissa.startswith("-")
+    digits = mantissa.lstrip("-").replace(".", "")
+    point = exponent + 1
+    if point <= 0:
+        text = "0." + "0" * -point + digits
+    elif point < len(digits):
+        text = digits[:point] + "." + digits[point:]
+    else:
+        text = digits + "0" * (point - len(digits))
+    return (("-" if negative else "") + text).encode()
+
+
+def clps_undelta(values: Buffer) -> bytes:
+    """Running sums modulo 2^64 of int64 differences."""
+    return array("Q", accumulate(_view(values, "Q"), lambda total, step: total + step & _MASK)).tobytes()
+
+
+def clps_civil(days: int) -> tuple[int, int, int]:
+    """Year, month and day of a day counted from 1970-01-01 (proleptic Gregorian)."""
+    days += 719468
+    era, day = divmod(days, 146097)
+    year = (day - day // 1460 + day // 36524 - day // 146096) // 365
+    day -= 365 * year + year // 4 - year // 100
+    month = (5 * day + 2) // 153
+    dom = day - (153 * month + 2) // 5 + 1
+    month = month + 3 if month < 10 else month - 9
+    return year + era * 400 + (month <= 2), month, dom
+
+
+class ClpsPatterns:
+    """Compiled timestamp patterns by id.
+
+    A pattern is `(unit, shift, steps)`: epochs count `unit` nanoseconds, `shift` seconds are added for civil time, and
+    steps are `(code, text)` with the codes of `STEP_CODES`; `text` is the literal, or the name table joined by 0x00.
+    """
+
+    __slots__ = ("_patterns",)
+
+    def __init__(self, patterns: Iterable[tuple[int, int, int, Sequence[tuple[int, bytes]]]]) -> None:
+        self._patterns = {ident & _MASK: (unit, shift, list(steps)) for ident, unit, shift, steps in patterns}
+
+    def render(self, ident: int, epoch: int) -> bytes | None | int:
+        """The text of an epoch; a fault kind (`BAD_PATTERN`, `BAD_TIME`) when it cannot be printed."""
+        found = self._patterns.get(ident & _MASK)
+        if found is None:
+            return BAD_PATTERN
+        return _render_time(epoch, *found) or BAD_TIME
+
+
+(
+    S_LITERAL,
+    S_YEAR,
+    S_YEAR2,
+    S_MONTH,
+    S_DAY,
+    S_DAY_SPACE,
+    S_MONTH_NAME,
+    S_WEEKDAY_NAME,
+    S_HOUR,
+    S_HOUR_SPACE,
+    S_HOUR12,
+    S_HOUR12_SPACE,
+    S_HOUR12_OLD,
+    S_HOUR12_OLD_SPACE,
+    S_AM_PM,
+    S_MINUTE,
+    S_SECOND,
+    S_MILLI,
+    S_MICRO,
+    S_NANO,
+    S_TRIM_MILLI,
+    S_TRIM_NANO,
+    S_EPOCH,
+    S_EPOCH_POINT,
+    S_EPOCH_S,
+    S_EPOCH_MS,
+    S_EPOCH_US,
+    S_EPOCH_NS,
+) = range(28)
+
+
+def _truncate(epoch: int, unit: int) -> int:
+    return epoch // unit if epoch >= 0 else -(-epoch // unit)
+
+
+def _render_time(epoch: int, unit: int, shift: int, steps: Sequence[tuple[int, bytes]]) -> bytes | None:
+    per_second = 1_000_000_000 // unit
+    seconds, fraction = divmod(epoch, per_second)
+    nanos = fraction * unit
+    if any(code >= S_EPOCH_S for code, _ in steps):
+        nanos = abs(epoch) % per_second * unit
+    seconds += shift
+    days, second_of_day = divmod(seconds, 86400)
+    year, month, day = clps_civil(days)
+    hour, rest = divmod(second_of_day, 3600)
+    minute, second = divmod(rest, 60)
+    hour12 = hour % 12 or 12
+    old12 = 12 if hour == 0 else hour - 12 if hour > 13 else hour
+    out = ""
+    raw: list[bytes] = []
+    for code, text in steps:
+        if code == S_LITERAL:
+            raw.append(out.encode() + text)
+            out = ""
+            continue
+        if code == S_YEAR:
+            if not 0 <= year <= 9999:
+                return None
+            out += f"{year:04d}"
+        elif code == S_YEAR2:
+            short = year - 2000 if year >= 2000 else year - 1900
+            if not 0 <= short <= 99:
+                return None
+            out += f"{short:02d}"
+        elif code == S_MONTH:
+            out += f"{month:02d}"
+        elif code == S_DAY:
+            out += f"{day:02d}"
+        elif code == S_DAY_SPACE:
+            out += f"{day:2d}"
+        elif code in (S_MONTH_NAME, S_WEEKDAY_NAME):
+            raw.append(out.encode() + text.split(b"\0")[month - 1 if code == S_MONTH_NAME else (days + 4) % 7])
+            out = ""
+        elif code == S_HOUR:
+            out += f"{hour:02d}"
+        elif code == S_HOUR_SPACE:
+            out += f"{hour:2d}"
+        elif code == S_HOUR12:
+            out += f"{hour12:02d}"
+        elif code == S_HOUR12_SPACE:
+            out += f"{hour12:2d}"
+        elif code == S_HOUR12_OLD:
+            out += f"{old12:02d}"
+        elif code == S_HOUR12_OLD_SPACE:
+            out += f"{old12:2d}"
+        elif code == S_AM_PM:
+            out += "AM" if hour < 12 else "PM"
+        elif code == S_MINUTE:
+            out += f"{minute:02d}"
+        elif code == S_SECOND:
+            out += f"{second:02d}"
+        elif code == S_MILLI:
+            out += f"{nanos // 1_000_000:03d}"
+        elif code == S_MICRO:
+            out += f"{nanos // 1_000:06d}"
+        elif code == S_NANO:
+            out += f"{nanos:09d}"
+        elif code == S_TRIM_MILLI:
+            out += f"{nanos // 1_000_000:03d}".rstrip("0") or "0"
+        elif code == S_TRIM_NANO:
+            if not nanos:
+                return None
+            out += f"{nanos:09d}".rstrip("0")
+        elif code in (S_EPOCH, S_EPOCH_POINT):
+            out = str(epoch)
+            if code == S_EPOCH_POINT:
+                if len(out) < 9:
+                    return None
+                out = f"{out[:-9]}.{out[-9:]}"
+            raw.clear()
+        else:
+            out += str(_truncate(epoch, (1_000_000_000, 1_000_000, 1_000, 1)[code - S_EPOCH_S]))
+    return b"".join(raw) + out.encode()
+
+
+Operation = tuple[Any, ...]
+
+
+def _view(buffer: Buffer, code: str) -> Sequence[Any]:
+    """A buffer as a typed sequence."""
+    return memoryview(buffer).cast("B").cast(code)  # type: ignore[call-overload,no-any-return]
+
+
+class ClpsProgram:
+    """Prints rows of one table; `operations` as described at the top of the module, `rows` how many there are."""
+
+    def __init__(self, operations: Sequence[Operation], rows: int) -> None:
+        self.rows = rows
+        self._operations = list(operations)
+        self._printers = [_printer(operation, rows) for operation in operations]
+
+    def _row(self, row: int) -> bytes | Fault:
+        pieces = []
+        for index, printer in enumerate(self._printers):
+            piece = printer(row)
+            if not isinstance(piece, bytes):
+                return (piece[0], index, row, piece[1])
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    def render(self, start: int, stop: int, max_size: int) -> tuple[bytes, int, Fault | None]:
+        """Rows `[start, stop)` up to the row that passes `max_size` bytes: text, next row, fault or None."""
+        out: list[bytes] = []
+        size = 0
+        for row in range(start, stop):
+            line = self._row(row)
+            if isinstance(line, tuple):
+                return b"".join(out), row, line
+            out.append(line)
+            size += len(line)
+            if size >= max_size:
+                return b"".join(out), row + 1, None
+        return b"".join(out), stop, None
+
+    def lines(self, rows: Sequence[int]) -> tuple[list[bytes], Fault | None]:
+        """The text of each given row, up to the first that cannot be printed."""
+        out: list[bytes] = []
+        for row in rows:
+            if not 0 <= row < self.rows:
+                raise IndexError(row)
+            line = self._row(row)
+            if isinstance(line, tuple):
+                return out, line
+            out.append(line)
+        return out, None
+
+    def spans(self, start: int, stop: int) -> tuple[bytes, bytes, Fault | None]:
+        """Rows `[start, stop)`: their text joined, where each ends in it (int64, a 0 first), fault or None.
+
+        What stands behind the row of a fault in the second is of no meaning.
+        """
+        if not 0 <= start <= stop <= self.rows:
+            raise IndexError(stop)
+        out, fault = self.lines(range(start, stop))
+        ends = [0, *accumulate(map(len, out))]
+        ends += [0] * (stop - start + 1 - len(ends))
+        return b"".join(out), array("q", ends).tobytes(), fault
+
+
+_log_type_id, _ofs_variable = ClpWord.log_type_id, ClpWord.ofs_variable
+_Piece = bytes | tuple[int, int]
+
+
+def _printer(operation: Operation, rows: int) -> Callable[[int], _Piece]:
+    kind = operation[0]
+    if kind == LITERAL:
+        text = operation[1]
+        return lambda row: text
+    if kind in (INTEGER, FLOAT):
+        values = _sized(operation[1], "q" if kind == INTEGER else "d", rows)
+        form = b"%d" if kind == INTEGER else b"%f"
+        return lambda row: form % values[row]
+    if kind == FORMATTED:
+        values, formats = _sized(operation[1], "d", rows), _sized(operation[2], "H", rows)
+        return lambda row: clps_format_float(values[row], formats[row])
+    if kind == BOOLEAN:
+        flags = _sized(operation[1], "B", rows)
+        return lambda row: b"true" if flags[row] else b"false"
+    if kind == STRING:
+        ids, strings = _sized(operation[1], "Q", rows), operation[2]
+        size = len(strings)
+        return lambda row: strings[ids[row]] if ids[row] < size else (BAD_STRING, ids[row])
+    if kind == TEXT:
+        words, variables = _sized(operation[1], "Q", rows), _view(operation[2], "q")
+        log_types, strings = operation[3], operation[4]
+        return lambda row: _text(words[row], variables, log_types, strings)
+    if kind == TIME:
+        epochs, idents = _sized(operation[1], "q", rows), _sized(operation[2], "Q", rows)
+        patterns = operation[3]
+
+        def time(row: int) -> _Piece:
+            found = patterns.render(idents[row], epochs[row])
+            return found if isinstance(found, bytes) else (found, idents[row])
+
+        return time
+    raise ValueError(f"unknown operation {kind!r}")
+
+
+def _sized(buffer: Buffer, code: str, rows: int) -> Sequence[Any]:
+    values = _view(buffer, code)
+    if len(values) < rows:
+        raise ValueError("a buffer is shorter than the table")
+    return values
+
+
+def _text(word: int, variables: Sequence[int], log_types: ClpsLogTypes, strings: ClpsStrings) -> _Piece:
+    ident, at = _log_type_id(word), _ofs_variable(word)
+    if ident >= len(log_types):
+        return BAD_LOG_TYPE, ident
+    literals, holes = log_types._parts[ident]  # noqa: SLF001 - same module
+    if at + len(holes) > len(variables) and holes:
+        return BAD_OFFSET, at
+    pieces = [literals[0]]
+    for literal, hole in zip(literals[1:], holes, strict=True):
+        value = variables[at]
+        at += 1
+        if hole == _INTEGER_MARK:
+            if not log_types.core and ClassicVariable.is_id(value):
+                piece = _entry(strings, value - ClassicVariable.first_id)
+            else:
+                piece = b"%d" % value
+        elif hole == _ENTRY_MARK and log_types.core:
+            piece = _entry(strings, value)
+        else:
+            piece = clps_decode_float(value, log_types.core)
+            if piece is None:
+                return BAD_FLOAT, value
+        if piece is None:
+            return BAD_STRING, value
+        pieces += (piece, literal)
+    return b"".join(pieces)
+
+
+def _entry(strings: ClpsStrings, ident: int) -> bytes | None:
+    return strings[ident] if 0 <= ident < len(strings) else None
+
+
+def clps_merge_order(keys: Sequence[Buffer]) -> array[int]:
+    """Which table each row of the merged order comes from (uint32), always taking the table whose current key is least.
+
+    `keys` are buffers of int64, one per table; ties go to the table that comes first.
+    """
+    views = [_view(key, "q") for key in keys]
+    heap = [(view[0], index) for index, view in enumerate(views) if len(view)]
+    heapq.heapify(heap)
+    at = [0] * len(views)
+    out = array("I")
+    while heap:
+        _, index = heap[0]
+        out.append(index)
+        at[index] += 1
+        if at[index] < len(views[index]):
+            heapq.heapreplace(heap, (views[index][at[index]], index))
+        else:
+            heapq.heappop(heap)
+    return out
+
+
+def clps_count(order: Sequence[int], start: int, stop: int, tables: int) -> list[int]:
+    """How often each table occurs in `order[start:stop]`."""
+    counts = [0] * tables
+    for index in order[start:stop]:
+        counts[index] += 1
+    return counts
+
+
+def clps_render_merged(
+    programs: Sequence[ClpsProgram], order: Sequence[int], start: int, stop: int, cursors: list[int], max_size: int
+) -> tuple[bytes, int, int, Fault | None]:
+    """Rows of several tables in merged order `[start, stop)`: text, next position, table of the fault, fault or None.
+
+    `cursors` holds each table's current row and is moved on.
+    """
+    out: list[bytes] = []
+    size = 0
+    for position in range(start, stop):
+        table = order[position]
+        line = programs[table]._row(cursors[table])  # noqa: SLF001 - same module
+        if isinstance(line, tuple):
+            return b"".join(out), position, table, line
+        cursors[table] += 1
+        out.append(line)
+        size += len(line)
+        if size >= max_size:
+            return b"".join(out), position + 1, -1, None
+    return b"".join(out), stop, -1, None

@@ -1,0 +1,203 @@
+"""Streams of records over a whole archive: exact text or Python objects, in table order or in log order."""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from exhume.errors import ExhumeError
+from exhume.formats.clp_s.read import kernel
+from exhume.formats.clp_s.read.render import CHUNK_SIZE, TableRenderer
+from exhume.io.parallel import map_ordered
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.layout import RangeEntry
+    from exhume.formats.clp_s.read.tables import Table, TableData
+    from exhume.formats.clp_s.reader import ClpSArchive
+
+BLOCK_BYTES: Final = 1 << 19
+"""Decompressed bytes of a table that one thread prints at a time."""
+
+MERGE_ROWS: Final = 8192
+"""Rows of the merged order that one thread prints at a time."""
+
+Printed = tuple[list[bytes], ExhumeError | None]
+
+
+class Sourced(NamedTuple):
+    """A record with where it came from; `properties` is None when the range index does not cover it."""
+
+    event: Any
+    log_event_idx: int | None
+    properties: Mapping[str, Any] | None
+
+
+class _Shared:
+    """A table's renderer, made by the first thread that needs it and dropped with the last block."""
+
+    def __init__(self, table: Table, complete: bool) -> None:
+        self._table, self._complete = table, complete
+        self._lock = threading.Lock()
+        self._renderer: TableRenderer | None = None
+
+    def renderer(self) -> TableRenderer:
+        with self._lock:
+            if self._renderer is None:
+                self._renderer = self._table.load().renderer(complete=self._complete)
+            return self._renderer
+
+
+def _blocks(archive: ClpSArchive, complete: bool) -> Iterator[tuple[_Shared, int, int]]:
+    for table in archive.tables:
+        if not table.num_messages and table.entry.problem is None:
+            continue
+        shared = _Shared(table, complete)
+        per_row = max(1, table.size // max(1, table.num_messages))
+        step = max(1, BLOCK_BYTES // per_row)
+        for start in range(0, max(1, table.num_messages), step):
+            yield shared, start, min(start + step, table.num_messages)
+
+
+def _print_block(block: tuple[_Shared, int, int]) -> Printed:
+    shared, start, stop = block
+    out: list[bytes] = []
+    try:
+        out.extend(shared.renderer().chunks(start, stop))
+    except ExhumeError as error:
+        return out, error
+    return out, None
+
+
+def json_chunks(
+    archive: ClpSArchive, *, ordered: bool = False, complete: bool = False, jobs: int = 1
+) -> Iterator[bytes]:
+    """See `ClpSArchive.json_chunks`."""
+    if ordered and archive.schema_tree.log_event_idx is not None:
+        yield from _merged_chunks(archive, complete, jobs)
+        return
+    if jobs == 1:
+        for table in archive.tables:
+            if table.num_messages or table.entry.problem is not None:
+                yield from table.load().renderer(complete=complete).chunks()
+        return
+    for out, error in map_ordered(_print_block, _blocks(archive, complete), jobs):
+        yield from out
+        if error is not None:
+            raise error
+
+
+def json_lines(archive: ClpSArchive, *, ordered: bool = False, complete: bool = False) -> Iterator[bytes]:
+    """See `ClpSArchive.json_lines`."""
+    if ordered and archive.schema_tree.log_event_idx is not None:
+        loaded = [table.load() for table in archive.tables if table.num_messages]
+        streams = [line_stream(data, complete) for data in loaded]
+        for index in merge_order(loaded):
+            yield next(streams[index])
+        return
+    for table in archive.tables:
+        if table.num_messages or table.entry.problem is not None:
+            yield from line_stream(table.load(), complete)
+
+
+def line_stream(data: TableData, complete: bool) -> Iterator[bytes]:
+    """The records of one table as text, one by one."""
+    renderer = data.renderer(complete=complete)
+    for start in range(0, data.num_messages, 1024):
+        rows = range(start, min(start + 1024, data.num_messages))
+        lines, fault = renderer.program.lines(rows)
+        yield from lines
+        if fault is not None:
+            raise renderer.failure(fault)
+
+
+def merge_order(loaded: Sequence[TableData]) -> Sequence[int]:
+    """Which of the tables each record of the log order comes from: always the one whose next record is the earliest.
+
+    Tables without `log_event_idx` count as position 0, as upstream has it.
+    """
+    keys = []
+    for data in loaded:
+        idx = data.log_event_idx
+        keys.append(memoryview(array("q", [0]) * data.num_messages) if idx is None else idx)
+    return kernel.clps_merge_order(keys)
+
+
+def _merged_chunks(archive: ClpSArchive, complete: bool, jobs: int) -> Iterator[bytes]:
+    tables = [table for table in archive.tables if table.num_messages or table.entry.problem is not None]
+    loaded = list(map_ordered(lambda table: table.load(), tables, jobs, ahead=len(tables) + 1))
+    renderers = [data.renderer(complete=complete) for data in loaded]
+    programs = [renderer.program for renderer in renderers]
+    order = merge_order(loaded)
+    total = len(order)
+
+    def parts() -> Iterator[tuple[int, int, list[int]]]:
+        cursors = [0] * len(programs)
+        for start in range(0, total, MERGE_ROWS):
+            stop = min(start + MERGE_ROWS, total)
+            yield start, stop, list(cursors)
+            for table, count in enumerate(kernel.clps_count(order, start, stop, len(programs))):
+                cursors[table] += count
+
+    def show(part: tuple[int, int, list[int]]) -> Printed:
+        start, stop, cursors = part
+        out: list[bytes] = []
+        while start < stop:
+            text, start, table, fault = kernel.clps_render_merged(programs, order, start, stop, cursors, CHUNK_SIZE)
+            out.append(text)
+            if fault is not None:
+                return out, renderers[table].failure(fault)
+        return out, None
+
+    for out, error in map_ordered(show, parts(), jobs):
+        yield from out
+        if error is not None:
+            raise error
+
+
+def events(archive: ClpSArchive, *, ordered: bool = False, with_source: bool = False) -> Iterator[Any]:
+    """See `ClpSArchive.events`."""
+    finder = SourceFinder(archive.range_index) if with_source else None
+    if ordered and archive.schema_tree.log_event_idx is not None:
+        loaded = [table.load() for table in archive.tables if table.num_messages]
+        streams = [event_stream(data, finder) for data in loaded]
+        for index in merge_order(loaded):
+            yield next(streams[index])
+        return
+    for table in archive.tables:
+        if table.num_messages or table.entry.problem is not None:
+            yield from event_stream(table.load(), finder)
+
+
+def event_stream(data: TableData, finder: SourceFinder | None, rows: Sequence[int] | None = None) -> Iterator[Any]:
+    """The records of a table, or those rows of it, with their ingestion units when there is a finder."""
+    objects = data.objects(rows)
+    if finder is None:
+        yield from objects
+        return
+    idx = data.log_event_idx
+    positions: Any = repeat(None, len(objects)) if idx is None else idx
+    if idx is not None and rows is not None:
+        positions = [positions[row] for row in rows]
+    for event, position in zip(objects, positions, strict=True):
+        yield Sourced(event, position, finder.find(position))
+
+
+class SourceFinder:
+    """Finds the ingestion unit of a record by its `log_event_idx`."""
+
+    def __init__(self, ranges: Sequence[RangeEntry]) -> None:
+        self._ranges = sorted((entry for entry in ranges if entry.end > entry.start), key=lambda entry: entry.start)
+        self._starts = [entry.start for entry in self._ranges]
+
+    def find(self, position: int | None) -> Mapping[str, Any] | None:
+        """The properties of the unit that holds a position, None when no range does."""
+        if position is None:
+            return None
+        index = bisect_right(self._starts, position) - 1
+        if index < 0 or position >= self._ranges[index].end:
+            return None
+        return self._ranges[index].properties

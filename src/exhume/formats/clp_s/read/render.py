@@ -1,0 +1,148 @@
+"""Printing records: from a table's columns and its template to the exact text of `clp-s x`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from itertools import repeat
+
+from exhume.errors import ExhumeError
+from exhume.formats.clp_s.read.columns import Column
+from exhume.formats.clp_s.read.kernel import LITERAL, ClpsProgram, Fault
+from exhume.formats.clp_s.read.program import clps_escape
+from exhume.formats.clp_s.read.template import Kind, Token
+from exhume.lighttyping import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.read.tables import TableData
+
+CHUNK_SIZE = 1 << 20
+"""Bytes of text after which a chunk ends (a chunk always holds whole records)."""
+
+_CONSTANTS = {Kind.NULL: b"null", Kind.EMPTY_OBJECT: b"{}", Kind.EMPTY_ARRAY: b"[]"}
+_OPENERS = {Kind.OBJECT: b"{", Kind.ARRAY: b"["}
+_CLOSERS = {Kind.OBJECT: b"}", Kind.ARRAY: b"]"}
+
+
+def operations(
+    tokens: Sequence[Token], columns: Sequence[Column], *, complete: bool
+) -> tuple[list[tuple[object, ...]], list[int]]:
+    """Kernel operations that print one record and a newline, and for each the column it prints (-1: none)."""
+    ops: list[tuple[object, ...]] = []
+    owners: list[int] = []
+    literal = bytearray()
+    opened: list[Kind] = []
+    first = True
+    for token in tokens:
+        if token.kind is Kind.CLOSE:
+            literal += _CLOSERS[opened.pop()]
+            first = False
+            continue
+        if not first:
+            literal += b","
+        if token.key is not None and (complete or not token.bare):
+            literal += b'"' + clps_escape(token.key) + b'":'
+        first = False
+        if token.kind in _OPENERS:
+            literal += _OPENERS[token.kind]
+            opened.append(token.kind)
+            first = True
+        elif token.kind in _CONSTANTS:
+            literal += _CONSTANTS[token.kind]
+        else:
+            column = columns[token.column]
+            if column.quoted:
+                literal += b'"'
+            ops += [(LITERAL, bytes(literal)), column.operation()]
+            owners += [-1, token.column]
+            literal = bytearray(b'"' if column.quoted else b"")
+    literal += b"\n"
+    ops.append((LITERAL, bytes(literal)))
+    owners.append(-1)
+    return ops, owners
+
+
+class TableRenderer:
+    """Prints any rows of one table.
+
+    `nodes` keeps only these leaf nodes and structured arrays (a projection); `complete` also prints what upstream
+    does not (root arrays, auto-generated keys, empty keys of containers inside arrays).
+    """
+
+    def __init__(self, data: TableData, *, nodes: Collection[int] | None = None, complete: bool = False) -> None:
+        self.data = data
+        self.tokens = data.layout.tokens(complete=complete, nodes=nodes)
+        ops, self._owners = operations(self.tokens, data.columns, complete=complete)
+        self.program = ClpsProgram(ops, data.num_messages)
+
+    def chunks(self, start: int = 0, stop: int | None = None, max_size: int = CHUNK_SIZE) -> Iterator[bytes]:
+        """Text of the rows `[start, stop)`, each record with its newline, in pieces of whole records.
+
+        A row that cannot be printed raises its error after the rows before it were given.
+        """
+        stop = self.data.num_messages if stop is None else min(stop, self.data.num_messages)
+        while start < stop:
+            text, start, fault = self.program.render(start, stop, max_size)
+            if text:
+                yield text
+            if fault is not None:
+                raise self.failure(fault)
+
+    def lines(self, rows: Sequence[int]) -> list[bytes]:
+        """The text of each given row (any order, repeats allowed), each with its newline.
+
+        Raises the error of the first row that cannot be printed; `IndexError` for a row that does not exist.
+        """
+        lines, fault = self.program.lines(rows)
+        if fault is not None:
+            raise self.failure(fault)
+        return lines
+
+    def failure(self, fault: Fault) -> ExhumeError:
+        """The error behind a fault of the kernel."""
+        return self.data.columns[self._owners[fault[1]]].failure(fault)
+
+
+def build_objects(
+    tokens: Sequence[Token], columns: Sequence[Column], rows: int, chosen: Sequence[int] | None = None
+) -> list[Any]:
+    """The records of a table as Python objects, built column by column from the inside out.
+
+    `rows` is how many there are, `chosen` which of the table's (all by default).
+
+    Where an object has two members of the same name (equal keys with values of different types), the last one counts,
+    as for `json.loads`.
+    """
+    opened: list[tuple[Token, list[str], list[Any]]] = []
+    result: list[Any] = []
+
+    def add(key: bytes | None, values: Any) -> None:
+        if not opened:
+            result.extend(values)
+            return
+        if key is not None:
+            opened[-1][1].append(key.decode("utf-8", "surrogateescape"))
+        opened[-1][2].append(values)
+
+    for token in tokens:
+        match token.kind:
+            case Kind.OBJECT | Kind.ARRAY:
+                opened.append((token, [], []))
+            case Kind.CLOSE:
+                opener, keys, members = opened.pop()
+                made: list[Any]
+                if opener.kind is Kind.ARRAY:
+                    made = [list(row) for row in zip(*members, strict=True)] if members else [[] for _ in range(rows)]
+                elif members:
+                    made = [dict(zip(keys, row, strict=True)) for row in zip(*members, strict=True)]
+                else:
+                    made = [{} for _ in range(rows)]
+                add(opener.key, made)
+            case Kind.COLUMN:
+                add(token.key, columns[token.column].objects(chosen))
+            case Kind.NULL:
+                add(token.key, list(repeat(None, rows)))
+            case Kind.EMPTY_OBJECT:
+                add(token.key, [{} for _ in range(rows)])
+            case Kind.EMPTY_ARRAY:
+                add(token.key, [[] for _ in range(rows)])
+    return result

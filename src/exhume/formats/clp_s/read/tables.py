@@ -1,0 +1,183 @@
+"""Tables: all records of one schema, decoded on demand and independently of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
+
+from exhume.errors import EntryNotFoundError, ExhumeError, Span
+from exhume.formats.clp_s import checks
+from exhume.formats.clp_s.layout import Schema, SchemaTree, TableEntry
+from exhume.formats.clp_s.layout_table import column_ends
+from exhume.formats.clp_s.read.columns import Column, Texts
+from exhume.formats.clp_s.read.render import TableRenderer, build_objects
+from exhume.formats.clp_s.read.template import SchemaLayout
+from exhume.lighttyping import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.reader import ClpSArchive
+
+
+class Table:
+    """One table: cheap to have, nothing is read before `load()`."""
+
+    __slots__ = ("_archive", "entry")
+
+    def __init__(self, archive: ClpSArchive, entry: TableEntry) -> None:
+        self._archive = archive
+        self.entry = entry
+
+    def __repr__(self) -> str:
+        return f"<Table {self.index}: {self.num_messages} records of schema {self.schema_id}>"
+
+    @property
+    def archive(self) -> ClpSArchive:
+        """The archive that it belongs to."""
+        return self._archive
+
+    @property
+    def index(self) -> int:
+        """Position in the table metadata, which is the order of `clp-s x`."""
+        return self.entry.index
+
+    @property
+    def schema_id(self) -> int:
+        """Id of the schema of all its records."""
+        return self.entry.schema_id
+
+    @property
+    def num_messages(self) -> int:
+        """Number of records."""
+        return self.entry.num_messages
+
+    @property
+    def size(self) -> int:
+        """Decompressed bytes."""
+        return self.entry.end - self.entry.start
+
+    @property
+    def schema(self) -> Schema:
+        """Its schema.  Raises CLPS-346."""
+        found = self._archive.schemas.get(self.schema_id)
+        if found is None:
+            raise checks.UNKNOWN_SCHEMA.error(
+                f"table {self.index}", span=self._archive.section_span("/table_metadata"), actual=self.schema_id
+            )
+        return found
+
+    @property
+    def layout(self) -> SchemaLayout:
+        """Columns and array runs of its schema (shared by all tables of the schema)."""
+        return self._archive.schema_layout(self.schema)
+
+    @property
+    def span(self) -> Span:
+        """Where it lies: its stream in the file, narrowed to the table's bytes of the decompressed stream."""
+        return self._archive.stream_span(self.entry.stream_id).in_payload(self.entry.start, self.entry.end)
+
+    def column(self, key: int | str) -> Column:
+        """One column by schema tree node or key path, without building records.  Raises as `load` does, and
+        `EntryNotFoundError`.
+        """
+        return self.load().column(key)
+
+    def load(self) -> TableData:
+        """Decompresses the table and slices its columns.
+
+        Raises what keeps it from being read: CLPS-342 to 348 (table metadata, stream), CLPS-309 (frame), CLPS-331 to
+        334 (schema).
+        """
+        if self.entry.problem is not None:
+            raise self.entry.problem
+        layout = self.layout
+        rows = self.num_messages
+        if not layout.nodes:
+            self._archive.limits.check("entries", rows, self.span)
+        data = self._archive.table_bytes(self.entry)
+        return TableData(self, layout, data, column_ends(data, layout, rows, lambda: self.span))
+
+
+class TableData:
+    """A loaded table: `columns` in schema order; holds the decompressed bytes until it is dropped.
+
+    Columns are made when they are asked for: a search looks at one or two of each of hundreds of tables.
+    """
+
+    def __init__(self, table: Table, layout: SchemaLayout, data: memoryview, ends: list[int]) -> None:
+        self.table = table
+        self.layout = layout
+        self.data = data
+        self._ends = ends
+        self._made: dict[int, Column] = {}
+
+    @cached_property
+    def columns(self) -> list[Column]:
+        """All columns, in schema order."""
+        return [self.column_at(index) for index in range(len(self._ends))]
+
+    def column_at(self, index: int) -> Column:
+        """The column of `layout.columns[index]`."""
+        made = self._made.get(index)
+        if made is None:
+            start, end = self._ends[index - 1] if index else 0, self._ends[index]
+            made = self._made[index] = Column(self.layout.spec(index), self.data, self.table, start, end)
+        return made
+
+    def columns_of(self, node: int) -> Iterator[Column]:
+        """The columns of a schema tree node: one, or several within structured arrays."""
+        return (self.column_at(index) for index, one in enumerate(self.layout.nodes) if one == node)
+
+    @property
+    def num_messages(self) -> int:
+        """Number of records."""
+        return self.table.num_messages
+
+    @property
+    def tree(self) -> SchemaTree:
+        """The archive's schema tree."""
+        return self.layout.tree
+
+    @property
+    def texts(self) -> Texts:
+        """The archive's dictionaries and patterns."""
+        return self.table.archive.texts
+
+    def column(self, key: int | str) -> Column:
+        """The (first) column of a schema tree node, or of a key path as in `a.b` (dots in keys are escaped: `a\\.b`).
+
+        Raises `EntryNotFoundError`.
+        """
+        nodes = (key,) if isinstance(key, int) else self.tree.find(key)
+        for index, node in enumerate(self.layout.nodes):
+            if node in nodes:
+                return self.column_at(index)
+        raise EntryNotFoundError("this table has no such column", actual=key)
+
+    @cached_property
+    def log_event_idx(self) -> memoryview[Any] | None:
+        """Position of each record in the archive's input (int64), None when the log order was not recorded."""
+        node = self.tree.log_event_idx
+        plain = self.layout.nodes[: self.layout.num_ordered]
+        return self.column_at(plain.index(node)).integers if node is not None and node in plain else None
+
+    def renderer(self, *, nodes: Collection[int] | None = None, complete: bool = False) -> TableRenderer:
+        """A printer for this table's records; see `TableRenderer`."""
+        return TableRenderer(self, nodes=nodes, complete=complete)
+
+    def objects(self, rows: Sequence[int] | None = None) -> list[Any]:
+        """Records (all by default) as Python objects, complete (see `ClpSArchive.events`)."""
+        count = self.num_messages if rows is None else len(rows)
+        return build_objects(self.layout.tokens(complete=True), self.columns, count, rows)
+
+    def iter_faults(self) -> Iterator[ExhumeError]:
+        """The first undecodable row of each column."""
+        from exhume.formats.clp_s.read.kernel import ClpsProgram
+
+        for column in self.columns:
+            program = ClpsProgram([column.operation()], self.num_messages)
+            start = 0
+            while start < self.num_messages:
+                _, start, fault = program.render(start, self.num_messages, 1 << 20)
+                if fault is not None:
+                    yield column.failure(fault)
+                    break

@@ -1,0 +1,1 @@
+"""From JSON text to the bytes of a clp-s archive."""

@@ -1,0 +1,178 @@
+"""One finished archive from what an encoder holds: sections compressed, placed and written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, BinaryIO, Final
+
+from exhume.codecs.zstd import zstd_frame
+from exhume.errors import WriterError
+from exhume.formats.clp_s.layout import HEADER_SIZE
+from exhume.formats.clp_s.layout_packed import NUM_ENTRIES
+from exhume.formats.clp_s.write import build
+from exhume.formats.clp_s.write.encoder import Encoder
+from exhume.formats.clp_s.write.options import WriterOptions
+from exhume.formats.clp_s.write.timestamps import TimestampPatterns
+from exhume.io.parallel import map_ordered
+
+_SMALL: Final = 16
+
+
+def write_archive(
+    file: BinaryIO,
+    encoder: Encoder,
+    patterns: TimestampPatterns,
+    options: WriterOptions,
+    ranges: list[tuple[int, int, dict[str, Any]]],
+    original_size: int,
+) -> None:
+    """Writes everything that `encoder` holds as one archive; `file` must be seekable and at its start."""
+    schemas = [encoder.schema(number) for number in range(encoder.num_schemas())]
+    plan = plan_streams([(size, number) for number, (_, _, _, size) in enumerate(schemas)], options.min_table_size)
+    if schemas and not any(size for _, size in plan):
+        raise WriterError("an archive of nothing but empty records needs log order: clp-s cannot read it otherwise")
+    level = options.level
+    tables: list[tuple[int, int, int, int]] = []
+    for stream, (numbers, _) in enumerate(plan):
+        offset = 0
+        for number in numbers:
+            tables.append((stream, offset, number, schemas[number][2]))
+            offset += schemas[number][3]
+
+    def compress(job: Callable[[], Iterable[bytes]]) -> list[bytes]:
+        return list(zstd_frame(job(), level))
+
+    def stream_job(numbers: list[int]) -> Callable[[], Iterable[bytes]]:
+        return lambda: (piece for number in numbers for piece in encoder.columns(number))
+
+    counts: list[int] = []
+    jobs: list[Callable[[], Iterable[bytes]]] = [
+        lambda: [build.build_schema_tree(encoder.nodes_list())],
+        lambda: [build.build_schema_ids([(entries, ordered) for entries, ordered, _, _ in schemas])],
+    ]
+    for which in range(3):
+        count, payload = encoder.dictionary(which)
+        counts.append(count)
+        jobs.append(lambda payload=payload: [payload])  # type: ignore[misc]
+    jobs += [stream_job(numbers) for numbers, _ in plan]
+
+    # The header and the metadata section come first but are known last: sections go behind a gap of the right size
+    # only after they exist, so they are collected compressed (a fraction of what the encoder holds).
+    done = list(map_ordered(compress, jobs, options.jobs))
+    tree, schema_ids, *dictionaries = done[:5]
+    streams: list[tuple[int, int]] = []
+    offset = 0
+    for pieces, (_, size) in zip(done[5:], plan, strict=True):
+        streams.append((offset, size))
+        offset += sum(map(len, pieces))
+    sections = [
+        tree,
+        schema_ids,
+        compress(lambda: [build.build_table_metadata(streams, tables)]),
+        *([NUM_ENTRIES.pack(count), *pieces] for count, pieces in zip(counts, dictionaries, strict=True)),
+        [piece for pieces in done[5:] for piece in pieces],
+    ]
+    sizes = [sum(map(len, pieces)) for pieces in sections]
+    metadata = b"".join(
+        compress(
+            lambda: [
+                build.build_metadata(
+                    sizes,
+                    build.build_timestamps(time_ranges(encoder, options), patterns.ids),
+                    ranges if options.has_range_index else [],
+                )
+            ]
+        )
+    )
+    total = HEADER_SIZE + len(metadata) + sum(sizes)
+    file.write(build.build_header(options.version_tuple, original_size, total, len(metadata)))
+    file.write(metadata)
+    for pieces in sections:
+        file.writelines(pieces)
+
+
+def plan_streams(tables: list[tuple[int, int]], min_table_size: int) -> list[tuple[list[int], int]]:
+    """Which tables are compressed together: numbers and total size of each stream, largest tables first.
+
+    Args:
+        tables: Size and number of each table.
+        min_table_size: A stream ends with the table that takes it above this.
+
+    A table without bytes (records of nothing but nulls) joins what is there: upstream cannot read a last stream that
+    is empty.
+    """
+    plan: list[tuple[list[int], int]] = []
+    numbers: list[int] = []
+    total = 0
+    for size, number in largest_first(tables):
+        if not size and not numbers and plan:
+            plan[-1][0].append(number)
+            continue
+        numbers.append(number)
+        total += size
+        if total > min_table_size:
+            plan.append((numbers, total))
+            numbers, total = [], 0
+    if numbers:
+        plan.append((numbers, total))
+    return plan
+
+
+def largest_first(tables: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Tables by size, descending, with ties in the order in which upstream leaves them.
+
+    Upstream's sort is an introsort (quicksort with the median of three down to 16 items, then insertion sort), which
+    is not stable: with it, tables of equal size come out in the same order, and so do the records when printed.
+    """
+    items = list(tables)
+    ranges = [(0, len(items), 2 * max(len(items).bit_length() - 1, 0))]
+    while ranges:
+        first, last, depth = ranges.pop()
+        while last - first > _SMALL:
+            if not depth:  # upstream falls back to a heap sort; only hostile sizes get here
+                items[first:last] = sorted(items[first:last], key=lambda table: -table[0])
+                break
+            depth -= 1
+            cut = _partition(items, first, last)
+            ranges.append((cut, last, depth))
+            last = cut
+    return sorted(items, key=lambda table: -table[0])  # insertion sort: stable from here on
+
+
+def _partition(items: list[tuple[int, int]], first: int, last: int) -> int:
+    """Moves the median of three to the front and divides the rest around it; returns where the second part begins."""
+    a, b, c = first + 1, first + (last - first) // 2, last - 1
+    if items[a][0] > items[b][0]:
+        median = b if items[b][0] > items[c][0] else c if items[a][0] > items[c][0] else a
+    else:
+        median = a if items[a][0] > items[c][0] else c if items[b][0] > items[c][0] else b
+    items[first], items[median] = items[median], items[first]
+    pivot = items[first][0]
+    low, high = first + 1, last
+    while True:
+        while items[low][0] > pivot:
+            low += 1
+        high -= 1
+        while pivot > items[high][0]:
+            high -= 1
+        if low >= high:
+            return low
+        items[low], items[high] = items[high], items[low]
+        low += 1
+
+
+def time_ranges(encoder: Encoder, options: WriterOptions) -> list[tuple[bytes, list[int], int, float, float]]:
+    """Key, node ids, encoding and bounds of the timestamp column, for the timestamp dictionary."""
+    nodes = encoder.time_nodes_list()
+    if not nodes or options.timestamp_key is None:
+        return []
+    key = options.timestamp_key.encode()
+    low, high = encoder.time_min, encoder.time_max
+    if options.version_tuple >= (0, 5, 0):
+        return [(key, [node], build.INTEGER_EPOCH, low // 10**6, -(-high // 10**6)) for node in nodes]
+    if not encoder.saw_float_time:
+        return [(key, nodes, build.INTEGER_EPOCH, low, high)]
+    bounds = [encoder.float_time_min, encoder.float_time_max]
+    if encoder.saw_integer_time:
+        bounds += [float(low), float(high)]
+    return [(key, nodes, build.DOUBLE_EPOCH, min(bounds), max(bounds))]

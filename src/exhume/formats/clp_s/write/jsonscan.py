@@ -1,0 +1,315 @@
+"""JSON text as a flat tape of tokens, with the source text of numbers and arrays: the pure-Python twin of the scanner
+in the compiled encoder.
+
+Strict RFC 8259, in UTF-8.  Documents may follow each other with or without white space.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from typing import Final
+
+from exhume.formats.clp_s.write.texts import I64_MAX, I64_MIN
+from exhume.lightclass import dataclass
+
+MAX_DEPTH: Final = 10_000
+"""Nesting above which a document is refused."""
+
+
+MAX_TOKENS: Final = 1 << 24
+"""Values and brackets of one document: more could not be told apart by 24-bit ids."""
+
+
+class Status(enum.IntEnum):
+    """How encoding stopped; the compiled encoder uses the same numbers."""
+
+    DONE = 0
+    """At the end of the data."""
+    MORE = 1
+    """Inside a document: more data are needed."""
+    SPLIT = 2
+    """The target size or record count is reached."""
+    FULL = 3
+    """The next record may not fit the archive's 24-bit ids."""
+    BAD_JSON = 10
+    BAD_UTF8 = 11
+    BAD_CONTROL = 12
+    BAD_SURROGATE = 13
+    BAD_NUMBER = 14
+    NOT_OBJECT = 15
+    TOO_DEEP = 16
+    BIG_INTEGER = 17
+    BIG_FLOAT = 18
+    DUPLICATE_KEY = 19
+    BAD_TIMESTAMP = 20
+    CUT_SHORT = 21
+    TOO_LARGE = 22
+    BAD_ESCAPE = 23
+
+
+REASONS: Final = {
+    Status.FULL: "more nodes or log types than an archive can hold",
+    Status.BAD_JSON: "not valid JSON",
+    Status.BAD_UTF8: "not valid UTF-8",
+    Status.BAD_CONTROL: "not valid JSON: a control character inside a string",
+    Status.BAD_SURROGATE: "half of a surrogate pair, which UTF-8 cannot hold",
+    Status.BAD_NUMBER: "not valid JSON: malformed number",
+    Status.NOT_OBJECT: "not a JSON object",
+    Status.TOO_DEEP: f"nested deeper than {MAX_DEPTH} levels",
+    Status.BIG_INTEGER: "an integer does not fit 64 bits",
+    Status.BIG_FLOAT: "a number does not fit a double",
+    Status.DUPLICATE_KEY: "the same key twice in one object",
+    Status.BAD_TIMESTAMP: "the value of the timestamp key cannot be stored as a timestamp",
+    Status.CUT_SHORT: "the JSON document is cut short",
+    Status.TOO_LARGE: "the record is too large",
+    Status.BAD_ESCAPE: "not valid JSON: unknown escape in a string",
+}
+"""Why a record is refused, for people."""
+
+
+class Kind(enum.Enum):
+    """What a token is."""
+
+    STRING = enum.auto()
+    INTEGER = enum.auto()
+    FLOAT = enum.auto()
+    BOOLEAN = enum.auto()
+    NULL = enum.auto()
+    ARRAY_TEXT = enum.auto()
+    OPEN_OBJECT = enum.auto()
+    CLOSE_OBJECT = enum.auto()
+    EMPTY_OBJECT = enum.auto()
+    OPEN_ARRAY = enum.auto()
+    CLOSE_ARRAY = enum.auto()
+    EMPTY_ARRAY = enum.auto()
+
+
+@dataclass(slots=True)
+class Token:
+    """One token.  `key` is empty outside objects; `text` is the unescaped string, or the source of numbers and arrays;
+    `broken` says that a half surrogate was replaced in the key or the string.
+    """
+
+    kind: Kind
+    key: bytes = b""
+    text: bytes = b""
+    broken: bool = False
+
+
+class ScanError(Exception):
+    """Scanning stopped at `position` (of the data) for `status`."""
+
+    def __init__(self, status: Status, position: int) -> None:
+        super().__init__(status)
+        self.status, self.position = status, position
+
+
+_SPACE: Final = re.compile(rb"[ \t\r\n]*")
+_PLAIN: Final = re.compile(rb'[^"\\\x00-\x1f]*')
+_NUMBER: Final = re.compile(rb"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_NUMBER_HEAD: Final = re.compile(rb"-?(?:0|[1-9][0-9]*)?(?:(?<=[0-9])\.[0-9]*)?(?:(?<=[0-9])[eE][+-]?[0-9]*)?")
+_HEX4: Final = re.compile(rb"[0-9A-Fa-f]{4}")
+_HEX: Final = frozenset(b"0123456789abcdefABCDEF")
+_ESCAPES: Final = {
+    0x22: b'"', 0x5C: b"\\", 0x2F: b"/", 0x62: b"\b", 0x66: b"\f", 0x6E: b"\n", 0x72: b"\r", 0x74: b"\t",
+}  # fmt: skip
+_REPLACEMENT: Final = "\ufffd".encode()
+
+
+class Scanner:
+    """Scans documents out of one buffer.
+
+    Args:
+        data: The text.
+        structurize: Whether arrays are opened up; else each is one ARRAY_TEXT token.
+        arrays: Whether a document may be an array.
+    """
+
+    def __init__(self, data: bytes, *, structurize: bool, arrays: bool) -> None:
+        self.data = data
+        self.structurize = structurize
+        self.arrays = arrays
+        self.tokens: list[Token] = []
+
+    def skip_space(self, at: int) -> int:
+        """The position of the first byte from `at` on that is not white space."""
+        match = _SPACE.match(self.data, at)
+        return match.end() if match else at
+
+    def document(self, at: int) -> int:
+        """Scans the document at `at` into `tokens`; returns its end.  Raises `ScanError`."""
+        data = self.data
+        tokens: list[Token] = []
+        self.tokens = tokens
+        size = len(data)
+        stack: list[bool] = []  # True: an array
+        mute = 0  # depth of the array whose text is being passed over
+        array_start = 0
+        array_key = (b"", False)
+        key, broken = b"", False
+        state = 0  # 0 a value, 1 a key, 2 after a value
+        while True:
+            at = self.skip_space(at)
+            if at >= size:
+                raise ScanError(Status.MORE, at)
+            if len(tokens) >= MAX_TOKENS:
+                raise ScanError(Status.TOO_LARGE, at)
+            char = data[at]
+            if state == 2:
+                if not stack:
+                    return at
+                if char == 0x2C:
+                    at, state = at + 1, 0 if stack[-1] else 1
+                    continue
+                if char != (0x5D if stack[-1] else 0x7D):
+                    raise ScanError(Status.BAD_JSON, at)
+                at += 1
+                was_array = stack.pop()
+                if not mute:
+                    tokens.append(Token(Kind.CLOSE_ARRAY if was_array else Kind.CLOSE_OBJECT))
+                elif len(stack) == mute - 1:
+                    mute = 0
+                    tokens.append(Token(Kind.ARRAY_TEXT, array_key[0], data[array_start:at], array_key[1]))
+                if not stack:
+                    return at
+                continue
+            if state == 1:
+                if char != 0x22:
+                    raise ScanError(Status.BAD_JSON, at)
+                key, broken, at = self._string(at + 1)
+                at = self.skip_space(at)
+                if at >= size:
+                    raise ScanError(Status.MORE, at)
+                if data[at] != 0x3A:
+                    raise ScanError(Status.BAD_JSON, at)
+                at, state = at + 1, 0
+                continue
+            if not stack and char != 0x7B and not (char == 0x5B and self.arrays):
+                raise ScanError(Status.NOT_OBJECT, at)
+            if char == 0x7B or char == 0x5B:
+                if len(stack) >= MAX_DEPTH:
+                    raise ScanError(Status.TOO_DEEP, at)
+                start = at
+                at = self.skip_space(at + 1)
+                if at >= size:
+                    raise ScanError(Status.MORE, at)
+                if data[at] == char + 2:
+                    at += 1
+                    if not mute:
+                        if char == 0x7B:
+                            tokens.append(Token(Kind.EMPTY_OBJECT, key, b"", broken))
+                        elif self.structurize:
+                            tokens.append(Token(Kind.EMPTY_ARRAY, key, b"", broken))
+                        else:
+                            tokens.append(Token(Kind.ARRAY_TEXT, key, data[start:at], broken))
+                    if not stack:
+                        return at
+                    state = 2
+                else:
+                    if mute:
+                        pass
+                    elif char == 0x5B and not self.structurize:
+                        mute, array_start, array_key = len(stack) + 1, start, (key, broken)
+                    else:
+                        tokens.append(Token(Kind.OPEN_OBJECT if char == 0x7B else Kind.OPEN_ARRAY, key, b"", broken))
+                    stack.append(char == 0x5B)
+                    state = 1 if char == 0x7B else 0
+            else:
+                token, at = self._scalar(char, at)
+                if not mute:
+                    token.key = key
+                    token.broken |= broken
+                    tokens.append(token)
+                state = 2
+            key, broken = b"", False
+
+    def _scalar(self, char: int, at: int) -> tuple[Token, int]:
+        data = self.data
+        if char == 0x22:
+            text, broken, end = self._string(at + 1)
+            return Token(Kind.STRING, b"", text, broken), end
+        if char == 0x2D or 0x30 <= char <= 0x39:
+            return self._number(at)
+        for word, kind in ((b"true", Kind.BOOLEAN), (b"false", Kind.BOOLEAN), (b"null", Kind.NULL)):
+            if data.startswith(word, at):
+                return Token(kind, b"", word), at + len(word)
+            if word.startswith(data[at : at + 5]):
+                raise ScanError(Status.MORE, len(data))
+        raise ScanError(Status.BAD_JSON, at)
+
+    def _number(self, at: int) -> tuple[Token, int]:
+        head = _NUMBER_HEAD.match(self.data, at)
+        end = head.end() if head else at
+        match = _NUMBER.match(self.data, at)
+        if end == len(self.data):
+            raise ScanError(Status.MORE, end)
+        if match is None or match.end() != end or self.data[end : end + 1].isdigit():
+            raise ScanError(Status.BAD_NUMBER, end)
+        is_float = match[1] is not None or match[2] is not None
+        return Token(Kind.FLOAT if is_float else Kind.INTEGER, b"", match[0]), end
+
+    def _string(self, at: int) -> tuple[bytes, bool, int]:
+        """The string whose opening quote is before `at`: text, whether something was replaced, end."""
+        data, size = self.data, len(self.data)
+        parts: list[bytes] = []
+        broken = False
+        while True:
+            match = _PLAIN.match(data, at)
+            end = match.end() if match else at
+            self._check_utf8(at, end)
+            parts.append(data[at:end])
+            if end >= size:
+                raise ScanError(Status.MORE, end)
+            char = data[end]
+            if char == 0x22:
+                return b"".join(parts), broken, end + 1
+            if char != 0x5C:
+                raise ScanError(Status.BAD_CONTROL, end)
+            if end + 1 >= size:
+                raise ScanError(Status.MORE, size)
+            escape = data[end + 1]
+            at = end + 2
+            if escape != 0x75:
+                if escape not in _ESCAPES:
+                    raise ScanError(Status.BAD_ESCAPE, at)
+                parts.append(_ESCAPES[escape])
+                continue
+            code = self._hex4(at)
+            at += 4
+            if not 0xD800 <= code <= 0xDFFF:
+                parts.append(chr(code).encode())
+                continue
+            if code < 0xDC00 and b"\\u".startswith(data[at : at + 2]) and size - at < 2:
+                raise ScanError(Status.MORE, size)
+            low = self._hex4(at + 2) if code < 0xDC00 and data.startswith(b"\\u", at) else -1
+            if 0xDC00 <= low <= 0xDFFF:
+                parts.append(chr(0x10000 + ((code - 0xD800) << 10) + low - 0xDC00).encode())
+                at += 6
+            else:
+                broken = True
+                parts.append(_REPLACEMENT)
+
+    def _hex4(self, at: int) -> int:
+        match = _HEX4.match(self.data, at)
+        if match:
+            return int(match[0], 16)
+        rest = self.data[at : at + 4]
+        if len(rest) < 4 and all(byte in _HEX for byte in rest):
+            raise ScanError(Status.MORE, len(self.data))
+        raise ScanError(Status.BAD_ESCAPE, at)
+
+    def _check_utf8(self, start: int, end: int) -> None:
+        try:
+            self.data[start:end].decode("utf-8")
+        except UnicodeDecodeError as error:
+            at = start + error.start
+            cut = end == len(self.data) and error.reason == "unexpected end of data"
+            raise ScanError(Status.MORE if cut else Status.BAD_UTF8, at) from None
+
+
+def fits_integer(text: bytes) -> tuple[int, bool, bool]:
+    """An integer token's value wrapped to i64, whether it fits i64, and whether it fits u64 or i64."""
+    value = int(text) if len(text) <= 21 else 1 << 70
+    signed = I64_MIN <= value <= I64_MAX
+    return (value + (1 << 63)) % (1 << 64) - (1 << 63), signed, signed or 0 <= value < 1 << 64

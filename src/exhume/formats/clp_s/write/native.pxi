@@ -1,0 +1,1809 @@
+# The clp-s encoder, included by _kernel.pyx: JSON text in, dictionaries, schema tree and columns out.
+# `exhume.formats.clp_s.write.encoder` holds the pure-Python twin and the documentation of the interface.
+#
+# One record at a time: `scan` turns it into a tape of tokens (nothing is changed yet), `resolve` finds its nodes in the
+# schema tree (undone if the record turns out to be bad), `commit` appends its values to the columns of its schema.
+
+from cpython.bytes cimport PyBytes_AS_STRING as bytes_text, PyBytes_FromStringAndSize as bytes_of, PyBytes_GET_SIZE
+from cpython.float cimport PyFloat_AS_DOUBLE
+from libc.stdint cimport INT64_MAX, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdlib cimport calloc, free, qsort, realloc
+from libc.string cimport memset
+
+import os as _os
+
+cdef enum:
+    # What `feed` reports; the same numbers as in encoder.py.
+    E_DONE = 0
+    E_MORE = 1
+    E_SPLIT = 2
+    E_FULL = 3
+    E_BAD_JSON = 10
+    E_BAD_UTF8 = 11
+    E_BAD_CONTROL = 12
+    E_BAD_SURROGATE = 13
+    E_BAD_NUMBER = 14
+    E_NOT_OBJECT = 15
+    E_TOO_DEEP = 16
+    E_BIG_INTEGER = 17
+    E_BIG_FLOAT = 18
+    E_DUPLICATE_KEY = 19
+    E_BAD_TIMESTAMP = 20
+    E_CUT_SHORT = 21
+    E_TOO_LARGE = 22
+    E_BAD_ESCAPE = 23
+
+cdef enum:
+    # Node types
+    N_INTEGER = CLP_S_SCHEMA_TREE_NODE_TYPE_INTEGER
+    N_FLOAT = CLP_S_SCHEMA_TREE_NODE_TYPE_FLOAT
+    N_CLP_STRING = CLP_S_SCHEMA_TREE_NODE_TYPE_CLP_STRING
+    N_VAR_STRING = CLP_S_SCHEMA_TREE_NODE_TYPE_VAR_STRING
+    N_BOOLEAN = CLP_S_SCHEMA_TREE_NODE_TYPE_BOOLEAN
+    N_OBJECT = CLP_S_SCHEMA_TREE_NODE_TYPE_OBJECT
+    N_UNSTRUCTURED_ARRAY = CLP_S_SCHEMA_TREE_NODE_TYPE_UNSTRUCTURED_ARRAY
+    N_NULL_VALUE = CLP_S_SCHEMA_TREE_NODE_TYPE_NULL_VALUE
+    N_DATE_STRING = CLP_S_SCHEMA_TREE_NODE_TYPE_DATE_STRING
+    N_STRUCTURED_ARRAY = CLP_S_SCHEMA_TREE_NODE_TYPE_STRUCTURED_ARRAY
+    N_METADATA = CLP_S_SCHEMA_TREE_NODE_TYPE_METADATA
+    N_DELTA_INTEGER = CLP_S_SCHEMA_TREE_NODE_TYPE_DELTA_INTEGER
+    N_FORMATTED_FLOAT = CLP_S_SCHEMA_TREE_NODE_TYPE_FORMATTED_FLOAT
+    N_DICTIONARY_FLOAT = CLP_S_SCHEMA_TREE_NODE_TYPE_DICTIONARY_FLOAT
+    N_TIMESTAMP = CLP_S_SCHEMA_TREE_NODE_TYPE_TIMESTAMP
+    N_NODE_TYPES = N_TIMESTAMP + 1
+
+cdef enum:
+    # Bytes of log types that are no text
+    M_INTEGER = CLP_S_DICTIONARY_ENTRIES_MARKS_INTEGER
+    M_ENTRY = CLP_S_DICTIONARY_ENTRIES_MARKS_DICTIONARY_ENTRY
+    M_DECIMAL = CLP_S_DICTIONARY_ENTRIES_MARKS_DECIMAL
+    M_CLASSIC_INTEGER_OR_ENTRY = CLP_S_DICTIONARY_ENTRIES_CLASSIC_MARKS_INTEGER_OR_DICTIONARY_ENTRY
+    M_CLASSIC_DECIMAL = CLP_S_DICTIONARY_ENTRIES_CLASSIC_MARKS_DECIMAL
+    M_ESCAPE = CLP_S_DICTIONARY_ENTRIES_MARKS_ESCAPE
+
+cdef enum:
+    # Tokens
+    T_STRING, T_INTEGER, T_FLOAT, T_TRUE, T_FALSE, T_NULL, T_ARRAY_TEXT, T_OPEN_OBJECT, T_CLOSE_OBJECT, T_EMPTY_OBJECT
+    T_OPEN_ARRAY, T_CLOSE_ARRAY, T_EMPTY_ARRAY, T_TIMESTAMP
+
+cdef enum:
+    # Flags of a token
+    F_ABOVE_I64 = 1
+    F_ABOVE_U64 = 2
+    F_SURROGATE = 4
+    F_LOSS = 8
+
+cdef enum:
+    ENC_MAX_DEPTH = 10000
+    ENC_MAX_NODES = 1 << CLP_S_SCHEMA_IDS_ENTRY_SHIFT_CONTAINER_TYPE
+    ENC_MAX_LOG_TYPES = 1 << CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE
+    ENC_MAX_SHAPES = 1 << 16
+    ENC_MAX_SHAPE_BYTES = 1 << 26
+    ENC_MAX_PROGRAMS = 8
+    ENC_PROGRAM_SIZE = 160
+
+cdef uint64_t enc_hash_seed = int.from_bytes(_os.urandom(8), "little") | 1
+
+
+# --- growing buffers -------------------------------------------------------------------------------------------------
+
+cdef struct EncBuf:
+    unsigned char* p
+    size_t n
+    size_t cap
+
+
+cdef int enc_buf_grow(EncBuf* b, size_t extra) except -1 nogil:
+    cdef size_t cap = b.cap * 2 if b.cap else 64
+    while cap < b.n + extra:
+        cap *= 2
+    cdef unsigned char* p = <unsigned char*>realloc(b.p, cap)
+    if p == NULL:
+        with gil:
+            raise MemoryError()
+    b.p = p
+    b.cap = cap
+    return 0
+
+
+cdef inline int enc_buf_room(EncBuf* b, size_t extra) except -1 nogil:
+    if b.n + extra > b.cap:
+        enc_buf_grow(b, extra)
+    return 0
+
+
+cdef inline int enc_buf_put(EncBuf* b, const void* data, size_t size) except -1 nogil:
+    enc_buf_room(b, size)
+    memcpy(b.p + b.n, data, size)
+    b.n += size
+    return 0
+
+
+cdef inline int enc_buf_u64(EncBuf* b, uint64_t value) except -1 nogil:
+    enc_buf_room(b, 8)
+    memcpy(b.p + b.n, &value, 8)
+    b.n += 8
+    return 0
+
+
+cdef inline int enc_buf_i32(EncBuf* b, int32_t value) except -1 nogil:
+    enc_buf_room(b, 4)
+    memcpy(b.p + b.n, &value, 4)
+    b.n += 4
+    return 0
+
+
+cdef inline void enc_buf_free(EncBuf* b) noexcept nogil:
+    free(b.p)
+    b.p = NULL
+    b.n = b.cap = 0
+
+
+cdef inline bytes enc_buf_bytes(EncBuf* b):
+    return bytes_of(<char*>b.p, b.n) if b.n else b""
+
+
+# --- dictionaries: each value once, numbered in order of first use ---------------------------------------------------
+
+cdef struct EncDictionary:
+    uint64_t* slots     # upper half of the hash << 32 | index + 1; 0 is free
+    size_t mask
+    size_t count
+    EncBuf data            # as stored: u64 length, bytes, ...
+    EncBuf starts          # u64 per entry: where its length lies in data
+
+
+cdef inline uint64_t enc_hash_bytes(const unsigned char* p, size_t size) noexcept nogil:
+    cdef uint64_t h = enc_hash_seed ^ (<uint64_t>size * <uint64_t>0x9E3779B97F4A7C15)
+    cdef uint64_t word
+    while size >= 8:
+        memcpy(&word, p, 8)
+        h = (h ^ word) * <uint64_t>0xFF51AFD7ED558CCD
+        h ^= h >> 32
+        p += 8
+        size -= 8
+    if size:
+        word = 0
+        memcpy(&word, p, size)
+        h = (h ^ word) * <uint64_t>0xC4CEB9FE1A85EC53
+        h ^= h >> 29
+    h *= <uint64_t>0xFF51AFD7ED558CCD
+    return h ^ (h >> 32)
+
+
+cdef int enc_dictionary_grow(EncDictionary* d) except -1 nogil:
+    cdef size_t size = (d.mask + 1) * 2 if d.slots != NULL else 64
+    cdef uint64_t* slots = <uint64_t*>calloc(size, 8)
+    if slots == NULL:
+        with gil:
+            raise MemoryError()
+    cdef size_t mask = size - 1
+    cdef size_t i, at
+    cdef uint64_t h, start, length
+    for i in range(d.count):
+        start = (<uint64_t*>d.starts.p)[i]
+        memcpy(&length, d.data.p + start, 8)
+        h = enc_hash_bytes(d.data.p + start + 8, length)
+        at = h & mask
+        while slots[at]:
+            at = (at + 1) & mask
+        slots[at] = (h & <uint64_t>0xFFFFFFFF00000000) | (i + 1)
+    free(d.slots)
+    d.slots = slots
+    d.mask = mask
+    return 0
+
+
+cdef int64_t enc_dictionary_id(EncDictionary* d, const unsigned char* p, size_t size) except -1 nogil:
+    """The id of a value, which is added if it is new."""
+    if d.slots == NULL or d.count * 3 >= d.mask * 2:
+        enc_dictionary_grow(d)
+    cdef uint64_t h = enc_hash_bytes(p, size)
+    cdef uint64_t tag = h & <uint64_t>0xFFFFFFFF00000000
+    cdef size_t at = h & d.mask
+    cdef uint64_t slot, start, length
+    while True:
+        slot = d.slots[at]
+        if slot == 0:
+            break
+        if (slot & <uint64_t>0xFFFFFFFF00000000) == tag:
+            start = (<uint64_t*>d.starts.p)[(slot & <uint64_t>0xFFFFFFFF) - 1]
+            memcpy(&length, d.data.p + start, 8)
+            if length == size and memcmp(d.data.p + start + 8, p, size) == 0:
+                return <int64_t>((slot & <uint64_t>0xFFFFFFFF) - 1)
+        at = (at + 1) & d.mask
+    if d.count >= <size_t>0xFFFFFFFE:
+        with gil:
+            raise OverflowError("more than 2^32 dictionary entries")
+    enc_buf_u64(&d.starts, d.data.n)
+    enc_buf_u64(&d.data, size)
+    enc_buf_put(&d.data, p, size)
+    d.count += 1
+    d.slots[at] = tag | d.count
+    return <int64_t>(d.count - 1)
+
+
+cdef void enc_dictionary_free(EncDictionary* d) noexcept nogil:
+    free(d.slots)
+    d.slots = NULL
+    d.count = d.mask = 0
+    enc_buf_free(&d.data)
+    enc_buf_free(&d.starts)
+
+
+# --- tree, schemas, columns ------------------------------------------------------------------------------------------
+
+cdef struct EncName:
+    # One key below one parent; its nodes differ by type.
+    int32_t parent
+    int32_t next            # the name that followed it last time: a guess that spares the hash table
+    int32_t nodes[N_NODE_TYPES]
+    uint32_t is_timestamp
+    int64_t stamp           # the object (as a serial number) that used it last
+    size_t key
+    size_t key_size
+    uint64_t hash
+
+cdef struct EncNode:
+    int32_t parent
+    int32_t name
+    int32_t first           # the name that came first below this node last time
+    int16_t path            # how many keys of the timestamp path lead here; -1: none
+    uint8_t type
+    uint8_t has_time        # a value of the timestamp key was stored here
+    int64_t stamp           # the record that used it last as an ordered leaf
+
+cdef struct EncColumn:
+    uint8_t type
+    int64_t last
+    EncBuf a
+    EncBuf b
+
+cdef struct EncTable:
+    EncBuf entries             # i32
+    int32_t num_ordered
+    int32_t num_columns
+    int64_t rows
+    EncColumn* columns
+
+cdef struct EncShape:
+    # Node ids in document order, and where their values go: saves sorting and searching for every record.
+    uint64_t hash
+    size_t ids
+    int32_t num_ordered
+    int32_t num_unordered
+    int32_t table
+    size_t sources          # per column of an ordered entry: which ordered value goes there
+
+cdef struct EncToken:
+    uint8_t kind
+    uint8_t flags
+    uint8_t type            # node type, once resolved
+    uint16_t word           # float format
+    int32_t node
+    const unsigned char* key
+    size_t key_size
+    const unsigned char* text
+    size_t size
+    int64_t number          # integer, boolean, epoch; for floats the bits of the double
+    int64_t pattern
+
+cdef struct EncFrame:
+    int32_t node
+    int32_t previous        # last name used in this object
+    int64_t stamp
+    int64_t marker          # where its marker lies in `unordered`, or -1
+    uint8_t kind            # 0 object, 1 array
+    uint8_t in_array
+
+cdef struct EncProgram:
+    uint8_t steps[ENC_PROGRAM_SIZE]
+    int size
+    int64_t offset
+    int64_t pattern
+
+cdef uint8_t[256] enc_string_class     # 0 plain, 1 anything that needs a look
+cdef uint8_t[256] enc_token_class      # 0 delimiter; 1 other token byte, 2 digit, 4 hex letter, 8 other letter
+
+cdef void enc_fill_classes() noexcept:
+    cdef int c
+    for c in range(256):
+        enc_string_class[c] = c < 0x20 or c == 0x22 or c == 0x5C or c >= 0x80
+        enc_token_class[c] = 0
+        if 0x30 <= c <= 0x39:
+            enc_token_class[c] = 2
+        elif 0x41 <= c <= 0x46 or 0x61 <= c <= 0x66:
+            enc_token_class[c] = 4
+        elif 0x47 <= c <= 0x5A or 0x67 <= c <= 0x7A:
+            enc_token_class[c] = 8
+        elif c == 0x2B or c == 0x2D or c == 0x2E or c == 0x5C or c == 0x5F:
+            enc_token_class[c] = 1
+
+enc_fill_classes()
+
+cdef double[23] enc_powers_of_ten
+cdef int enc_power
+enc_powers_of_ten[0] = 1.0
+for enc_power in range(1, 23):
+    enc_powers_of_ten[enc_power] = enc_powers_of_ten[enc_power - 1] * 10.0
+
+
+cdef inline bint enc_is_space(unsigned char c) noexcept nogil:
+    return c == 0x20 or c == 0x0A or c == 0x0D or c == 0x09
+
+
+cdef inline int enc_utf8_length(const unsigned char* p) noexcept nogil:
+    """Bytes of the well-formed sequence at `p` (a lead byte above 0x7F), 0 if there is none; NUL stops it."""
+    cdef unsigned char c = p[0]
+    if c < 0xC2:
+        return 0
+    if c < 0xE0:
+        return 2 if (p[1] & 0xC0) == 0x80 else 0
+    if c < 0xF0:
+        if (p[1] & 0xC0) != 0x80 or (p[2] & 0xC0) != 0x80:
+            return 0
+        if c == 0xE0 and p[1] < 0xA0 or c == 0xED and p[1] > 0x9F:
+            return 0
+        return 3
+    if c < 0xF5:
+        if (p[1] & 0xC0) != 0x80 or (p[2] & 0xC0) != 0x80 or (p[3] & 0xC0) != 0x80:
+            return 0
+        if c == 0xF0 and p[1] < 0x90 or c == 0xF4 and p[1] > 0x8F:
+            return 0
+        return 4
+    return 0
+
+
+cdef inline int enc_hex4(const unsigned char* p) noexcept nogil:
+    """Value of four hex digits, -1 if they are not (a NUL stops it)."""
+    cdef int value = 0, i
+    cdef unsigned char c
+    for i in range(4):
+        c = p[i]
+        if 0x30 <= c <= 0x39:
+            value = value << 4 | (c - 0x30)
+        elif 0x41 <= c <= 0x46:
+            value = value << 4 | (c - 0x37)
+        elif 0x61 <= c <= 0x66:
+            value = value << 4 | (c - 0x57)
+        else:
+            return -1
+    return value
+
+
+cdef inline int enc_put_utf8(unsigned char* out, uint32_t code) noexcept nogil:
+    if code < 0x80:
+        out[0] = code
+        return 1
+    if code < 0x800:
+        out[0] = 0xC0 | (code >> 6)
+        out[1] = 0x80 | (code & 0x3F)
+        return 2
+    if code < 0x10000:
+        out[0] = 0xE0 | (code >> 12)
+        out[1] = 0x80 | ((code >> 6) & 0x3F)
+        out[2] = 0x80 | (code & 0x3F)
+        return 3
+    out[0] = 0xF0 | (code >> 18)
+    out[1] = 0x80 | ((code >> 12) & 0x3F)
+    out[2] = 0x80 | ((code >> 6) & 0x3F)
+    out[3] = 0x80 | (code & 0x3F)
+    return 4
+
+
+cdef inline int64_t enc_days_from_civil(int64_t year, int month, int day) noexcept nogil:
+    """Days since 1970-01-01; years from 1 on."""
+    if month <= 2:
+        year -= 1
+    cdef int64_t era = year // 400
+    cdef int64_t year_of_era = year - era * 400
+    cdef int64_t day_of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
+    return era * 146097 + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - 719468
+
+
+cdef inline int enc_digits_at(const unsigned char* p, int count) noexcept nogil:
+    cdef int value = 0, i
+    for i in range(count):
+        if not 0x30 <= p[i] <= 0x39:
+            return -1
+        value = value * 10 + p[i] - 0x30
+    return value
+
+
+cdef int enc_run_program(EncProgram* program, const unsigned char* p, size_t size, bint milliseconds,
+                     int64_t* epoch) noexcept nogil:
+    """Parses a timestamp text with one known pattern; 0 if it is of another shape (or out of easy range)."""
+    cdef const unsigned char* end = p + size
+    cdef int i = 0, year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0, count, value
+    cdef int64_t nanoseconds = 0, seconds
+    cdef uint8_t op
+    while i < program.size:
+        op = program.steps[i]
+        if op == c'l':
+            if p >= end or p[0] != program.steps[i + 1]:
+                return 0
+            p += 1
+        elif op == c'Y':
+            if end - p < 4:
+                return 0
+            year = enc_digits_at(p, 4)
+            p += 4
+        elif op == c'3' or op == c'6' or op == c'9' or op == c'T' or op == c't':
+            count = 0
+            while p + count < end and count < 10 and 0x30 <= p[count] <= 0x39:
+                count += 1
+            if op == c'T':
+                if count == 0 or count > 9 or count % 3 == 0 or p[count - 1] == 0x30:
+                    return 0
+            elif op == c't':
+                if count == 0 or count > 3 or (p[count - 1] == 0x30 and count > 1):
+                    return 0
+            elif count != op - 0x30:
+                return 0
+            nanoseconds = enc_digits_at(p, count)
+            p += count
+            while count < 9:
+                nanoseconds *= 10
+                count += 1
+        else:
+            if end - p < 2:
+                return 0
+            value = enc_digits_at(p, 2)
+            if value < 0:
+                return 0
+            p += 2
+            if op == c'm':
+                month = value
+            elif op == c'd':
+                day = value
+            elif op == c'H':
+                hour = value
+            elif op == c'M':
+                minute = value
+            else:
+                second = value
+        i += 2
+    if p != end or year < 1678 or year > 2261 or hour > 23 or minute > 59 or second > 59:
+        return 0
+    if month < 1 or month > 12 or day < 1 or day > 31:
+        return 0
+    if day > 28:
+        if month == 2:
+            if day > 29 or year % 4 or (year % 100 == 0 and year % 400):
+                return 0
+        elif day == 31 and (month == 4 or month == 6 or month == 9 or month == 11):
+            return 0
+    seconds = enc_days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second
+    if milliseconds:
+        epoch[0] = seconds * 1000 + nanoseconds // 1000000
+    else:
+        epoch[0] = seconds * 1000000000 + nanoseconds - program.offset
+    return 1
+
+
+cdef int enc_compare_ids(const void* a, const void* b) noexcept nogil:
+    cdef int32_t x = (<int32_t*>a)[0]
+    cdef int32_t y = (<int32_t*>b)[0]
+    return (x > y) - (x < y)
+
+
+cdef class ClpsEncoder:
+    """Encodes JSON documents; see `exhume.formats.clp_s.write.encoder.PureEncoder`."""
+
+    cdef bint core, structurize, retain_floats, time_nodes, lossy
+    cdef uint8_t log_type
+    cdef object resolve_timestamp, encode_float, path
+    cdef readonly int64_t records
+    cdef readonly int64_t losses
+    cdef public int64_t size
+    cdef EncBuf names, nodes, keys, name_slots, tables, shapes, shape_ids, shape_slots
+    cdef size_t num_names, num_nodes, name_mask, num_tables, num_shapes, shape_mask
+    cdef EncDictionary variables, log_types, array_types, schemas
+    cdef EncBuf tape, scratch, stack, frames, ordered, unordered, ordered_tokens, unordered_tokens, text, sorted_ids
+    cdef size_t num_tokens
+    cdef int32_t first_root
+    cdef int64_t record_serial, object_serial
+    cdef EncProgram programs[ENC_MAX_PROGRAMS]
+    cdef int num_programs, last_program
+    cdef int64_t unit_patterns[4]
+    cdef readonly bint saw_integer_time, saw_float_time
+    cdef readonly int64_t time_min, time_max
+    cdef readonly double float_time_min, float_time_max
+    cdef const unsigned char* at
+    cdef const unsigned char* end
+    cdef int32_t log_node
+    cdef bint bad_token, busy
+    cdef int64_t max_document
+    cdef uint8_t token_class[256]
+
+    def __cinit__(self, *, bint core, bint structurize, bint retain_floats, bint time_nodes, bint lossy,
+                  int64_t max_document, log_order_type, path, resolve_timestamp, encode_float):
+        cdef int32_t metadata
+        self.core = core
+        self.structurize = structurize
+        self.retain_floats = retain_floats
+        self.time_nodes = time_nodes
+        self.lossy = lossy
+        self.max_document = max_document
+        self.path = tuple(path)
+        self.resolve_timestamp = resolve_timestamp
+        self.encode_float = encode_float
+        self.first_root = -1
+        self.log_node = -1
+        for i in range(4):
+            self.unit_patterns[i] = -1
+        memcpy(self.token_class, enc_token_class, 256)
+        if not core:
+            self.token_class[0x2F] = 1
+        if log_order_type is not None:
+            metadata = self.node_of(-1, -1, b"", 0, N_METADATA, NULL)
+            self.log_type = log_order_type
+            self.log_node = self.node_of(metadata, -1, b"log_event_idx", 13, log_order_type, NULL)
+
+    def __dealloc__(self):
+        cdef size_t i
+        cdef int j
+        cdef EncTable* table
+        for i in range(self.num_tables):
+            table = &(<EncTable*>self.tables.p)[i]
+            for j in range(table.num_columns):
+                enc_buf_free(&table.columns[j].a)
+                enc_buf_free(&table.columns[j].b)
+            free(table.columns)
+            enc_buf_free(&table.entries)
+        for buffer in (0,):
+            enc_buf_free(&self.names)
+            enc_buf_free(&self.nodes)
+            enc_buf_free(&self.keys)
+            enc_buf_free(&self.name_slots)
+            enc_buf_free(&self.tables)
+            enc_buf_free(&self.shapes)
+            enc_buf_free(&self.shape_ids)
+            enc_buf_free(&self.shape_slots)
+            enc_buf_free(&self.tape)
+            enc_buf_free(&self.scratch)
+            enc_buf_free(&self.stack)
+            enc_buf_free(&self.frames)
+            enc_buf_free(&self.ordered)
+            enc_buf_free(&self.unordered)
+            enc_buf_free(&self.ordered_tokens)
+            enc_buf_free(&self.unordered_tokens)
+            enc_buf_free(&self.text)
+            enc_buf_free(&self.sorted_ids)
+        enc_dictionary_free(&self.variables)
+        enc_dictionary_free(&self.log_types)
+        enc_dictionary_free(&self.array_types)
+        enc_dictionary_free(&self.schemas)
+
+    # --- scanning ---
+
+    cdef int scan_string(self, const unsigned char** text, size_t* size, uint8_t* flags, bint keep) except -1 nogil:
+        """The string whose opening quote is behind `at`; moves `at` past the closing one."""
+        cdef const unsigned char* p = self.at
+        cdef const unsigned char* start = p
+        cdef const unsigned char* copied
+        cdef unsigned char* out
+        cdef unsigned char c
+        cdef int n, code, low
+        while True:
+            while not enc_string_class[p[0]]:
+                p += 1
+            c = p[0]
+            if c == 0x22:
+                text[0] = start
+                size[0] = p - start
+                self.at = p + 1
+                return 0
+            if c >= 0x80:
+                n = enc_utf8_length(p)
+                if n == 0:
+                    self.at = p
+                    return E_MORE if self.end - p < 4 else E_BAD_UTF8
+                p += n
+                continue
+            if c == 0x5C:
+                break
+            self.at = p
+            return E_MORE if p >= self.end else E_BAD_CONTROL
+        # With escapes: the rest goes through scratch memory, which is large enough for a whole input buffer.
+        out = self.scratch.p + self.scratch.n
+        text[0] = out
+        copied = start
+        while True:
+            c = p[0]
+            if not enc_string_class[c]:
+                p += 1
+            elif c >= 0x80:
+                n = enc_utf8_length(p)
+                if n == 0:
+                    self.at = p
+                    return E_MORE if self.end - p < 4 else E_BAD_UTF8
+                p += n
+            elif c == 0x5C:
+                memcpy(out, copied, p - copied)
+                out += p - copied
+                c = p[1]
+                p += 2
+                if c == c'n':
+                    out[0] = 0x0A
+                elif c == c't':
+                    out[0] = 0x09
+                elif c == 0x22 or c == 0x5C or c == 0x2F:
+                    out[0] = c
+                elif c == c'r':
+                    out[0] = 0x0D
+                elif c == c'b':
+                    out[0] = 0x08
+                elif c == c'f':
+                    out[0] = 0x0C
+                elif c == c'u':
+                    code = enc_hex4(p)
+                    if code < 0:
+                        self.at = p
+                        return E_MORE if self.end - p < 4 else E_BAD_ESCAPE
+                    p += 4
+                    if 0xD800 <= code <= 0xDFFF:
+                        low = -1
+                        if code < 0xDC00 and p[0] == 0x5C and p[1] == c'u':
+                            low = enc_hex4(p + 2)
+                            if low < 0:
+                                self.at = p
+                                return E_MORE if self.end - p < 6 else E_BAD_ESCAPE
+                        if 0xDC00 <= low <= 0xDFFF:
+                            code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00)
+                            p += 6
+                        elif code < 0xDC00 and self.end - p < 6 and (p >= self.end or p[0] == 0x5C):
+                            self.at = p
+                            return E_MORE
+                        else:
+                            flags[0] |= F_SURROGATE
+                            code = 0xFFFD
+                    out += enc_put_utf8(out, code) - 1
+                else:
+                    self.at = p
+                    return E_MORE if p > self.end else E_BAD_ESCAPE
+                out += 1
+                copied = p
+            elif c == 0x22:
+                memcpy(out, copied, p - copied)
+                out += p - copied
+                size[0] = out - text[0]
+                self.at = p + 1
+                if keep:
+                    self.scratch.n += size[0]
+                return 0
+            else:
+                self.at = p
+                return E_MORE if p >= self.end else E_BAD_CONTROL
+
+    cdef int scan_number(self, EncToken* token) except -1 nogil:
+        cdef const unsigned char* p = self.at
+        cdef const unsigned char* start = p
+        cdef bint negative = p[0] == 0x2D
+        cdef bint is_float = False
+        cdef uint64_t value = 0
+        cdef int digits = 0
+        if negative:
+            p += 1
+        if not 0x30 <= p[0] <= 0x39:
+            self.at = p
+            return E_MORE if p >= self.end else E_BAD_NUMBER
+        if p[0] == 0x30:
+            p += 1
+            if 0x30 <= p[0] <= 0x39:
+                self.at = p
+                return E_BAD_NUMBER
+        else:
+            while 0x30 <= p[0] <= 0x39:
+                if digits < 19:
+                    value = value * 10 + (p[0] - 0x30)
+                elif digits == 19:
+                    if value > <uint64_t>1844674407370955161 or (value == <uint64_t>1844674407370955161 and p[0] > 0x35):
+                        token.flags |= F_ABOVE_U64
+                    value = value * 10 + (p[0] - 0x30)
+                else:
+                    token.flags |= F_ABOVE_U64
+                digits += 1
+                p += 1
+        if p[0] == 0x2E:
+            is_float = True
+            p += 1
+            if not 0x30 <= p[0] <= 0x39:
+                self.at = p
+                return E_MORE if p >= self.end else E_BAD_NUMBER
+            while 0x30 <= p[0] <= 0x39:
+                p += 1
+        if p[0] == 0x65 or p[0] == 0x45:
+            is_float = True
+            p += 1
+            if p[0] == 0x2B or p[0] == 0x2D:
+                p += 1
+            if not 0x30 <= p[0] <= 0x39:
+                self.at = p
+                return E_MORE if p >= self.end else E_BAD_NUMBER
+            while 0x30 <= p[0] <= 0x39:
+                p += 1
+        self.at = p
+        token.text = start
+        token.size = p - start
+        if is_float:
+            token.kind = T_FLOAT
+            token.flags &= ~(F_ABOVE_U64 | F_ABOVE_I64)
+            return 0
+        token.kind = T_INTEGER
+        if negative:
+            if value > <uint64_t>1 << 63:
+                token.flags |= F_ABOVE_U64
+            token.number = <int64_t>(0 - value)
+        else:
+            if value > <uint64_t>INT64_MAX:
+                token.flags |= F_ABOVE_I64
+            token.number = <int64_t>value
+        return 0
+
+    cdef inline EncToken* new_token(self) except NULL nogil:
+        enc_buf_room(&self.tape, sizeof(EncToken))
+        cdef EncToken* token = &(<EncToken*>self.tape.p)[self.num_tokens]
+        memset(token, 0, sizeof(EncToken))
+        self.num_tokens += 1
+        self.tape.n = self.num_tokens * sizeof(EncToken)
+        return token
+
+    cdef int scan(self) except -1 nogil:
+        """One document from `at` on, as a tape; `at` moves to its end, or to where it breaks."""
+        cdef size_t depth = 0, mute = 0
+        cdef const unsigned char* array_start = NULL
+        cdef const unsigned char* key = NULL
+        cdef size_t key_size = 0
+        cdef const unsigned char* text
+        cdef size_t size
+        cdef uint8_t key_flags = 0
+        cdef int state = 0      # 0 a value, 1 a key, 2 after a value
+        cdef int fault
+        cdef unsigned char c
+        cdef EncToken* token
+        cdef EncToken muted
+        cdef size_t array_key_size = 0
+        cdef const unsigned char* array_key = NULL
+        cdef uint8_t array_flags = 0
+        self.num_tokens = 0
+        self.tape.n = 0
+        self.scratch.n = 0
+        self.stack.n = 0
+        while True:
+            while enc_is_space(self.at[0]):
+                self.at += 1
+            c = self.at[0]
+            if c == 0 and self.at >= self.end:
+                return E_MORE
+            if self.num_tokens >= ENC_MAX_NODES:
+                return E_FULL
+            if state == 2:
+                if depth == 0:
+                    return 0
+                if self.stack.p[depth - 1] == 0:
+                    if c == 0x2C:
+                        self.at += 1
+                        state = 1
+                        continue
+                    if c != 0x7D:
+                        return E_BAD_JSON
+                    self.at += 1
+                    depth -= 1
+                    self.stack.n -= 1
+                    if not mute:
+                        self.new_token().kind = T_CLOSE_OBJECT
+                        if depth == 0:
+                            return 0
+                else:
+                    if c == 0x2C:
+                        self.at += 1
+                        state = 0
+                        continue
+                    if c != 0x5D:
+                        return E_BAD_JSON
+                    self.at += 1
+                    depth -= 1
+                    self.stack.n -= 1
+                    if not mute:
+                        self.new_token().kind = T_CLOSE_ARRAY
+                    elif depth == mute - 1:
+                        mute = 0
+                        token = self.new_token()
+                        token.kind = T_ARRAY_TEXT
+                        token.key = array_key
+                        token.key_size = array_key_size
+                        token.flags = array_flags
+                        token.text = array_start
+                        token.size = self.at - array_start
+                    if depth == 0:
+                        return 0
+                continue
+            if state == 1:
+                if c != 0x22:
+                    return E_BAD_JSON
+                self.at += 1
+                key_flags = 0
+                fault = self.scan_string(&key, &key_size, &key_flags, not mute)
+                if fault:
+                    return fault
+                while enc_is_space(self.at[0]):
+                    self.at += 1
+                if self.at[0] != 0x3A:
+                    return E_MORE if self.at >= self.end else E_BAD_JSON
+                self.at += 1
+                state = 0
+                continue
+            # A value.
+            if depth == 0 and c != 0x7B and not (c == 0x5B and self.lossy):
+                return E_NOT_OBJECT
+            if c == 0x22:
+                self.at += 1
+                if mute:
+                    fault = self.scan_string(&text, &size, &muted.flags, False)
+                else:
+                    token = self.new_token()
+                    token.kind = T_STRING
+                    token.key = key
+                    token.key_size = key_size
+                    token.flags = key_flags
+                    fault = self.scan_string(&token.text, &token.size, &token.flags, True)
+                if fault:
+                    return fault
+            elif c == 0x7B or c == 0x5B:
+                if depth >= ENC_MAX_DEPTH:
+                    return E_TOO_DEEP
+                text = self.at
+                self.at += 1
+                while enc_is_space(self.at[0]):
+                    self.at += 1
+                if self.at[0] == c + 2:
+                    self.at += 1
+                    if not mute:
+                        token = self.new_token()
+                        token.key = key
+                        token.key_size = key_size
+                        token.flags = key_flags
+                        if c == 0x7B:
+                            token.kind = T_EMPTY_OBJECT
+                        elif self.structurize:
+                            token.kind = T_EMPTY_ARRAY
+                        else:
+                            token.kind = T_ARRAY_TEXT
+                            token.text = text
+                            token.size = self.at - text
+                    if depth == 0:
+                        return 0
+                    state = 2
+                    key_size = 0
+                    key_flags = 0
+                    continue
+                if self.at >= self.end:
+                    return E_MORE
+                if not mute:
+                    if c == 0x5B and not self.structurize:
+                        mute = depth + 1
+                        array_start = text
+                        array_key = key
+                        array_key_size = key_size
+                        array_flags = key_flags
+                    else:
+                        token = self.new_token()
+                        token.kind = T_OPEN_OBJECT if c == 0x7B else T_OPEN_ARRAY
+                        token.key = key
+                        token.key_size = key_size
+                        token.flags = key_flags
+                enc_buf_room(&self.stack, 1)
+                self.stack.p[depth] = c == 0x5B
+                self.stack.n += 1
+                depth += 1
+                state = 1 if c == 0x7B else 0
+                key_size = 0
+                key_flags = 0
+                continue
+            elif c == 0x2D or 0x30 <= c <= 0x39:
+                if mute:
+                    muted.flags = 0
+                    fault = self.scan_number(&muted)
+                else:
+                    token = self.new_token()
+                    token.key = key
+                    token.key_size = key_size
+                    token.flags = key_flags
+                    fault = self.scan_number(token)
+                if fault:
+                    return fault
+                if self.at >= self.end:
+                    return E_MORE     # more digits may follow
+            else:
+                if c == c't':
+                    if self.end - self.at < 4:
+                        return E_MORE if memcmp(self.at, b"true", self.end - self.at) == 0 else E_BAD_JSON
+                    if memcmp(self.at, b"true", 4) != 0:
+                        return E_BAD_JSON
+                    self.at += 4
+                elif c == c'f':
+                    if self.end - self.at < 5:
+                        return E_MORE if memcmp(self.at, b"false", self.end - self.at) == 0 else E_BAD_JSON
+                    if memcmp(self.at, b"false", 5) != 0:
+                        return E_BAD_JSON
+                    self.at += 5
+                elif c == c'n':
+                    if self.end - self.at < 4:
+                        return E_MORE if memcmp(self.at, b"null", self.end - self.at) == 0 else E_BAD_JSON
+                    if memcmp(self.at, b"null", 4) != 0:
+                        return E_BAD_JSON
+                    self.at += 4
+                else:
+                    return E_BAD_JSON
+                if not mute:
+                    token = self.new_token()
+                    token.kind = T_TRUE if c == c't' else T_FALSE if c == c'f' else T_NULL
+                    token.key = key
+                    token.key_size = key_size
+                    token.flags = key_flags
+                    token.number = c == c't'
+            key_size = 0
+            key_flags = 0
+            state = 2
+
+    # --- the schema tree ---
+
+    cdef int names_grow(self) except -1 nogil:
+        cdef size_t size = (self.name_mask + 1) * 2 if self.name_slots.n else 64
+        cdef EncBuf slots
+        cdef size_t i, at
+        memset(&slots, 0, sizeof(EncBuf))
+        enc_buf_room(&slots, size * 4)
+        memset(slots.p, 0, size * 4)
+        slots.n = size * 4
+        for i in range(self.num_names):
+            at = (<EncName*>self.names.p)[i].hash & (size - 1)
+            while (<uint32_t*>slots.p)[at]:
+                at = (at + 1) & (size - 1)
+            (<uint32_t*>slots.p)[at] = <uint32_t>(i + 1)
+        enc_buf_free(&self.name_slots)
+        self.name_slots = slots
+        self.name_mask = size - 1
+        return 0
+
+    cdef int32_t name_of(self, int32_t parent, int32_t previous, const unsigned char* key, size_t size) except -1 nogil:
+        """The name for a key below a node, added if it is new."""
+        cdef EncName* names = <EncName*>self.names.p
+        cdef EncName* name
+        cdef int32_t guess
+        if previous >= 0:
+            guess = names[previous].next
+        elif parent >= 0:
+            guess = (<EncNode*>self.nodes.p)[parent].first
+        else:
+            guess = self.first_root
+        if guess >= 0:
+            name = &names[guess]
+            if name.key_size == size and name.parent == parent and memcmp(self.keys.p + name.key, key, size) == 0:
+                return guess
+        if self.name_slots.n == 0 or self.num_names * 3 >= self.name_mask * 2:
+            self.names_grow()
+        cdef uint64_t h = enc_hash_bytes(key, size) ^ (<uint64_t>(parent + 2) * <uint64_t>0x9E3779B97F4A7C15)
+        cdef size_t at = h & self.name_mask
+        cdef uint32_t slot
+        cdef int32_t found = -1
+        cdef int i
+        while True:
+            slot = (<uint32_t*>self.name_slots.p)[at]
+            if slot == 0:
+                break
+            name = &names[slot - 1]
+            if name.hash == h and name.parent == parent and name.key_size == size \
+                    and memcmp(self.keys.p + name.key, key, size) == 0:
+                found = slot - 1
+                break
+            at = (at + 1) & self.name_mask
+        if found < 0:
+            found = <int32_t>self.num_names
+            enc_buf_room(&self.names, sizeof(EncName))
+            name = &(<EncName*>self.names.p)[found]
+            memset(name, 0, sizeof(EncName))
+            for i in range(N_NODE_TYPES):
+                name.nodes[i] = -1
+            name.parent = parent
+            name.next = -1
+            name.hash = h
+            name.key = self.keys.n
+            name.key_size = size
+            enc_buf_put(&self.keys, key, size)
+            self.num_names += 1
+            self.names.n = self.num_names * sizeof(EncName)
+            (<uint32_t*>self.name_slots.p)[at] = <uint32_t>(found + 1)
+            if parent >= 0 and (<EncNode*>self.nodes.p)[parent].path >= 0:
+                self.mark_time_name(found)
+        if previous >= 0:
+            (<EncName*>self.names.p)[previous].next = found
+        elif parent >= 0:
+            (<EncNode*>self.nodes.p)[parent].first = found
+        else:
+            self.first_root = found
+        return found
+
+    cdef int mark_time_name(self, int32_t index) except -1 nogil:
+        """Notes whether a new name lies on the timestamp path: 1 inner, 2 the last key."""
+        with gil:
+            name = &(<EncName*>self.names.p)[index]
+            depth = (<EncNode*>self.nodes.p)[name.parent].path
+            if depth < len(self.path) and self.path[depth] == bytes_of(<char*>self.keys.p + name.key, name.key_size):
+                name.is_timestamp = 2 if depth == len(self.path) - 1 else 1
+        return 0
+
+    cdef int32_t typed_node(self, int32_t index, uint8_t type) except -1 nogil:
+        """The node of a name and a type, added if it is new."""
+        cdef EncName* name = &(<EncName*>self.names.p)[index]
+        cdef int32_t found = name.nodes[type]
+        cdef EncNode* node
+        if found >= 0:
+            return found
+        found = <int32_t>self.num_nodes
+        enc_buf_room(&self.nodes, sizeof(EncNode))
+        node = &(<EncNode*>self.nodes.p)[found]
+        memset(node, 0, sizeof(EncNode))
+        node.parent = name.parent
+        node.name = index
+        node.first = -1
+        node.type = type
+        node.path = -1
+        if type == N_OBJECT:
+            if name.parent < 0:
+                node.path = 0
+            elif name.is_timestamp:
+                node.path = (<EncNode*>self.nodes.p)[name.parent].path + 1
+        self.num_nodes += 1
+        self.nodes.n = self.num_nodes * sizeof(EncNode)
+        name.nodes[type] = found
+        return found
+
+    cdef int32_t node_of(self, int32_t parent, int32_t previous, const unsigned char* key, size_t size, uint8_t type,
+                         int32_t* name) except -1 nogil:
+        cdef int32_t index = self.name_of(parent, previous, key, size)
+        if name != NULL:
+            name[0] = index
+        return self.typed_node(index, type)
+
+    cdef int undo(self, size_t num_names, size_t num_nodes) except -1 nogil:
+        """Forgets the names and nodes that a refused record added (the latest first, so probing stays right)."""
+        cdef EncName* name
+        cdef EncNode* node
+        cdef size_t i, at
+        while self.num_nodes > num_nodes:
+            self.num_nodes -= 1
+            node = &(<EncNode*>self.nodes.p)[self.num_nodes]
+            (<EncName*>self.names.p)[node.name].nodes[node.type] = -1
+        self.nodes.n = num_nodes * sizeof(EncNode)
+        if self.num_names == num_names:
+            return 0
+        while self.num_names > num_names:
+            self.num_names -= 1
+            name = &(<EncName*>self.names.p)[self.num_names]
+            at = name.hash & self.name_mask
+            while (<uint32_t*>self.name_slots.p)[at] != self.num_names + 1:
+                at = (at + 1) & self.name_mask
+            (<uint32_t*>self.name_slots.p)[at] = 0
+            self.keys.n = name.key
+        self.names.n = num_names * sizeof(EncName)
+        # Guesses may point at what is gone.
+        for i in range(num_names):
+            name = &(<EncName*>self.names.p)[i]
+            if name.next >= <int32_t>num_names:
+                name.next = -1
+        for i in range(num_nodes):
+            node = &(<EncNode*>self.nodes.p)[i]
+            if node.first >= <int32_t>num_names:
+                node.first = -1
+        if self.first_root >= <int32_t>num_names:
+            self.first_root = -1
+        return 0
+
+    # --- resolving a record ---
+
+    cdef int float_value(self, EncToken* token) except -1 nogil:
+        """Sets the bits of the double, the node type and the format word of a float."""
+        cdef const unsigned char* p = token.text
+        cdef const unsigned char* end = p + token.size
+        cdef uint64_t mantissa = 0
+        cdef int digits = 0, significant = 0, point = 0
+        cdef bint negative = False, after = False
+        cdef double value
+        if p[0] == 0x2D:
+            negative = True
+            p += 1
+        # Plain decimals of at most 15 digits are exact in one division, and always print as written.
+        while p < end:
+            if p[0] == 0x2E:
+                after = True
+            elif 0x30 <= p[0] <= 0x39:
+                digits += 1
+                if significant or p[0] != 0x30:
+                    significant += 1
+                if significant > 15:
+                    break
+                mantissa = mantissa * 10 + (p[0] - 0x30)
+                point += after
+            else:
+                break
+            p += 1
+        if p == end and point <= 22 and digits <= 17:
+            value = <double>mantissa / enc_powers_of_ten[point]
+            if negative:
+                value = -value
+            memcpy(&token.number, &value, 8)
+            if not self.retain_floats:
+                token.type = N_FLOAT
+            else:
+                token.type = N_FORMATTED_FLOAT
+                token.word = <uint16_t>(((significant if significant else digits) - 1)
+                                         << CLP_S_TABLE_FLOAT_FORMAT_SHIFT_NUM_SIGNIFICANT_DIGITS)
+            return 0
+        with gil:
+            text = bytes_of(<char*>token.text, token.size)
+            value = float(text)
+            memcpy(&token.number, &value, 8)
+            if value - value != 0:
+                return E_BIG_FLOAT
+            if not self.retain_floats:
+                token.type = N_FLOAT
+            else:
+                encoded = self.encode_float(text)
+                if encoded is None:
+                    token.type = N_DICTIONARY_FLOAT
+                else:
+                    token.type = N_FORMATTED_FLOAT
+                    token.word = encoded[1]
+        return 0
+
+    cdef int call_timestamp(self, EncToken* token, bint quoted) except -1 nogil:
+        """Has Python parse a timestamp; 1: stored as one, 0: to be stored as an ordinary value."""
+        cdef int slot
+        with gil:
+            answer = self.resolve_timestamp(bytes_of(<char*>token.text, token.size), quoted)
+            if answer is None:
+                return E_BAD_TIMESTAMP
+            epoch, pattern, program, loss = answer
+            if loss:
+                token.flags |= F_LOSS
+            if pattern < 0:
+                return 0
+            token.number = epoch
+            token.pattern = pattern
+            if program is not None:
+                steps, offset = program
+                if len(steps) <= ENC_PROGRAM_SIZE:
+                    slot = self.num_programs if self.num_programs < ENC_MAX_PROGRAMS else \
+                        (self.last_program + 1) % ENC_MAX_PROGRAMS
+                    if self.num_programs < ENC_MAX_PROGRAMS:
+                        self.num_programs += 1
+                    memcpy(self.programs[slot].steps, bytes_text(steps), PyBytes_GET_SIZE(steps))
+                    self.programs[slot].size = <int>PyBytes_GET_SIZE(steps)
+                    self.programs[slot].offset = offset
+                    self.programs[slot].pattern = pattern
+                    self.last_program = slot
+        return 1
+
+    cdef int timestamp_value(self, EncToken* token) except -1 nogil:
+        """Turns a value of the timestamp key into an epoch and a pattern; 1 if it is one now, else 0 or a fault."""
+        cdef int i, slot, unit
+        cdef int64_t scale
+        cdef uint64_t magnitude
+        if token.kind == T_STRING:
+            for i in range(self.num_programs):
+                slot = (self.last_program + i) % self.num_programs
+                if enc_run_program(&self.programs[slot], token.text, token.size, not self.time_nodes, &token.number):
+                    token.pattern = self.programs[slot].pattern
+                    self.last_program = slot
+                    return 1
+            return self.call_timestamp(token, True)
+        if not self.time_nodes:
+            return 0
+        if token.kind == T_FLOAT:
+            return self.call_timestamp(token, False)
+        if token.flags & F_ABOVE_I64:
+            return E_BAD_TIMESTAMP
+        magnitude = <uint64_t>token.number if token.number >= 0 else 0 - <uint64_t>token.number
+        if magnitude > <uint64_t>31536000000000000:
+            unit, scale = 3, 1
+        elif magnitude > <uint64_t>31536000000000:
+            unit, scale = 2, 1000
+        elif magnitude > <uint64_t>31536000000:
+            unit, scale = 1, 1000000
+        else:
+            unit, scale = 0, 1000000000
+        if self.unit_patterns[unit] < 0 or magnitude > <uint64_t>INT64_MAX // <uint64_t>scale or \
+                (token.number == 0 and token.text[0] == 0x2D):
+            i = self.call_timestamp(token, False)
+            if i == 1 and not (token.number == 0 and token.size > 1):
+                self.unit_patterns[unit] = token.pattern
+            return i
+        token.number *= scale
+        token.pattern = self.unit_patterns[unit]
+        return 1
+
+    cdef int resolve(self) except -1 nogil:
+        """Finds the node of every token; 0, or why the record is refused."""
+        cdef size_t i
+        cdef EncToken* token
+        cdef EncFrame* frame
+        cdef EncName* name
+        cdef EncNode* node
+        cdef int32_t index, found, previous, parent
+        cdef int64_t depth = -1
+        cdef uint8_t type
+        cdef int fault
+        cdef bint in_array
+        cdef int32_t marker
+        self.record_serial += 1
+        self.ordered.n = 0
+        self.unordered.n = 0
+        self.ordered_tokens.n = 0
+        self.unordered_tokens.n = 0
+        self.frames.n = 0
+        if self.log_node >= 0:
+            enc_buf_i32(&self.ordered, self.log_node)
+        for i in range(self.num_tokens):
+            token = &(<EncToken*>self.tape.p)[i]
+            if token.kind == T_CLOSE_OBJECT or token.kind == T_CLOSE_ARRAY:
+                frame = &(<EncFrame*>self.frames.p)[depth]
+                if frame.marker >= 0:
+                    marker = <int32_t>((self.unordered.n >> 2) - frame.marker - 1)
+                    if marker >= ENC_MAX_NODES:
+                        return E_TOO_LARGE
+                    marker |= (N_STRUCTURED_ARRAY if frame.kind else N_OBJECT) << CLP_S_SCHEMA_IDS_ENTRY_SHIFT_CONTAINER_TYPE
+                    memcpy(self.unordered.p + frame.marker * 4, &marker, 4)
+                depth -= 1
+                continue
+            if token.flags & F_SURROGATE:
+                if not self.lossy:
+                    return E_BAD_SURROGATE
+            if depth < 0:
+                frame = NULL
+                parent = -1
+                previous = -1
+                in_array = False
+            else:
+                frame = &(<EncFrame*>self.frames.p)[depth]
+                parent = frame.node
+                previous = -1 if frame.kind else frame.previous
+                in_array = frame.in_array
+            index = self.name_of(parent, previous, token.key, token.key_size)
+            name = &(<EncName*>self.names.p)[index]
+            if frame != NULL and not frame.kind:
+                if name.stamp == frame.stamp and not self.lossy:
+                    return E_DUPLICATE_KEY
+                name.stamp = frame.stamp
+                frame.previous = index
+            fault = 0
+            if token.kind == T_STRING:
+                type = N_CLP_STRING if memchr(token.text, 0x20, token.size) != NULL else N_VAR_STRING
+                if name.is_timestamp == 2 and not in_array:
+                    fault = self.timestamp_value(token)
+                    if fault == 1:
+                        type = N_TIMESTAMP if self.time_nodes else N_DATE_STRING
+            elif token.kind == T_INTEGER:
+                if token.flags & F_ABOVE_U64 or (token.flags & F_ABOVE_I64 and not self.lossy):
+                    return E_BIG_INTEGER
+                type = N_INTEGER
+                if name.is_timestamp == 2 and not in_array:
+                    fault = self.timestamp_value(token)
+                    if fault == 1:
+                        type = N_TIMESTAMP
+            elif token.kind == T_FLOAT:
+                if name.is_timestamp == 2 and not in_array and self.time_nodes:
+                    fault = self.timestamp_value(token)
+                    type = N_TIMESTAMP
+                if fault == 0:
+                    fault = self.float_value(token)
+                    type = token.type
+                name = &(<EncName*>self.names.p)[index]
+            elif token.kind == T_TRUE or token.kind == T_FALSE:
+                type = N_BOOLEAN
+            elif token.kind == T_NULL:
+                type = N_NULL_VALUE
+            elif token.kind == T_ARRAY_TEXT:
+                type = N_UNSTRUCTURED_ARRAY
+            elif token.kind == T_OPEN_OBJECT or token.kind == T_EMPTY_OBJECT:
+                type = N_OBJECT
+            else:
+                type = N_STRUCTURED_ARRAY
+            if fault > 1:
+                return fault
+            found = self.typed_node(index, type)
+            token.node = found
+            token.type = type
+            if fault == 1:
+                token.kind = T_TIMESTAMP
+            if token.kind == T_OPEN_OBJECT or token.kind == T_OPEN_ARRAY:
+                depth += 1
+                self.frames.n = depth * sizeof(EncFrame)
+                enc_buf_room(&self.frames, sizeof(EncFrame))
+                frame = &(<EncFrame*>self.frames.p)[depth]
+                self.object_serial += 1
+                frame.node = found
+                frame.previous = -1
+                frame.stamp = self.object_serial
+                frame.kind = token.kind == T_OPEN_ARRAY
+                frame.in_array = in_array or frame.kind
+                frame.marker = -1
+                # Arrays have a marker, and objects that are elements of one.
+                if frame.kind or (depth > 0 and (<EncFrame*>self.frames.p)[depth - 1].kind):
+                    frame.marker = self.unordered.n >> 2
+                    enc_buf_i32(&self.unordered, 0)
+                continue
+            if in_array or token.kind == T_EMPTY_ARRAY:
+                enc_buf_i32(&self.unordered, found)
+                if type != N_OBJECT and type != N_STRUCTURED_ARRAY and type != N_NULL_VALUE:
+                    enc_buf_i32(&self.unordered_tokens, <int32_t>i)
+                continue
+            node = &(<EncNode*>self.nodes.p)[found]
+            if node.stamp == self.record_serial:
+                return E_DUPLICATE_KEY
+            node.stamp = self.record_serial
+            enc_buf_i32(&self.ordered, found)
+            if type != N_OBJECT and type != N_NULL_VALUE:
+                enc_buf_i32(&self.ordered_tokens, <int32_t>i)
+        return 0
+
+    # --- schemas ---
+
+    cdef int64_t shape_of(self) except -1 nogil:
+        """The shape of the record just resolved, added if it is new."""
+        cdef uint64_t h = enc_hash_bytes(self.ordered.p, self.ordered.n) * 31 + enc_hash_bytes(self.unordered.p, self.unordered.n)
+        cdef size_t at, i
+        cdef uint32_t slot
+        cdef EncShape* shape
+        if self.num_shapes >= ENC_MAX_SHAPES or self.shape_ids.n > ENC_MAX_SHAPE_BYTES:
+            self.num_shapes = 0
+            self.shapes.n = 0
+            self.shape_ids.n = 0
+            self.shape_slots.n = 0
+        if self.shape_slots.n == 0:
+            self.shape_mask = ENC_MAX_SHAPES * 2 - 1 if self.shape_slots.cap > 4096 else 1023
+            enc_buf_room(&self.shape_slots, (self.shape_mask + 1) * 4)
+            memset(self.shape_slots.p, 0, (self.shape_mask + 1) * 4)
+            self.shape_slots.n = (self.shape_mask + 1) * 4
+        elif self.num_shapes * 2 > self.shape_mask:
+            self.shape_mask = ENC_MAX_SHAPES * 2 - 1
+            enc_buf_room(&self.shape_slots, (self.shape_mask + 1) * 4)
+            memset(self.shape_slots.p, 0, (self.shape_mask + 1) * 4)
+            self.shape_slots.n = (self.shape_mask + 1) * 4
+            for i in range(self.num_shapes):
+                at = (<EncShape*>self.shapes.p)[i].hash & self.shape_mask
+                while (<uint32_t*>self.shape_slots.p)[at]:
+                    at = (at + 1) & self.shape_mask
+                (<uint32_t*>self.shape_slots.p)[at] = <uint32_t>(i + 1)
+        at = h & self.shape_mask
+        while True:
+            slot = (<uint32_t*>self.shape_slots.p)[at]
+            if slot == 0:
+                break
+            shape = &(<EncShape*>self.shapes.p)[slot - 1]
+            if shape.hash == h and <size_t>shape.num_ordered * 4 == self.ordered.n \
+                    and <size_t>shape.num_unordered * 4 == self.unordered.n \
+                    and memcmp(self.shape_ids.p + shape.ids, self.ordered.p, self.ordered.n) == 0 \
+                    and memcmp(self.shape_ids.p + shape.ids + self.ordered.n, self.unordered.p, self.unordered.n) == 0:
+                return slot - 1
+            at = (at + 1) & self.shape_mask
+        (<uint32_t*>self.shape_slots.p)[at] = <uint32_t>(self.num_shapes + 1)
+        enc_buf_room(&self.shapes, sizeof(EncShape))
+        shape = &(<EncShape*>self.shapes.p)[self.num_shapes]
+        shape.hash = h
+        shape.num_ordered = <int32_t>(self.ordered.n >> 2)
+        shape.num_unordered = <int32_t>(self.unordered.n >> 2)
+        shape.ids = self.shape_ids.n
+        enc_buf_put(&self.shape_ids, self.ordered.p, self.ordered.n)
+        enc_buf_put(&self.shape_ids, self.unordered.p, self.unordered.n)
+        self.num_shapes += 1
+        self.shapes.n = self.num_shapes * sizeof(EncShape)
+        self.fill_shape(self.num_shapes - 1)
+        return <int64_t>(self.num_shapes - 1)
+
+    cdef bint has_column(self, int32_t node) noexcept nogil:
+        cdef uint8_t type = (<EncNode*>self.nodes.p)[node].type
+        return type != N_OBJECT and type != N_NULL_VALUE and type != N_STRUCTURED_ARRAY and type != N_METADATA
+
+    cdef int fill_shape(self, size_t index) except -1 nogil:
+        """Finds or adds the table of a new shape; notes which of its ordered values goes into each column."""
+        cdef EncShape* shape = &(<EncShape*>self.shapes.p)[index]
+        cdef int32_t num_ordered = shape.num_ordered
+        cdef int32_t* ids
+        cdef int32_t* ranks
+        cdef int32_t* sources
+        cdef int32_t i, node, low, high, column = 0, value = 0
+        # Sorted entries, prefixed by how many there are: the identity of a schema.
+        self.sorted_ids.n = 0
+        enc_buf_i32(&self.sorted_ids, num_ordered)
+        enc_buf_put(&self.sorted_ids, self.ordered.p, self.ordered.n)
+        qsort(self.sorted_ids.p + 4, num_ordered, 4, enc_compare_ids)
+        enc_buf_put(&self.sorted_ids, self.unordered.p, self.unordered.n)
+        shape.table = self.table_of()
+        ids = <int32_t*>(self.sorted_ids.p + 4)
+        # The column of each sorted entry: its rank among those that have one.
+        enc_buf_room(&self.text, (num_ordered + 1) * 4)
+        ranks = <int32_t*>self.text.p
+        for i in range(num_ordered):
+            ranks[i] = column
+            column += self.has_column(ids[i])
+        shape.sources = self.shape_ids.n
+        enc_buf_room(&self.shape_ids, column * 4 + 4)
+        sources = <int32_t*>(self.shape_ids.p + self.shape_ids.n)
+        self.shape_ids.n += column * 4
+        for i in range(num_ordered):
+            node = (<int32_t*>self.ordered.p)[i]
+            if not self.has_column(node):
+                continue
+            low, high = 0, num_ordered
+            while low < high:
+                if ids[(low + high) >> 1] < node:
+                    low = ((low + high) >> 1) + 1
+                else:
+                    high = (low + high) >> 1
+            sources[ranks[low]] = value
+            value += 1
+        return 0
+
+    cdef int32_t table_of(self) except -1 nogil:
+        """The table for the entries in `sorted_ids`, added if it is new."""
+        cdef int64_t id = enc_dictionary_id(&self.schemas, self.sorted_ids.p, self.sorted_ids.n)
+        cdef EncTable* table
+        cdef int32_t* ids = <int32_t*>self.sorted_ids.p
+        cdef int32_t count = <int32_t>(self.sorted_ids.n >> 2) - 1
+        cdef int32_t i, columns = 0
+        if <size_t>id < self.num_tables:
+            return <int32_t>id
+        enc_buf_room(&self.tables, sizeof(EncTable))
+        table = &(<EncTable*>self.tables.p)[id]
+        memset(table, 0, sizeof(EncTable))
+        enc_buf_put(&table.entries, ids + 1, count * 4)
+        table.num_ordered = ids[0]
+        for i in range(count):
+            if not clp_s_schema_ids_entry_is_marker(ids[i + 1]) and self.has_column(ids[i + 1]):
+                columns += 1
+        table.columns = <EncColumn*>calloc(columns + 1, sizeof(EncColumn))
+        self.num_tables += 1
+        self.tables.n = self.num_tables * sizeof(EncTable)
+        if table.columns == NULL:
+            with gil:
+                raise MemoryError()
+        for i in range(count):
+            if not clp_s_schema_ids_entry_is_marker(ids[i + 1]) and self.has_column(ids[i + 1]):
+                table.columns[table.num_columns].type = (<EncNode*>self.nodes.p)[ids[i + 1]].type
+                table.num_columns += 1
+        return <int32_t>id
+
+    # --- values ---
+
+    cdef int64_t encode_text(self, EncColumn* column, EncDictionary* types, const unsigned char* p, size_t size) except -1 nogil:
+        """Splits a text into log type and variables; appends both, returns the bytes used."""
+        cdef const unsigned char* end = p + size
+        cdef const unsigned char* start
+        cdef unsigned char c, kinds
+        cdef bint after_equals
+        cdef EncBuf* out = &self.text
+        cdef int64_t first = column.b.n >> 3
+        cdef int64_t value, id
+        cdef uint64_t magnitude
+        cdef size_t length, i, digits
+        cdef size_t before = self.variables.data.n + types.data.n + column.b.n
+        cdef size_t point
+        cdef bint negative
+        cdef int kind
+        out.n = 0
+        enc_buf_room(out, size * 2 + 1)
+        after_equals = False
+        while p < end:
+            c = p[0]
+            if self.token_class[c] == 0:
+                after_equals = c == 0x3D
+                if M_INTEGER <= c <= (M_DECIMAL if self.core else M_CLASSIC_DECIMAL):
+                    out.p[out.n] = M_ESCAPE
+                    out.n += 1
+                out.p[out.n] = c
+                out.n += 1
+                p += 1
+                continue
+            start = p
+            kinds = 0
+            while p < end and self.token_class[p[0]]:
+                kinds |= self.token_class[p[0]]
+                p += 1
+            length = p - start
+            if not (kinds & 2 or (after_equals and kinds & 12) or (kinds == 4 and length >= 2)):
+                after_equals = False
+                for i in range(length):
+                    if start[i] == M_ESCAPE:
+                        out.p[out.n] = M_ESCAPE
+                        out.n += 1
+                    out.p[out.n] = start[i]
+                    out.n += 1
+                continue
+            after_equals = False
+            # Integer, float or dictionary (1, 2, 0)?
+            kind = 0
+            value = 0
+            if not kinds & 12:
+                negative = start[0] == 0x2D
+                i = negative
+                digits = 0
+                point = 0
+                magnitude = 0
+                kind = 1
+                while i < length:
+                    c = start[i]
+                    if c == 0x2E and point == 0:
+                        point = i + 1
+                        kind = 2
+                    elif 0x30 <= c <= 0x39:
+                        digits += 1
+                        if digits > 19:
+                            kind = 0
+                            break
+                        magnitude = magnitude * 10 + (c - 0x30)
+                    else:
+                        kind = 0
+                        break
+                    i += 1
+                if kind == 1:
+                    # Nothing with a zero in front, no -0, nothing that does not fit.
+                    if start[negative] == 0x30 and length > 1:
+                        kind = 0
+                    elif negative:
+                        if magnitude > <uint64_t>1 << 63:
+                            kind = 0
+                        value = <int64_t>(0 - magnitude)
+                    elif magnitude > <uint64_t>INT64_MAX or (
+                            not self.core and magnitude >= <uint64_t>clp_s_table_classic_variable_first_id(0)):
+                        kind = 0
+                    else:
+                        value = <int64_t>magnitude
+                elif kind == 2:
+                    if digits > 16 or point == length:
+                        kind = 0
+                    else:
+                        point = length - point
+                        if self.core:
+                            magnitude <<= CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_DIGITS
+                            magnitude |= <uint64_t>(digits - 1) << CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_NUM_DIGITS
+                            magnitude |= point - 1 << CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_NUM_FRACTION_DIGITS
+                            magnitude |= <uint64_t>negative << CLP_S_TABLE_DECIMAL_VARIABLE_SHIFT_SIGN
+                        else:
+                            magnitude <<= CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_DIGITS
+                            magnitude |= <uint64_t>(digits - 1) << CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_NUM_DIGITS
+                            magnitude |= <uint64_t>(point - 1) << CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_NUM_FRACTION_DIGITS
+                            magnitude |= <uint64_t>negative << CLP_S_TABLE_CLASSIC_DECIMAL_VARIABLE_SHIFT_SIGN
+                        value = <int64_t>magnitude
+            if kind == 0:
+                value = enc_dictionary_id(&self.variables, start, length)
+                if not self.core:
+                    value += clp_s_table_classic_variable_first_id(0)
+                c = M_ENTRY if self.core else M_CLASSIC_INTEGER_OR_ENTRY
+            elif kind == 1:
+                c = M_INTEGER
+            else:
+                c = M_DECIMAL if self.core else M_CLASSIC_DECIMAL
+            out.p[out.n] = c
+            out.n += 1
+            enc_buf_u64(&column.b, <uint64_t>value)
+        length = types.count
+        id = enc_dictionary_id(types, out.p, out.n)
+        enc_buf_u64(&column.a, <uint64_t>id | <uint64_t>first << CLP_S_TABLE_CLP_WORD_SHIFT_OFS_VARIABLE)
+        value = 8 + <int64_t>(self.variables.data.n + types.data.n + column.b.n - before)
+        # Upstream counts the positions of placeholders into the size of a new log type.
+        if types.count > length:
+            value += column.b.n - (<size_t>first << 3)
+        return value
+
+    cdef int put_value(self, EncColumn* column, EncToken* token) except -1 nogil:
+        cdef uint8_t flag
+        cdef size_t before
+        cdef double value
+        if column.type == N_INTEGER:
+            enc_buf_u64(&column.a, <uint64_t>token.number)
+            self.size += 8
+        elif column.type == N_VAR_STRING or column.type == N_DICTIONARY_FLOAT:
+            before = self.variables.data.n
+            enc_buf_u64(&column.a, <uint64_t>enc_dictionary_id(&self.variables, token.text, token.size))
+            self.size += 8 + <int64_t>(self.variables.data.n - before)
+        elif column.type == N_CLP_STRING:
+            self.size += self.encode_text(column, &self.log_types, token.text, token.size)
+        elif column.type == N_UNSTRUCTURED_ARRAY:
+            self.size += self.encode_text(column, &self.array_types, token.text, token.size)
+        elif column.type == N_FORMATTED_FLOAT:
+            enc_buf_u64(&column.a, <uint64_t>token.number)
+            enc_buf_put(&column.b, &token.word, 2)
+            self.size += 10
+        elif column.type == N_FLOAT:
+            enc_buf_u64(&column.a, <uint64_t>token.number)
+            self.size += 8
+        elif column.type == N_BOOLEAN:
+            flag = token.number != 0
+            enc_buf_put(&column.a, &flag, 1)
+            self.size += 1
+        elif column.type == N_TIMESTAMP:
+            enc_buf_u64(&column.a, <uint64_t>token.number - <uint64_t>column.last)
+            column.last = token.number
+            enc_buf_u64(&column.b, <uint64_t>token.pattern)
+            self.size += 16
+        else:
+            enc_buf_u64(&column.a, <uint64_t>token.number)
+            enc_buf_u64(&column.b, <uint64_t>token.pattern)
+            self.size += 16
+        # The range of the timestamp key.
+        cdef EncNode* node = &(<EncNode*>self.nodes.p)[token.node]
+        if token.kind == T_TIMESTAMP or (token.kind <= T_FLOAT and token.kind != T_STRING and not self.time_nodes
+                                         and (<EncName*>self.names.p)[node.name].is_timestamp == 2):
+            node.has_time = 1
+            if token.kind == T_FLOAT:
+                memcpy(&value, &token.number, 8)
+                if not self.saw_float_time:
+                    self.saw_float_time = True
+                    self.float_time_min = self.float_time_max = value
+                elif value < self.float_time_min:
+                    self.float_time_min = value
+                elif value > self.float_time_max:
+                    self.float_time_max = value
+            elif not self.saw_integer_time:
+                self.saw_integer_time = True
+                self.time_min = self.time_max = token.number
+            elif token.number < self.time_min:
+                self.time_min = token.number
+            elif token.number > self.time_max:
+                self.time_max = token.number
+        return 0
+
+    cdef int commit(self) except -1 nogil:
+        cdef int64_t index = self.shape_of()
+        cdef EncShape* shape = &(<EncShape*>self.shapes.p)[index]
+        cdef EncTable* table = &(<EncTable*>self.tables.p)[shape.table]
+        cdef int32_t* sources = <int32_t*>(self.shape_ids.p + shape.sources)
+        cdef EncColumn* column
+        cdef EncToken* tape = <EncToken*>self.tape.p
+        cdef int32_t i, at = 0
+        cdef int32_t ordered = <int32_t>(self.ordered_tokens.n >> 2)
+        cdef int32_t unordered = <int32_t>(self.unordered_tokens.n >> 2)
+        if self.log_node >= 0:
+            column = &table.columns[0]    # its node has the lowest id
+            at = 1
+            if column.type == N_DELTA_INTEGER:
+                enc_buf_u64(&column.a, <uint64_t>(self.records - column.last))
+                column.last = self.records
+            else:
+                enc_buf_u64(&column.a, <uint64_t>self.records)
+            self.size += 8
+        ordered += at
+        for i in range(at, ordered):
+            self.put_value(&table.columns[i], &tape[(<int32_t*>self.ordered_tokens.p)[sources[i] - at]])
+        for i in range(unordered):
+            self.put_value(&table.columns[ordered + i], &tape[(<int32_t*>self.unordered_tokens.p)[i]])
+        table.rows += 1
+        self.records += 1
+        return 0
+
+    cdef int count_losses(self) noexcept nogil:
+        """Values of an accepted record that do not come back as they were (only in lossy mode)."""
+        cdef size_t i
+        cdef EncToken* token
+        for i in range(self.num_tokens):
+            token = &(<EncToken*>self.tape.p)[i]
+            if token.flags & (F_SURROGATE | F_LOSS) or (token.kind == T_INTEGER and token.flags & F_ABOVE_I64):
+                self.losses += 1
+        return 0
+
+    cdef int run(self, const unsigned char** document, bint final, int64_t target, bint single) except -1 nogil:
+        cdef int fault
+        cdef size_t num_names, num_nodes
+        while True:
+            while enc_is_space(self.at[0]):
+                self.at += 1
+            document[0] = self.at
+            if self.at >= self.end:
+                return E_DONE
+            fault = self.scan()
+            if fault == E_FULL:
+                return E_TOO_LARGE
+            if fault == E_MORE:
+                if not final:
+                    return E_MORE
+                # What could have become whole with more data: say what is wrong with what is there.
+                if self.at >= self.end:
+                    return E_CUT_SHORT
+                return E_BAD_UTF8 if self.at[0] >= 0x80 else E_BAD_JSON
+            if fault:
+                return fault
+            if self.at - document[0] > self.max_document:
+                self.bad_token = True
+                return E_TOO_LARGE
+            if single:
+                while enc_is_space(self.at[0]):
+                    self.at += 1
+                if self.at < self.end:
+                    return E_BAD_JSON
+            num_names, num_nodes = self.num_names, self.num_nodes
+            if self.num_nodes + self.num_tokens >= ENC_MAX_NODES \
+                    or self.log_types.count + self.num_tokens >= ENC_MAX_LOG_TYPES \
+                    or self.array_types.count + self.num_tokens >= ENC_MAX_LOG_TYPES:
+                return E_FULL
+            fault = self.resolve()
+            if fault:
+                self.undo(num_names, num_nodes)
+                self.bad_token = True
+                return fault
+            if self.lossy:
+                self.count_losses()
+            self.commit()
+            document[0] = self.at
+            if self.size >= target:
+                return E_SPLIT
+
+    def feed(self, bytes data not None, Py_ssize_t start, bint final, int64_t target, bint single):
+        cdef const unsigned char* base = <const unsigned char*>bytes_text(data)
+        cdef const unsigned char* document = base + start
+        cdef int status
+        # The GIL is released below: a second thread must not get in.
+        if self.busy:
+            raise RuntimeError("one encoder serves one thread at a time")
+        self.busy = True
+        self.at = base + start
+        self.end = base + PyBytes_GET_SIZE(data)
+        self.scratch.n = 0
+        enc_buf_room(&self.scratch, (self.end - self.at) + 16)
+        self.bad_token = False
+        try:
+            with nogil:
+                status = self.run(&document, final, target, single)
+        finally:
+            self.busy = False
+        # A document that was refused only after it had been read as a whole can be stepped over exactly.
+        return status, document - base, self.at - base, self.bad_token
+
+    # --- what was built ---
+
+    def nodes_list(self):
+        cdef size_t i
+        cdef EncNode* node
+        cdef EncName* name
+        out = []
+        for i in range(self.num_nodes):
+            node = &(<EncNode*>self.nodes.p)[i]
+            name = &(<EncName*>self.names.p)[node.name]
+            out.append((node.parent, bytes_of(<char*>self.keys.p + name.key, name.key_size), node.type))
+        return out
+
+    def time_nodes_list(self):
+        cdef size_t i
+        return [i for i in range(self.num_nodes) if (<EncNode*>self.nodes.p)[i].has_time]
+
+    def dictionary(self, int which):
+        cdef EncDictionary* d = &self.variables if which == 0 else &self.log_types if which == 1 else &self.array_types
+        return d.count, enc_buf_bytes(&d.data)
+
+    def num_schemas(self):
+        return self.num_tables
+
+    def schema(self, size_t index):
+        cdef EncTable* table = &(<EncTable*>self.tables.p)[index]
+        cdef int32_t* ids = <int32_t*>table.entries.p
+        cdef size_t i
+        cdef int j
+        cdef size_t size = 0
+        for j in range(table.num_columns):
+            size += table.columns[j].a.n + table.columns[j].b.n
+            if table.columns[j].type == N_CLP_STRING or table.columns[j].type == N_UNSTRUCTURED_ARRAY:
+                size += 8
+        return [ids[i] for i in range(table.entries.n >> 2)], table.num_ordered, table.rows, size
+
+    def columns(self, size_t index):
+        """The bytes of a table, column by column."""
+        cdef EncTable* table = &(<EncTable*>self.tables.p)[index]
+        cdef EncColumn* column
+        cdef int j
+        for j in range(table.num_columns):
+            column = &table.columns[j]
+            yield enc_buf_bytes(&column.a)
+            if column.type == N_CLP_STRING or column.type == N_UNSTRUCTURED_ARRAY:
+                yield (column.b.n >> 3).to_bytes(8, "little")
+            yield enc_buf_bytes(&column.b)

@@ -1,0 +1,453 @@
+"""Timestamp texts taken apart: an epoch, and the pattern that prints the very same text again.
+
+clp-s stores a value of the timestamp key as an integer and the id of a pattern.  Up to format 0.4 the integer counts
+milliseconds and patterns are written in a `%` dialect; from 0.5 on it counts nanoseconds and patterns are written in
+a `\\` dialect and describe the whole JSON literal, quotes included.  Both dialects copy unknown characters, so a
+pattern is made for each shape of text that is met: what the parts mean is parsed, the rest is literal.
+
+A text is *exact* when printing the stored integer under the pattern gives it back byte for byte.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from typing import Final
+
+from exhume.formats.clp_s.write.texts import I64_MAX, I64_MIN
+from exhume.lightclass import dataclass
+
+MONTHS: Final = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+MONTHS_SHORT: Final = tuple(name[:3] for name in MONTHS)
+WEEKDAYS_SHORT: Final = ("Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat")
+
+NS_PER_SECOND: Final = 10**9
+SECONDS_PER_YEAR: Final = 31_536_000
+
+
+class TimeDialect(enum.Enum):
+    """How timestamp patterns are written, and what the stored integer counts."""
+
+    PERCENT = "percent"
+    """Before 0.5.0: milliseconds, `%Y`; quotes are not part of a pattern."""
+    BACKSLASH = "backslash"
+    """From 0.5.0 on: nanoseconds, `\\Y`; a pattern is a whole JSON literal."""
+
+    @classmethod
+    def of_version(cls, version: tuple[int, int, int]) -> TimeDialect:
+        """The dialect that archives of format `version` (major, minor, patch) use."""
+        return cls.BACKSLASH if version >= (0, 5, 0) else cls.PERCENT
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedTimestamp:
+    """A timestamp text as it will be stored.
+
+    Attributes:
+        epoch: Nanoseconds (BACKSLASH), milliseconds (PERCENT); `%E` and `%F` keep the integer as written.
+        pattern: The pattern, as it goes into the timestamp dictionary.
+        exact: Whether the text comes back byte for byte.
+    """
+
+    epoch: int
+    pattern: bytes
+    exact: bool = True
+
+
+# Every character of a shape is in some group, in order: groups named x... are literals, the others are named after
+# the specifier that prints them, and F and Z stand for a fraction and a zone of any of the accepted spellings.
+_TIME = r"(?P<H>\d\d)(?P<x_h>:)(?P<M>\d\d)(?P<x_m>:)(?P<S>\d\d)"
+_FRACTION = r"(?:(?P<x_f>[.,:])(?P<F>\d{1,9}))?"
+_ZONE = r"(?P<x_z> ?)(?:(?P<Z>[+\-−]\d\d(?::?\d\d)?)|(?P<x_utc>Z|UTC|GMT))?"
+_b = rf"(?P<b>{'|'.join(MONTHS_SHORT)})"
+_B = rf"(?P<B>{'|'.join(MONTHS)})"
+_a = rf"(?P<a>{'|'.join(WEEKDAYS_SHORT)})"
+_d = r"(?P<d>\d\d)"
+_Y = r"(?P<Y>\d{4})"
+_SHAPES: Final = tuple(
+    re.compile(shape, re.ASCII)
+    for shape in (
+        # 2024-01-02T03:04:05.678Z and its relatives, bracketed or not
+        rf"(?P<x0>\[|<<<|){_Y}(?P<x1>[-/])(?P<m>\d\d)(?P<x2>(?P=x1)){_d}(?P<x3>T|  ?)"
+        rf"{_TIME}{_FRACTION}{_ZONE}(?P<x4>\]?)",
+        # 20240102-03:04:05
+        rf"(?P<x0>\[?){_Y}(?P<m>\d\d){_d}(?P<x1>[-T ]){_TIME}{_FRACTION}{_ZONE}(?P<x2>\]?)",
+        # 24/01/02 03:04:05
+        rf"(?P<y>\d\d)(?P<x1>/)(?P<m>\d\d)(?P<x2>/){_d}(?P<x3> ){_TIME}{_FRACTION}{_ZONE}",
+        # 240102  3:04:05
+        rf"(?P<y>\d\d)(?P<m>\d\d){_d}(?P<x1> )(?P<k> \d|1\d|2\d)(?P<x2>:)(?P<M>\d\d)(?P<x3>:)(?P<S>\d\d)",
+        # Tue, 02 Jan 2024 03:04:05 +0000 and 02 Jan 2024 03:04:05,678
+        rf"(?:{_a}(?P<x0>, ))?{_d}(?P<x1> ){_b}(?P<x2> ){_Y}(?P<x3> ){_TIME}{_FRACTION}{_ZONE}",
+        # 02/Jan/2024:03:04:05 +0000, 02/01/2024:03:04:05
+        rf"(?P<x0>\[?){_d}(?P<x1>/){_b}(?P<x2>/){_Y}(?P<x3>:){_TIME}{_ZONE}(?P<x4>\]?)",
+        rf"(?P<x0>\[?){_d}(?P<x1>/)(?P<m>\d\d)(?P<x2>/){_Y}(?P<x3>:){_TIME}{_ZONE}(?P<x4>\]?)",
+        # Jan 02, 2024  3:04:05 PM
+        rf"{_b}(?P<x0> ){_d}(?P<x1>, ){_Y}(?P<x2> )(?P<l> \d|1\d)"
+        r"(?P<x3>:)(?P<M>\d\d)(?P<x4>:)(?P<S>\d\d)(?P<x5> )(?P<p>[AP]M)",
+        # January 02, 2024 03:04
+        rf"{_B}(?P<x0> ){_d}(?P<x1>, ){_Y}(?P<x2> )(?P<H>\d\d)(?P<x3>:)(?P<M>\d\d)",
+        # Tue Jan  2 03:04:05 2024
+        rf"{_a}(?P<x0> ){_b}(?P<x1> )(?P<e> \d|[123]\d)(?P<x2> ){_TIME}(?P<x3> ){_Y}",
+        # Jan 02 03:04:05, Jan  2 03:04:05, 01-02 03:04:05.678 (no year: 1970)
+        rf"{_b}(?P<x0> ){_d}(?P<x1> ){_TIME}{_FRACTION}",
+        rf"{_b}(?P<x0> )(?P<e> \d)(?P<x1> ){_TIME}{_FRACTION}",
+        rf"(?P<m>\d\d)(?P<x0>-){_d}(?P<x1> ){_TIME}{_FRACTION}",
+        # 2024-01-02
+        rf"{_Y}(?P<x0>-)(?P<m>\d\d)(?P<x1>-){_d}",
+    )
+)
+_INTEGER: Final = re.compile(r"0|-?[1-9][0-9]{0,18}")
+_DECIMAL: Final = re.compile(r"(-?)(0|[1-9][0-9]{0,18})\.([0-9]{1,9})")
+
+_BACKSLASH_NAMES: Final = {
+    "b": "\\B{" + ",".join(MONTHS_SHORT) + "}",
+    "B": "\\B{" + ",".join(MONTHS) + "}",
+    "a": "\\A{" + ",".join(WEEKDAYS_SHORT) + "}",
+}
+_MONTH_DAYS: Final = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+
+
+def days_from_civil(year: int, month: int, day: int) -> int:
+    """Days from 1970-01-01 to a date of the proleptic Gregorian calendar."""
+    year -= month <= 2
+    era, year_of_era = divmod(year, 400)
+    day_of_year = (153 * (month + (-3 if month > 2 else 9)) + 2) // 5 + day - 1
+    return era * 146_097 + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - 719_468
+
+
+def zone_seconds(text: str) -> int | None:
+    """Seconds east of UTC of `+hh`, `+hhmm` or `+hh:mm` (any of the three signs); None if out of range."""
+    digits = text[1:].replace(":", "")
+    hours, minutes = int(digits[:2]), int(digits[2:] or 0)
+    if hours > 23 or minutes > 59:
+        return None
+    seconds = hours * 3600 + minutes * 60
+    return seconds if text[0] == "+" else -seconds
+
+
+def epoch_unit(value: int) -> tuple[str, int]:
+    """The precision that clp-s guesses for an integer epoch: its `\\` specifier and nanoseconds per unit."""
+    magnitude = abs(value)
+    if magnitude > SECONDS_PER_YEAR * 10**9:
+        return "\\N", 1
+    if magnitude > SECONDS_PER_YEAR * 10**6:
+        return "\\C", 10**3
+    if magnitude > SECONDS_PER_YEAR * 10**3:
+        return "\\L", 10**6
+    return "\\E", 10**9
+
+
+def parse_timestamp(text: str, dialect: TimeDialect, *, quoted: bool = True) -> ParsedTimestamp | None:
+    """Parse a value of the timestamp key.
+
+    Args:
+        text: The string value, or the source text of a JSON number.
+        dialect: Which patterns to write.
+        quoted: Whether the value is a JSON string (it always is in the PERCENT dialect).
+
+    Returns:
+        None if no known shape matches.  An epoch may lie outside the i64 range; it is for the caller to refuse it.
+    """
+    number = _parse_number(text, dialect, quoted)
+    if number is not None or not quoted:
+        return number
+    for shape in _SHAPES:
+        match = shape.fullmatch(text)
+        if match is not None:
+            return _from_match(match, dialect)
+    return None
+
+
+def _parse_number(text: str, dialect: TimeDialect, quoted: bool) -> ParsedTimestamp | None:
+    quote = '"' if quoted else ""
+    if _INTEGER.fullmatch(text):
+        value = int(text)
+        if dialect is TimeDialect.PERCENT:
+            return ParsedTimestamp(value, b"%E") if I64_MIN <= value <= I64_MAX else None
+        specifier, scale = epoch_unit(value)
+        return ParsedTimestamp(value * scale, f"{quote}{specifier}{quote}".encode())
+    match = _DECIMAL.fullmatch(text)
+    if match is None:
+        return None
+    sign, whole, fraction = match.groups()
+    nanoseconds = int(whole) * NS_PER_SECOND + int(fraction.ljust(9, "0"))
+    epoch = -nanoseconds if sign else nanoseconds
+    if dialect is TimeDialect.PERCENT:
+        # %F puts the point before the last nine characters of the integer, so a zero in front would be lost.
+        fits = len(fraction) == 9 and whole != "0" and I64_MIN <= epoch <= I64_MAX
+        return ParsedTimestamp(epoch, b"%F") if fits else None
+    # -0.5: the seconds are zero, so their minus has to be a literal.
+    lead = "-" if sign and whole == "0" else ""
+    return ParsedTimestamp(epoch, f"{quote}{lead}\\E.{_fraction_pattern(fraction)}{quote}".encode())
+
+
+def _fraction_pattern(digits: str) -> str:
+    r"""The `\` specifiers (and literal zeros) that print these 1..9 digits of a fraction."""
+    if len(digits) in (3, 6, 9):
+        return f"\\{len(digits)}"
+    # \T cuts trailing zeros and cannot print nothing, so zeros at the end are literals.
+    kept = digits.rstrip("0")
+    return ("\\T" if kept else "") + "0" * (len(digits) - len(kept))
+
+
+def _percent_fraction(digits: str, zulu: bool) -> tuple[str, bool]:
+    """The `%` specifiers for a fraction, and whether they print it exactly (milliseconds are all that is stored)."""
+    if len(digits) > 3:
+        return "%3", False
+    if len(digits) == 3 and (digits[-1] == "0" or not zulu):
+        return "%3", True
+    # %T cuts trailing zeros but prints zero itself as one 0.
+    kept = digits.rstrip("0")
+    return "%T" + "0" * (len(digits) - (len(kept) or 1)), True
+
+
+def _from_match(match: re.Match[str], dialect: TimeDialect) -> ParsedTimestamp | None:
+    parts = {name: text for name, text in match.groupdict().items() if text is not None}
+    fields = _civil_fields(parts)
+    if fields is None:
+        return None
+    seconds, weekday, leap = fields
+    fraction = parts.get("F", "")
+    nanoseconds = int(fraction.ljust(9, "0"))
+    exact = "a" not in parts or parts["a"] == WEEKDAYS_SHORT[weekday]
+    pattern: list[str] = []
+    if dialect is TimeDialect.BACKSLASH:
+        if not exact or ("l" in parts and not 1 <= int(parts["l"]) <= 12):
+            return None
+        for name, text in parts.items():
+            if name.startswith("x"):
+                pattern.append(text)
+            elif name == "F":
+                pattern.append(_fraction_pattern(text))
+            elif name == "Z":
+                offset = zone_seconds(text)
+                if offset is None:
+                    return None
+                seconds -= offset
+                pattern.append(f"\\z{{{text}}}")
+            elif name == "S":
+                pattern.append("\\J" if leap else "\\S")
+            else:
+                pattern.append(_BACKSLASH_NAMES.get(name, "\\" + name))
+        return ParsedTimestamp(seconds * NS_PER_SECOND + nanoseconds, f'"{"".join(pattern)}"'.encode())
+    for name, text in parts.items():
+        if name.startswith("x") or name == "Z":
+            # A zone has no specifier here: it is kept as text, and like upstream not applied.
+            pattern.append(text)
+        elif name == "F":
+            specifiers, fits = _percent_fraction(text, parts.get("x_utc") == "Z")
+            exact &= fits
+            pattern.append(specifiers)
+        else:
+            pattern.append("%" + name)
+    if leap:
+        seconds, exact = seconds + 1, False
+    if "l" in parts:
+        # Readers of this dialect print one o'clock in the afternoon as 13.
+        exact &= 1 <= int(parts["l"]) <= 12 and not (parts["p"] == "PM" and int(parts["l"]) == 1)
+    return ParsedTimestamp(seconds * 1000 + nanoseconds // 10**6, "".join(pattern).encode(), exact)
+
+
+def _civil_fields(parts: dict[str, str]) -> tuple[int, int, bool] | None:
+    """Seconds since the epoch of the clock reading, weekday (0 Sunday), leap second; None for impossible dates."""
+    if "Y" in parts:
+        year = int(parts["Y"])
+    elif "y" in parts:
+        short = int(parts["y"])
+        year = short + (1900 if short >= 69 else 2000)
+    else:
+        year = 1970
+    if "b" in parts:
+        month = MONTHS_SHORT.index(parts["b"]) + 1
+    elif "B" in parts:
+        month = MONTHS.index(parts["B"]) + 1
+    else:
+        month = int(parts["m"])
+    day = int(parts["d"] if "d" in parts else parts["e"])
+    leap_year = year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+    if not 1 <= month <= 12 or not 1 <= day <= _MONTH_DAYS[month - 1] + (month == 2 and leap_year):
+        return None
+    if "l" in parts:
+        hour = int(parts["l"]) % 12 + (12 if parts["p"] == "PM" else 0)
+    else:
+        hour = int(parts.get("H") or parts.get("k") or 0)
+    minute, second = int(parts.get("M", 0)), int(parts.get("S", 0))
+    if hour > 23 or minute > 59 or second > 60:
+        return None
+    days = days_from_civil(year, month, day)
+    leap = second == 60
+    return days * 86_400 + hour * 3600 + minute * 60 + second - leap, (days + 4) % 7, leap
+
+
+# --- what upstream does with texts that the % dialect cannot hold ----------------------------------------------------
+
+_ISO_PERCENT: Final = tuple(f"%Y{sep}%m{sep}%d{mid}%H:%M:%S" for sep in "-/" for mid in "T ")
+_LOSSY: Final = (
+    *((0, f"{iso}{tail}") for iso in _ISO_PERCENT for tail in (".%TZ", "Z")),
+    *((0, f"{iso}{tail}") for iso in _ISO_PERCENT for tail in (".%3", ",%3")),
+    (0, "[%Y-%m-%d %H:%M:%S,%3]"),
+    (2, "%Y-%m-%d %H:%M:%S,%3"),
+    (0, "<<<%Y-%m-%d %H:%M:%S:%3"),
+    (0, "%d %b %Y %H:%M:%S,%3"),
+    *((0, iso) for iso in _ISO_PERCENT),
+    (0, "[%Y-%m-%dT%H:%M:%S"),
+    (0, "[%Y%m%d-%H:%M:%S]"),
+    (1, "%Y-%m-%d  %H:%M:%S"),
+    (0, "%y/%m/%d %H:%M:%S"),
+    (0, "%y%m%d %k:%M:%S"),
+    (0, "%b %d, %Y %l:%M:%S %p"),
+    (0, "%B %d, %Y %H:%M"),
+    (1, "[%d/%b/%Y:%H:%M:%S"),
+    (3, "[%d/%b/%Y:%H:%M:%S"),
+    (3, "[%d/%m/%Y:%H:%M:%S"),
+    (6, "%Y-%m-%d %H:%M:%S"),
+    (1, "%Y-%m-%d %H:%M:%S"),
+    (4, "%a %b %e %H:%M:%S %Y"),
+    (0, "%a %b %e %H:%M:%S %Y"),
+    (0, "%b %d %H:%M:%S"),
+    (0, "%m-%d %H:%M:%S.%3"),
+)
+_LOSSY_PARTS: Final = {
+    "Y": _Y,
+    "y": r"(?P<y>\d\d)",
+    "m": r"(?P<m>\d\d)",
+    "d": _d,
+    "e": r"(?P<e> \d|\d\d)",
+    "H": r"(?P<H>\d\d)",
+    "k": r"(?P<k> \d|\d\d)",
+    "l": r"(?P<l> \d|\d\d)",
+    "M": r"(?P<M>\d\d)",
+    "S": r"(?P<S>\d\d)",
+    "3": r"(?P<F>\d{3})",
+    "T": r"(?P<F>\d{0,2}[1-9]|0)",
+    "b": _b,
+    "B": _B,
+    "a": _a,
+    "p": r"(?P<p>[AP]M)",
+}
+_LOSSY_SHAPES: Final = tuple(
+    (
+        words,
+        pattern,
+        re.compile(
+            re.sub(r"%(.)|([^%]+)", lambda m: _LOSSY_PARTS[m[1]] if m[1] else re.escape(m[2]), pattern), re.ASCII
+        ),
+    )
+    for words, pattern in _LOSSY
+)
+
+
+def parse_timestamp_lossily(text: str) -> ParsedTimestamp | None:
+    """Parse as writers before 0.5 do: words in front, text behind, zone and finer fractions are dropped.
+
+    For texts that `parse_timestamp` does not take, or does not take exactly; the result is marked as not exact.
+    """
+    for words, pattern, shape in _LOSSY_SHAPES:
+        start = 0
+        for _ in range(words):
+            start = text.find(" ", start) + 1
+            if not start:
+                break
+        if words and not start:
+            continue
+        match = shape.match(text, start)
+        if match is None:
+            continue
+        parts = match.groupdict()
+        fields = _civil_fields(parts)
+        if fields is not None:
+            seconds, _, leap = fields
+            milliseconds = int((parts.get("F") or "").ljust(3, "0"))
+            return ParsedTimestamp((seconds + leap) * 1000 + milliseconds, pattern.encode(), exact=False)
+    return None
+
+
+class TimestampPatterns:
+    """The patterns of one archive, and what its encoder asks about values of the timestamp key.
+
+    Args:
+        dialect: Which patterns to write.
+        lossy: Whether to store, as upstream does, what does not come back exactly; what has no known shape is then
+            stored as an ordinary value (which upstream never does: it gives up).
+    """
+
+    def __init__(self, dialect: TimeDialect, *, lossy: bool) -> None:
+        self._dialect, self._lossy = dialect, lossy
+        self.ids: dict[bytes, int] = {}
+
+    def resolve(self, text: bytes, quoted: bool) -> tuple[int, int, tuple[bytes, int] | None, bool] | None:
+        """See `encoder.ResolveTimestamp`."""
+        value = text.decode("utf-8")
+        parsed = parse_timestamp(value, self._dialect, quoted=quoted)
+        if parsed is None or not parsed.exact:
+            if not self._lossy:
+                return None
+            if self._dialect is TimeDialect.PERCENT and quoted:
+                parsed = parse_timestamp_lossily(value) or parsed
+            if parsed is None:
+                return 0, -1, None, True
+        epoch, lost = parsed.epoch, not parsed.exact
+        if not I64_MIN <= epoch <= I64_MAX:
+            if not self._lossy:
+                return None
+            epoch, lost = (epoch - I64_MIN) % (1 << 64) + I64_MIN, True
+        known = len(self.ids)
+        number = self.ids.setdefault(parsed.pattern, known)
+        program = None
+        if quoted and not lost:
+            program = compile_pattern(parsed.pattern, self._dialect)
+        return epoch, number, program, lost
+
+
+# --- patterns as programs for the compiled kernel --------------------------------------------------------------------
+
+_PROGRAM_SPECIFIERS: Final = frozenset("YmdHMS369T")
+
+
+def compile_pattern(pattern: bytes, dialect: TimeDialect) -> tuple[bytes, int] | None:
+    r"""A pattern as a program that the kernel runs over texts of the same shape.
+
+    Returns:
+        Two bytes per step (`l` and the literal byte, or a specifier and 0) and the zone offset in nanoseconds that is
+        subtracted; None for patterns that stay with `parse_timestamp`: those with names, padding, two-digit years,
+        no date or number specifiers, and the few whose texts another pattern takes first.  The specifier `t` is a
+        `%T` (1..3 digits), `T` a `\T` (1..9 digits, but not 3, 6 or 9).
+    """
+    mark = "%" if dialect is TimeDialect.PERCENT else "\\"
+    text = pattern.decode()
+    if dialect is TimeDialect.BACKSLASH:
+        if not text.startswith('"'):
+            return None
+        text = text[1:-1]
+    if "Y" not in text or (mark == "%" and "%3Z" in text):
+        return None
+    out = bytearray()
+    offset = 0
+    position = 0
+    seen: list[str] = []
+    while position < len(text):
+        char = text[position]
+        if char != mark:
+            if seen[-1:] == ["T"] and char.isdigit() and out[-2] != ord("l"):
+                return None
+            out += b"".join(b"l" + bytes((byte,)) for byte in char.encode())
+            position += 1
+            continue
+        specifier = text[position + 1]
+        position += 2
+        if specifier == "z" and mark == "\\":
+            zone, _, _ = text[position + 1 :].partition("}")
+            out += b"".join(b"l" + bytes((byte,)) for byte in zone.encode())
+            offset = (zone_seconds(zone) or 0) * NS_PER_SECOND
+            position += len(zone) + 2
+            continue
+        if specifier not in _PROGRAM_SPECIFIERS:
+            return None
+        seen.append(specifier)
+        out += (("t" if mark == "%" and specifier == "T" else specifier) + "\0").encode()
+    if not {"Y", "m", "d", "H", "M", "S"} <= set(seen):
+        return None
+    return bytes(out), offset

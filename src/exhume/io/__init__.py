@@ -1,0 +1,1 @@
+"""Bytes and where they come from: sources and trees, remote ones, many small files, work in parallel, output."""

@@ -1,0 +1,239 @@
+"""Files and directories that appear under their name only when they are complete."""
+
+from __future__ import annotations
+
+import abc
+import contextlib
+import errno
+import os
+import re
+import shutil
+import tempfile
+import threading
+from pathlib import Path
+from typing import BinaryIO, Self
+
+from exhume.errors import OutputExistsError, Span
+from exhume.io.source import STREAM_CHUNK, source_error
+
+
+class _Atomic(abc.ABC):
+    """A context manager: leaving it commits, an exception leaves nothing behind."""
+
+    @abc.abstractmethod
+    def commit(self) -> None: ...
+
+    @abc.abstractmethod
+    def abort(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, exc_type: type[BaseException] | None, *exc: object) -> None:
+        if exc_type is None:
+            try:
+                self.commit()
+            except BaseException:
+                self.abort()
+                raise
+        else:
+            self.abort()
+
+
+class AtomicFile(_Atomic):
+    """A new file that appears under its name only when complete: temporary file, fsync, rename.
+
+    A context manager around the binary `file`; an exception (or `abort`) removes the temporary file.  Raises
+    `OutputExistsError` when the name is taken and `overwrite` is off.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        self.path = Path(path)
+        self.overwrite = overwrite
+        if not overwrite and os.path.lexists(self.path):
+            raise exists_error(self.path)
+        try:
+            fd, name = tempfile.mkstemp(prefix=f".{self.path.name[:100]}.", suffix=".part", dir=self.path.parent)
+        except OSError as error:
+            raise source_error(error, os.fspath(self.path)) from error
+        self.temporary = Path(name)
+        self.file: BinaryIO = os.fdopen(fd, "w+b", buffering=STREAM_CHUNK)
+        self._done = False
+
+    def seal(self) -> None:
+        """Flushes to disk and closes, but leaves the temporary name (several files to be named together)."""
+        if self.file.closed:
+            return
+        self.file.flush()
+        os.fchmod(self.file.fileno(), 0o666 & ~_umask())
+        os.fsync(self.file.fileno())
+        self.file.close()
+
+    def commit(self) -> None:
+        """Flushes to disk and gives the file its name; harmless to repeat."""
+        if self._done:
+            return
+        self.seal()
+        put_in_place(self.temporary, self.path, overwrite=self.overwrite)
+        self._done = True
+        sync_directory(self.path.parent)
+
+    def abort(self) -> None:
+        """Removes what was written; harmless to repeat and after `commit`."""
+        if not self._done:
+            self._done = True
+            self.file.close()
+            self.temporary.unlink(missing_ok=True)
+
+
+def remove_leftovers(path: str | os.PathLike[str]) -> None:
+    """Removes the temporary files that killed processes left of an `AtomicFile` of this name.
+
+    Only for a caller who knows that nobody else writes it now.
+    """
+    target = Path(path)
+    ours = re.compile(rf"\.{re.escape(target.name[:100])}\.[a-z0-9_]{{8}}\.part")  # as `tempfile` makes them
+    for each in target.parent.iterdir():
+        if ours.fullmatch(each.name):
+            each.unlink(missing_ok=True)
+
+
+class AtomicDirectory(_Atomic):
+    """A new directory that appears under its name only when complete; the same contract as `AtomicFile`."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        if os.path.lexists(self.path) and not (self.path.is_dir() and not any(self.path.iterdir())):
+            raise exists_error(self.path)
+        try:
+            self.temporary = Path(
+                tempfile.mkdtemp(prefix=f".{self.path.name[:100]}.", suffix=".part", dir=self.path.parent)
+            )
+        except OSError as error:
+            raise source_error(error, os.fspath(self.path)) from error
+        self._done = False
+
+    def create(self, name: str) -> BinaryIO:
+        """A new file of the directory, under the name that it keeps; the caller closes it, `commit` syncs it."""
+        path = self.temporary / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("xb", buffering=STREAM_CHUNK)
+
+    def commit(self) -> None:
+        """Flushes every file to disk and gives the directory its name; harmless to repeat."""
+        if self._done:
+            return
+        for folder, _, files in os.walk(self.temporary, topdown=False):
+            for file in files:
+                fd = os.open(Path(folder) / file, os.O_RDONLY)
+                try:
+                    os.fsync(fd)
+                finally:
+                    os.close(fd)
+            sync_directory(Path(folder))
+        self.temporary.chmod(0o777 & ~_umask())
+        try:
+            if self.path.is_dir():
+                self.path.rmdir()  # empty, checked at the start
+            self.temporary.rename(self.path)
+        except OSError as error:
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):  # somebody took the name meanwhile
+                raise exists_error(self.path) from None
+            raise source_error(error, os.fspath(self.path)) from error
+        self._done = True
+        sync_directory(self.path.parent)
+
+    def abort(self) -> None:
+        """Removes what was written; harmless to repeat and after `commit`."""
+        if not self._done:
+            self._done = True
+            shutil.rmtree(self.temporary, ignore_errors=True)
+
+
+class GrowingFile:
+    """A new file that is written in place, by position, for formats that must survive a stop at any moment.
+
+    It has its final name from the start (what refers to it appears later).  Raises `OutputExistsError` when the name is
+    taken.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+        try:
+            self._fd = os.open(self.path, flags, 0o666)
+        except FileExistsError:
+            raise exists_error(self.path) from None
+        except OSError as error:
+            raise source_error(error, os.fspath(self.path)) from error
+
+    def write_at(self, offset: int, data: bytes | bytearray | memoryview) -> None:
+        """Writes all of `data` at `offset` (bytes in between read as zeros)."""
+        view = memoryview(data)
+        try:
+            while view:
+                done = os.pwrite(self._fd, view, offset)
+                view, offset = view[done:], offset + done
+        except OSError as error:
+            raise source_error(error, os.fspath(self.path), offset, offset + len(view)) from error
+
+    def sync(self) -> None:
+        """Waits until what was written is on the disk."""
+        os.fsync(self._fd)
+
+    def close(self) -> None:
+        """Closes the file; harmless to repeat."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def remove(self) -> None:
+        """Closes and deletes the file."""
+        self.close()
+        self.path.unlink(missing_ok=True)
+
+
+def put_in_place(temporary: Path, path: Path, *, overwrite: bool) -> None:
+    """Renames a finished temporary file; without `overwrite` a name taken meanwhile is an error, never replaced."""
+    if overwrite:
+        temporary.replace(path)
+        return
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
+        temporary.unlink()
+        raise exists_error(path) from None
+    except OSError:  # no hard links here: the check and the rename are then two steps
+        if os.path.lexists(path):
+            temporary.unlink()
+            raise exists_error(path) from None
+        temporary.rename(path)
+    else:
+        temporary.unlink()
+
+
+def exists_error(path: str | os.PathLike[str]) -> OutputExistsError:
+    """The one wording for "will not overwrite"."""
+    return OutputExistsError(
+        "the output exists already (use --overwrite to replace it)", span=Span(os.fspath(path), 0, 0)
+    )
+
+
+def sync_directory(path: Path) -> None:
+    """Makes a rename durable; file systems that cannot fsync a directory are left alone."""
+    with contextlib.suppress(OSError):
+        fd = os.open(path or Path(), os.O_RDONLY | getattr(os, "O_DIRECTORY", 0))
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+
+
+_umask_lock = threading.Lock()
+
+
+def _umask() -> int:
+    with _umask_lock:
+        mask = os.umask(0o077)
+        os.umask(mask)
+    return mask

@@ -1,0 +1,64 @@
+"""From file to file, within the kernel where the system can."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+from exhume.io.source import STREAM_CHUNK, Source
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Writes all of it, however little the system takes at a time."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
+
+
+def copy_range(source: Source, start: int, end: int, out_fd: int) -> None:
+    """Copies `[start, end)` of a source to a descriptor: `copy_file_range`, else `sendfile`, else read and write."""
+    in_fd = source.fileno()
+    if in_fd is not None and start >= 0 and end <= source.size:
+        at, stop = source.origin + start, source.origin + end
+        for copier in (_kernel_copy, _kernel_send):
+            try:
+                while at < stop and (done := copier(in_fd, out_fd, at, min(stop - at, 1 << 30))):
+                    at += done
+            except (OSError, AttributeError):
+                continue
+            if at == stop:
+                return
+        start += at - (source.origin + start)
+    for chunk in source.chunks(start, end):
+        write_all(out_fd, chunk)
+
+
+def copy_between(in_fd: int, out_fd: int, size: int, offset: int | None = None) -> int:
+    """Appends up to `size` bytes of one file to another, at the latter's position; returns how many there were.
+
+    Reads from `offset`, or from the former's position (which then moves).  In the kernel where the system can.
+    """
+    done = 0
+    if offset is None:
+        offset = os.lseek(in_fd, 0, os.SEEK_CUR)
+    for copier in (_kernel_copy, _kernel_send):
+        try:
+            while done < size and (step := copier(in_fd, out_fd, offset + done, min(size - done, 1 << 30))):
+                done += step
+        except (OSError, AttributeError) as error:
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                raise
+            continue
+        break
+    while done < size and (data := os.pread(in_fd, min(STREAM_CHUNK, size - done), offset + done)):
+        write_all(out_fd, data)
+        done += len(data)
+    return done
+
+
+def _kernel_copy(in_fd: int, out_fd: int, offset: int, count: int) -> int:
+    return os.copy_file_range(in_fd, out_fd, count, offset_src=offset)
+
+
+def _kernel_send(in_fd: int, out_fd: int, offset: int, count: int) -> int:
+    return os.sendfile(out_fd, in_fd, offset, count)

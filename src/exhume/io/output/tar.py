@@ -1,0 +1,78 @@
+"""Members as a tar stream."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import tarfile
+from collections.abc import Iterable
+from typing import IO, Self
+
+from exhume.errors import ExhumeError, SourceError
+from exhume.io.output.names import safe_parts
+
+
+class TarSink:
+    """Members as a tar stream (pax headers, deterministic metadata: mode 0644, epoch times, no owner)."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._tar = tarfile.open(fileobj=file, mode="w|", format=tarfile.PAX_FORMAT)
+
+    def write(self, name: str, size: int, chunks: Iterable[bytes]) -> int:
+        """Adds one file of a known size; raises `UnsafePathError` for names that extraction would refuse.
+
+        A member whose first piece cannot be read is left out whole; one that breaks later has announced its size
+        already, so the stream cannot go on: `SourceError`.
+        """
+        safe_parts(name)
+        info = tarfile.TarInfo(name)
+        info.size = size
+        pieces = iter(chunks)
+        first = next(pieces, b"")
+        try:
+            self._tar.addfile(info, _ChunkReader(itertools.chain((first,), pieces)))
+        except (ExhumeError, OSError) as error:
+            raise SourceError(
+                "a damaged member broke the tar stream", actual=f"{name}: {error}", code="EX-606"
+            ) from error
+        return size
+
+    def make_directory(self, name: str) -> None:
+        """Adds a directory entry."""
+        safe_parts(name)
+        info = tarfile.TarInfo(name.rstrip("/") + "/")
+        info.type = tarfile.DIRTYPE
+        info.mode = 0o755
+        self._tar.addfile(info)
+
+    def close(self) -> None:
+        """Writes the end of the archive (the underlying file stays open)."""
+        self._tar.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, exc_type: object, *exc: object) -> None:
+        if exc_type is None:
+            self.close()
+
+
+class _ChunkReader(io.RawIOBase):
+    """Pieces of bytes as a readable file."""
+
+    def __init__(self, chunks: Iterable[bytes]) -> None:
+        super().__init__()
+        self._chunks = iter(chunks)
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        while len(self._rest) < size or size < 0:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                break
+            self._rest = self._rest + chunk if self._rest else chunk
+        out, self._rest = (self._rest, b"") if size < 0 else (self._rest[:size], self._rest[size:])
+        return out

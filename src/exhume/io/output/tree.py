@@ -1,0 +1,205 @@
+"""Extraction: member names and their content become files below one directory."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+import threading
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from exhume.errors import ExhumeError, OutputExistsError, SourceError, Span, UnsafePathError, WriterError
+from exhume.io.output.atomic import exists_error
+from exhume.io.output.copying import copy_range, write_all
+from exhume.io.output.names import NAME_MAX, PATH_MAX, safe_parts
+from exhume.io.small_files import write_files
+from exhume.io.source import Source, source_error
+
+_DIR_CACHE = 256
+
+_NO_LEAF = frozenset((b"", b".", b".."))
+
+
+class OutputTree:
+    """A directory to extract into.  Every component is opened without following symbolic links, so nothing that is
+    already in the target can redirect a write; existing files are replaced only with `overwrite`.
+    """
+
+    def __init__(self, root: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        self.root = Path(root)
+        self.overwrite = overwrite
+        try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            self._root_fd = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
+        except OSError as error:
+            raise source_error(error, os.fspath(self.root)) from error
+        self._folders: OrderedDict[tuple[str, ...], int] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        """Releases the directory handles."""
+        with self._lock:
+            for fd in self._folders.values():
+                os.close(fd)
+            self._folders.clear()
+            if self._root_fd >= 0:
+                os.close(self._root_fd)
+                self._root_fd = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def make_directory(self, name: str) -> None:
+        """Creates a directory (and its parents)."""
+        os.close(self._open_folder(tuple(safe_parts(name))))
+
+    def write(self, name: str, chunks: Iterable[bytes]) -> int:
+        """Creates a file from pieces; returns its size.  Raises `UnsafePathError`, `OutputExistsError`, `SourceError`.
+
+        A file whose pieces fail half-way is removed again.
+        """
+        with self._create(name) as fd:
+            total = 0
+            for chunk in chunks:
+                total += len(chunk)
+                write_all(fd, chunk)
+            return total
+
+    def write_batch(self, files: Sequence[tuple[str, int, int]], data: bytes) -> list[ExhumeError | None]:
+        """Creates small files `(name, start, stop)` that hold `data[start:stop]`; says for each what went wrong, if so.
+
+        The same refusals as `write`, at a fraction of its cost; failures of the output itself (disk full) are raised.
+        """
+        folders: dict[str, int] = {}
+        jobs: list[tuple[int, bytes, int, int]] = []
+        quick: list[int] = []
+        # Checked for all names at once, so that the loop need not look at each.
+        names = [name for name, _, _ in files]
+        everything = "".join(names)
+        plain = everything.isascii() and "\0" not in everything and max(map(len, names), default=0) <= NAME_MAX
+        try:
+            for i, (name, start, stop) in enumerate(files):
+                folder, slash, leaf = name.rpartition("/")
+                folder += slash  # "x" lies in the root, "/x" must not be taken for it
+                fd = folders.get(folder)
+                try:
+                    spelled = leaf.encode("utf-8")
+                    if fd is None:
+                        parts = safe_parts(name)
+                        folders[folder] = fd = self._open_folder(tuple(parts[:-1]))
+                except (ExhumeError, UnicodeEncodeError):
+                    continue
+                if spelled in _NO_LEAF:
+                    continue
+                if not plain and (len(spelled) > NAME_MAX or b"\0" in spelled or len(name) * 4 > PATH_MAX):
+                    continue
+                jobs.append((fd, spelled, start, stop))
+                quick.append(i)
+            errors = write_files(jobs, data)
+        finally:
+            for fd in folders.values():
+                os.close(fd)
+        if len(quick) == len(files) and not any(errors):
+            return [None] * len(files)
+        out: list[ExhumeError | None] = [None] * len(files)
+        done = {i for i, error in zip(quick, errors, strict=True) if not error}
+        for i, (name, start, stop) in enumerate(files):
+            if i in done:
+                continue
+            try:  # the careful way: finds the right words, or the way to do it (overwriting, say)
+                self.write(name, [data[start:stop]])
+            except ExhumeError as error:
+                if isinstance(error, SourceError) and not isinstance(error, OutputExistsError):
+                    raise
+                out[i] = error
+        return out
+
+    def copy(self, name: str, source: Source, start: int, end: int) -> int:
+        """Creates a file from a range of a source, inside the kernel where the system can; returns its size."""
+        with self._create(name) as fd:
+            copy_range(source, start, end, fd)
+            return end - start
+
+    @contextlib.contextmanager
+    def _create(self, name: str) -> Any:
+        parts = safe_parts(name)
+        folder = self._open_folder(tuple(parts[:-1]))
+        leaf = parts[-1]
+        target = leaf
+        try:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+            try:
+                fd = os.open(leaf, flags, 0o666, dir_fd=folder)
+            except FileExistsError as error:
+                if stat.S_ISDIR(os.stat(leaf, dir_fd=folder, follow_symlinks=False).st_mode):
+                    raise self._clash(error, name) from None
+                if not self.overwrite:
+                    raise exists_error(self.root / name) from None
+                target = f".{leaf[:100]}.{os.getpid()}-{threading.get_ident()}.part"
+                fd = os.open(target, flags, 0o666, dir_fd=folder)
+            try:
+                yield fd
+            except BaseException:
+                os.close(fd)
+                os.unlink(target, dir_fd=folder)
+                raise
+            os.close(fd)
+            if target != leaf:
+                try:
+                    os.replace(target, leaf, src_dir_fd=folder, dst_dir_fd=folder)
+                except OSError:
+                    os.unlink(target, dir_fd=folder)
+                    raise
+        except OSError as error:
+            if isinstance(error, SourceError | WriterError):
+                raise
+            raise self._clash(error, name) from error
+        finally:
+            os.close(folder)
+
+    def _open_folder(self, parts: tuple[str, ...]) -> int:
+        """A fresh descriptor of a directory below the root, made where missing; the caller closes it."""
+        with self._lock:
+            known = self._folders.get(parts)
+            if known is not None:
+                self._folders.move_to_end(parts)
+                return os.dup(known)
+            fd = os.dup(self._root_fd)
+            try:
+                for part in parts:
+                    with contextlib.suppress(FileExistsError):
+                        os.mkdir(part, 0o777, dir_fd=fd)
+                    inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
+                    os.close(fd)
+                    fd = inner
+            except OSError as error:
+                os.close(fd)
+                raise self._clash(error, "/".join(parts)) from error
+            self._folders[parts] = os.dup(fd)
+            if len(self._folders) > _DIR_CACHE:
+                os.close(self._folders.popitem(last=False)[1])
+            return fd
+
+    def _clash(self, error: OSError, name: str) -> UnsafePathError | SourceError:
+        span = Span(os.fspath(self.root / name), 0, 0)
+        if error.errno in (errno.ELOOP, errno.ENOTDIR, errno.EISDIR, errno.EEXIST):
+            what = "a symbolic link is in the way" if error.errno == errno.ELOOP else "a file and a directory clash"
+            if error.errno == errno.ENOTDIR and self._has_link(name):
+                what = "a symbolic link is in the way"
+            return UnsafePathError(f"refused member name ({what})", span=span, code="EX-504")
+        return source_error(error, os.fspath(self.root / name))
+
+    def _has_link(self, name: str) -> bool:
+        path = self.root
+        for part in name.split("/"):
+            path /= part
+            if path.is_symlink():
+                return True
+        return False

@@ -1,0 +1,336 @@
+"""One remote object as a source: edges kept, small reads in sequence joined, the length of every answer checked.
+
+How an object is asked for is up to its store (`stores`); when to try again, and what goes wrong, is here.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
+
+from exhume.errors import ExhumeError, RangeNotSupportedError, ShortReadError, SourceChangedError, SourceError, Span
+from exhume.io.remote.readahead import BELOW, ReadAhead
+from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, Source, Tree, plan_reads
+
+RETRIES = 3
+"""Attempts after the first for errors that may pass (time-outs, dropped connections, 429 and 5xx answers)."""
+
+RETRY_DELAY = 0.2
+"""Seconds before the first retry; doubled each time."""
+
+FREE_BYTES = 16 << 20
+"""Of any remote object this much may be read without asking; see `RemoteSource`."""
+
+HEAD = 64 << 10
+TAIL = 256 << 10
+"""The first and last bytes of an object are fetched in one piece each and kept: formats are recognised there."""
+
+SMALL = 4 << 10
+"""Reads below this fetch the head or tail that they lie in; a larger one knows what it wants."""
+
+_BLOCK = 1 << 20
+
+_IDENTITY_KEYS = (
+    "ETag",
+    "etag",
+    "LastModified",
+    "last_modified",
+    "mtime",
+    "updated",
+    "created",
+    "md5Hash",
+    "generation",
+)
+
+T = TypeVar("T")
+
+
+class TransientError(Exception):
+    """An answer that another try may better."""
+
+
+def attempt(call: Callable[[], T], name: str, start: int = 0, end: int = 0, *, again: bool = True) -> T:
+    """Calls with retries, or once where the backend tries again itself; what it raises becomes a `SourceError`."""
+    delay = RETRY_DELAY
+    span = Span(name, start, end)
+    retries = RETRIES if again else 0
+    for tried in range(retries + 1):
+        try:
+            return call()
+        except ExhumeError:
+            raise
+        except FileNotFoundError as error:
+            raise SourceError("no such file or object", span=span) from error
+        except Exception as error:  # backends raise their own types; all of them mean "the read failed"
+            if tried == retries or not is_transient(error):
+                times = f" after {tried + 1} attempts" if tried else ""
+                found = f"{type(error).__name__}: {error}"
+                raise SourceError(f"{_what_failed(error)}{times}", span=span, actual=found) from error
+            time.sleep(delay)
+            delay *= 2
+    raise AssertionError("unreachable")
+
+
+def _what_failed(error: BaseException) -> str:
+    """What a user can do something about, in words; whatever else it is follows as the backend tells it."""
+    names = {type(each).__name__ for each in (error, error.__cause__, error.__context__) if each is not None}
+    if isinstance(error, (IsADirectoryError, NotADirectoryError)):
+        return "not a file" if isinstance(error, IsADirectoryError) else "not a directory"
+    if isinstance(error, PermissionError) or getattr(error, "code", getattr(error, "status", None)) in (401, 403):
+        return "access denied (credentials and fsspec options: --storage KEY=VALUE)"
+    if names & {"NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError"}:
+        return "no credentials (give them as the store's tools take them, or --storage anon=true)"
+    if names & {"ClientConnectorCertificateError", "SSLCertVerificationError"}:
+        return "the server's certificate is not trusted (name its authority in SSL_CERT_FILE)"
+    if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
+        return "no answer in time"
+    return "reading failed"
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether trying again may help: time-outs, dropped connections, 429 and 5xx answers."""
+    status = getattr(error, "status", None) or getattr(error, "code", None)
+    if isinstance(status, int):
+        return status == 429 or status >= 500
+    if isinstance(error, (TransientError, TimeoutError, ConnectionError)):
+        return True
+    return type(error).__name__ in {
+        "ClientConnectionError",
+        "ClientConnectorError",
+        "ClientOSError",
+        "ClientPayloadError",
+        "ServerDisconnectedError",
+        "ServerTimeoutError",
+        "FSTimeoutError",
+        "IncompleteRead",
+    }  # not those of botocore, which has tried again itself
+
+
+class RemoteSource(Source):
+    """One remote object.  Every answer's length is checked; the object's identity is remembered.
+
+    Reading most of it (more than `FREE_BYTES` and more than half, counted in distinct megabytes) needs
+    `allow_full_download`: a selective tool should not become a download by surprise.
+    """
+
+    has_keys = False
+    """Whether the store has no directories, only keys with common prefixes; then `first` may take one for an object."""
+
+    is_shared = False
+    """Whether a tree hands this source out again and again, and closes it itself."""
+
+    tries_again = False
+    """Whether the file system repeats failed requests itself, for long enough."""
+
+    def __init__(
+        self, fs: Any, path: str, name: str, info: Mapping[str, Any], *, allow_full_download: bool = False
+    ) -> None:
+        self.name = name
+        self.allow_full_download = allow_full_download
+        self._fs, self._path = fs, path
+        size = info.get("size")
+        if size is None:
+            raise RangeNotSupportedError("the server does not tell the object's size", span=Span(name, 0, 0))
+        self._size = int(size)
+        self._identity = identity_of(info)
+        self.modified = _time(info)
+        """When the object was last written, where the storage tells it."""
+        self._edges: list[tuple[int, bytes]] = []  # (offset, bytes) of the head and tail once they were fetched
+        if info.get("edge"):
+            self._edges.append(info["edge"])
+        self._touched = bytearray(-(-self._size // _BLOCK))
+        self._lock = threading.Lock()
+        self._edge_locks = (threading.Lock(), threading.Lock())
+        self._ahead = ReadAhead(self._size, COALESCE_GAP)
+
+    @classmethod
+    def first(cls, fs: Any, path: str, name: str, tail: bool = False) -> Mapping[str, Any] | None:
+        """Size, identity and head (or tail) of an object in one request; None where that cannot be: ask `fs.info`."""
+        return None
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    @property
+    def location(self) -> str | None:
+        return self.name
+
+    @property
+    def is_remote(self) -> bool:
+        return True
+
+    def _read(self, offset: int, size: int) -> bytes:
+        end = offset + size
+        kept = self._kept(offset, end)
+        if kept is not None:
+            return kept
+        if self._size <= HEAD + TAIL:
+            with self._edge_locks[0]:
+                return self._kept(offset, end) or self._read_whole()[offset:end]
+        is_edge = size < SMALL and (end <= HEAD or offset >= self._size - TAIL)
+        run = self._ahead.find(offset, end, guess=not is_edge) if size < BELOW else None
+        if run is not None:
+            return self._ahead.read(run, offset, end, self._fetch_further)
+        if not is_edge:
+            return self._fetch_checked([(offset, end)])[0]
+        with self._edge_locks[end > HEAD]:  # asked for once, however many want it
+            kept = self._kept(offset, end)
+            if kept is None:
+                edge = (0, HEAD) if end <= HEAD else (self._size - TAIL, self._size)
+                data = self._fetch_checked([edge])[0]
+                self._edges.append((edge[0], data))
+                kept = data[offset - edge[0] : end - edge[0]]
+            return kept
+
+    def _read_whole(self) -> bytes:
+        head = self._kept(0, HEAD) or b"" if self._size > HEAD else b""
+        whole = head + self._fetch_checked([(len(head), self._size)])[0]
+        self._edges[:] = [(0, whole)]
+        return whole
+
+    def _fetch_further(self, start: int, end: int, stop: int) -> bytes:
+        """`[start, stop)`; what is needed of it, `[start, end)`, where more would be too much to read unasked."""
+        if self.allow_full_download or self._count([(start, stop)]) <= self._most:
+            end = stop
+        return self._fetch_checked([(start, end)])[0]
+
+    def expect(self, start: int, stop: int) -> None:
+        self._ahead.expect(start, stop)
+
+    def preload(self, start: int, stop: int) -> None:
+        """The same, and fetches the first of it now, in one request."""
+        if stop <= start or self._kept(start, stop) is not None:
+            return
+        if self._size <= HEAD + TAIL:  # every read of it reads all of it
+            self._read(start, 1)
+        else:
+            self._ahead.load(start, stop, self._fetch_further)
+
+    def close(self) -> None:
+        if not self.is_shared:
+            self.forget()
+
+    def forget(self) -> None:
+        """Gives back what was read ahead."""
+        self._ahead.drop()
+
+    def _kept(self, start: int, end: int) -> bytes | None:
+        """The bytes of a range that lies in the head or tail that was fetched."""
+        for at, data in self._edges:
+            if at <= start and end <= at + len(data):
+                return data[start - at : end - at]
+        return None
+
+    def read_many(self, ranges: Sequence[tuple[int, int]]) -> list[bytes]:
+        for start, end in ranges:
+            if not 0 <= start <= end <= self._size:
+                self.read_at(start, end - start)  # raises, in the usual words
+        out = [self._kept(start, end) or b"" if end > start else b"" for start, end in ranges]
+        wanted = [i for i, (start, end) in enumerate(ranges) if end > start and not out[i]]
+        plan = plan_reads([ranges[i] for i in wanted], max_gap=COALESCE_GAP, max_size=COALESCE_SIZE)
+        answers = self._fetch_checked([(start, end) for start, end, _ in plan])
+        for (start, _, members), data in zip(plan, answers, strict=True):
+            for member in members:
+                first, last = ranges[wanted[member]]
+                out[wanted[member]] = data[first - start : last - start]
+        return out
+
+    def _fetch_checked(self, ranges: list[tuple[int, int]]) -> list[bytes]:
+        if not ranges:
+            return []
+        self._account(ranges)
+        answers = attempt(
+            lambda: self._fetch(ranges), self.name, ranges[0][0], ranges[-1][1], again=not self.tries_again
+        )
+        for (start, end), data in zip(ranges, answers, strict=True):
+            if len(data) != end - start:
+                self._explain_length(start, end - start, len(data))
+        return answers
+
+    def _fetch(self, ranges: list[tuple[int, int]]) -> list[bytes]:
+        """The bytes of non-empty ranges; any exception may be raised, any length returned."""
+        raise AssertionError("a subclass reads")
+
+    @property
+    def _most(self) -> int:
+        """Bytes of the object, in whole megabytes, that may be read without leave."""
+        return max(FREE_BYTES, self._size // 2)
+
+    def _count(self, ranges: list[tuple[int, int]], keep: bool = False) -> int:
+        """Bytes, in whole megabytes, that were or are to be asked for."""
+        with self._lock:
+            touched = self._touched if keep else bytearray(self._touched)
+            for start, end in ranges:
+                first, last = start // _BLOCK, -(-end // _BLOCK)
+                touched[first:last] = b"\1" * (last - first)
+            return touched.count(1) * _BLOCK if self._size > FREE_BYTES else 0
+
+    def _account(self, ranges: list[tuple[int, int]]) -> None:
+        if not self.allow_full_download and self._count(ranges, keep=True) > self._most:
+            raise SourceError(
+                "this reads most of a remote object: add --allow-full-download (allow_full_download=True) to go on",
+                code="EX-607",
+                span=Span(self.name, 0, 0),
+                expected=f"at most {self._most} bytes",
+                actual=f"an object of {self._size} bytes",
+            )
+
+    def _explain_length(self, offset: int, size: int, got: int) -> None:
+        span = self.span(offset, offset + size)
+        if got > size:
+            raise RangeNotSupportedError(
+                "the server ignored the byte range", span=span, expected=f"{size} bytes", actual=f"{got} bytes"
+            )
+        self.check_unchanged()
+        raise ShortReadError("short answer", span=span, expected=f"{size} bytes", actual=f"{got} bytes")
+
+    def check_unchanged(self) -> None:
+        """Asks for the object's identity again; raises `SourceChangedError` when it is another one now."""
+        self._fs.invalidate_cache()
+        info = attempt(lambda: self._fs.info(self._path), self.name, again=not self.tries_again)
+        now = identity_of(info)
+        other = any(now[key] != value for key, value in self._identity.items() if key in now)
+        if info.get("size") != self._size or other:
+            raise self._changed(f"{info.get('size')} bytes {now}")
+
+    def _changed(self, now: str) -> SourceChangedError:
+        return SourceChangedError(
+            "the object changed while it was being read",
+            span=Span(self.name, 0, 0),
+            expected=f"{self._size} bytes {self._identity}",
+            actual=now,
+        )
+
+    def parent(self, levels: int = 1) -> Tree | None:
+        from exhume.io.remote.opening import FsspecTree
+
+        path = self._path
+        for _ in range(levels):
+            path = self._fs._parent(path)  # noqa: SLF001 - fsspec's own way up, overridden per file system
+        name = self._fs.unstrip_protocol(path)
+        return FsspecTree(self._fs, path, name, allow_full_download=self.allow_full_download)
+
+
+def identity_of(info: Mapping[str, Any]) -> dict[str, str]:
+    return {key: str(info[key]).strip('"') for key in _IDENTITY_KEYS if info.get(key) is not None}
+
+
+def _time(info: Mapping[str, Any]) -> datetime | None:
+    """When an object was last written, by whatever name a file system tells it."""
+    for key in ("modified", "LastModified", "last_modified", "mtime", "updated", "created", "Last-Modified"):
+        value = info.get(key)
+        try:
+            if isinstance(value, datetime):
+                return value if value.tzinfo is not None else value.replace(tzinfo=UTC)
+            if isinstance(value, (int, float)):
+                return datetime.fromtimestamp(value, UTC)
+            if isinstance(value, str):
+                return parsedate_to_datetime(value) if "," in value else datetime.fromisoformat(value)
+        except (ValueError, OverflowError, OSError):
+            continue
+    return None

@@ -1,0 +1,278 @@
+"""How objects of each kind of store are asked for: HTTP(S), S3, Google Cloud Storage, and anything else of fsspec.
+
+Requests go through fsspec's own sessions (proxies, credentials, keep-alive); status, range, length and identity of
+every answer are looked at here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Mapping
+from typing import Any
+
+from fsspec.asyn import sync
+
+from exhume.errors import RangeNotSupportedError, SourceError
+from exhume.io.remote.source import HEAD, TAIL, RemoteSource, TransientError, attempt, identity_of, is_transient
+
+CONCURRENCY = 8
+"""Requests to one object under way at a time."""
+
+SILENCE = 30.0
+"""Seconds that an HTTP server may take to answer, and between two pieces of an answer."""
+
+
+class FsspecSource(RemoteSource):
+    """An object of any fsspec file system; concurrency is the file system's own."""
+
+    def _fetch(self, ranges: list[tuple[int, int]]) -> list[bytes]:
+        if len(ranges) == 1:
+            (start, end) = ranges[0]
+            return [bytes(self._fs.cat_file(self._path, start=start, end=end))]
+        starts, ends = [start for start, _ in ranges], [end for _, end in ranges]
+        return [bytes(data) for data in self._fs.cat_ranges([self._path] * len(ranges), starts, ends, on_error="raise")]
+
+
+class _AsyncSource(RemoteSource):
+    """An object of an asynchronous file system, read with our own requests on its event loop."""
+
+    def _fetch(self, ranges: list[tuple[int, int]]) -> list[bytes]:
+        async def gather() -> list[bytes]:
+            gate = asyncio.Semaphore(CONCURRENCY)
+
+            async def one(start: int, end: int) -> bytes:
+                async with gate:
+                    return await self._get(start, end)
+
+            return await asyncio.gather(*(one(start, end) for start, end in ranges))
+
+        made: list[bytes] = sync(self._fs.loop, gather)
+        return made
+
+    def _get(self, start: int, end: int) -> Awaitable[bytes]:
+        raise AssertionError("a subclass reads")
+
+
+class HttpSource(_AsyncSource):
+    """An HTTP(S) object: status, Content-Range and ETag of every answer are checked before its body is read."""
+
+    @classmethod
+    def first(cls, fs: Any, path: str, name: str, tail: bool = False) -> Mapping[str, Any] | None:
+        async def get() -> Mapping[str, Any] | None:
+            session = await fs.set_session()
+            options = _with_timeout(fs)
+            headers = {**options.pop("headers", {}), "Range": _edge_range(tail), "Accept-Encoding": "identity"}
+            async with session.get(fs.encode_url(path), headers=headers, **options) as answer:
+                if answer.status == 429 or answer.status >= 500:
+                    raise TransientError(f"HTTP status {answer.status}")
+                if answer.status in (401, 403):
+                    raise PermissionError(f"HTTP status {answer.status}")
+                if answer.status == 416 and answer.headers.get("Content-Range") == "bytes */0":
+                    return {"size": 0, "ETag": answer.headers.get("ETag")}
+                edge = _edge_span(answer.headers.get("Content-Range", ""), tail)
+                if answer.status != 206 or edge is None:
+                    return None
+                written = answer.headers.get("Last-Modified")
+                data = await answer.read()
+            start, end, size = edge
+            if len(data) != end - start:
+                raise TransientError(f"{len(data)} bytes instead of {end - start}")
+            tag = answer.headers.get("ETag")
+            return {"size": size, "ETag": tag, "Last-Modified": written, "edge": (start, data)}
+
+        found: Mapping[str, Any] | None = attempt(lambda: sync(fs.loop, get), name)
+        return found
+
+    async def _get(self, start: int, end: int) -> bytes:
+        session = await self._fs.set_session()
+        options = _with_timeout(self._fs)
+        headers = {**options.pop("headers", {}), "Range": f"bytes={start}-{end - 1}", "Accept-Encoding": "identity"}
+        async with session.get(self._fs.encode_url(self._path), headers=headers, **options) as answer:
+            if answer.status == 429 or answer.status >= 500:
+                raise TransientError(f"HTTP status {answer.status}")
+            if answer.status in (401, 403):
+                raise PermissionError(f"HTTP status {answer.status}")
+            if answer.status == 404:
+                raise FileNotFoundError(self.name)
+            if answer.status == 416:
+                raise self._changed("shorter: the range is outside the object")
+            if answer.status >= 400:
+                raise SourceError(f"HTTP status {answer.status}", span=self.span(start, end))
+            self._check_identity(answer.headers)
+            if answer.status != 206 and (start, end) != (0, self._size):
+                raise RangeNotSupportedError(
+                    "the server ignored the byte range", span=self.span(start, end), expected="status 206",
+                    actual=f"status {answer.status}",
+                )  # fmt: skip
+            if answer.status == 206:
+                self._check_range(answer.headers.get("Content-Range", ""), start, end)
+            body: bytes = await answer.read()
+            return body
+
+    def _check_identity(self, headers: Mapping[str, str]) -> None:
+        known, now = self._identity.get("ETag"), headers.get("ETag")
+        if now is not None:
+            if known is None:
+                self._identity["ETag"] = now.strip('"')  # the first answer that names it sets it
+            elif known != now.strip('"'):
+                raise self._changed(f"ETag {now}")
+
+    def _check_range(self, text: str, start: int, end: int) -> None:
+        span, _, total = text.removeprefix("bytes ").partition("/")
+        if total.isdigit() and int(total) != self._size:
+            raise self._changed(f"{total} bytes")
+        if span and span != f"{start}-{end - 1}":
+            raise RangeNotSupportedError(
+                "the server sent another range", span=self.span(start, end), expected=f"{start}-{end - 1}", actual=span
+            )
+
+
+def _with_timeout(fs: Any) -> dict[str, Any]:
+    """The options of a request; a server that says nothing is left after `SILENCE`, unless told otherwise."""
+    if "timeout" in fs.kwargs or "timeout" in (fs.client_kwargs or {}):
+        return {**fs.kwargs}
+    from aiohttp import ClientTimeout
+
+    return {"timeout": ClientTimeout(total=None, sock_connect=SILENCE, sock_read=SILENCE), **fs.kwargs}
+
+
+class S3Source(_AsyncSource):
+    """An S3 object: each request is made only if the object is still the one that was opened (If-Match)."""
+
+    has_keys = True
+
+    @classmethod
+    def first(cls, fs: Any, path: str, name: str, tail: bool = False) -> Mapping[str, Any] | None:
+        async def get() -> Mapping[str, Any] | None:
+            bucket, key, version = fs.split_path(path)
+            if not key:
+                return None
+            more = {"VersionId": version} if version else {}
+            try:
+                answer = await fs._call_s3(  # noqa: SLF001 - as below
+                    "get_object", Bucket=bucket, Key=key, Range=_edge_range(tail), **more
+                )
+            except Exception as error:
+                if is_transient(error):
+                    raise
+                return None  # missing, empty, or no object: asking for it says which
+            async with answer["Body"] as stream:
+                data = await stream.read()
+            edge = _edge_span(answer.get("ContentRange", ""), tail)
+            if edge is None or len(data) != edge[1] - edge[0]:
+                return None
+            written = answer.get("LastModified")
+            return {"size": edge[2], "ETag": answer["ETag"], "modified": written, "edge": (edge[0], data)}
+
+        found: Mapping[str, Any] | None = attempt(lambda: sync(fs.loop, get), name)
+        return found
+
+    async def _get(self, start: int, end: int) -> bytes:
+        bucket, key, version = self._fs.split_path(self._path)
+        more = {"VersionId": version} if version else {}
+        if "ETag" in self._identity:
+            more["IfMatch"] = f'"{self._identity["ETag"]}"'
+        try:
+            answer = await self._fs._call_s3(  # noqa: SLF001 - the one door to credentials, retries and IfMatch
+                "get_object", Bucket=bucket, Key=key, Range=f"bytes={start}-{end - 1}", **more
+            )
+        except Exception as error:
+            if _s3_code(error) in ("PreconditionFailed", "412", "InvalidRange", "416"):
+                raise self._changed(f"{type(error).__name__}: {error}") from error
+            raise
+        async with answer["Body"] as stream:
+            self._identity.setdefault("ETag", answer["ETag"].strip('"'))  # the first answer that names it sets it
+            total = answer.get("ContentRange", "").rpartition("/")[2]
+            if total.isdigit() and int(total) != self._size:
+                raise self._changed(f"{total} bytes")
+            body: bytes = await stream.read()
+            return body
+
+
+class GcsSource(_AsyncSource):
+    """An object of Google Cloud Storage: each request is made only for the generation that was opened."""
+
+    has_keys = True
+    tries_again = True
+
+    @classmethod
+    def first(cls, fs: Any, path: str, name: str, tail: bool = False) -> Mapping[str, Any] | None:
+        async def get() -> Mapping[str, Any] | None:
+            if not fs.split_path(path)[1]:
+                return None
+            try:
+                headers, data = await fs._call(  # noqa: SLF001 - the one door to credentials and sessions
+                    "GET", fs.url(path), headers={"Range": _edge_range(tail)}
+                )
+            except Exception as error:
+                if is_transient(error):
+                    raise
+                return None  # missing, empty, or no object: asking for it says which
+            edge = _edge_span(headers.get("Content-Range", ""), tail)
+            if edge is None or len(data) != edge[1] - edge[0]:
+                return None
+            return {"size": edge[2], **_generation(headers), "edge": (edge[0], data)}
+
+        found: Mapping[str, Any] | None = attempt(lambda: sync(fs.loop, get), name, again=False)
+        return found
+
+    async def _get(self, start: int, end: int) -> bytes:
+        generation = self._identity.get("generation")
+        more = {"ifGenerationMatch": generation} if generation else {}
+        try:
+            headers, data = await self._fs._call(  # noqa: SLF001 - as above
+                "GET", self._fs.url(self._path), headers={"Range": f"bytes={start}-{end - 1}"}, **more
+            )
+        except Exception as error:
+            if isinstance(error, FileExistsError) or str(getattr(error, "code", "")) == "416":  # so gcsfs names 412
+                raise self._changed(str(error)) from error
+            raise
+        for key, value in identity_of(_generation(headers)).items():
+            if self._identity.setdefault(key, value) != value:
+                raise self._changed(f"{key} {value}")
+        total = headers.get("Content-Range", "").rpartition("/")[2]
+        if total.isdigit() and int(total) != self._size:
+            raise self._changed(f"{total} bytes")
+        body: bytes = data
+        return body
+
+
+def _generation(headers: Mapping[str, str]) -> dict[str, Any]:
+    """Identity and time of an object by the headers of an answer, as `fs.info` names them."""
+    known = {"generation": "X-Goog-Generation", "Last-Modified": "Last-Modified"}
+    return {key: headers[name] for key, name in known.items() if headers.get(name)}
+
+
+def source_kind(fs: Any) -> type[RemoteSource]:
+    """The most careful source there is for an fsspec file system."""
+    protocols = (fs.protocol,) if isinstance(fs.protocol, str) else tuple(fs.protocol)
+    for protocol, kind in (("https", HttpSource), ("s3", S3Source), ("gs", GcsSource)):
+        if protocol in protocols:
+            return kind
+    return FsspecSource
+
+
+def _edge_range(tail: bool) -> str:
+    """The head or tail of an object whose size is not known, as a `Range` header."""
+    return f"bytes=-{TAIL}" if tail else f"bytes=0-{HEAD - 1}"
+
+
+def _edge_span(text: str, tail: bool) -> tuple[int, int, int] | None:
+    """`(start, end, size)` of a `Content-Range` that answers `_edge_range`; None for another one."""
+    found = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+)", text)
+    if found is None:
+        return None
+    start, end, size = int(found[1]), int(found[2]) + 1, int(found[3])
+    wanted = (max(0, size - TAIL), size) if tail else (0, min(HEAD, size))
+    return (start, end, size) if (start, end) == wanted else None
+
+
+def _s3_code(error: BaseException | None) -> str:
+    """The code that the store answered; s3fs hides it behind an `OSError` of its own."""
+    while error is not None:
+        response = getattr(error, "response", None)
+        if isinstance(response, dict):
+            return str(response.get("Error", {}).get("Code", ""))
+        error = error.__cause__
+    return ""

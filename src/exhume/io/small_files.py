@@ -1,0 +1,129 @@
+"""Many small files at a time: compiled loops that release the GIL, or their pure-Python twins.
+
+Per file they cost what the system calls cost.  Anything out of the ordinary (a name that is taken, a file that changed)
+is left to the caller's careful path: these functions only say for which files that is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from exhume.native.kernel import COMPILED
+
+Buffer = bytes | bytearray | memoryview
+
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+
+
+def py_write_files(jobs: list[tuple[int, bytes, int, int]], data: Buffer) -> list[int]:
+    """Creates files `(directory descriptor, leaf name, start, stop)` that hold `data[start:stop]`.
+
+    Returns an error number per file, 0 where it was created; a file that could not be written whole is removed.  Never
+    replaces a file or follows a link.  Raises `ValueError` for a range outside the data or NUL in a name.
+    """
+    view = memoryview(data)
+    for _, name, start, stop in jobs:
+        if not 0 <= start <= stop <= len(view) or b"\0" in name:
+            raise ValueError("a file outside the data, or NUL in its name")
+    return [_write_one(folder, name, view[start:stop]) for folder, name, start, stop in jobs]
+
+
+def _write_one(folder: int, name: bytes, data: memoryview) -> int:
+    try:
+        fd = os.open(name, _CREATE, 0o666, dir_fd=folder)
+    except OSError as error:
+        return error.errno or -1
+    try:
+        try:
+            while data:
+                data = data[os.write(fd, data) :]
+        finally:
+            os.close(fd)
+    except OSError as error:
+        os.unlink(name, dir_fd=folder)
+        return error.errno or -1
+    return 0
+
+
+def py_read_files(paths: list[bytes], sizes: Sequence[int]) -> tuple[bytes, list[bool]]:
+    """Reads files whose sizes are known: `(buffer, whole)`.
+
+    File `i` takes `sizes[i]` bytes of the buffer, behind those of the files before it; they mean something only where
+    `whole[i]` says that the file was readable and had exactly that size.  The buffer ends with one spare byte.
+    """
+    if len(paths) != len(sizes):
+        raise ValueError("one size for each path")
+    parts: list[bytes] = []
+    whole: list[bool] = []
+    for path, size in zip(paths, sizes, strict=True):
+        if b"\0" in path:
+            raise ValueError("NUL in a path")
+        if size < 0:
+            raise ValueError("negative size")
+        data = b""
+        fits = False
+        try:
+            fd = os.open(path, _READ)
+        except OSError:
+            pass
+        else:
+            try:
+                data = os.read(fd, size + 1)
+                fits = len(data) == size
+            except OSError:
+                pass
+            finally:
+                os.close(fd)
+        whole.append(fits)
+        parts.append(data if fits else bytes(size))
+    return b"".join([*parts, b"\0"]), whole
+
+
+class Listing(NamedTuple):
+    """A directory: `files` are regular ones with size in bytes and inode number, `folders` directories; what is
+    neither, or could not be looked at, is in `others`.  Links are not followed.  Names are as the system lists them.
+    """
+
+    files: list[str]
+    sizes: list[int]
+    inodes: list[int]
+    folders: list[str]
+    others: list[str]
+
+
+def py_list_folder(path: bytes) -> tuple[list[str], list[int], list[int], list[str], list[str]]:
+    """The columns of a `Listing`.  Raises `OSError` when the directory cannot be read, `ValueError` for NUL in it."""
+    out = Listing([], [], [], [], [])
+    with os.scandir(os.fsdecode(path)) as entries:
+        for entry in entries:
+            try:
+                if entry.is_file(follow_symlinks=False):
+                    found = entry.stat(follow_symlinks=False)
+                    out.files.append(entry.name)
+                    out.sizes.append(found.st_size)
+                    out.inodes.append(found.st_ino)
+                    continue
+                kind = out.folders if entry.is_dir(follow_symlinks=False) else out.others
+            except OSError:
+                kind = out.others
+            kind.append(entry.name)
+    return out
+
+
+write_files = py_write_files
+read_files = py_read_files
+_list_folder = py_list_folder
+if not TYPE_CHECKING and COMPILED:
+    from exhume.native._kernel import list_folder as _list_folder
+    from exhume.native._kernel import read_files, write_files
+
+
+def list_folder(path: bytes) -> Listing:
+    """What is in a directory, looked at in one go; see `py_list_folder`."""
+    return Listing(*_list_folder(path))
+
+
+__all__ = ["Listing", "list_folder", "py_list_folder", "py_read_files", "py_write_files", "read_files", "write_files"]

@@ -1,0 +1,1 @@
+"""From specifications to values: generated readers, positions for explain, sections, specifications of others."""

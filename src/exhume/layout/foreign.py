@@ -1,0 +1,426 @@
+"""Kaitai Struct specifications of others: from a `.ksy` file to readers, by `exhume.compiler`.
+
+The YAML is read as Kaitai's own tools read it (YAML 1.2, core schema), and without what a specification does not need:
+anchors, tags, keys given twice.  Nothing of a specification becomes code but names and constants, see
+`exhume.compiler.validate`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.abc
+import importlib.machinery
+import os
+import re
+import sys
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from exhume.choices import hint
+from exhume.compiler import RefusedError, compile_foreign
+from exhume.compiler.layout import FOREIGN
+from exhume.compiler.model import Model, Type
+from exhume.compiler.modules import module_texts
+from exhume.errors import EntryNotFoundError, ExhumeError, MissingDependencyError, Span, SpecificationError, shorten
+from exhume.findings import Finding
+from exhume.io.source import Source, Target, Tree, open_target
+from exhume.layout.fast import RAISED, LayoutError, View, numbers, refused, short
+from exhume.layout.schema import Explainer, Field
+from exhume.layout.sections import Section, SectionMap
+from exhume.layout.tracing import Traced, keep, keep_instance, slot
+
+LARGEST = 4 << 20
+"""Bytes of one specification; the largest of the public collection has a twentieth."""
+
+MOST_FILES = 500
+"""Specifications that may be imported by one, however far down."""
+
+OURS = frozenset(("-columns", "-element", "-ends"))
+"""Keys that mean something in the specifications of exhume only."""
+
+DEEPEST = 100
+"""Levels of lists and mappings in YAML."""
+
+LONGEST_NUMBER = 200
+
+_STEP = re.compile(r"(\w+)(?:\[([0-9]+)\])?")
+_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_NULLS = ("", "~", "null", "Null", "NULL")
+_INTEGER = re.compile(r"[-+]?(0b[01_]*[01]|0o[0-7_]*[0-7]|0x[0-9a-fA-F_]*[0-9a-fA-F]|[0-9]([0-9_]*[0-9])?)", re.ASCII)
+_FLOAT = re.compile(r"[-+]?([0-9][0-9_]*(\.[0-9_]*)?([eE][-+]?[0-9]+)?|\.[0-9_]+([eE][-+]?[0-9]+)?)", re.ASCII)
+_IMPORT = re.compile(r"/?[A-Za-z0-9_-]{1,200}(/[A-Za-z0-9_-]{1,200}){0,9}")
+
+
+def compile_ksy(path: str | os.PathLike[str], *, imports: Sequence[str | os.PathLike[str]] = ()) -> Specification:
+    """Compiles a `.ksy` file, and what it imports, to readers.
+
+    Imports are looked for beside the importing file, then in the folders `imports`; those that begin with `/` only
+    there.  Raises `SpecificationError` (EX-404), naming the file, the field and what is wrong or not covered there;
+    `SourceError` for a file that cannot be read; `MissingDependencyError` without PyYAML (extra `ksy`).
+    """
+    found = _Reading([Path(one) for one in imports])
+    id = found.read(Path(path))
+    try:
+        texts = compile_foreign(found.specs)
+    except RefusedError as error:
+        raise found.refused(error, id) from None
+    return Specification(id, found.specs, texts)
+
+
+@dataclass(frozen=True)
+class Specification:
+    """A compiled specification, by the id of its root; `texts` are the modules of the package that reads it."""
+
+    id: str
+    specs: Mapping[str, Mapping[str, Any]]
+    texts: Mapping[str, str]
+
+    @cached_property
+    def model(self) -> Model:
+        """The specification and what it imports, resolved."""
+        return Model(self.specs, foreign=True)
+
+    def to_arrow(self, target: Target, path: str, *arguments: Any) -> Any:
+        """What the field at a path repeats (`chunks`, `body.rows`, `tables[2].rows`), as a `pyarrow.Table`.
+
+        See `foreign_table` for the columns.  Raises what `read` raises; `EntryNotFoundError` when nothing repeated is
+        there; `MissingDependencyError` without pyarrow (extra `arrow`).
+        """
+        from exhume.layout.foreign_table import table
+
+        with one_file(open_target(target)) as source:
+            value = self.read_source(source, *arguments)
+            where = source.span(0, source.size)
+        field = None
+        for name, index in _STEP.findall(path):
+            type = self._type_of(value)
+            field = next((one for one in (*type.fields(), *type.params) if one.id == name), None) if type else None
+            if field is None or (index and not field.repeat):
+                known = [one.id for one in type.fields()] if type else []
+                raise EntryNotFoundError(f"no such field{hint(name, known)}", field_path=path)
+            try:
+                value = getattr(value, slot(name))
+            except RAISED as error:
+                raise refused(error, where) from error
+            if index:
+                if value is None or int(index) >= len(value):
+                    raise EntryNotFoundError(f"no element {index}", field_path=path)
+                value, field = value[int(index)], None
+        if field is None or not field.repeat or _STEP.sub("", path).strip("."):
+            raise EntryNotFoundError("nothing is repeated there", field_path=path)
+        try:
+            return table(value if value is not None else [], field)
+        except ExhumeError:
+            raise
+        except RAISED as error:
+            raise refused(error, where) from error
+
+    def _type_of(self, value: Any) -> Type | None:
+        """The type that a value is of; None for what is no structure."""
+        id = value.__class__.__module__.rpartition(".")[2]
+        schema = self.model.schemas.get(id)
+        return (
+            next((one for one in schema.all() if one.class_name == value.__class__.__name__), None) if schema else None
+        )
+
+    @cached_property
+    def traced(self) -> Callable[[bytes], Any]:
+        """The reader of the root that notes where each field lies."""
+        texts = {f"{id}.py": text for id, text in module_texts(self.model, traced=True).items()}
+        module = load(texts | {"__init__.py": "", "_layout.py": ""}, self.id)
+        for type in self.model.types():
+            of = importlib.import_module(f"{module.__package__}.{type.root.id}")
+            getattr(of, type.class_name).TYPE = type
+        reader = getattr(module, self.model.schemas[self.id].reader_name)
+        return lambda data: reader(data, 0, len(data), *self._around(reader))
+
+    def explain(self, explainer: Explainer, data: bytes) -> Field:
+        """The field tree of the whole data; see `exhume.layout.schema`."""
+        return explainer.explain_traced(self.model.schemas[self.id], self.traced, data)
+
+    def open(self, target: Target) -> SpecifiedFile:
+        """A file to be explained.  Raises `SpecificationError` when the specification has parameters."""
+        return SpecifiedFile(one_file(open_target(target)), self)
+
+    def check_parameters(self, given: Sequence[Any]) -> None:
+        """Raises `SpecificationError` when the root takes other parameters."""
+        names = [one["id"] for one in self.specs[self.id].get("params", ())]
+        if len(given) != len(names):
+            said = (
+                f"{self.id} takes {len(names)} parameters ({', '.join(names)})" if names else "it takes no parameters"
+            )
+            raise SpecificationError(said, actual=len(given))
+
+    def _around(self, reader: Any) -> list[Any]:
+        """What a reader is told of what is around the root: that its stream begins with it, and nothing else."""
+        code = reader.__code__
+        names = code.co_varnames[3 : code.co_argcount - len(self.specs[self.id].get("params", ()))]
+        return [0 if name == "base" else None for name in names]
+
+    @property
+    def module(self) -> types.ModuleType:
+        """The module of the root: `read_<type>(view, at, end)` and the classes that they return."""
+        return load(self.texts, self.id)
+
+    def read(self, target: Target, *arguments: Any) -> Any:
+        """The whole file as one object with the field names of the specification; `arguments` are its parameters.
+
+        The file is read into memory; instances are parsed when they are asked for.  Raises `TruncatedError` and
+        `StructureError` with the offset and the path of the field.  What is asked for later raises `LayoutError`.
+        """
+        with one_file(open_target(target)) as source:
+            return self.read_source(source, *arguments)
+
+    def read_source(self, source: Source, *arguments: Any) -> Any:
+        """The same for an open `Source`."""
+        where = source.span(0, source.size)
+        data = source.read_at(0, source.size)
+        reader = getattr(self.module, self.model.schemas[self.id].reader_name)
+        self.check_parameters(arguments)
+        try:
+            found, _ = reader(data, 0, len(data), *self._around(reader), *arguments)
+        except RAISED as error:
+            raise refused(error, where) from error
+        return found
+
+
+def one_file(opened: Source | Tree) -> Source:
+    """What was opened, if it is one file; raises `SpecificationError` for a directory."""
+    if isinstance(opened, Tree):
+        opened.close()
+        raise SpecificationError("one file is expected, not a directory", span=Span(opened.name, 0, 0))
+    return opened
+
+
+class SpecifiedFile:
+    """A file and its specification, for what explains archives: one section, of which nothing can be verified."""
+
+    problems: Sequence[Finding] = ()
+
+    def __init__(self, source: Source, specification: Specification) -> None:
+        specification.check_parameters(())
+        self.name = source.name
+        self.format = f"ksy:{specification.id}"
+        self._source = source
+        self._specification = specification
+
+    def sections(self) -> SectionMap:
+        """The whole file as one section."""
+        span = self._source.span(0, self._source.size)
+        id, parse = self._specification.id, self._specification.explain
+        return SectionMap([(self._source, [Section(id, span, schema=id, parse=parse)])])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._source.close()
+
+
+class _Reading:
+    """The files of one compilation."""
+
+    def __init__(self, folders: Sequence[Path]) -> None:
+        self.folders = folders
+        self.specs: dict[str, Mapping[str, Any]] = {}
+        self.paths: dict[str, Path] = {}
+        """Where each specification was found, as it is named in messages."""
+
+    def read(self, path: Path) -> str:
+        """Reads a specification and what it imports; returns its id."""
+        id = self._add(path)
+        waiting = [id]
+        while waiting:
+            importing = waiting.pop()
+            for name in self._imports(importing):
+                found = self._find(name, importing)
+                known = self.paths.get(name.rpartition("/")[2])
+                if known is None or known.resolve() != found.resolve():
+                    waiting.append(self._add(found, name.rpartition("/")[2]))
+        return id
+
+    def refused(self, error: RefusedError, id: str) -> SpecificationError:
+        """Our exception for what the compiler refuses, with the file that it stands in."""
+        first = re.match(r"\w+", error.where)
+        path = self.paths.get(first[0] if first else id, self.paths[id])
+        return _wrong(path, error.why, error.where)
+
+    def _add(self, path: Path, wanted: str = "") -> str:
+        spec = parse_yaml(path)
+        meta = spec.get("meta") if isinstance(spec, dict) else None
+        id = meta.get("id") if isinstance(meta, dict) else None
+        if not isinstance(id, str):
+            raise _wrong(path, "`meta: id` is missing")
+        spec = _without_ours(spec)
+        if wanted and id != wanted:
+            raise _wrong(path, f"its id is {id!r:.60}, and it is imported as {wanted}")
+        if id in self.specs:
+            raise _wrong(path, f"another specification has the id {id!r:.60}: {self.paths[id]}")
+        if len(self.specs) == MOST_FILES:
+            raise _wrong(path, f"more than {MOST_FILES} specifications are imported")
+        self.specs[id], self.paths[id] = spec, path
+        return id
+
+    def _imports(self, id: str) -> list[str]:
+        imports = self.specs[id]["meta"].get("imports", [])
+        for name in imports if isinstance(imports, list) else [imports]:
+            if not isinstance(name, str) or _IMPORT.fullmatch(name) is None:
+                raise _wrong(self.paths[id], f"the import {name!r:.60} is no path below a folder", "meta: imports")
+        return list(imports)
+
+    def _find(self, name: str, importing: str) -> Path:
+        beside = [] if name.startswith("/") else [self.paths[importing].parent]
+        for folder in (*beside, *self.folders):
+            path = folder / f"{name.lstrip('/')}.ksy"
+            if path.is_file():
+                return path
+        where = "on the import path" if name.startswith("/") else "beside it or on the import path"
+        raise _wrong(self.paths[importing], f"the import {name} is not {where}", "meta: imports")
+
+
+def _without_ours(part: Any) -> Any:
+    """A part of a specification without the keys by which ours ask the compiler for more."""
+    if isinstance(part, dict):
+        return {key: _without_ours(one) for key, one in part.items() if key not in OURS}
+    return [_without_ours(one) for one in part] if isinstance(part, list) else part
+
+
+def _wrong(path: Path, why: str, where: str = "") -> SpecificationError:
+    return SpecificationError(
+        shorten(why, 300), span=Span(os.fspath(path), 0, 0), field_path=shorten(where, 300) or None
+    )
+
+
+# YAML.
+
+
+def parse_yaml(path: Path) -> Any:
+    """A YAML file in the form that JSON has: all keys are texts.  Raises `SpecificationError` for what is none."""
+    try:
+        import yaml
+    except ImportError:
+        raise MissingDependencyError("specifications are YAML, which needs PyYAML: pip install 'exhume[ksy]'") from None
+    with one_file(open_target(os.fspath(path))) as source:
+        if source.size > LARGEST:
+            raise _wrong(path, f"a specification of more than {LARGEST >> 20} MiB")
+        data = source.read_at(0, source.size)
+    loader = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+    try:
+        return _document(yaml.parse(data.decode("utf-8-sig"), Loader=loader))
+    except UnicodeDecodeError:
+        raise _wrong(path, "a specification is UTF-8") from None
+    except yaml.YAMLError as error:
+        place = getattr(error, "problem_mark", None)
+        line = f", line {place.line + 1}" if place is not None else ""
+        why = getattr(error, "problem", None) or str(error).partition("\n")[0]
+        raise _wrong(path, f"the file is not YAML: {why}{line}") from None
+    except _YamlError as error:
+        raise _wrong(path, str(error)) from None
+
+
+class _YamlError(ValueError):
+    """YAML that specifications have no use for; the message says what, and the line."""
+
+    def __init__(self, why: str, event: Any) -> None:
+        super().__init__(f"{why}, line {event.start_mark.line + 1}")
+
+
+def _document(events: Iterator[Any]) -> Any:
+    """The value of the only document that parsing events tell of."""
+    top: list[Any] = []
+    open_: list[tuple[Any, Any]] = [(top, None)]  # what is not complete, with the key that waits for its value
+    for event in events:
+        kind = type(event).__name__
+        if kind in ("MappingEndEvent", "SequenceEndEvent"):
+            open_.pop()
+            continue
+        if kind not in ("ScalarEvent", "MappingStartEvent", "SequenceStartEvent", "AliasEvent"):
+            continue
+        if event.anchor is not None:
+            raise _YamlError("anchors and aliases (`&`, `*`) are not covered", event)
+        if event.tag not in (None, "!"):
+            raise _YamlError("tags (`!`) are not covered", event)
+        if len(open_) > DEEPEST:
+            raise _YamlError("the YAML is nested too deeply", event)
+        value: Any = {} if kind == "MappingStartEvent" else [] if kind == "SequenceStartEvent" else _scalar(event)
+        holder, key = open_[-1]
+        if isinstance(holder, list):
+            holder.append(value)
+        elif key is None:
+            open_[-1] = (holder, _key(holder, value, event))
+        else:
+            holder[key] = value
+            open_[-1] = (holder, None)
+        if kind != "ScalarEvent":
+            open_.append((value, None))
+    return top[0] if len(top) == 1 else None
+
+
+def _key(holder: Mapping[str, Any], value: Any, event: Any) -> str:
+    if isinstance(value, (dict, list)):
+        raise _YamlError("a key that is no text", event)
+    key = str(value).lower() if isinstance(value, bool) else "null" if value is None else str(value)
+    if key in holder:
+        raise _YamlError(f"the key {key!r:.60} is given twice", event)
+    return key
+
+
+def _scalar(event: Any) -> Any:
+    text: str = event.value
+    if not event.implicit[0]:
+        return text
+    if text in _NULLS:
+        return None
+    if text in _BOOLEANS:
+        return _BOOLEANS[text]
+    if len(text) > LONGEST_NUMBER:
+        return text
+    if _INTEGER.fullmatch(text):
+        digits = text.replace("_", "").lstrip("+-")
+        number = int(digits, 0) if digits[:2] in ("0b", "0o", "0x") else int(digits)
+        return -number if text.startswith("-") else number
+    return float(text.replace("_", "")) if _FLOAT.fullmatch(text) else text
+
+
+# The readers as modules.
+
+_PACKAGES: dict[str, Mapping[str, str]] = {}
+
+
+class _Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the modules of packages that were compiled by this process."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
+        package, _, module = fullname.partition(".")
+        texts = _PACKAGES.get(package)
+        if texts is None or f"{module or '__init__'}.py" not in texts:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=not module)
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        package, _, name = module.__name__.partition(".")
+        if name == "_layout":  # what they raise is what exhume catches
+            vars(module).update(LayoutError=LayoutError, View=View, numbers=numbers, short=short)
+            vars(module).update(FAILURES=RAISED, Traced=Traced, keep=keep, keep_instance=keep_instance)
+            exec(FOREIGN, vars(module))
+            return
+        text = _PACKAGES[package][f"{name or '__init__'}.py"]
+        exec(compile(text, f"<{module.__name__}>", "exec", dont_inherit=True), vars(module))
+
+
+_FINDER = _Finder()
+
+
+def load(texts: Mapping[str, str], id: str) -> types.ModuleType:
+    """A module of a compiled package; the same texts give the same module."""
+    digest = hashlib.sha256("\0".join(f"{path}\0{texts[path]}" for path in sorted(texts)).encode()).hexdigest()
+    package = f"exhume_compiled_{digest[:32]}"
+    _PACKAGES[package] = texts
+    if _FINDER not in sys.meta_path:
+        sys.meta_path.append(_FINDER)
+    return importlib.import_module(f"{package}.{id}")

@@ -1,0 +1,160 @@
+"""What a specification repeats as a table: a `pyarrow.Table` of columns, or of objects.
+
+A field is a column of its own name and width; bytes and texts as they are; a value of an enum by its name (one that has
+none by its number, as text); a structure as a struct; numbers that are repeated as a list.  Instances that are computed
+are columns, too.  What has no one type (`switch-on`), is always the same (`contents`), or repeats structures itself,
+has no column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from exhume.compiler.model import BOOL, BYTES, TEXT, Bits, Integer, Kind, Plain, Structure, Type
+from exhume.compiler.model import Field as Described
+from exhume.compiler.model import Sequence as Many
+from exhume.errors import SpecificationError
+from exhume.layout.tracing import slot
+from exhume.tabular.arrow import import_pyarrow
+
+DEEPEST = 8
+"""Structures within structures that have columns: types may hold themselves."""
+
+
+def table(rows: Any, field: Described) -> Any:
+    """The table of what a repeated field holds: `rows` is its value, columns or a list.
+
+    Raises `SpecificationError` when nothing of its elements has a column.
+    """
+    pa = import_pyarrow()
+    kind = field.one
+    if not isinstance(kind, Structure):
+        made = _array(pa, kind, list(rows), DEEPEST)
+        if made is None:
+            raise SpecificationError("its elements are of several types", field_path=field.where)
+        return pa.table({field.id: made})
+    if hasattr(rows, "resume_at"):
+        columns = _of_columns(pa, rows, kind.type, "")
+        if computed := _computed(kind.type):
+            elements = list(rows)
+            columns |= _of_fields(pa, elements, computed, DEEPEST)
+    else:
+        columns = _of_objects(pa, list(rows), kind.type, DEEPEST)
+    if not columns:
+        raise SpecificationError("nothing of its elements has a column", field_path=field.where)
+    return pa.table(columns)
+
+
+def _varied(type: Type) -> list[Described]:
+    """The fields that are not always the same."""
+    return [one for one in type.seq if "contents" not in one.raw]
+
+
+def _computed(type: Type) -> list[Described]:
+    return [one for one in type.instances.values() if one.value is not None]
+
+
+def _of_columns(pa: Any, rows: Any, type: Type, prefix: str) -> dict[str, Any]:
+    import numpy as np
+
+    found: dict[str, Any] = {}
+    for field in _varied(type):
+        name, kind = f"{prefix}{field.id}", field.one
+        if isinstance(kind, Structure):
+            inner = _of_columns(pa, rows, kind.type, f"{name}_")
+            found[field.id] = pa.StructArray.from_arrays(list(inner.values()), list(inner))
+        elif kind in (BYTES, TEXT):
+            starts, ends = getattr(rows, f"{name}_start"), getattr(rows, f"{name}_end")
+            held = [bytes(rows.view[a:b]) for a, b in zip(starts, ends, strict=True)]
+            encoding = field.raw.get("encoding") or field.owner.encoding if kind == TEXT else None
+            if encoding is not None:
+                found[field.id] = pa.array([str(one, encoding) for one in held], pa.string())
+            else:
+                found[field.id] = pa.array(held, pa.binary())
+        else:
+            held = getattr(rows, name)
+            numbers = np.frombuffer(held, held.typecode) if len(held) else np.empty(0, held.typecode)
+            enum = kind.enum if isinstance(kind, (Integer, Bits)) else None
+            if enum is not None:
+                found[field.id] = _names(pa, enum.values, numbers.tolist())
+            else:
+                found[field.id] = pa.array(numbers).cast(_numeric(pa, kind))
+    return found
+
+
+def _of_objects(pa: Any, rows: Sequence[Any], type: Type, depth: int) -> dict[str, Any]:
+    return _of_fields(pa, rows, [*_varied(type), *_computed(type)], depth)
+
+
+def _of_fields(pa: Any, rows: Sequence[Any], fields: Sequence[Described], depth: int) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in fields:
+        values = [None if row is None else getattr(row, slot(field.id)) for row in rows]
+        made = _array(pa, field.kind, values, depth)
+        if made is not None:
+            found[field.id] = made
+    return found
+
+
+def _array(pa: Any, kind: Kind, values: list[Any], depth: int) -> Any:
+    """One column; None for what has none."""
+    if isinstance(kind, (Integer, Bits)) and kind.enum is not None:
+        return _names(pa, kind.enum.values, values)
+    if isinstance(kind, (Integer, Bits)) or (isinstance(kind, Plain) and kind.kind in ("float", "bool")):
+        return _numbers(pa, kind, values)
+    if kind in (BYTES, TEXT):
+        held = [bytes(one) if isinstance(one, memoryview) else one for one in values]
+        return pa.array(held, pa.string() if kind == TEXT else pa.binary())
+    if isinstance(kind, Structure) and depth:
+        inner = _of_objects(pa, values, kind.type, depth - 1)
+        missing = pa.array([one is None for one in values])
+        return pa.StructArray.from_arrays(list(inner.values()), list(inner), mask=missing) if inner else None
+    if isinstance(kind, Many) and not isinstance(kind.of, (Structure, Many)):
+        offsets = [0]
+        for one in values:
+            offsets.append(offsets[-1] + (0 if one is None else len(one)))
+        flat = _array(pa, kind.of, [item for one in values if one is not None for item in one], depth)
+        if flat is None:
+            return None
+        lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), flat)
+        if all(one is not None for one in values):
+            return lists
+        return pa.array(
+            [None if one is None else got for one, got in zip(values, lists.to_pylist(), strict=True)], lists.type
+        )
+    return None
+
+
+def _numeric(pa: Any, kind: Kind) -> Any:
+    """The type of a column of numbers; None where it depends on them."""
+    if kind == BOOL or (isinstance(kind, Bits) and kind.width == 1):
+        return pa.bool_()
+    if isinstance(kind, Bits):
+        width = next(size for size in (8, 16, 32, 64) if kind.width <= size)
+        return getattr(pa, f"uint{width}")()
+    if isinstance(kind, Integer):
+        return getattr(pa, f"{'' if kind.signed else 'u'}int{8 * kind.size}")() if kind.size else None
+    return pa.float32() if isinstance(kind, Plain) and kind.size == 4 else pa.float64()
+
+
+def _numbers(pa: Any, kind: Kind, values: list[Any]) -> Any:
+    type = _numeric(pa, kind)
+    if type is not None:
+        return pa.array(values, type)
+    makers: tuple[Callable[[], Any], ...] = (
+        lambda: pa.array(values, pa.int64()),
+        lambda: pa.array(values, pa.uint64()),
+        lambda: pa.array([None if one is None else str(one) for one in values], pa.string()),
+    )
+    for make in makers:
+        try:
+            return make()
+        except (OverflowError, pa.ArrowInvalid, pa.ArrowTypeError):
+            continue
+    return None
+
+
+def _names(pa: Any, names: dict[int, str], values: list[Any]) -> Any:
+    told = [None if one is None else names.get(int(one), str(int(one))) for one in values]
+    return pa.array(told, pa.string()).dictionary_encode()

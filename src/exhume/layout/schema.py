@@ -1,0 +1,521 @@
+"""The generated parsers as a description: every field's absolute position, type, documentation.
+
+Works on the `debug` classes (which remember where each field lies) and the specifications kept as JSON beside them.
+The debug classes know positions only relative to their own stream; a stream that hands out positions remembering where
+they came from makes them absolute, through substreams and `io:` instances alike.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import importlib
+import importlib.resources
+import json
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from kaitaistruct import BytesIO, KaitaiStream, KaitaiStruct
+
+from exhume.compiler.model import Type
+from exhume.errors import Span, shorten
+from exhume.findings import Check
+from exhume.layout.fast import RAISED
+from exhume.layout.kaitai import FAILURES
+from exhume.layout.tracing import Named, Traced, named, slot, type_of
+
+DEBUG_PACKAGE = "exhume_ksy.debug"
+SPECS_PACKAGE = "exhume_ksy"
+
+ARRAY_SHOWN = 64
+"""Elements of an array that are shown one by one unless all are asked for; the rest is summed up in one line."""
+
+STOPPED = "parsing stops here"
+"""The note of a field that could not be read to its end."""
+
+
+class _Position(int):
+    """A stream position that remembers its stream."""
+
+    stream: Any
+
+    def __new__(cls, value: int, stream: Any) -> Self:
+        made = super().__new__(cls, value)
+        made.stream = stream
+        return made
+
+
+class _TrackedStream(KaitaiStream):  # type: ignore[misc]  # untyped base
+    """A `KaitaiStream` whose positions remember it."""
+
+    def pos(self) -> int:
+        return _Position(super().pos(), self)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldDoc:
+    """What a specification says about a field or type."""
+
+    type: str = ""
+    doc: str = ""
+    doc_ref: str = ""
+    enum: str = ""
+    checksum: str = ""
+    unit: str = ""
+    representation: str = ""
+    is_scalar: bool = False
+    parsed_as: str = ""
+
+
+@dataclass(slots=True)
+class Field:
+    """One field of a parsed structure, with everything known about it.
+
+    `span` is absolute in the file (with the payload range when the bytes were decompressed first); None for values that
+    a specification derives.  `children` are in the order of the specification; `omitted` counts array elements left
+    out.  `checksum` names the algorithm of a field that is one, and `check` says what became of it.
+    """
+
+    name: str
+    path: str
+    type: str
+    span: Span | None
+    value: Any = None
+    doc: str = ""
+    doc_ref: str = ""
+    meaning: str = ""
+    checksum: str = ""
+    check: Check | None = None
+    note: str = ""
+    children: list[Field] = field(default_factory=list)
+    omitted: int = 0
+
+    def walk(self, depth: int = 0) -> Iterator[tuple[int, Field]]:
+        """`(depth, field)` of this field and all below it, outermost first."""
+        yield depth, self
+        for child in self.children:
+            yield from child.walk(depth + 1)
+
+
+@functools.cache
+def debug_class(name: str) -> Any:
+    """The debug class of a ksy id, optionally `id::type::subtype`; raises `KeyError` for unknown ones."""
+    id, *types = name.split("::")
+    try:
+        module = importlib.import_module(f"{DEBUG_PACKAGE}.{id}")
+    except ModuleNotFoundError:
+        raise KeyError(name) from None
+    for loaded, content in list(sys.modules.items()):
+        if loaded.startswith(DEBUG_PACKAGE + ".") and content is not None:
+            content.KaitaiStream = _TrackedStream  # type: ignore[attr-defined]  # the substreams must be tracked too
+    found = getattr(module, camel(id))
+    for type in types:
+        found = getattr(found, camel(type))
+    return found
+
+
+def camel(name: str) -> str:
+    """`block_body` as the compiler names its class: `BlockBody`."""
+    return "".join(part[:1].upper() + part[1:] for part in name.split("_"))
+
+
+@functools.cache
+def spec(id: str) -> dict[str, Any]:
+    """A whole specification as its JSON form; raises `KeyError` for unknown ids."""
+    resource = importlib.resources.files(SPECS_PACKAGE) / "specs" / f"{id}.json"
+    try:
+        loaded: dict[str, Any] = json.loads(resource.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise KeyError(id) from None
+    return loaded
+
+
+@functools.cache
+def _type_specs(id: str) -> dict[str, dict[str, Any]]:
+    """Every type of a specification by the qualified name of its generated class."""
+    found: dict[str, dict[str, Any]] = {}
+
+    def add(qualname: str, content: dict[str, Any]) -> None:
+        found[qualname] = content
+        for name, inner in content.get("types", {}).items():
+            add(f"{qualname}.{camel(name)}", inner)
+
+    add(camel(id), spec(id))
+    return found
+
+
+@functools.cache
+def describe_type(cls: Any) -> dict[str, FieldDoc]:
+    """What the specification says about each field and instance of a generated class; key "" is the type itself."""
+    try:
+        types = _type_specs(cls.__module__.rsplit(".", 1)[-1])
+    except KeyError:
+        return {}
+    parts = cls.__qualname__.split(".")
+    return _described([types.get(".".join(parts[:depth]), {}) for depth in range(1, len(parts) + 1)])
+
+
+@functools.cache
+def _describe_traced(type: Type) -> dict[str, FieldDoc]:
+    """The same about a type of a specification that was compiled here."""
+    around = [type]
+    while around[0].parent is not None:
+        around.insert(0, around[0].parent)
+    return _described([one.raw for one in around])
+
+
+def _described(around: Sequence[Mapping[str, Any]]) -> dict[str, FieldDoc]:
+    """What is said in the last of several types, each around the next."""
+    content, enums = around[-1], _enum_docs(around)
+    described = {"": FieldDoc(doc=_text(content.get("doc")), doc_ref=_text(content.get("doc-ref")))}
+    scalar = content.get("-scalar")
+    line = f"{{{scalar}}}" if scalar else _text(content.get("-webide-representation"))
+    described[""] = dataclasses.replace(described[""], representation=line, is_scalar=bool(scalar))
+    attributes = [(item.get("id", ""), item) for item in content.get("seq", [])]
+    attributes += list(content.get("instances", {}).items())
+    for name, item in attributes:
+        described[name] = FieldDoc(
+            type=_type_text(item),
+            doc=_text(item.get("doc")),
+            doc_ref=_text(item.get("doc-ref")),
+            enum=item.get("enum", ""),
+            checksum=_text(item.get("-checksum")),
+            unit=_text(item.get("-unit")),
+            parsed_as=_text(item.get("-parsed-as")),
+        )
+    for enum_name, values in enums.items():
+        for key, value in values.items():
+            described[f"enum {enum_name} {key}"] = value
+    return described
+
+
+def _enum_docs(around: Sequence[Mapping[str, Any]]) -> dict[str, dict[int, FieldDoc]]:
+    """What is said about enum values that the type can see: its own, its enclosing types', the file's."""
+    found: dict[str, dict[int, FieldDoc]] = {}
+    for content in around:
+        for name, values in content.get("enums", {}).items():
+            texts = {}
+            for key, item in values.items():
+                if isinstance(item, dict):
+                    doc, checksum = _text(item.get("doc")), _text(item.get("-checksum"))
+                    texts[int(str(key), 0)] = FieldDoc(doc=doc, checksum=checksum)
+            found[name] = texts
+    return found
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        value = "; ".join(map(str, value))
+    return " ".join(str(value).split()) if value else ""
+
+
+def _type_text(item: dict[str, Any]) -> str:
+    kind = item.get("type")
+    if isinstance(kind, dict):
+        kind = "switch on " + str(kind.get("switch-on"))
+    if kind is None:
+        kind = "value" if "value" in item else "contents" if "contents" in item else "bytes"
+    if "enum" in item:
+        kind = f"{kind} ({item['enum']})"
+    return f"{kind}[]" if "repeat" in item else str(kind)
+
+
+class Explainer:
+    """Walks one parsed window of bytes.
+
+    `where` is the window's `Span` (a payload span for decompressed bytes); `whole` shows every array element and every
+    lazy instance, however many.
+    """
+
+    def __init__(self, where: Span, *, whole: bool = False) -> None:
+        self._where = where
+        self._whole = whole
+        self._bases: dict[int, int] = {}
+        self._streams: list[Any] = []  # keeps streams alive: their ids are the keys of _bases
+
+    def explain(self, schema: str, data: bytes | memoryview, *args: Any) -> Field:
+        """The field tree of `data` under a schema (`id` or `id::type`), as far as parsing goes.
+
+        A structure that breaks off keeps what was read before; `note` says why it ended.
+        """
+        stream = _TrackedStream(BytesIO(bytes(data)))
+        self._base(stream, 0)
+        cls = debug_class(schema)
+        made = cls(*args, stream)
+        note = ""
+        try:
+            made._read()  # debug classes do not read themselves
+        except FAILURES as error:
+            note = f"{STOPPED}: {shorten(error, 160)}"
+        return self._tree(schema, made, len(data), note, describe_type(cls))
+
+    def explain_traced(self, type: Type, read: Callable[[bytes], Any], data: bytes) -> Field:
+        """The field tree of `data` by the reader of a type that notes where fields lie (`exhume.layout.tracing`)."""
+        self._base(data, 0)
+        made, note = None, ""
+        try:
+            made, _ = read(data)
+        except RAISED as error:
+            note = f"{STOPPED}: {shorten(error, 160)}"
+            made = getattr(error, "partial", None)
+        return self._tree(type.id, made, len(data), note, _describe_traced(type))
+
+    def _tree(self, schema: str, made: Any, size: int, note: str, docs: dict[str, FieldDoc]) -> Field:
+        doc = docs.get("", FieldDoc())
+        root = Field(schema.split("::")[-1], schema, schema, self._span(0, size), None, doc.doc, doc.doc_ref, note=note)
+        if made is not None:
+            self._children(made, root)
+        return root
+
+    def _base(self, stream: Any, base: int) -> int:
+        if id(stream) not in self._bases:
+            self._bases[id(stream)] = base
+            self._streams.append(stream)
+        return self._bases[id(stream)]
+
+    def _span(self, start: int, end: int) -> Span:
+        return self._where.sub(start, end)
+
+    def _traced_children(self, parsed: Traced, parent: Field) -> None:
+        docs = _describe_traced(type_of(parsed))
+        for one in type_of(parsed).seq:
+            if one.id in parsed.PLACES:
+                self._traced_attribute(parsed, one.id, getattr(parsed, slot(one.id), None), docs, parent)
+        for name in type_of(parsed).instances:
+            value, failure = self._instance(parsed, slot(name))
+            if value is not None or name in parsed.PLACES:
+                self._traced_attribute(parsed, name, value, docs, parent)
+                if failure and not parent.children[-1].note:
+                    parent.children[-1].note = f"{STOPPED}: {failure}"
+
+    def _traced_attribute(
+        self, parsed: Traced, name: str, value: Any, docs: dict[str, FieldDoc], parent: Field
+    ) -> None:
+        value = parsed.PARTIALS.get(name, value)
+        view, start, end, many, *why = parsed.PLACES.get(name, (None, None, None, ()))
+        place: dict[str, Any] = {}
+        if start is not None:
+            place["start"] = _Position(start, view)
+            place |= {} if end is None else {"end": end}
+            if type_of(parsed).field(name).repeat and value is not None and not many and end is not None:
+                value = list(value)  # numbers, which are read all at once
+                width = (end - start) // max(1, len(value))
+                many = [[start + width * number, start + width * (number + 1)] for number in range(len(value))]
+            place["arr"] = [
+                {"start": _Position(first, view)} | ({} if last is None else {"end": last}) for first, last in many
+            ]
+        self._attribute(parsed, name, named(value, type_of(parsed), name), place, docs, parent)
+        if why:
+            parent.children[-1].note = f"{STOPPED}: {why[0]}"
+
+    def _children(self, parsed: Any, parent: Field) -> None:
+        if isinstance(parsed, Traced):
+            self._traced_children(parsed, parent)
+            return
+        docs = describe_type(parsed.__class__)
+        debug = parsed._debug  # noqa: SLF001 - the positions are what debug classes are for
+        for name in list(getattr(parsed, "SEQ_FIELDS", ())):
+            if name in debug:
+                self._attribute(parsed, name, getattr(parsed, name, None), debug[name], docs, parent)
+        for name in _instances(parsed.__class__):
+            value, failure = self._instance(parsed, name)
+            if failure:
+                if _begins_here(debug.get(f"_m_{name}", {}).get("start")):  # what it had read before it failed
+                    begun = getattr(parsed, f"_m_{name}", None)
+                    self._attribute(parsed, name, begun, debug[f"_m_{name}"], docs, parent)
+                    parent.children[-1].note = f"{STOPPED}: {failure}"
+            elif value is not None or f"_m_{name}" in debug:
+                self._attribute(parsed, name, value, debug.get(f"_m_{name}", {}), docs, parent)
+
+    def _instance(self, parsed: Any, name: str) -> tuple[Any, str]:
+        try:
+            return getattr(parsed, name), ""
+        except (*FAILURES, *RAISED) as error:
+            return None, shorten(error, 160) or type(error).__name__
+
+    def _attribute(
+        self, parsed: Any, name: str, value: Any, place: dict[str, Any], docs: dict[str, FieldDoc], parent: Field
+    ) -> None:
+        doc = docs.get(name, FieldDoc())
+        span = self._place(place)
+        path = f"{parent.path}.{name}"
+        made = Field(name, path, doc.type, span, None, doc.doc, doc.doc_ref, checksum=doc.checksum)
+        parent.children.append(made)
+        if isinstance(value, list):
+            self._array(made, value, place.get("arr") or [], doc, docs)
+        else:
+            self._value(made, value, span, doc, docs)
+        self._broken_off(made, place)
+
+    def _broken_off(self, made: Field, place: dict[str, Any]) -> None:
+        """Marks a field that begins and does not end; it reaches as far as what could be read of it."""
+        if "start" not in place or "end" in place:
+            return
+        made.note = STOPPED
+        ends = [child.span for child in made.children if child.span is not None]
+        if made.span is not None and ends:
+            last = max(self._relative_end(span) for span in ends)
+            made.span = self._span(self._relative(made.span), max(self._relative(made.span), last))
+
+    def _array(
+        self, made: Field, values: list[Any], places: list[dict[str, Any]], doc: FieldDoc, docs: dict[str, FieldDoc]
+    ) -> None:
+        shown = len(values) if self._whole else min(len(values), ARRAY_SHOWN)
+        made.value = f"{len(values)} element{'' if len(values) == 1 else 's'}"
+        made.omitted = len(values) - shown
+        for index in range(shown):
+            place = places[index] if index < len(places) else {}
+            span = self._place(place)
+            child = Field(f"[{index}]", f"{made.path}[{index}]", doc.type.removesuffix("[]"), span)
+            made.children.append(child)
+            self._value(child, values[index], span, doc, docs)
+            self._broken_off(child, place)
+
+    def _value(self, made: Field, value: Any, span: Span | None, doc: FieldDoc, docs: dict[str, FieldDoc]) -> None:
+        if isinstance(value, (KaitaiStruct, Traced)):
+            if span is not None and isinstance(value, KaitaiStruct):
+                self._base(value._io, self._relative(span))  # noqa: SLF001
+            said = _describe_traced(type_of(value)) if isinstance(value, Traced) else describe_type(value.__class__)
+            kind = said.get("", FieldDoc())
+            made.doc = made.doc or kind.doc
+            made.doc_ref = made.doc_ref or kind.doc_ref
+            made.type = made.type if "switch" not in made.type else _qualified(value)
+            self._children(value, made)
+            made.value = _summary(value, made, kind.representation)
+            for child in made.children:
+                if child.span is None and child.checksum:  # a name says what the whole structure holds
+                    made.checksum, child.checksum = child.checksum, ""
+            if _is_one_line(made, kind):
+                made.children = []
+        elif isinstance(value, (enum.Enum, Named)):
+            number = value.value if isinstance(value, enum.Enum) else int(value)
+            made.value = f"{number} ({value.name})"
+            meant = docs.get(f"enum {doc.enum.split('::')[-1]} {number}", FieldDoc())
+            made.meaning, made.checksum = meant.doc, meant.checksum
+        else:
+            made.value = value
+            if doc.parsed_as and isinstance(value, str):
+                self._parse_as(made, doc.parsed_as, value.encode("latin-1", "replace"))
+
+    def _parse_as(self, made: Field, schema: str, data: bytes) -> None:
+        """The parts of bytes that the specification put together; they lie nowhere, so they have no spans."""
+        parsed = debug_class(schema)(_TrackedStream(BytesIO(data)))
+        try:
+            parsed._read()  # noqa: SLF001
+        except FAILURES as error:
+            made.note = f"{STOPPED}: {shorten(error, 160)}"
+        self._streams.append(parsed._io)  # noqa: SLF001
+        self._children(parsed, made)
+        made.value = _summary(parsed, made, describe_type(parsed.__class__)[""].representation) or made.value
+
+    def _relative(self, span: Span) -> int:
+        if span.payload is not None and self._where.payload is not None:
+            return span.payload[0] - self._where.payload[0]
+        return span.start - self._where.start
+
+    def _relative_end(self, span: Span) -> int:
+        size = span.payload[1] - span.payload[0] if span.payload is not None else span.size
+        return self._relative(span) + size
+
+    def _place(self, place: dict[str, Any]) -> Span | None:
+        start = place.get("start")
+        if start is None:
+            return None
+        base = self._bases.get(id(getattr(start, "stream", None)))
+        if base is None:
+            return None
+        end = place.get("end", start)
+        return self._span(base + start, base + max(int(start), int(end)))
+
+
+def _begins_here(start: Any) -> bool:
+    """Whether any byte of a field is among those that are explained: one that lies elsewhere is in another section."""
+    stream = getattr(start, "stream", None)
+    return stream is not None and int(start) < stream.size()
+
+
+def _qualified(value: Any) -> str:
+    """The name of a structure's type as Kaitai's Python has it, those around it first."""
+    if not isinstance(value, Traced):
+        return type(value).__qualname__
+    names: list[str] = []
+    around: Type | None = type_of(value)
+    while around is not None:
+        names.insert(0, camel(around.id))
+        around = around.parent
+    return ".".join(names)
+
+
+@functools.cache
+def _instances(cls: Any) -> tuple[str, ...]:
+    """Instances of a generated class, in the order of the specification."""
+    return tuple(name for name, value in vars(cls).items() if isinstance(value, property))
+
+
+_NUMBER = re.compile(r"[usb]\d")
+PLACEHOLDER = re.compile(r"\{([\w.]+)(?::(\w+)[^}]*)?\}")
+
+
+def _is_one_line(made: Field, kind: FieldDoc) -> bool:
+    """Whether a structure is nothing but the one value that it stands for: a number, or bytes and what they spell."""
+    whole = PLACEHOLDER.fullmatch(kind.representation)
+    if whole is None or kind.is_scalar:
+        return kind.is_scalar
+    derived = any(child.name == whole[1] and child.span is None for child in made.children)
+    return derived and len(made.children) == 2 and not any(child.children for child in made.children)
+
+
+def _represented(made: Field, path: str, form: str | None) -> Any:
+    """What a representation's placeholder stands for, None when it is not there."""
+    at: Field | None = made
+    for name in path.split("."):
+        at = next((child for child in at.children if child.name == name), None) if at is not None else None
+    if at is None:
+        return None
+    value = at.value
+    if isinstance(value, (bytes, bytearray)):
+        return value.hex() if form == "hex" else shorten(bytes(value), 80) if value else ""
+    if isinstance(value, int) and not isinstance(value, bool) and form != "dec" and _NUMBER.match(at.type):
+        width = 2 * at.span.size if at.span is not None and at.span.payload is None else 0
+        return f"0x{value:0{width}x}" if value >= 0 else str(value)
+    if isinstance(value, str) and at.children and at.children[0].name == "[0]":
+        return ("" if form == "sep" else ", ").join(str(child.value) for child in at.children)
+    if isinstance(value, str) and (named := re.fullmatch(r"\d+ \((\w+)\)", value)):
+        return named[1]
+    return value
+
+
+def _empty(value: Any) -> Any:
+    return "" if value is None else value
+
+
+def _summary(value: Any, made: Field, representation: str) -> Any:
+    """The one value that stands for a structure: what the specification says of it in one line, else its `value`
+    instance, else its `name` (fields told apart by a number).
+    """
+    if whole := PLACEHOLDER.fullmatch(representation):
+        found = next((child for child in made.children if child.name == whole[1]), None)
+        if found is not None and isinstance(found.value, (int, str)) and not found.children:
+            return found.value
+        return _represented(made, whole[1], whole[2])
+    if representation:
+        # Parameters lie nowhere and are no children.
+        if isinstance(value, Traced):
+            known = {one.id: getattr(value, slot(one.id), None) for one in type_of(value).params}
+        else:
+            known = vars(value)
+        given = {name: one for name, one in known.items() if isinstance(one, int)}
+
+        def told_of(one: re.Match[str]) -> str:
+            found = _represented(made, one[1], one[2])
+            return str(_empty(given.get(one[1]) if found is None else found))
+
+        told = PLACEHOLDER.sub(told_of, representation)
+        return told if PLACEHOLDER.sub("", representation).strip() != told.strip() else None
+    instances = type_of(value).instances if isinstance(value, Traced) else _instances(value.__class__)
+    wanted = "value" if "value" in instances else "name" if "name" in instances else None
+    return next((child.value for child in made.children if child.name == wanted), None)

@@ -1,0 +1,91 @@
+"""What readers use that remember where each field lies (`exhume.compiler.traced`)."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from exhume.compiler.model import Bits, Integer, Type
+from exhume.errors import shorten
+from exhume.layout.fast import LayoutError
+
+View = bytes | memoryview
+Place = list[Any]
+"""The view, where a field starts and ends in it (None: it did not end), and the same for each element."""
+
+
+class Traced:
+    """A structure whose fields are known with their places."""
+
+    PLACES: dict[str, Place]
+    PARTIALS: dict[str, Any]
+    TYPE: ClassVar[Type]
+
+    def __new__(cls) -> Self:
+        made = super().__new__(cls)
+        made.PLACES, made.PARTIALS = {}, {}
+        return made
+
+
+class Named(int):
+    """A number that has a name."""
+
+    name: str
+
+
+def type_of(value: Traced) -> Type:
+    """The type of the specification that a structure is of."""
+    return value.TYPE
+
+
+def slot(id: str) -> str:
+    """The attribute that holds a field."""
+    return f"{id}_" if keyword.iskeyword(id) else id
+
+
+def named(value: Any, type: Type, id: str) -> Any:
+    """A value, or each of several, with its name where the field has an enum that knows it."""
+    kind = type.field(id).one
+    names: Mapping[int, str] = kind.enum.values if isinstance(kind, (Integer, Bits)) and kind.enum is not None else {}
+
+    def one(number: Any) -> Any:
+        if number not in names:
+            return number
+        found = Named(number)
+        found.name = names[number]
+        return found
+
+    if not names or value is None:
+        return value
+    return list(map(one, value)) if type.field(id).repeat else one(value)
+
+
+def keep(value: Traced, error: Exception) -> None:
+    """Keeps what was read of the field in which a structure broke off, and hands itself on to what encloses it."""
+    places, partials = value.PLACES, value.PARTIALS
+    open_ = (id for id, place in reversed(places.items()) if place[2] is None or id in partials)
+    id = next(open_, None)
+    if id is not None:
+        _begun(value, error, id, getattr(value, slot(id), None))
+    error.partial = value  # type: ignore[attr-defined]
+
+
+def keep_instance(value: Traced, error: Exception, id: str, kept: str) -> None:
+    """The same for an instance, which may be asked for from anywhere: it hands nothing on."""
+    begun = getattr(value, kept, None)
+    if hasattr(value, kept):
+        delattr(value, kept)
+    _begun(value, error, id, begun)
+    error.partial = None  # type: ignore[attr-defined]
+
+
+def _begun(value: Traced, error: Exception, id: str, begun: Any) -> None:
+    places, partials = value.PLACES, value.PARTIALS
+    if not hasattr(error, "partial") and id in places:
+        told = f"expected {error.expected}, found {error.actual}" if isinstance(error, LayoutError) else str(error)
+        places[id].append(shorten(told, 160))
+    partial = partials.get(id, getattr(error, "partial", None))
+    if isinstance(begun, list):
+        partial = begun if partial is None else [*begun, partial]
+    partials[id] = partial

@@ -1,0 +1,564 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, embedsignature=True
+"""The hot loops, compiled.  `exhume.native.pykernel` is the pure-Python twin and holds the documentation."""
+
+from cpython.ref cimport PyObject
+from libc.stdint cimport uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memchr, memcmp, memcpy, memset
+
+from exhume.native.types import OVERLONG, Scan, malformed_records
+
+VERSION = 10
+
+cdef extern from "Python.h":
+    PyObject* PyBytes_FromStringAndSize(const char*, Py_ssize_t) except NULL
+    int _PyBytes_Resize(PyObject**, Py_ssize_t) except -1
+    char* PyBytes_AS_STRING(PyObject*) nogil
+    object PyBytes_New "PyBytes_FromStringAndSize"(const char*, Py_ssize_t)
+    void Py_DECREF(PyObject*)
+    void PyTuple_SET_ITEM(object, Py_ssize_t, object)
+    ctypedef struct PyTypeObject:
+        object (*tp_alloc)(PyTypeObject*, Py_ssize_t)
+
+include "../../../generated/exhume_ksy/fast/_facts.pxi"
+include "../../../generated/exhume_ksy/fast/_elements.pxi"
+include "../formats/clp_s/read/native.pxi"
+include "../formats/clp_s/query/native.pxi"
+include "../formats/clp_s/write/native.pxi"
+include "files.pxi"
+include "../formats/caf/native.pxi"
+include "scan.pxi"
+
+ctypedef const unsigned char* chars
+
+ctypedef ZsDataBlockRecord Record
+
+
+cdef inline Record nothing() noexcept nogil:
+    cdef Record record
+    record.data_start = record.data_end = 0
+    return record
+
+
+cdef inline int compare(chars left, Py_ssize_t left_size, chars right, Py_ssize_t right_size) noexcept nogil:
+    cdef int order = memcmp(left, right, left_size if left_size < right_size else right_size)
+    if order != 0:
+        return order
+    return (left_size > right_size) - (left_size < right_size)
+
+
+cdef inline void copy(char* target, chars source, Py_ssize_t length, bint roomy) noexcept nogil:
+    """memcpy; a short record is copied as 32 bytes at once where both sides have room (what follows it in the
+    target is written later)."""
+    if roomy and length <= 32:
+        memcpy(target, source, 32)
+    else:
+        memcpy(target, source, length)
+
+
+cdef inline chars pointer(const unsigned char[::1] view) noexcept:
+    return &view[0] if view.shape[0] else NULL
+
+
+cdef inline Py_ssize_t put_length(char* target, Py_ssize_t length) noexcept nogil:
+    """Writes a length in its shortest form; returns the bytes written."""
+    cdef Py_ssize_t written = 0
+    while length >= 0x80:
+        target[written] = <char>((length & 0x7F) | 0x80)
+        length >>= 7
+        written += 1
+    target[written] = <char>length
+    return written + 1
+
+
+cdef inline Py_ssize_t prefix_size(Py_ssize_t length) noexcept nogil:
+    cdef Py_ssize_t size = 1
+    while length >= 0x80:
+        length >>= 7
+        size += 1
+    return size
+
+
+cdef inline int compare_records(chars data, Record* left, Record* right) noexcept nogil:
+    return compare(data + left.data_start, left.data_end - left.data_start,
+                   data + right.data_start, right.data_end - right.data_start)
+
+
+def split_records(const unsigned char[::1] payload not None):
+    cdef chars data = pointer(payload)
+    cdef int64_t size = payload.shape[0], offset = 0, after
+    cdef Record record
+    cdef list out = []
+    while offset < size:
+        after = read_zs_data_block_record(data, offset, size, &record)
+        if after < 0:
+            raise malformed_records(payload, offset)
+        out.append(PyBytes_New(<const char*>data + record.data_start, record.data_end - record.data_start))
+        offset = after
+    return out
+
+
+def scan_records(const unsigned char[::1] payload not None):
+    cdef chars data = pointer(payload)
+    cdef int64_t size = payload.shape[0], offset = 0, after = 0, count = 0, unsorted = -1
+    cdef Record record = nothing(), previous = nothing(), before = nothing(), here = nothing(), first = nothing()
+    with nogil:
+        while offset < size:
+            after = read_zs_data_block_record(data, offset, size, &record)
+            if after < 0:
+                break
+            if count == 0:
+                first = record
+            elif unsorted < 0 and compare_records(data, &record, &previous) < 0:
+                unsorted, before, here = count, previous, record
+            previous = record
+            count += 1
+            offset = after
+    if after < 0:
+        raise malformed_records(payload, offset)
+    return Scan(count, (first.data_start, first.data_end), (previous.data_start, previous.data_end), unsorted,
+                (before.data_start, before.data_end), (here.data_start, here.data_end))
+
+
+cdef inline int64_t skip_below(chars data, int64_t offset, int64_t size, chars bound, Py_ssize_t bound_size,
+                               int64_t* bad) noexcept nogil:
+    """Where the first record begins that is not below the bound, `size` without one; `bad` is the one that is none."""
+    cdef int64_t after
+    cdef Record record
+    while offset < size:
+        after = read_zs_data_block_record(data, offset, size, &record)
+        if after < 0:
+            bad[0] = offset
+            return offset
+        if compare(data + record.data_start, record.data_end - record.data_start, bound, bound_size) >= 0:
+            return offset
+        offset = after
+    return offset
+
+
+def find_range(const unsigned char[::1] payload not None, bytes start, bytes stop):
+    cdef chars data = pointer(payload)
+    cdef chars bound
+    cdef int64_t size = payload.shape[0], low = 0, high = size, bad = -1
+    cdef Py_ssize_t bound_size
+    if start:
+        bound, bound_size = start, len(start)
+        with nogil:
+            low = skip_below(data, 0, size, bound, bound_size, &bad)
+    if bad < 0 and stop is not None:
+        bound, bound_size = stop, len(stop)
+        with nogil:
+            high = skip_below(data, low, size, bound, bound_size, &bad)
+    if bad >= 0:
+        raise malformed_records(payload, bad)
+    return low, high
+
+
+cdef inline Py_ssize_t put_terminated(char* target, Py_ssize_t written, Py_ssize_t room, chars data, Py_ssize_t size,
+                                      Record* record, const unsigned char* end, Py_ssize_t end_size) noexcept nogil:
+    """Writes a record and its terminator at `written`; returns the offset after them."""
+    cdef Py_ssize_t length = record.data_end - record.data_start
+    copy(target + written, data + record.data_start, length,
+         written + 32 <= room and record.data_start + 32 <= size)
+    written += length
+    if end_size == 1:
+        target[written] = <char>end[0]
+    else:
+        memcpy(target + written, end, end_size)
+    return written + end_size
+
+
+def terminate_records(const unsigned char[::1] payload not None, bytes terminator not None):
+    cdef chars data = pointer(payload)
+    cdef const unsigned char* end = terminator
+    cdef int64_t size = payload.shape[0], offset = 0, after = 0, room = 0
+    cdef Py_ssize_t written = 0, end_size = len(terminator)
+    cdef Record record
+    cdef char* target
+    cdef PyObject* out
+    if end_size <= 1:
+        room = size  # a length takes a byte at least, so one pass does
+    else:
+        with nogil:
+            while offset < size:
+                after = read_zs_data_block_record(data, offset, size, &record)
+                if after < 0:
+                    break
+                room += record.data_end - record.data_start + end_size
+                offset = after
+        if after < 0:
+            raise malformed_records(payload, offset)
+        offset = 0
+    out = PyBytes_FromStringAndSize(NULL, room)
+    with nogil:
+        target = PyBytes_AS_STRING(out)
+        while offset < size:
+            after = read_zs_data_block_record(data, offset, size, &record)
+            if after < 0:
+                break
+            written = put_terminated(target, written, room, data, size, &record, end, end_size)
+            offset = after
+    if after < 0:
+        Py_DECREF(out)
+        raise malformed_records(payload, offset)
+    if written < room:
+        _PyBytes_Resize(&out, written)
+    result = <object>out
+    Py_DECREF(out)
+    return result
+
+
+def frame_records(list records not None):
+    cdef Py_ssize_t total = 0, written = 0, length
+    cdef bytes record
+    cdef PyObject* out
+    cdef char* target
+    for record in records:
+        length = len(record)
+        total += prefix_size(length) + length
+    out = PyBytes_FromStringAndSize(NULL, total)
+    target = PyBytes_AS_STRING(out)
+    for record in records:
+        length = len(record)
+        written += put_length(target + written, length)
+        memcpy(target + written, <const char*>record, length)
+        written += length
+    result = <object>out
+    Py_DECREF(out)
+    return result
+
+
+def frame_terminated(const unsigned char[::1] text not None, bytes terminator not None):
+    cdef chars data = pointer(text)
+    cdef const unsigned char* end = terminator
+    cdef Py_ssize_t size = text.shape[0], end_size = len(terminator), offset = 0, written = 0, length, room
+    cdef chars hit
+    cdef PyObject* out
+    cdef char* target
+    if end_size == 0:
+        raise ValueError("the terminator is empty")
+    # A record of 128 bytes is the worst case: its length takes one byte more than the shortest terminator.
+    room = size + size // 128 + 16
+    out = PyBytes_FromStringAndSize(NULL, room)
+    with nogil:
+        target = PyBytes_AS_STRING(out)
+        while offset < size:
+            hit = data + offset
+            while True:
+                hit = <chars>memchr(hit, end[0], size - (hit - data))
+                if hit == NULL or end_size == 1:
+                    break
+                if size - (hit - data) < end_size:
+                    hit = NULL
+                    break
+                if memcmp(hit, end, end_size) == 0:
+                    break
+                hit += 1
+            if hit == NULL:
+                break
+            length = hit - data - offset
+            written += put_length(target + written, length)
+            copy(target + written, data + offset, length, offset + 32 <= size and written + 32 <= room)
+            written += length
+            offset += length + end_size
+    _PyBytes_Resize(&out, written)
+    result = <object>out
+    Py_DECREF(out)
+    return result, offset
+
+
+def take_records(const unsigned char[::1] data not None, Py_ssize_t budget):
+    cdef chars source = pointer(data)
+    cdef int64_t size = data.shape[0], offset = 0, after = 0, limit = min(size, max(budget, 1))
+    cdef Record record
+    while offset < limit:
+        after = read_zs_data_block_record(source, offset, size, &record)
+        if after < 0:
+            break
+        offset = after
+    if after < 0:
+        error = malformed_records(data, offset)
+        if error.reason == OVERLONG:
+            raise error
+    return offset
+
+
+def next_block(const unsigned char[::1] data not None, int64_t start, int64_t stop, uint64_t largest, int highest):
+    cdef chars raw = pointer(data)
+    cdef int64_t at = start, size = data.shape[0]
+    cdef ZsBlock block
+    if not 0 <= start <= size or stop > size:
+        raise ValueError("positions outside the data")
+    with nogil:
+        while at < stop:
+            if read_zs_block(raw, at, size, &block) >= 0 and 2 <= block.len_body <= largest and block.body_level <= highest:
+                break
+            at += 1
+    return at if at < stop else stop
+
+
+# LevelDB blocks
+
+cdef enum:
+    BLOCK_FINE_ = 0
+    BLOCK_LENGTHS_ = 1
+    BLOCK_SHARED_ = 2
+    BLOCK_SHORT_KEY_ = 3
+    BLOCK_BOMB_ = 4
+
+
+cdef struct Keys:
+    char* key  # of the last entry; there is room for one as long as the entries
+    int64_t size
+    uint64_t total  # of the sizes of all so far
+
+
+cdef inline int next_entry(chars data, int64_t* at, int64_t end, uint64_t budget, Keys* keys,
+                           LeveldbBlockEntry* entry) noexcept nogil:
+    """Reads the entry at `at` and puts its key together; returns why it cannot, and then `at` stays."""
+    cdef int64_t after = read_leveldb_block_entry(data, at[0], end, entry)
+    cdef int64_t unshared
+    if after < 0:
+        return BLOCK_LENGTHS_
+    if entry.len_shared > <uint64_t>keys.size:
+        return BLOCK_SHARED_
+    unshared = entry.key_suffix_end - entry.key_suffix_start
+    keys.size = <int64_t>entry.len_shared + unshared
+    keys.total += keys.size
+    if keys.total > budget:
+        return BLOCK_BOMB_
+    memcpy(keys.key + entry.len_shared, data + entry.key_suffix_start, unshared)
+    at[0] = after
+    return BLOCK_FINE_
+
+
+cdef inline bint split_key(Keys* keys, int64_t* user_size, uint64_t* inverted) noexcept nogil:
+    """Size of the user's part of the last key, and 2^64 - 1 minus sequence and type; False when it is too short."""
+    cdef LeveldbInternalKey parts
+    if read_leveldb_internal_key(<chars>keys.key, 0, keys.size, &parts) < 0:
+        return False
+    user_size[0] = parts.user_key_end
+    inverted[0] = ~(<uint64_t>parts.sequence << 8 | parts.value_type)
+    return True
+
+
+def block_entries(bytes block not None, Py_ssize_t end, uint64_t budget):
+    cdef chars data = block
+    cdef int64_t at = 0, start = 0
+    cdef LeveldbBlockEntry entry
+    cdef int problem = BLOCK_FINE_
+    cdef bytearray scratch = bytearray(end if end > 0 else 1)
+    cdef Keys keys
+    cdef list out = []
+    keys.key, keys.size, keys.total = scratch, 0, 0
+    if end > len(block):
+        raise ValueError("the entries end outside the block")
+    while at < end:
+        start = at
+        problem = next_entry(data, &at, end, budget, &keys, &entry)
+        if problem != BLOCK_FINE_:
+            break
+        out.append((
+            PyBytes_New(keys.key, keys.size),
+            PyBytes_New(<const char*>data + entry.value_data_start, entry.value_data_end - entry.value_data_start),
+            start,
+        ))
+    return out, at, problem
+
+
+def internal_entries(bytes block not None, Py_ssize_t end, uint64_t budget, rank, place):
+    cdef chars data = block
+    cdef int64_t at = 0, start = 0, user_size = 0, previous_size = -1, disorder = -1
+    cdef uint64_t packed = 0, last = 0
+    cdef LeveldbBlockEntry entry
+    cdef int problem = BLOCK_FINE_, order
+    cdef bytearray scratch = bytearray(end if end > 0 else 1)
+    cdef Keys keys
+    cdef bytes previous = b"", user
+    cdef list out = []
+    keys.key, keys.size, keys.total = scratch, 0, 0
+    if end > len(block):
+        raise ValueError("the entries end outside the block")
+    while at < end:
+        start = at
+        problem = next_entry(data, &at, end, budget, &keys, &entry)
+        if problem != BLOCK_FINE_:
+            break
+        if not split_key(&keys, &user_size, &packed):
+            problem = BLOCK_SHORT_KEY_
+            at = start
+            break
+        user = PyBytes_New(keys.key, user_size)
+        if disorder < 0 and previous_size >= 0:
+            order = compare(<chars>keys.key, user_size, <chars><char*>previous, previous_size)
+            if order < 0 or (order == 0 and packed <= last):
+                disorder = start
+        out.append((
+            user, packed, rank, start,
+            PyBytes_New(<const char*>data + entry.value_data_start, entry.value_data_end - entry.value_data_start),
+            place,
+        ))
+        previous, previous_size, last = user, user_size, packed
+    return out, at, problem, disorder
+
+
+def entries_order(bytes block not None, Py_ssize_t end, uint64_t budget):
+    cdef chars data = block
+    cdef int64_t at = 0, user_size = 0, previous_size = -1
+    cdef uint64_t packed = 0, last = 0, first_packed = 0
+    cdef LeveldbBlockEntry entry
+    cdef bint fine = True
+    cdef bytearray scratch = bytearray(2 * end if end > 0 else 1)
+    cdef Keys keys
+    cdef char* previous
+    cdef bytes first = b""
+    cdef int order
+    keys.key, keys.size, keys.total = scratch, 0, 0
+    previous = keys.key + (end if end > 0 else 0)
+    if end > len(block):
+        raise ValueError("the entries end outside the block")
+    while at < end:
+        if next_entry(data, &at, end, budget, &keys, &entry) != BLOCK_FINE_ or not split_key(&keys, &user_size, &packed):
+            fine = False
+            break
+        if previous_size < 0:
+            first, first_packed = PyBytes_New(keys.key, user_size), packed
+        else:
+            order = compare(<chars>keys.key, user_size, <chars>previous, previous_size)
+            if order < 0 or (order == 0 and packed <= last):
+                fine = False
+        previous_size = user_size
+        memcpy(previous, keys.key, previous_size)
+        last = packed
+    if previous_size < 0:
+        return None, None, fine
+    return (first, first_packed), (PyBytes_New(previous, previous_size), last), fine
+
+
+cdef inline bint deletes(int kind) noexcept nogil:
+    return (kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_DELETION or kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_SINGLE_DELETION
+            or kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_DELETION_WITH_TIMESTAMP)
+
+
+cdef inline void fill_row(object row, Py_ssize_t at, object value):
+    """Sets an item of a tuple that nobody else has seen."""
+    Py_INCREF(value)
+    PyTuple_SET_ITEM(row, at, value)
+
+
+def resolve_items(
+    list items not None, tuple state not None, uint64_t last_sequence, family, type row_type not None,
+    tuple statuses not None, operation,
+):
+    cdef bytes key = state[0], found
+    cdef long long newer = state[1]
+    cdef int newer_kind = state[2], kind
+    cdef uint64_t packed, sequence
+    cdef bint visible, ranged, in_log = False
+    cdef tuple item
+    cdef list out = []
+    cdef PyTypeObject* made = <PyTypeObject*>row_type
+    if not issubclass(row_type, tuple):
+        raise TypeError("not a type of tuples")
+    last_place = None
+    live, replaced, deleted, tombstone, beyond = statuses
+    for item in items:
+        packed = ~(<uint64_t>item[1])
+        sequence = packed >> 8
+        kind = <int>(packed & 0xFF)
+        found = <bytes>item[0]
+        if key is None or found != key:
+            key, newer, newer_kind = found, -1, -1
+        visible = sequence <= last_sequence
+        ranged = kind == LEVELDB_INTERNAL_KEY_VALUE_TYPES_RANGE_DELETION
+        by = newer if newer >= 0 and visible and not ranged else None
+        if not visible:
+            status = beyond
+        elif ranged or deletes(kind):
+            status = tombstone
+        elif by is None:
+            status = live
+        else:
+            status = deleted if deletes(newer_kind) else replaced
+        place = item[5]
+        if place is not last_place:
+            last_place, in_log = place, place.operations is not None
+        number = operation(item) if in_log else None
+        row = made.tp_alloc(made, 10)  # as tuple.__new__ does, without a tuple to copy from
+        fill_row(row, 0, found)
+        fill_row(row, 1, item[4])
+        fill_row(row, 2, sequence)
+        fill_row(row, 3, kind)
+        fill_row(row, 4, status)
+        fill_row(row, 5, by)
+        fill_row(row, 6, item[3])
+        fill_row(row, 7, number)
+        fill_row(row, 8, place)
+        fill_row(row, 9, family)
+        out.append(row)
+        if visible and not ranged:
+            newer, newer_kind = <long long>sequence, kind
+    return out, (key, newer, newer_kind)
+
+
+cdef inline unsigned int unstep(unsigned int state) noexcept nogil:
+    """A CRC-32C state one bit earlier."""
+    if state >> 31:
+        return ((state ^ <unsigned int>2197175160u) << 1) | 1
+    return state << 1
+
+
+def find_blocks(bytes data not None):
+    cdef chars raw = data
+    cdef Py_ssize_t size = len(data), at, end = len(data) - LEVELDB_TABLE_BLOCK_TRAILER_SIZE + 1
+    cdef LeveldbTableBlockTrailer trailer
+    cdef unsigned int carried = 0, ones = ~(<unsigned int>0), unit = 1, wanted, demand, power, byte, state
+    cdef size_t slots = 16, mask, slot
+    cdef unsigned int* keys
+    cdef int* starts
+    cdef int bit
+    cdef list out = []
+    if size > 1 << 30:
+        raise ValueError("more than 1 GiB at once")
+    while slots < <size_t>size * 2:
+        slots *= 2
+    mask = slots - 1
+    keys = <unsigned int*>malloc(slots * sizeof(unsigned int))
+    starts = <int*>malloc(slots * sizeof(int))
+    if keys == NULL or starts == NULL:
+        free(keys)
+        free(starts)
+        raise MemoryError()
+    memset(starts, 0xFF, slots * sizeof(int))
+    for at in range(end):
+        state = carried ^ ones
+        slot = (state * <size_t>2654435761u) & mask
+        while starts[slot] >= 0 and keys[slot] != state:
+            slot = (slot + 1) & mask
+        keys[slot] = state
+        starts[slot] = <int>at
+        byte = raw[at]
+        for bit in range(8):
+            if (byte >> bit) & 1:
+                carried ^= unit
+            unit = unstep(unit)
+            ones = unstep(ones)
+        read_leveldb_table_block_trailer(raw, at, size, &trailer)
+        if trailer.compression <= LEVELDB_TABLE_COMPRESSIONS_ZSTD:
+            wanted = trailer.checksum - <unsigned int>2726488792u
+            wanted = ~((wanted >> 17) | (wanted << 15))
+            demand = carried
+            power = unit
+            while wanted:
+                if wanted & 1:
+                    demand ^= power
+                wanted >>= 1
+                power = unstep(power)
+            slot = (demand * <size_t>2654435761u) & mask
+            while starts[slot] >= 0 and keys[slot] != demand:
+                slot = (slot + 1) & mask
+            if starts[slot] >= 0:
+                out.append((starts[slot], at))
+    free(keys)
+    free(starts)
+    return out

@@ -1,0 +1,87 @@
+"""What runs here: which kernel, and which versions of the libraries that decode, checksum and compress."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import platform
+import zlib
+
+from exhume import __version__
+from exhume.codecs.libzstd import libzstd
+from exhume.lightclass import dataclass
+from exhume.lighttyping import Any
+from exhume.native.compiled import STATE
+
+KERNELS = {
+    "compiled": "compiled",
+    "forced": "interpreted, because EXHUME_PURE is set",
+    "stale": "interpreted, because the compiled module was built from an older source: rebuild it with `make kernel`",
+    "absent": "interpreted, because there is no compiled module",
+}
+"""What is said of each state of the kernel."""
+
+PACKAGES = (
+    "cramjam", "deflate", "fastcrc", "imagecodecs", "isal", "kaitaistruct", "msgpack", "numpy", "pyarrow", "pyperscan",
+    "xxhash", "zstandard",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """This installation: `kernel` is one of `KERNELS`; a library that is not installed has no version.
+
+    `liblzma`, `libzstd` and `zlib` are the C libraries that run below `lzma`, `zstandard` and `zlib`.
+    """
+
+    version: str
+    python: str
+    platform: str
+    kernel: str
+    libraries: dict[str, str | None]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form documented for `exhume formats --json`."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def lines(self) -> list[str]:
+        """The same for people."""
+        installed = [f"{name} {version}" for name, version in self.libraries.items() if version is not None]
+        missing = [name for name in PACKAGES if self.libraries[name] is None]
+        found = [
+            f"python: {self.python} ({self.platform})",
+            f"kernel: {KERNELS[self.kernel]}",
+            f"libraries: {', '.join(installed)}",
+        ]
+        return found + ([f"not installed: {', '.join(missing)}"] if missing else [])
+
+
+def about() -> About:
+    """Looks at what is installed; imports none of it but what decoding needs anyway."""
+    libraries: dict[str, str | None] = {name: _installed(name) for name in PACKAGES}
+    libraries["libzstd"] = ".".join(map(str, libzstd.ZSTD_VERSION))
+    libraries["liblzma"] = _liblzma()
+    libraries["zlib"] = zlib.ZLIB_RUNTIME_VERSION
+    python = f"{platform.python_implementation()} {platform.python_version()}"
+    machine = f"{platform.system()} {platform.machine()}"
+    return About(__version__, python, machine, STATE, dict(sorted(libraries.items())))
+
+
+def _installed(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _liblzma() -> str | None:
+    """The version that the standard library's `lzma` runs on, which Python does not tell; None where it is built in."""
+    import _lzma
+    import ctypes
+
+    try:
+        tell = ctypes.CDLL(_lzma.__file__).lzma_version_string
+    except (AttributeError, OSError):
+        return None
+    tell.restype = ctypes.c_char_p
+    found: bytes = tell()
+    return found.decode("ascii")

@@ -1,0 +1,30 @@
+"""Finds the compiled kernel, without importing its pure twins: short commands need one of the two only."""
+
+from __future__ import annotations
+
+import os
+
+from exhume_ksy.fast import ELEMENTS
+
+from exhume.lighttyping import Any
+
+VERSION = 10
+"""Raised with every function that is added or changed in `pykernel` and `_kernel.pyx`: both must be of one version."""
+
+
+def _load() -> tuple[Any, str]:
+    if os.environ.get("EXHUME_PURE", "") not in ("", "0"):
+        return None, "forced"
+    try:
+        import exhume.native._kernel as found  # type: ignore[import-not-found, unused-ignore]
+    except ImportError:
+        return None, "absent"
+    fits = getattr(found, "VERSION", 0) == VERSION and getattr(found, "ELEMENTS", "") == ELEMENTS
+    return (found, "compiled") if fits else (None, "stale")
+
+
+_LOADED = _load()
+KERNEL: Any = _LOADED[0]
+"""The compiled module, None when there is none, when it is outdated, or when `EXHUME_PURE=1` forces the twins."""
+STATE: str = _LOADED[1]
+"""`compiled`, or why the twins run: `forced`, `stale` (built from older sources or specifications) or `absent`."""

@@ -1,0 +1,66 @@
+"""The hot loops: compiled when `exhume.native._kernel` was built, else the pure-Python twin.
+
+`EXHUME_PURE=1` in the environment forces the twin.  `COMPILED` says which one is at work.  What each function does
+is written in `exhume.native.pykernel`.
+"""
+
+from __future__ import annotations
+
+from exhume.lighttyping import TYPE_CHECKING
+from exhume.native import pykernel
+from exhume.native.compiled import KERNEL
+from exhume.native.pykernel import (
+    BLOCK_BOMB,
+    BLOCK_FINE,
+    BLOCK_LENGTHS,
+    BLOCK_SHARED,
+    BLOCK_SHORT_KEY,
+    build_uleb128,
+)
+from exhume.native.types import MalformedRecordsError, Scan
+
+_implementation = pykernel
+COMPILED = KERNEL is not None
+if not TYPE_CHECKING and COMPILED:
+    _implementation = KERNEL
+
+split_records = _implementation.split_records
+scan_records = _implementation.scan_records
+find_range = _implementation.find_range
+terminate_records = _implementation.terminate_records
+frame_records = _implementation.frame_records
+frame_terminated = _implementation.frame_terminated
+take_records = _implementation.take_records
+block_entries = _implementation.block_entries
+internal_entries = _implementation.internal_entries
+find_blocks = _implementation.find_blocks
+next_block = _implementation.next_block
+entries_order = _implementation.entries_order
+resolve_items = _implementation.resolve_items
+find_patterns = _implementation.find_patterns
+
+__all__ = [
+    "BLOCK_BOMB",
+    "BLOCK_FINE",
+    "BLOCK_LENGTHS",
+    "BLOCK_SHARED",
+    "BLOCK_SHORT_KEY",
+    "COMPILED",
+    "MalformedRecordsError",
+    "Scan",
+    "block_entries",
+    "build_uleb128",
+    "entries_order",
+    "find_blocks",
+    "find_patterns",
+    "find_range",
+    "frame_records",
+    "frame_terminated",
+    "internal_entries",
+    "next_block",
+    "resolve_items",
+    "scan_records",
+    "split_records",
+    "take_records",
+    "terminate_records",
+]

@@ -1,0 +1,340 @@
+"""Pure-Python twin of `exhume.native._kernel`: the hot loops, for machines without a compiler.
+
+Import `exhume.native.kernel`, which picks one of the two.  Both raise the same errors at the same offsets; the tests in
+`tests/zs/test_kernel.py` run against each of them.
+
+Layouts are read by what was compiled from `ksy/`: single elements in the compiled twin, columns here.  Offsets are
+relative to the payload.
+"""
+
+from __future__ import annotations
+
+import struct
+from itertools import pairwise
+
+from exhume_ksy.facts.leveldb_internal_key import ValueTypes
+from exhume_ksy.facts.leveldb_table import BlockTrailer, Compressions
+from exhume_ksy.fast._layout import LayoutError
+from exhume_ksy.fast.leveldb_block import scan_entry
+from exhume_ksy.fast.leveldb_internal_key import read_leveldb_internal_key
+from exhume_ksy.fast.zs import flat_block
+from exhume_ksy.fast.zs_data_block import RecordColumns, scan_record
+
+from exhume.lighttyping import Any
+from exhume.native.types import OVERLONG, Scan, malformed_records
+
+Buffer = bytes | bytearray | memoryview
+
+
+def build_uleb128(value: int) -> bytes:
+    """The shortest form of `value`.
+
+    Raises:
+        ValueError: negative, or beyond 64 bits.
+    """
+    if not 0 <= value < 1 << 64:
+        raise ValueError(f"{value} does not fit an unsigned 64-bit integer")
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _records(data: bytes) -> RecordColumns:
+    """Where every record lies.  Raises `MalformedRecordsError`."""
+    found = scan_record(data, 0, len(data))
+    if found.problem is not None:
+        raise malformed_records(data, found.resume_at)
+    return found
+
+
+def split_records(payload: Buffer) -> list[bytes]:
+    """Every record of a payload.
+
+    Raises:
+        MalformedRecordsError: see there.
+    """
+    data = bytes(payload)
+    found = _records(data)
+    return [data[start:end] for start, end in zip(found.data_start, found.data_end, strict=True)]
+
+
+def scan_records(payload: Buffer) -> Scan:
+    """Counts the records of a payload and checks their order.
+
+    Raises:
+        MalformedRecordsError: see there.
+    """
+    data = bytes(payload)
+    found = _records(data)
+    places = list(zip(found.data_start, found.data_end, strict=True))
+    if not places:
+        return Scan(0, (0, 0), (0, 0), -1, (0, 0), (0, 0))
+    for count, (before, here) in enumerate(pairwise(places), 1):
+        if data[slice(*here)] < data[slice(*before)]:
+            return Scan(len(places), places[0], places[-1], count, before, here)
+    return Scan(len(places), places[0], places[-1], -1, (0, 0), (0, 0))
+
+
+def find_range(payload: Buffer, start: bytes | None, stop: bytes | None) -> tuple[int, int]:
+    """Half-open range of the payload that holds the records with start <= record < stop.
+
+    The end is that of the payload when no record reaches `stop`.  A `None` does not bound.
+
+    Raises:
+        MalformedRecordsError: in the part that had to be looked at.
+    """
+    data = bytes(payload)
+    low = _skip_below(data, 0, start) if start else 0
+    return low, len(data) if stop is None else _skip_below(data, low, stop)
+
+
+def _skip_below(data: bytes, offset: int, bound: bytes) -> int:
+    """Where the first record from `offset` on begins that is not below the bound; the end without one."""
+    found = scan_record(data, offset, len(data))
+    for at, start, end in zip(found.at, found.data_start, found.data_end, strict=True):
+        if data[start:end] >= bound:
+            return at
+    if found.problem is not None:
+        raise malformed_records(data, found.resume_at)
+    return len(data)
+
+
+def terminate_records(payload: Buffer, terminator: bytes) -> bytes:
+    """Every record of a payload, each followed by the terminator.
+
+    Raises:
+        MalformedRecordsError: see there.
+    """
+    records = split_records(payload)
+    if not records:
+        return b""
+    records.append(b"")
+    return terminator.join(records)
+
+
+def frame_records(records: list[bytes]) -> bytes:
+    """The payload of these records."""
+    out: list[bytes] = []
+    for record in records:
+        length = len(record)
+        out.append(bytes((length,)) if length < 0x80 else build_uleb128(length))
+        out.append(record)
+    return b"".join(out)
+
+
+def frame_terminated(text: Buffer, terminator: bytes) -> tuple[bytes, int]:
+    """The payload of the records in `text` that are followed by the terminator, and how many bytes these take.
+
+    What comes after the last terminator is left alone.
+
+    Raises:
+        ValueError: the terminator is empty.
+    """
+    if not terminator:
+        raise ValueError("the terminator is empty")
+    records = bytes(text).split(terminator)
+    rest = records.pop()
+    return frame_records(records), len(text) - len(rest)
+
+
+def take_records(data: Buffer, budget: int) -> int:
+    """Where to cut a run of length-prefixed records: after the record that reaches or passes byte `budget`.
+
+    When the data end first, the end of the last whole record is returned; so 0 means that not even one record is
+    there.
+
+    Raises:
+        MalformedRecordsError: `overlong`.
+    """
+    found = scan_record(bytes(data), 0, len(data))
+    for end in found.data_end:
+        if end >= budget:
+            return end
+    if found.problem is not None and (error := malformed_records(data, found.resume_at)).reason == OVERLONG:
+        raise error
+    return found.resume_at
+
+
+def next_block(data: Buffer, start: int, stop: int, largest: int, highest: int) -> int:
+    """The first position in `[start, stop)` where a ZS block could stand; `stop` without one.
+
+    That is a block that lies whole in `data`, with 2 to `largest` bytes of body and a level of at most `highest`.
+    """
+    view = memoryview(data)
+    for at in range(start, stop):
+        try:
+            _, size, level, _, _, _ = flat_block(view, at, len(view))
+        except LayoutError:
+            continue
+        if 2 <= size <= largest and level <= highest:
+            return at
+    return stop
+
+
+# LevelDB blocks.
+
+BLOCK_FINE, BLOCK_LENGTHS, BLOCK_SHARED, BLOCK_SHORT_KEY, BLOCK_BOMB = range(5)
+"""Why splitting a block ended: at its end, lengths that pass the end, more shared bytes than the previous key has, an
+internal key below 8 bytes, keys that expand beyond the budget."""
+
+_TOP = (1 << 64) - 1
+_DELETIONS = (ValueTypes.DELETION, ValueTypes.SINGLE_DELETION, ValueTypes.DELETION_WITH_TIMESTAMP)
+
+
+def block_entries(block: bytes, end: int, budget: int) -> tuple[list[tuple[bytes, bytes, int]], int, int]:
+    """Splits the first `end` bytes of a LevelDB block into `(key, value, offset)`.
+
+    Returns the entries before the first that is malformed, where that one starts (`end` if there is none), and why
+    (`BLOCK_*`).  `budget` bounds the sum of key sizes, because shared prefixes expand.
+    """
+    out: list[tuple[bytes, bytes, int]] = []
+    found = scan_entry(block, 0, max(0, end))
+    suffixes = zip(found.key_suffix_start, found.key_suffix_end, strict=True)
+    values = zip(found.value_data_start, found.value_data_end, strict=True)
+    key, total = b"", 0
+    for at, shared, suffix, value in zip(found.at, found.len_shared, suffixes, values, strict=True):
+        if shared > len(key):
+            return out, at, BLOCK_SHARED
+        key = key[:shared] + block[slice(*suffix)]
+        total += len(key)
+        if total > budget:
+            return out, at, BLOCK_BOMB
+        out.append((key, block[slice(*value)], at))
+    return out, found.resume_at, BLOCK_FINE if found.problem is None else BLOCK_LENGTHS
+
+
+def internal_entries(
+    block: bytes, end: int, budget: int, rank: int, place: Any
+) -> tuple[list[tuple[bytes, int, int, int, bytes, Any]], int, int, int]:
+    """Like `block_entries` for internal keys: `(user key, ~packed, rank, offset, value, place)` per entry.
+
+    `~packed` is 2^64 - 1 minus the packed sequence and type, so that plain tuples sort as LevelDB sorts: by user key,
+    newest first; `rank` and `place` are passed through, for the caller's merge.  The fourth result is the offset of the
+    first entry that does not sort after the one before it, -1 when there is none.
+    """
+    entries, stop, problem = block_entries(block, end, budget)
+    out: list[tuple[bytes, int, int, int, bytes, Any]] = []
+    disorder = -1
+    previous, last = b"", -1
+    for key, value, at in entries:
+        try:
+            parts, _ = read_leveldb_internal_key(key, 0, len(key))
+        except LayoutError:
+            return out, at, BLOCK_SHORT_KEY, disorder
+        user, inverted = bytes(parts.user_key), _TOP - (parts.sequence << 8 | parts.value_type)
+        if disorder < 0 and (user < previous or (user == previous and inverted <= last)):
+            disorder = at
+        out.append((user, inverted, rank, at, value, place))
+        previous, last = user, inverted
+    return out, stop, problem, disorder
+
+
+def entries_order(
+    block: bytes, end: int, budget: int
+) -> tuple[tuple[bytes, int] | None, tuple[bytes, int] | None, bool]:
+    """First and last `(user key, ~packed)` of a block of internal keys, and whether it is whole and in order.
+
+    What `internal_entries` would say about the same block, without making objects of its entries.
+    """
+    items, _, problem, disorder = internal_entries(block, end, budget, 0, None)
+    if not items:
+        return None, None, problem == BLOCK_FINE
+    return items[0][:2], items[-1][:2], problem == BLOCK_FINE and disorder < 0
+
+
+def resolve_items(
+    items: list[tuple[bytes, int, int, int, bytes, Any]],
+    state: tuple[bytes | None, int, int],
+    last_sequence: int,
+    family: int,
+    row_type: type[tuple[Any, ...]],
+    statuses: tuple[Any, Any, Any, Any, Any],
+    operation: Any,
+) -> tuple[list[Any], tuple[bytes | None, int, int]]:
+    """Statuses of merged LevelDB items (newest version of a key first), as tuples of `row_type`.
+
+    `state` is what the items before left: key, sequence and kind of its newest visible version so far (-1: none).
+    `statuses` are live, replaced, deleted, tombstone, beyond.  where `place.operations` is not None, `operation(item)`
+    gives the number of an operation in its batch.  Each result is `(key, value, sequence, kind, status, superseded by,
+    offset, operation, place, family)`.
+    """
+    live, replaced, deleted, tombstone, beyond = statuses
+    key, newer, newer_kind = state
+    out: list[Any] = []
+    for item in items:
+        packed = _TOP - item[1]
+        sequence, kind = packed >> 8, packed & 0xFF
+        if item[0] != key:
+            key, newer, newer_kind = item[0], -1, -1
+        visible = sequence <= last_sequence
+        ranged = kind == ValueTypes.RANGE_DELETION
+        by: int | None = newer if newer >= 0 and visible and not ranged else None
+        if not visible:
+            status = beyond
+        elif ranged or kind in _DELETIONS:
+            status = tombstone
+        elif by is None:
+            status = live
+        else:
+            status = deleted if newer_kind in _DELETIONS else replaced
+        number = None if item[5].operations is None else operation(item)
+        fields = (item[0], item[4], sequence, kind, status, by, item[3], number, item[5], family)
+        out.append(tuple.__new__(row_type, fields))
+        if visible and not ranged:
+            newer, newer_kind = sequence, kind
+    return out, (key, newer, newer_kind)
+
+
+_POLYNOMIAL = 0x82F63B78
+_U32 = 0xFFFFFFFF
+
+
+def find_blocks(data: bytes) -> list[tuple[int, int]]:
+    """Every `(start, end)` such that `data[start:end]`, a compression byte from 0 to 7 and the matching masked CRC-32C
+    follow one another: LevelDB blocks, found by their checksums alone, wherever they start.
+
+    Linear in the data: CRC states are carried back to position 0 (multiplied by x^-8i), where the state that a block
+    starts with equals the one that its stored checksum demands.  Of several starts that fit one end the last is taken.
+    A chance hit needs 2^32 pairs of positions.
+    """
+    out: list[tuple[int, int]] = []
+    starts: dict[int, int] = {}
+    trailer = struct.Struct(BlockTrailer.packed).unpack_from
+    carried, ones, unit = 0, _U32, 1  # the state after i zero-initialised bytes, ~0 and 1, each carried back to 0
+    for at in range(len(data) - BlockTrailer.size + 1):
+        starts[carried ^ ones] = at
+        byte, checksum = trailer(data, at)
+        for bit in range(8):
+            if byte >> bit & 1:
+                carried ^= unit
+            unit = ((unit ^ _POLYNOMIAL) << 1 | 1) & _U32 if unit >> 31 else unit << 1
+            ones = ((ones ^ _POLYNOMIAL) << 1 | 1) & _U32 if ones >> 31 else ones << 1
+        if byte <= Compressions.ZSTD:
+            rotated = (checksum - 0xA282EAD8) & _U32
+            wanted = ((rotated >> 17 | rotated << 15) & _U32) ^ _U32
+            demand, power = carried, unit
+            while wanted:
+                if wanted & 1:
+                    demand ^= power
+                wanted >>= 1
+                power = ((power ^ _POLYNOMIAL) << 1 | 1) & _U32 if power >> 31 else power << 1
+            start = starts.get(demand, -1)
+            if start >= 0:
+                out.append((start, at))
+    return out
+
+
+def find_patterns(data: Buffer, patterns: list[bytes]) -> list[tuple[int, int]]:
+    """Every occurrence of non-empty byte strings as `(offset, index of the pattern)`, in ascending order."""
+    raw = bytes(data)
+    hits: list[tuple[int, int]] = []
+    for index, pattern in enumerate(patterns):
+        at = raw.find(pattern)
+        while at >= 0:
+            hits.append((at, index))
+            at = raw.find(pattern, at + 1)
+    hits.sort()
+    return hits

@@ -1,0 +1,63 @@
+"""What both kernels give and raise; apart from `pykernel`, so that the compiled one need not import its twin."""
+
+from __future__ import annotations
+
+from exhume.lightclass import dataclass
+
+TRUNCATED = "truncated"
+OVERLONG = "overlong"
+OVERRUN = "overrun"
+
+
+class MalformedRecordsError(ValueError):
+    """A length-prefixed payload cannot be split.
+
+    Attributes:
+        reason: `truncated` (the data end inside a length), `overlong` (a length not in its shortest form or beyond
+            64 bits) or `overrun` (a record passes the end of the data).
+        offset: where the length of the offending record starts, relative to the payload.
+        length: the claimed length for `overrun`, else -1.
+    """
+
+    def __init__(self, reason: str, offset: int, length: int = -1) -> None:
+        super().__init__(f"{reason} at byte {offset}")
+        self.reason = reason
+        self.offset = offset
+        self.length = length
+
+
+def malformed_records(payload: bytes | bytearray | memoryview, offset: int) -> MalformedRecordsError:
+    """The error for the record whose length starts at `offset` and that does not fit, as the generated reader tells."""
+    from exhume_ksy.fast._layout import LayoutError
+    from exhume_ksy.fast.zs_data_block import read_record
+
+    view = memoryview(payload)
+    try:
+        read_record(view, offset, len(view))
+    except LayoutError as error:
+        if error.short:
+            return MalformedRecordsError(TRUNCATED, offset)
+        if error.path == "len_data":
+            return MalformedRecordsError(OVERRUN, offset, error.actual)
+    return MalformedRecordsError(OVERLONG, offset)
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """What one pass over a payload found; each record is given by its content's half-open range in the payload.
+
+    Attributes:
+        records: how many there are.
+        first: content of the first record, (0, 0) without records.
+        last: content of the last record, (0, 0) without records.
+        unsorted: ordinal of the first record smaller than the one before it, -1 when there is none.
+        previous: content of the record before `unsorted`.
+        current: content of the record `unsorted`.
+    """
+
+    records: int
+    first: tuple[int, int]
+    last: tuple[int, int]
+    unsorted: int
+    previous: tuple[int, int]
+    current: tuple[int, int]

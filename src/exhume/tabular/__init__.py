@@ -1,0 +1,1 @@
+"""Archives as tables: Arrow types and batches, datasets."""

@@ -1,0 +1,188 @@
+"""Archives as Arrow tables: what every `to_arrow` shares, and the member table of archives of members.
+
+pyarrow is imported when it is used (extra `arrow`).  Readers stream: a batch is made when it is asked for.
+
+What a value loses on its way into a column is counted under one of the names below, in the `Counter` that a caller
+hands in as `lost`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from exhume.choices import hint
+from exhume.errors import EntryNotFoundError, ExhumeError, MissingDependencyError, QueryError, SourceError, shorten
+
+if TYPE_CHECKING:
+    from exhume.archive import Entry, MemberArchive
+
+T = TypeVar("T")
+
+BATCH_ROWS: Final = 65_536
+"""Rows of a batch at most, unless the caller says otherwise."""
+
+BATCH_BYTES: Final = 16 << 20
+"""A batch of byte strings ends after so many bytes even when it has fewer rows."""
+
+BAD_TEXT: Final = "texts that are not UTF-8"
+BAD_RECORD: Final = "records that do not fit the record format"
+BAD_TIME: Final = "times outside the range of Arrow"
+ROUNDED: Final = "integers rounded to floats"
+MIXED: Final = "values of mixed types as text"
+NESTED: Final = "nested values as JSON text"
+NO_DIGEST: Final = "digests of damaged members"
+
+DIGESTS: Final = ("stored", "sha256")
+
+
+def import_pyarrow() -> Any:
+    """The module pyarrow.  Raises `MissingDependencyError` without it."""
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise MissingDependencyError("Arrow needs the extra arrow: pip install 'exhume[arrow]'") from error
+    return pyarrow
+
+
+def choose(available: Iterable[str], columns: Iterable[str] | None) -> list[str]:
+    """The columns to give: all, or those asked for in the order asked.
+
+    Raises `EntryNotFoundError` for one that the table does not have and `QueryError` for one that is named twice.
+    """
+    names = list(available)
+    if columns is None:
+        return names
+    wanted = [columns] if isinstance(columns, str) else list(columns)
+    for place, name in enumerate(wanted):
+        if name not in names:
+            raise EntryNotFoundError(
+                f"the table has no such column{hint(name, names)}",
+                expected=f"one of {', '.join(names)}",
+                actual=shorten(name),
+            )
+        if name in wanted[:place]:
+            raise QueryError(f"column {shorten(name)} is named twice")
+    return wanted
+
+
+def batched(rows: Iterable[T], batch_rows: int, size: Callable[[T], int] = lambda row: 0) -> Iterator[list[T]]:
+    """Rows in lists of at most `batch_rows`, or of as many as reach `BATCH_BYTES`."""
+    held: list[T] = []
+    held_bytes = 0
+    for row in rows:
+        held.append(row)
+        held_bytes += size(row)
+        if len(held) >= batch_rows or held_bytes >= BATCH_BYTES:
+            yield held
+            held, held_bytes = [], 0
+    if held:
+        yield held
+
+
+def text_array(pa: Any, values: Sequence[bytes | None], lost: Counter[str] | None = None) -> Any:
+    """Byte strings as `large_string`; bytes that are not UTF-8 are replaced by U+FFFD, and their texts counted."""
+    made = pa.array(values, pa.large_binary())
+    try:
+        return made.cast(pa.large_string())
+    except pa.ArrowInvalid:
+        return pa.array([_decoded(value, lost) for value in values], pa.large_string())
+
+
+def _decoded(value: bytes | None, lost: Counter[str] | None) -> str | None:
+    if value is None:
+        return None
+    try:
+        return value.decode("utf-8")
+    except UnicodeDecodeError:
+        if lost is not None:
+            lost[BAD_TEXT] += 1
+        return value.decode("utf-8", "replace")
+
+
+def plain_text(text: str | None, lost: Counter[str] | None = None) -> str | None:
+    """A text that Arrow can hold: lone surrogates (undecodable bytes of a name) are replaced, and counted."""
+    if text is None or text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text):
+        return text
+    if lost is not None:
+        lost[BAD_TEXT] += 1
+    return "".join("\ufffd" if "\ud800" <= char <= "\udfff" else char for char in text)
+
+
+# --- the table of members ---------------------------------------------------------------------------------------------
+
+
+def member_table(
+    archive: MemberArchive,
+    *,
+    columns: Iterable[str] | None = None,
+    digest: str = "stored",
+    batch_rows: int = BATCH_ROWS,
+    lost: Counter[str] | None = None,
+) -> Any:
+    """The members as a `pyarrow.RecordBatchReader`, in the archive's order, one row each.
+
+    Columns: `name`, `kind`, `size`, `offset` (absolute; null where the bytes do not lie as they are), `stored_size`,
+    `digest` (`algorithm:hex`), the format's own (`MemberArchive.detail_columns`), `problem` (the code of the rule that
+    a damaged member breaks) and `reason`.  `digest="stored"` gives the checksum that the archive itself keeps, null for
+    formats without; `"sha256"` reads every member and computes it, null for those that are damaged (counted in `lost`).
+
+    Raises `EntryNotFoundError` for an unknown column, `QueryError` for another digest, and `MissingDependencyError`.
+    """
+    pa = import_pyarrow()
+    if digest not in DIGESTS:
+        raise QueryError("no such digest", expected=f"one of {', '.join(DIGESTS)}", actual=shorten(digest))
+    types = {
+        "name": pa.large_string(),
+        "kind": pa.string(),
+        "size": pa.uint64(),
+        "offset": pa.uint64(),
+        "stored_size": pa.uint64(),
+        "digest": pa.string(),
+        **{name: getattr(pa, kind)() for name, kind in archive.detail_columns.items()},
+        "problem": pa.string(),
+        "reason": pa.string(),
+    }
+    names = choose(types, columns)
+    schema = pa.schema([pa.field(name, types[name]) for name in names])
+    hashing = digest == "sha256" and bool({"digest", "problem", "reason"} & set(names))
+
+    def batches() -> Iterator[Any]:
+        rows = (_member_row(archive, entry, hashing, lost) for entry in archive.entries())
+        for part in batched(rows, batch_rows):
+            arrays = [pa.array([row.get(name) for row in part], types[name]) for name in names]
+            yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _member_row(archive: MemberArchive, entry: Entry, hashing: bool, lost: Counter[str] | None) -> dict[str, Any]:
+    details = entry.details
+    row = {
+        "name": plain_text(entry.name, lost),
+        "kind": entry.kind,
+        "size": entry.size,
+        "offset": entry.offset,
+        "stored_size": entry.stored_size,
+        "digest": None if hashing else archive.stored_digest(entry),
+        **archive.detail_values(entry),
+        "problem": details.get("problem"),
+        "reason": details.get("reason"),
+    }
+    if hashing and entry.name is not None and entry.kind != "directory":
+        from exhume.codecs.checksums import sha256
+
+        computed = sha256()
+        try:
+            for piece in archive.iter_member(entry.name):
+                computed.update(piece)
+        except SourceError:
+            raise
+        except ExhumeError as error:
+            row |= {"problem": error.code, "reason": error.message}
+            if lost is not None:
+                lost[NO_DIGEST] += 1
+        else:
+            row["digest"] = f"sha256:{computed.hexdigest()}"
+    return row

@@ -1,0 +1,101 @@
+"""An archive's table as a pyarrow dataset: DuckDB, Polars and pyarrow tell it which columns and rows they want.
+
+Columns are handed on to the archive's reader, so that others are not decoded; rows are chosen batch by batch.  Imported
+when it is used (extra `arrow`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from exhume.errors import UnsupportedOperationError
+from exhume.tabular.arrow import import_pyarrow
+
+if TYPE_CHECKING:
+    from exhume.archive import Archive
+
+_ = import_pyarrow()  # says which extra is missing
+
+from pyarrow import compute, dataset  # noqa: E402 - behind that
+
+
+class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
+    """The table that `archive.to_arrow(**options)` gives, read anew by each scan.  Valid while the archive is open."""
+
+    def __init__(self, archive: Archive, options: Mapping[str, Any]) -> None:
+        self._archive = archive
+        self._options = dict(options)
+        self._schema = archive.to_arrow(**options).schema
+
+    @property
+    def schema(self) -> Any:
+        """The columns and their types."""
+        return self._schema
+
+    def scanner(
+        self,
+        columns: Sequence[str] | Mapping[str, Any] | None = None,
+        filter: Any = None,
+        **options: Any,
+    ) -> Any:
+        """A `pyarrow.dataset.Scanner` of some columns and of the rows that meet an expression.
+
+        `columns`: names, or expressions by name; other options are those of a scanner.  A reader that is taken from it
+        and never advanced has to be closed: pyarrow's read-ahead waits for it, and the interpreter does not exit.
+        """
+        needed = self._needed(columns, filter)
+        options = {
+            name: value for name, value in options.items() if name in ("batch_size", "use_threads", "memory_pool")
+        }
+        reader = self._archive.to_arrow(**{**self._options, "columns": needed})
+        return dataset.Scanner.from_batches(reader, columns=columns, filter=filter, **options)
+
+    def _needed(self, columns: Sequence[str] | Mapping[str, Any] | None, filter: Any) -> list[str]:
+        """The columns to read: those asked for, and those whose names are somewhere in the text of an expression."""
+        names = list(self._schema.names)
+        if columns is None:
+            return names
+        texts = [str(each) for each in columns.values()] if isinstance(columns, Mapping) else []
+        texts += [] if filter is None else [str(filter)]
+        asked = set() if isinstance(columns, Mapping) else set(columns)
+        words = [re.compile(rf"(?<!\w){re.escape(name)}(?!\w)") for name in names]  # they are written as they are
+        chosen = [n for n, word in zip(names, words, strict=True) if n in asked or any(map(word.search, texts))]
+        return chosen or names[:1]
+
+    def count_rows(self, filter: Any = None, **options: Any) -> int:
+        """Rows that meet an expression; reads the columns that it names."""
+        count: int = self.scanner(columns=self._schema.names[:1], filter=filter, **options).count_rows()
+        return count
+
+    def _refuse(self, *args: Any, **options: Any) -> NoReturn:
+        """Refused: the archive is no set of files."""
+        raise UnsupportedOperationError("an archive's table is scanned as a whole: use to_table(columns=, filter=)")
+
+    def get_fragments(self, filter: Any = None) -> Iterator[ArchiveFragment]:
+        """One fragment, which is the whole table: an archive is no set of files.  DataFusion scans fragments."""
+        yield ArchiveFragment(self)
+
+    filter = replace_schema = join = join_asof = sort_by = _refuse
+
+    @property
+    def partition_expression(self) -> Any:
+        """Nothing is known of all rows."""
+        return compute.scalar(True)
+
+    def __reduce__(self) -> NoReturn:
+        self._refuse()
+
+
+class ArchiveFragment:
+    """The one fragment of an `ArchiveDataset`."""
+
+    def __init__(self, table: ArchiveDataset) -> None:
+        self._table = table
+
+    def scanner(self, schema: Any = None, **options: Any) -> Any:
+        """That of the dataset; `schema` can only be the dataset's."""
+        if schema is not None and not schema.equals(self._table.schema):
+            raise UnsupportedOperationError("an archive's table is scanned in its own schema")
+        return self._table.scanner(**options)
