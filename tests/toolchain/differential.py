@@ -58,13 +58,13 @@ def fast_failures(schema: str) -> Iterator[str]:
                 slow = getattr(importlib.import_module(f"exhume_ksy.debug.{schema}"), camel(schema))
                 slow = (getattr(slow, camel(case.type)) if case.type else slow)(*case.args, KaitaiStream(BytesIO(data)))
                 slow._read()
-                _Comparison().value(*_follow(slow, fast, fact.path), fact.path)
+                Comparison().value(*_follow(slow, fast, fact.path), fact.path)
             except LayoutError as error:
                 last = fact.path.rpartition(".")[2].partition("[")[0]
                 refused = not error.short and last in re.split(r"[.\[]", error.path)
                 if not (refused if fact.verb == "refuses" else error.short and fact.verb == "ends"):
                     yield f"{schema}:{fact.line}: {fact.path}: {error}"
-            except (*FAILURES, DifferenceError, _EndedError) as error:
+            except (*FAILURES, DifferenceError, EndedError) as error:
                 yield f"{schema}:{fact.line}: {fact.path}: {error!r}"
 
 
@@ -88,13 +88,8 @@ def _follow(slow: Any, fast: Any, path: str) -> tuple[Any, Any, Any]:
     return slow, fast, kind
 
 
-class _EndedError(Exception):
-    """Both refuse the same instance."""
-
-
-def plain_class(schema: str) -> Any:
-    """The oracle's class of a schema."""
-    return getattr(importlib.import_module(f"exhume_ksy.debug.{schema}"), camel(schema))
+class EndedError(Exception):
+    """A comparison goes no further; what it is raised with is the instance that both refuse."""
 
 
 def fast_reader(schema: str) -> Any:
@@ -102,14 +97,11 @@ def fast_reader(schema: str) -> Any:
     return getattr(importlib.import_module(f"exhume_ksy.fast.{schema}"), f"read_{schema}")
 
 
-def compare(schema: str, data: bytes, arguments: list[Any]) -> bool:
-    """Reads `data` both ways and compares all of it; says whether it was read to its end.  Raises `DifferenceError`."""
-    return compare_with(plain_class(schema), model().schemas[schema], data, arguments)
-
-
 def compare_with(plain: Any, type: Type, data: bytes, arguments: list[Any]) -> bool:
-    """The same for a type, with the class of the oracle that reads it."""
-    foreign = type.root.model.foreign
+    """Reads `data` by a type of somebody else, and with the class of the oracle, and compares all of it.
+
+    Says whether it was read to its end.  Raises `DifferenceError`.
+    """
     stream = KaitaiStream(BytesIO(data))
     slow = plain(*arguments, stream)
     refused = None
@@ -117,46 +109,42 @@ def compare_with(plain: Any, type: Type, data: bytes, arguments: list[Any]) -> b
         slow._read()
     except (*FAILURES, ZeroDivisionError) as error:
         refused = error
-    given = [bytes(one) if isinstance(one, list) and all(0 <= x < 256 for x in one) else one for one in arguments]
     try:
-        fast, at = read_whole(type, data, given)
+        fast, at = read_whole(type, data, arguments)
     except (LayoutError, *FAILURES, ZeroDivisionError) as error:
-        if not foreign and not isinstance(error, LayoutError):
-            raise
         if refused is None:
             raise DifferenceError("refused only by the fast reader", str(error)) from error
         place = broken(slow, refused)
-        if foreign and _elsewhere(type, error, refused):
+        if _elsewhere(type, error, refused):
             return False
-        if foreign and any("process" in one.raw for each in type.root.all() for one in each.seq) and place is not None:
+        if any("process" in one.raw for each in type.root.all() for one in each.seq) and place is not None:
             place = (place[0], None)  # what is encoded lies nowhere
         assert isinstance(error, LayoutError)
-        if place is not None and place[1] is None and error.short and _beside(place[0], error.path):
-            return False  # fields of bits are read with the bytes that they share, and checked when these are there
         # Columns do not take the bytes of an element first: they name the field at its beginning instead.
         if place is not None and (not f"{error.path}.".startswith(f"{place[0]}.") or place[1] not in (error.at, None)):
             raise DifferenceError("refused at different places", place, (error.path, error.at), str(refused)) from error
         return False
-    if foreign and isinstance(refused, AttributeError):
+    if isinstance(refused, AttributeError):
         return False  # an expression over a field that is not there: Python has no value for it
     if refused is not None:
         raise DifferenceError("refused only by Kaitai", str(refused))
-    if at != stream.pos():
-        raise DifferenceError("different ends", stream.pos(), at)
+    compare_read(slow, fast, type, stream.pos(), at, Comparison())
+    return True
+
+
+def compare_read(slow: Any, fast: Any, type: Type, end: int, at: int, comparison: Comparison) -> bool:
+    """Compares what both have read, and where that ends; says whether there was all that instances ask for."""
+    if at != end:
+        raise DifferenceError("different ends", end, at)
     if type.scalar is not None:
         if getattr(slow, type.scalar) != fast:
             raise DifferenceError("different values", getattr(slow, type.scalar), fast)
         return True
     try:
-        _Comparison().structure(slow, fast, type, "")
-    except _EndedError:
-        pass
+        comparison.structure(slow, fast, type, "")
+    except EndedError as ended:
+        return not ended.args
     return True
-
-
-def _beside(one: str, other: str) -> bool:
-    """Whether two paths are of fields of one structure."""
-    return one.rpartition(".")[0] == other.rpartition(".")[0]
 
 
 def _elsewhere(type: Type, error: Exception, refused: BaseException) -> bool:
@@ -172,11 +160,19 @@ def _elsewhere(type: Type, error: Exception, refused: BaseException) -> bool:
 
 def read_whole(type: Type, data: bytes, arguments: list[Any]) -> tuple[Any, int]:
     """The fast reader of a type on all of `data`; the place of one with parameters is given for each it asks for."""
-    reader = getattr(fast_module(type), type.reader_name)
+    reader, wanted = _reader(type)
+    if not wanted:
+        return reader(data, 0, len(data))  # type: ignore[no-any-return]
     named = dict(zip([one.id for one in type.params], arguments, strict=True))
-    wanted = reader.__code__.co_varnames[: reader.__code__.co_argcount]
-    rest = {name: named.get(name.removesuffix("_") if name not in named else name, None) for name in wanted[3:]}
+    rest = {name: named.get(name.removesuffix("_") if name not in named else name, None) for name in wanted}
     return reader(data, 0, len(data), **({**rest, "base": 0} if "base" in wanted else rest))  # type: ignore[no-any-return]
+
+
+@functools.cache
+def _reader(type: Type) -> tuple[Any, tuple[str, ...]]:
+    """The fast reader of a type, and what it wants besides the view and where to read in it."""
+    reader = getattr(fast_module(type), type.reader_name)
+    return reader, reader.__code__.co_varnames[3 : reader.__code__.co_argcount]
 
 
 def fast_module(type: Type) -> Any:
@@ -218,11 +214,18 @@ def broken(slow: Any, error: BaseException, base: int = 0, path: str = "") -> tu
     return f"{path}.{name}".lstrip("."), None if of_bits else base + places[name]["start"]
 
 
-class _Comparison:
+class Comparison:
     """One walk over two trees."""
 
     def __init__(self) -> None:
         self.left = ENOUGH
+
+    def asked(self, slow: Any, name: str) -> tuple[Any, BaseException | None]:
+        """An instance of the oracle's, or why there is none."""
+        return ask(slow, name)
+
+    def refused(self, slow: Any, name: str, path: str, found: BaseException) -> None:
+        """Compares where both refused an instance of the structure at a path."""
 
     def structure(self, slow: Any, fast: Any, type: Type, path: str) -> None:
         for field in type.seq:
@@ -234,20 +237,21 @@ class _Comparison:
             self.value(getattr(slow, field.id), value, field.kind, f"{path}.{field.id}")
         for field in type.instances.values():
             here = f"{path}.{field.id}"
-            expected, problem = _ask(slow, field.id)
-            found, other = _ask(fast, safe(field.id))
+            expected, problem = self.asked(slow, field.id)
+            found, other = ask(fast, safe(field.id))
             if isinstance(problem, AttributeError) and other is None:
-                raise _EndedError  # an expression over a field that is not there: Python has no value for it
+                continue  # an expression over a field that is not there: Python has no value for it
             if (problem is None) != (other is None):
                 raise DifferenceError(here, repr(problem), repr(other))
-            if problem is not None:
-                raise _EndedError
+            if other is not None:
+                self.refused(slow, field.id, path, other)
+                raise EndedError(here)
             self.value(expected, found, field.kind, here)
 
     def value(self, slow: Any, fast: Any, kind: Any, path: str) -> None:
         self.left -= 1
         if self.left < 0:
-            raise _EndedError
+            raise EndedError
         if isinstance(slow, list) and isinstance(kind, Sequence):
             if len(slow) != len(fast):
                 raise DifferenceError(path, f"{len(slow)} elements", len(fast))
@@ -268,7 +272,8 @@ class _Comparison:
                 raise DifferenceError(path, slow, fast)
 
 
-def _ask(value: Any, name: str) -> tuple[Any, BaseException | None]:
+def ask(value: Any, name: str) -> tuple[Any, BaseException | None]:
+    """The value of an instance, or why there is none."""
     try:
         return getattr(value, name), None
     except (*FAILURES, LayoutError, ZeroDivisionError) as error:

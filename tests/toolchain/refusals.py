@@ -1,31 +1,123 @@
-"""What readers refuse first, and where: the fast ones, and Kaitai's own.
+"""What readers give, and what they refuse first, and where: the fast ones, and Kaitai's own.
 
 All of a tree is asked for, in the order of the specification: the fields, then what is read when asked for.
 """
 
 from __future__ import annotations
 
+import functools
+import importlib
+from collections.abc import Iterable
 from typing import Any
 
 from exhume_ksy.fast._layout import LayoutError
 from kaitaistruct import BytesIO, KaitaiStruct
 
 from exhume.compiler.model import Bits, Sequence, Type
+from exhume.compiler.roles import reached
 from exhume.compiler.text import safe
 from exhume.layout.kaitai import FAILURES
 from exhume.layout.schema import _TrackedStream, debug_class
-from tests.toolchain.differential import model, read_whole, type_of
+from tests.toolchain.differential import (
+    Comparison,
+    DifferenceError,
+    ask,
+    compare_read,
+    model,
+    read_whole,
+    type_of,
+)
+from tools.ksy_facts import STEP
 
 Place = tuple[str, int | None]
 """The path of a field and where it begins (None for bits, of which Kaitai says nothing)."""
 
 
+def check(schema: str, data: bytes, arguments: list[Any], ways: Iterable[bool] = (True,)) -> bool:
+    """Compares values, and what is refused first and where; says whether all was read.  Raises `DifferenceError`.
+
+    The fast readers read once for each of `ways`: by compiled code as far as there is some (True), or without (False).
+    """
+    plain = _Plain(data)
+    expected = plain.read(schema, arguments)
+    type, given, whole = model().schemas[schema], _given(arguments), True
+    try:
+        for native in ways:
+            _switch(schema, native)
+            try:
+                fast, at = read_whole(type, data, given)
+            except LayoutError as error:
+                found = error.path, error.at
+                if plain.problem is None:
+                    raise DifferenceError("refused only by the fast reader", str(error)) from error
+                if expected is not None and not same_place(found, expected, named=True):
+                    raise DifferenceError("refused at different places", expected, found, plain.problem) from error
+                whole = False
+            else:
+                if plain.problem is not None:
+                    raise DifferenceError("refused only by Kaitai", expected, plain.problem)
+                whole = compare_read(plain.value, fast, type, plain.end, at, _WithPlaces(plain)) and whole
+    finally:
+        _switch(schema, True)
+    return whole
+
+
+def is_compiled(schema: str) -> bool:
+    """Whether compiled code reads some of a schema."""
+    return any(native is not None for _, native in _natives(schema))
+
+
+@functools.cache
+def _natives(schema: str) -> list[tuple[Any, Any]]:
+    """The modules that read a schema and may use compiled code, with that code."""
+    ids = sorted({type.root.id for type in reached(model().schemas[schema])})
+    modules = [importlib.import_module(f"exhume_ksy.fast.{id}") for id in ids]
+    return [(module, module.native) for module in modules if hasattr(module, "native")]
+
+
+def _switch(schema: str, on: bool) -> None:
+    """Turns the compiled readers of a schema on or off."""
+    for module, native in _natives(schema):
+        module.native = native if on else None
+
+
+def _given(arguments: list[Any]) -> list[Any]:
+    """Parameters as the fast readers take them."""
+    return [bytes(one) if isinstance(one, list) and all(0 <= x < 256 for x in one) else one for one in arguments]
+
+
+class _WithPlaces(Comparison):
+    """A walk over two trees that also compares where both refuse an instance."""
+
+    def __init__(self, plain: _Plain) -> None:
+        super().__init__()
+        self.plain = plain
+
+    def asked(self, slow: Any, name: str) -> tuple[Any, BaseException | None]:
+        if (error := self.plain.refused.get((id(slow), name))) is not None:
+            return None, error  # Kaitai hands out what it had when it is asked again
+        found, error = ask(slow, name)
+        if error is not None:
+            self.plain.refused[id(slow), name] = error
+        return found, error
+
+    def refused(self, slow: Any, name: str, path: str, found: BaseException) -> None:
+        path = path.removeprefix(".")
+        if not isinstance(found, LayoutError):
+            return
+        fast = f"{path}.{found.path}" if path else found.path, found.at
+        self.plain.follow(path)
+        error = self.plain.refused[id(slow), name]
+        expected = self.plain.broken(slow, error, path, f"_m_{name}")
+        if expected is not None and not same_place(fast, expected):
+            raise DifferenceError("refused at different places", expected, fast, str(error))
+
+
 def fast_refusal(schema: str, data: bytes, arguments: list[Any]) -> Place | None:
     """The first field that the fast readers refuse; None when they take everything."""
     type = model().schemas[schema]
-    given = [bytes(one) if isinstance(one, list) and all(0 <= x < 256 for x in one) else one for one in arguments]
     try:
-        return _fast(read_whole(type, data, given)[0], type, "")
+        return _fast(read_whole(type, data, _given(arguments))[0], type, "")
     except LayoutError as error:
         return error.path, error.at
 
@@ -68,20 +160,49 @@ def plain_refusal(schema: str, data: bytes, arguments: list[Any]) -> Place | Non
     return _Plain(data).refusal(schema, arguments)
 
 
+_class = functools.cache(debug_class)
+
+
 class _Plain:
     """One reading by the classes that remember positions."""
 
     def __init__(self, data: bytes) -> None:
         self.stream = _TrackedStream(BytesIO(data))
         self.bases: dict[int, int] = {id(self.stream): 0}
+        self.value: Any = None
+        self.end = 0
+        self.problem: str | None = None
+        self.refused: dict[tuple[int, str], BaseException] = {}
+        """Why instances are not there, by their structures and names."""
+
+    def read(self, schema: str, arguments: list[Any]) -> Place | None:
+        """Reads all but instances into `value`; where that breaks off, and why is the `problem`."""
+        self.value = _class(schema)(*arguments, self.stream)
+        try:
+            self.value._read()
+        except FAILURES as error:
+            self.problem = str(error) or repr(error)
+            return self.broken(self.value, error, "")
+        self.end = self.stream.pos()
+        return None
 
     def refusal(self, schema: str, arguments: list[Any]) -> Place | None:
-        value = debug_class(schema)(*arguments, self.stream)
-        try:
-            value._read()
-        except FAILURES as error:
-            return self.broken(value, error, "")
-        return self.below(value, "")
+        """The first field that is refused, instances included."""
+        place = self.read(schema, arguments)
+        return place if self.problem is not None else self.below(self.value, "")
+
+    def follow(self, path: str) -> None:
+        """Notes where the streams begin that are entered on the way to a structure."""
+        value, place = self.value, dict[str, Any]()
+        for name, index in STEP.findall(path):
+            if index:
+                value, place = value[int(index)], place.get("arr", [{}] * (int(index) + 1))[int(index)]
+            else:
+                type = type_of(value)
+                place = value._debug.get(f"_m_{name}" if name in type.instances else name, {})
+                value = getattr(value, name)
+            if isinstance(value, KaitaiStruct) and "start" in place:
+                self.based(value, place["start"])
 
     def below(self, value: Any, path: str) -> Place | None:
         """The first refusal among what a structure holds."""
@@ -152,12 +273,12 @@ class _Plain:
         return None
 
 
-def same_place(fast: Place, plain: Place) -> bool:
-    """Whether both name the same field and offset, as far as each names one.
+def same_place(fast: Place, plain: Place, *, named: bool = False) -> bool:
+    """Whether both name the same field and offset, as far as each names one; `named` where each names its field.
 
     Columns do not take the bytes of an element first: they name the field at its beginning instead.  Where what is
     computed fails, there is no offset; Kaitai then names what was asked for, and not what failed on the way.
     """
     if None in (fast[1], plain[1]):
-        return True
+        return not named or f"{fast[0]}.".startswith(f"{plain[0]}.")
     return f"{fast[0]}.".startswith(f"{plain[0]}.") and fast[1] == plain[1]

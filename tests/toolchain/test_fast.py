@@ -14,10 +14,12 @@ from exhume_ksy.fast import _layout
 
 from exhume.compiler.elements import covered, unique_name
 from exhume.compiler.model import Type
+from exhume.compiler.walk import BrokenError, Walk
 from tests.conftest import ROOT
 from tests.sizes import size
 from tests.toolchain.damage import run, samples
-from tests.toolchain.differential import compare, damaged, fast_reader, model
+from tests.toolchain.differential import DifferenceError, damaged, fast_reader, model
+from tests.toolchain.refusals import check
 
 DAMAGED = size(150, 100_000)
 """Damaged inputs for each schema."""
@@ -27,10 +29,38 @@ DAMAGED = size(150, 100_000)
 @pytest.mark.bulk
 def test_values_and_refusals_are_those_of_kaitai(schema: str) -> None:
     for data, arguments in samples(schema):
-        assert compare(schema, data, arguments)
+        assert check(schema, data, arguments)
     _, _, _, refused, different = run(schema, DAMAGED, drawn=size(10, 200))
     assert different == []
     assert refused or schema == "utf8_text"
+
+
+@pytest.mark.parametrize("what", ["a value", "a count", "a refusal", "a field", "an offset", "nothing refused"])
+def test_what_a_reader_does_wrong_is_noticed(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module("exhume_ksy.fast.leveldb_block")
+    right = module.read_entry_list  # of an instance, in a stream of its own
+    data, _ = samples("leveldb_block")[0]
+    sound = what in ("a value", "a count", "a refusal")
+    if not sound:
+        data = b"\xff" * 3 + data[3:]
+    assert check("leveldb_block", data, []) == sound
+
+    def wrong(view: bytes, at: int, end: int) -> Any:
+        if what == "a value":
+            return right(view[:10] + b"?" + view[11:], at, end)
+        if what in ("a count", "nothing refused"):
+            return right(view, at, at + 19 if sound else at)
+        try:
+            right(view, at, end)
+        except _layout.LayoutError as error:
+            error.path += "s" if what == "a field" else ""
+            error.at += what == "an offset"
+            raise
+        raise _layout.LayoutError("entries", at, end, "fewer", "many")
+
+    monkeypatch.setattr(module, "read_entry_list", wrong)
+    with pytest.raises(DifferenceError):
+        check("leveldb_block", data, [])
 
 
 def with_key(key: str) -> list[Type]:
@@ -203,6 +233,22 @@ def test_a_reader_says_which_field_is_wrong_and_where() -> None:
     with pytest.raises(ValueError, match=r"^nodes\[0\]\.len_key at 12: expected at most 28, found 99$") as caught:
         fast_reader("clp_s_schema_tree")(data, 0, len(data))
     assert not caught.value.short  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("read", ["fast", "walk"])
+def test_bits_that_are_there_are_refused_before_the_bytes_of_others_are_missed(read: str) -> None:
+    def refused(data: bytes) -> str:
+        if read == "walk":
+            with pytest.raises(BrokenError) as broken:
+                Walk(data).whole(model().schemas["zstd_frame"].types["block_header"], [])
+            return broken.value.path
+        with pytest.raises(_layout.LayoutError) as caught:
+            importlib.import_module("exhume_ksy.fast.zstd_frame").read_block_header(data, 0, len(data))
+        return caught.value.path
+
+    assert refused(b"\x06") == refused(b"\x06\x00") == "kind"
+    assert refused(b"\x04") == "len_block"
+    assert refused(b"") == "is_last"
 
 
 def test_numbers_are_not_copied_unless_their_byte_order_is_another() -> None:

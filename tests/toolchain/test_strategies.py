@@ -19,9 +19,9 @@ from exhume.compiler.walk import Walk
 from exhume.testing.strategies import Instance, Nearly, from_ksy, nearly_from_ksy
 from tests.conftest import ROOT
 from tests.sizes import size
-from tests.toolchain.damage import check, samples
+from tests.toolchain.damage import samples
 from tests.toolchain.differential import model
-from tests.toolchain.refusals import fast_refusal, plain_refusal, same_place
+from tests.toolchain.refusals import check, fast_refusal, plain_refusal, same_place
 
 SCHEMAS = sorted(model().schemas)
 WITHOUT_RULES = {"utf8_text"}

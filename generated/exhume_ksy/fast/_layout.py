@@ -66,7 +66,7 @@ def short(path: Any, at: int, end: int, size: int) -> LayoutError:
     return LayoutError(path, start, end, f"{size} bytes", f"{max(0, end - start)} bytes", short=True)
 
 
-SOURCE = "0ad4a1c465ac56e0"
+SOURCE = "3fd67a42fa560710"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

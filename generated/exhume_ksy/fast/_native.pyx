@@ -6,7 +6,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '0ad4a1c465ac56e0'
+SOURCE = '3fd67a42fa560710'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

@@ -409,6 +409,12 @@ def read_block_header(view: View, at: int, end: int) -> tuple[BlockHeader, int]:
     """`zstd_frame::block_header` at `at`, and where it ends. Raises `LayoutError`."""
     value = BlockHeader()
     if end - at < 3:
+        if end - at >= 1:
+            many = view[at]
+            is_last = many & 1 == 1
+            kind = (many >> 1) & 0x3
+            if not (kind in range(0, 3)):
+                raise LayoutError("kind", at, at + 1, "a value of block_kind", kind)
         raise short((("is_last", 1), ("kind", 1), ("len_block", 3),), at, end, 3)
     many = int.from_bytes(view[at : at + 3], "little")
     is_last = many & 1 == 1

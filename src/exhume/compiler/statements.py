@@ -490,13 +490,28 @@ class Statements(Code):
         ends = [(sum(widths[: i + 1]) + 7) // 8 for i in range(len(widths))]
         table = ", ".join(f"({self.path(field)}, {stop})" for (field, _), stop in zip(fields, ends, strict=True))
         with lines.block(f"if end - at < {size}:" if size > 1 else "if at >= end:"):
+            for number, (field, _) in enumerate(fields):
+                if "valid" in field.raw and ends[number] < size:  # it is refused before the bytes of others are missed
+                    with lines.block(f"if end - at >= {ends[number]}:"):
+                        self._bits_of(fields[: number + 1], ends[number], big)
+                        self.check(field, fields[number][1], self.path(field), "at", f"at + {ends[number]}")
             lines.add(f"raise short(({table},), at, end, {size})")
+        self._bits_of(fields, size, big)
+        lines.add(f"at += {size}")
+        for field, into in fields:
+            if "valid" in field.raw:
+                self.check(field, into, self.path(field), f"at - {size}")
+
+    def _bits_of(self, fields: Many[tuple[Field, str]], size: int, big: bool) -> None:
+        """Statements that take the bits of fields from the bytes that hold them, of which no other field follows."""
+        lines = self.lines
         if size == 1:
             lines.add("many = view[at]")
         else:
             lines.add(f'many = int.from_bytes(view[at : at + {size}], "{"big" if big else "little"}")')
         used = 0
-        for (field, into), width in zip(fields, widths, strict=True):
+        for field, into in fields:
+            width = field.one.width if isinstance(field.one, Bits) else 0
             shift = size * 8 - used - width if big else used
             code = f"many >> {shift}" if shift else "many"
             whole = used == 0 if big else used + width == size * 8
@@ -506,10 +521,6 @@ class Statements(Code):
                 code = f"({code}) & {hex((1 << width) - 1)}" if shift else f"many & {hex((1 << width) - 1)}"
             lines.add(f"{into} = {code}")
             used += width
-        lines.add(f"at += {size}")
-        for field, into in fields:
-            if "valid" in field.raw:
-                self.check(field, into, self.path(field), f"at - {size}")
 
     # Checks.
 

@@ -393,24 +393,20 @@ class Walk:
 
     def bits(self, node: Node, run: list[Field], at: int) -> int:
         """Reads fields of some bits each, which share bytes."""
-        kinds = [one.one for one in run]
-        widths = [kind.width for kind in kinds if isinstance(kind, Bits)]
-        size = -(-sum(widths) // 8)
-        used = 0
-        for one, width in zip(run, widths, strict=True):
-            used += width
-            if at + -(-used // 8) > node.stream.end:
-                raise BrokenError(node.below(one.id), at + (used - width) // 8, "short")
-        big = isinstance(kinds[0], Bits) and kinds[0].big
-        many = int.from_bytes(self.data[at : at + size], "big" if big else "little")
-        for one, shift, width in shifted(run):
-            value: Any = many >> shift & (1 << width) - 1
-            kind = one.one
+        bits = 0
+        for one, before, width in shifted(run):
+            bits += width
+            stop = at + -(-bits // 8)
+            path, kind = node.below(one.id), one.one
+            if stop > node.stream.end:
+                raise BrokenError(path, at + (bits - width) // 8, "short")
+            big = isinstance(kind, Bits) and kind.big
+            many = int.from_bytes(self.data[at:stop], "big" if big else "little")
+            value: Any = many >> ((stop - at) * 8 - bits if big else before) & (1 << width) - 1
             node.values[one.id] = bool(value) if width == 1 and isinstance(kind, Bits) and not kind.enum else value
-        for one in run:
             if "valid" in one.raw:
-                self.check(one, node.values[one.id], Scope(node, at, path=node.below(one.id)), at + size)
-        return at + size
+                self.check(one, node.values[one.id], Scope(node, at, path=path), stop)
+        return stop
 
     def fixed(self, one: Field, scope: Scope, stream: Stream, wanted: bytes) -> tuple[Any, int]:
         """Reads fixed bytes."""

@@ -39,6 +39,10 @@ seq:
     type: piece
     repeat: expr
     repeat-expr: 2
+  - id: ruled
+    type: ruled
+    repeat: expr
+    repeat-expr: 2
   - id: rest
     type: b4
     repeat: eos
@@ -59,3 +63,19 @@ types:
         type: b9
       - id: b
         type: b7
+  ruled:
+    seq:
+      - id: c
+        type: b3
+        valid:
+          max: 6
+      - id: d
+        type: b13
+        valid:
+          expr: _ != c
+      - id: e
+        type: b2le
+        valid:
+          any-of: [0, 1, 2]
+      - id: f
+        type: b22le
