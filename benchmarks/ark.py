@@ -84,7 +84,7 @@ def ark_read(folder: Path, topics: str | None, decode: bool) -> Callable[[], int
     """Reads messages in time order."""
     from exhume.formats.ark.opening import open_archive
     from exhume.formats.ark.reader import ArkReader
-    from exhume.io.source import LocalTree
+    from exhume.io.local import LocalTree
 
     def run() -> int:
         count = 0

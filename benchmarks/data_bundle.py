@@ -37,8 +37,8 @@ from exhume.formats.data_bundle.inputs import add_inputs
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.writer import DataBundleWriter
 from exhume.formats.leveldb.database import Database
+from exhume.io.local import LocalTree
 from exhume.io.output.tree import OutputTree
-from exhume.io.source import LocalTree
 
 TARGETS = {
     "range read / zipfile": 0.2,

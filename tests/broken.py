@@ -194,7 +194,7 @@ def _clp_s() -> Named:
 
 def _leveldb() -> Named:
     from exhume.formats.leveldb.wire import build_varint
-    from exhume.io.source import MemoryTree
+    from exhume.io.tree import MemoryTree
     from tests.leveldb.make_samples import build_database
     from tests.leveldb.test_damage import CASES, KEY, VARIANTS, table_of
 

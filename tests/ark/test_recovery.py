@@ -21,7 +21,8 @@ from exhume.formats.ark.layout import ENTRY_FIELDS, HEADER_FIELDS
 from exhume.formats.ark.opening import open_archive
 from exhume.formats.ark.reader import ArkReader
 from exhume.formats.ark.repair import repair_log
-from exhume.io.source import LocalTree, MemoryTree
+from exhume.io.local import LocalTree
+from exhume.io.tree import MemoryTree
 from exhume.recovery import SalvageMode, SalvageReport, Verified
 from tests.ark import make_samples
 from tests.ark.samples import assert_message, load

@@ -20,7 +20,8 @@ from exhume.formats.ark.rbuf.guid import NIL
 from exhume.formats.ark.reader import ArkReader
 from exhume.formats.ark.salvage import salvage
 from exhume.formats.ark.writer import ArkWriter
-from exhume.io.source import BytesSource, FileSource, LocalTree, Source
+from exhume.io.local import FileSource, LocalTree
+from exhume.io.source import BytesSource, Source
 from exhume.limits import Limits
 from exhume.recovery import SalvageMode, SalvageReport, Verified
 from tests.ark import make_samples

@@ -19,8 +19,8 @@ from exhume.formats.ark.reader import ArkReader
 from exhume.formats.ark.repair import repair_log
 from exhume.formats.ark.snippet import write_snippet
 from exhume.formats.ark.writer import ArkWriter
+from exhume.io.local import LocalTree
 from exhume.io.output.atomic import GrowingFile
-from exhume.io.source import LocalTree
 from tests.ark.logs import REGISTRY, TYPE, Plan, Put, Written, counted_guids, expected_order, message, plans, write_plan
 
 

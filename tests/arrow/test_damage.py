@@ -11,7 +11,8 @@ import pytest
 
 import exhume
 from exhume.errors import ExhumeError
-from exhume.io.source import LocalTree, MemoryTree
+from exhume.io.local import LocalTree
+from exhume.io.tree import MemoryTree
 from exhume.testing.corrupt import flip, sample_offsets
 from tests.archives import label, own_archives
 

@@ -14,7 +14,9 @@ from exhume.formats.ark.writer import ArkWriter
 from exhume.formats.clp_s.reader import open_archive as open_clp
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.zs.reader import ZsReader
-from exhume.io.source import BytesSource, FileSource, LocalTree, MemoryTree
+from exhume.io.local import FileSource, LocalTree
+from exhume.io.source import BytesSource
+from exhume.io.tree import MemoryTree
 from exhume.testing.sources import CountingSource
 from tests.leveldb.make_samples import PUT, build_table
 

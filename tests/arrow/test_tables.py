@@ -23,7 +23,8 @@ from exhume.formats.clp_s.reader import open_archive as open_clp
 from exhume.formats.leveldb.log import build_log
 from exhume.formats.zs.arrow import RecordFormat, _Split
 from exhume.formats.zs.metadata import separated_values
-from exhume.io.source import BytesSource, MemoryTree
+from exhume.io.source import BytesSource
+from exhume.io.tree import MemoryTree
 from tests.ark.make_samples import write_log
 from tests.caf.make_samples import chunk, index_of
 from tests.clp_s.build import Built, demo, f64, i64, tiny, u64

@@ -22,7 +22,9 @@ from exhume.formats.caf.build import build_index
 from exhume.formats.caf.reader import CafArchive, open_archive
 from exhume.formats.caf.verify import index_order
 from exhume.formats.caf.writer import create
-from exhume.io.source import BytesSource, FileSource, MemoryTree, Source
+from exhume.io.local import FileSource
+from exhume.io.source import BytesSource, Source
+from exhume.io.tree import MemoryTree
 from exhume.limits import Limits
 from exhume.testing.sources import CountingSource, LyingSource
 

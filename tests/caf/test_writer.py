@@ -21,7 +21,7 @@ from exhume.findings import Severity
 from exhume.formats.caf.inputs import add_tar, add_zip, plan_inputs, write_plan
 from exhume.formats.caf.reader import CafArchive, open_archive
 from exhume.formats.caf.writer import CafWriter, create
-from exhume.io.source import FileSource
+from exhume.io.local import FileSource
 
 from .test_index import NAMES
 

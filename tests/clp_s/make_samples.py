@@ -7,7 +7,8 @@ from pathlib import Path
 
 from exhume.formats.clp_s.reader import open_archive
 from exhume.formats.clp_s.writer import create
-from exhume.io.source import BytesSource, FileSource
+from exhume.io.local import FileSource
+from exhume.io.source import BytesSource
 from tests.clp_s import build
 
 WRITTEN = {"0.3.1": "written-0.3.1", "0.4.1": "written-0.4.1", "0.5.1": "written-0.5.1"}

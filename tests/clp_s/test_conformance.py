@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.reader import open_archive
-from exhume.io.source import FileSource
+from exhume.io.local import FileSource
 from tests.clp_s import build
 from tests.clp_s.oracle import ORACLES, Oracle
 from tests.clp_s.strategies import dumps, records

@@ -10,7 +10,7 @@ import pytest
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
-from exhume.io.source import FileSource
+from exhume.io.local import FileSource
 from tests.real import RealSamples
 
 

@@ -16,7 +16,8 @@ from exhume.formats.clp_s.read import template
 from exhume.formats.clp_s.read.dataset import Dataset, _file_order
 from exhume.formats.clp_s.read.records import Sourced
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
-from exhume.io.source import BytesSource, FileSource
+from exhume.io.local import FileSource
+from exhume.io.source import BytesSource
 from tests.clp_s import build
 from tests.clp_s.build import Built, clp, demo, i64, marker, tiny, u64
 from tests.real import RealSamples

@@ -11,7 +11,8 @@ import pytest
 
 from exhume.formats.clp_s.reader import open_archive
 from exhume.formats.clp_s.write.options import VERSIONS
-from exhume.io.source import BytesSource, FileSource
+from exhume.io.local import FileSource
+from exhume.io.source import BytesSource
 from tests.clp_s.build import demo
 from tests.clp_s.make_samples import RECORDS, WRITTEN
 

@@ -21,7 +21,8 @@ from exhume.formats.clp_s.query.search import Search, resolve_projection
 from exhume.formats.clp_s.query.tree import parse_column
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.formats.clp_s.writer import create
-from exhume.io.source import BytesSource, FileSource
+from exhume.io.local import FileSource
+from exhume.io.source import BytesSource
 from exhume.testing.sources import CountingSource
 from tests.real import RealSamples
 

@@ -18,7 +18,7 @@ from exhume.errors import QueryError
 from exhume.formats.clp_s.query.plan import Options
 from exhume.formats.clp_s.query.search import Search, resolve_projection
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
-from exhume.io.source import FileSource
+from exhume.io.local import FileSource
 from tests.clp_s.oracle import ORACLES, Oracle
 
 KEYS = ["a", "b", "c", "d", "", "e.f", "@g", "*"]

@@ -9,7 +9,7 @@ from typing import Any
 
 from exhume.formats.clp_s.read.columns import Texts
 from exhume.formats.clp_s.reader import open_archive
-from exhume.io.source import FileSource
+from exhume.io.local import FileSource
 
 
 class SlowLock:

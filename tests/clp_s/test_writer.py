@@ -19,7 +19,7 @@ from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.formats.clp_s.write.assemble import largest_first, plan_streams
 from exhume.formats.clp_s.write.options import VERSIONS, WriterOptions, parse_key_path
 from exhume.formats.clp_s.writer import BadRecordError, ClpSWriter, create
-from exhume.io.source import FileSource
+from exhume.io.local import FileSource
 
 RECORDS: list[dict[str, Any]] = [
     {"ts": "2024-01-02T03:04:05.678Z", "msg": "took 3.14 ms id=a1", "n": 7, "arr": [1, "x y"], "o": {"e": None}},

@@ -19,7 +19,7 @@ from exhume.formats.clp_s.write.jsonscan import Status
 from exhume.formats.clp_s.write.texts import encode_formatted_float
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
 from exhume.formats.clp_s.writer import create
-from exhume.io.source import FileSource
+from exhume.io.local import FileSource
 from tests.clp_s.strategies import dumps, records
 
 NO_END = 1 << 60

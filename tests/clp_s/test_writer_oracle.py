@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from exhume.formats.clp_s.reader import open_archive
 from exhume.formats.clp_s.writer import create
-from exhume.io.source import FileSource
+from exhume.io.local import FileSource
 from tests.clp_s.oracle import ORACLES, Oracle
 from tests.clp_s.strategies import dumps, records
 from tests.clp_s.test_writer_samples import payloads

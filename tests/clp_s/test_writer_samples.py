@@ -11,7 +11,7 @@ import pytest
 from exhume.formats.clp_s.layout import SECTION_NAMES
 from exhume.formats.clp_s.reader import open_archive
 from exhume.formats.clp_s.writer import BadRecordError, create
-from exhume.io.source import FileSource
+from exhume.io.local import FileSource
 from tests.real import RealSamples
 
 FLAGS: dict[str, tuple[str, Any]] = {

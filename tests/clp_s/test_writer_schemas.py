@@ -10,7 +10,7 @@ from exhume.formats.clp_s.layout import SECTION_NAMES
 from exhume.formats.clp_s.reader import open_archive
 from exhume.formats.clp_s.write.options import VERSIONS
 from exhume.formats.clp_s.writer import create
-from exhume.io.source import FileSource
+from exhume.io.local import FileSource
 from tests.toolchain.readwrite import roundtrip
 
 LINES = b"""

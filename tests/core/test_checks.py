@@ -25,7 +25,7 @@ from exhume.findings import Check
 from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.wire import Handle
-from exhume.io.source import open_target
+from exhume.io.opening import open_target
 from tests.clp_s.build import demo
 from tests.leveldb.test_damage import rocks_footer
 

@@ -26,7 +26,7 @@ import pytest
 import exhume
 from exhume.errors import ExhumeError
 from exhume.findings import Severity
-from exhume.io.source import MemoryTree
+from exhume.io.tree import MemoryTree
 from exhume.recovery import SalvageReport, Verified
 from exhume.testing import corrupt
 from tests import sizes

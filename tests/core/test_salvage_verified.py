@@ -12,7 +12,7 @@ import pytest
 import exhume
 from exhume.errors import UnsupportedOperationError
 from exhume.findings import Finding, Severity
-from exhume.io.source import MemoryTree
+from exhume.io.tree import MemoryTree
 from exhume.recovery import SalvageMode, SalvageReport, Verified
 from exhume.testing import corrupt
 from tests.archives import OWN

@@ -17,17 +17,10 @@ from hypothesis import strategies as st
 
 import exhume
 from exhume.errors import EntryNotFoundError, ShortReadError, SourceError, TruncatedError, UnsafePathError
-from exhume.io.source import (
-    BytesSource,
-    FileObjectSource,
-    FileSource,
-    LocalTree,
-    MemoryTree,
-    Source,
-    Tree,
-    open_target,
-    plan_reads,
-)
+from exhume.io.local import FileObjectSource, FileSource, LocalTree
+from exhume.io.opening import open_target
+from exhume.io.source import BytesSource, Source, plan_reads
+from exhume.io.tree import MemoryTree, Tree
 from exhume.testing.contracts import SourceContract
 from exhume.testing.sources import CountingSource, LyingSource, failing
 from tests.archives import descriptors, label, own_archives

@@ -11,7 +11,8 @@ import pytest
 
 import exhume
 from exhume.errors import SourceError
-from exhume.io.source import BytesSource, MemoryTree, Source
+from exhume.io.source import BytesSource, Source
+from exhume.io.tree import MemoryTree
 from exhume.testing.sources import LyingSource, failing
 
 SAMPLES = {

@@ -30,7 +30,9 @@ from exhume.engines.identify import identify_source
 from exhume.errors import ExhumeError, Span, WriterError
 from exhume.findings import Finding
 from exhume.io.jsonout import jsonable
-from exhume.io.source import BytesSource, MemoryTree, Source, Tree, open_target
+from exhume.io.opening import open_target
+from exhume.io.source import BytesSource, Source
+from exhume.io.tree import MemoryTree, Tree
 from exhume.parts import Part
 from exhume.recovery import SalvageMode
 from exhume.registry import Format, formats, get_format

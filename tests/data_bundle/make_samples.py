@@ -12,7 +12,7 @@ from exhume.formats.data_bundle.writer import DataBundleWriter
 from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.formats.leveldb.wire import InternalKey
-from exhume.io.source import LocalTree
+from exhume.io.local import LocalTree
 
 MEMBERS = {
     "readme.txt": b"a bundle of small files\n" * 20,

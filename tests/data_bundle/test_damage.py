@@ -19,7 +19,8 @@ from exhume.formats.data_bundle.messages import BundleConfig, FileMetadata, Reco
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.leveldb.table_writer import write_database
 from exhume.formats.leveldb.wire import build_bytes, build_varint
-from exhume.io.source import LocalTree, MemoryTree
+from exhume.io.local import LocalTree
+from exhume.io.tree import MemoryTree
 from exhume.testing.corrupt import flip, overwrite
 from tests.data_bundle.make_samples import MEMBERS, write_bundle
 

@@ -11,7 +11,7 @@ from exhume.errors import SourceError, WriterError
 from exhume.formats.data_bundle.inputs import add_inputs, walk
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.writer import DataBundleWriter
-from exhume.io.source import LocalTree
+from exhume.io.local import LocalTree
 
 
 @pytest.fixture

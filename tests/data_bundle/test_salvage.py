@@ -18,8 +18,8 @@ from exhume.formats.data_bundle.messages import BundleConfig, FileMetadata, Reco
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.salvage import salvage
 from exhume.formats.leveldb.log import build_batch, build_log
+from exhume.io.local import LocalTree
 from exhume.io.output.tree import OutputTree
-from exhume.io.source import LocalTree
 from exhume.limits import Limits
 from exhume.recovery import SalvageMode, SalvageReport, Verified
 from exhume.testing.corrupt import flip

@@ -15,7 +15,7 @@ from exhume.errors import ChecksumError, CodecError, ExhumeError
 from exhume.findings import Severity
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.leveldb.model import type_name
-from exhume.io.source import LocalTree
+from exhume.io.local import LocalTree
 from tests.real import REAL, RealSamples
 
 GOOD = [case for case in REAL.cases("data_bundle") if not case.startswith("bad")]

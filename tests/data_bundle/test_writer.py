@@ -25,7 +25,7 @@ from exhume.formats.data_bundle.messages import UserData
 from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.salvage import salvage
 from exhume.formats.data_bundle.writer import DataBundleWriter, pack_members
-from exhume.io.source import LocalTree
+from exhume.io.local import LocalTree
 from exhume.recovery import SalvageMode
 from exhume.testing.corrupt import flip
 from tests.data_bundle.make_samples import MEMBERS, add_history, write_bundle

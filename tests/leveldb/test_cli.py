@@ -15,7 +15,8 @@ from exhume.findings import Severity
 from exhume.formats.leveldb.keys import key_text
 from exhume.formats.leveldb.locate import locate
 from exhume.formats.leveldb.salvage import salvage
-from exhume.io.source import BytesSource, LocalTree
+from exhume.io.local import LocalTree
+from exhume.io.source import BytesSource
 from exhume.recovery import SalvageMode, Verdict
 from exhume.testing.corrupt import flip
 from tests.leveldb.make_samples import HISTORY, PUT, build_database, build_table, write_files

@@ -24,7 +24,9 @@ from exhume.formats.leveldb.model import Status, Verdict
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.wire import Handle, InternalKey, build_bytes, build_varint
-from exhume.io.source import BytesSource, LocalTree, MemoryTree
+from exhume.io.local import LocalTree
+from exhume.io.source import BytesSource
+from exhume.io.tree import MemoryTree
 from exhume.testing.corrupt import flip, overwrite
 from tests.leveldb.make_samples import DELETE, HISTORY, PUT, build_database, build_table, edit, write_files
 from tests.real import RealSamples

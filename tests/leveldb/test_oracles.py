@@ -15,7 +15,7 @@ from exhume.findings import Severity
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.model import Role, Status, Verdict
 from exhume.formats.leveldb.reader import LevelDbArchive
-from exhume.io.source import LocalTree
+from exhume.io.local import LocalTree
 from tests.oracles import apart, need
 
 from .producers import Rows, random_writes, rocksdb_options, write_rocksdb

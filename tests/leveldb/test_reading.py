@@ -9,7 +9,8 @@ from exhume.formats.leveldb import database as module
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.merge import Level
 from exhume.formats.leveldb.table import READ_AHEAD, Block, Table
-from exhume.io.source import BytesSource, MemoryTree
+from exhume.io.source import BytesSource
+from exhume.io.tree import MemoryTree
 from exhume.testing.corrupt import flip
 from exhume.testing.sources import CountingSource, LyingSource
 from tests.leveldb.make_samples import PUT, build_database, build_table

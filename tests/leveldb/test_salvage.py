@@ -15,7 +15,7 @@ from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.formats.leveldb.salvage import salvage
 from exhume.formats.leveldb.wire import InternalKey, build_bytes
-from exhume.io.source import MemoryTree
+from exhume.io.tree import MemoryTree
 from exhume.limits import Limits
 from exhume.recovery import SalvageMode, SalvageReport, Verified
 from exhume.testing.corrupt import flip

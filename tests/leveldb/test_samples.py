@@ -14,7 +14,7 @@ import exhume
 from exhume.findings import Severity
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.model import Status, Verdict, type_name
-from exhume.io.source import LocalTree
+from exhume.io.local import LocalTree
 from tests.real import REAL, RealSamples
 
 CASES = REAL.cases("leveldb")

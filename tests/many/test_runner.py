@@ -89,7 +89,7 @@ def test_failures_are_results(way: dict[str, Any]) -> None:
 
 
 def test_a_missing_file_is_not_tried_again(tmp_path: Path) -> None:
-    from exhume.io.source import open_target
+    from exhume.io.opening import open_target
 
     def opened(name: str) -> int:
         with open_target(name) as source:

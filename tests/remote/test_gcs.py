@@ -10,8 +10,10 @@ import pytest
 import exhume
 import exhume.io.remote.source
 from exhume.errors import SourceChangedError, SourceError
+from exhume.io.opening import open_target
 from exhume.io.remote.source import HEAD
-from exhume.io.source import Source, Tree, open_target
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.testing.contracts import SourceContract
 from tests.conftest import Ran
 from tests.remote.gcs import BUCKET, GcsStore

@@ -21,7 +21,9 @@ from exhume.errors import (
     SourceChangedError,
     SourceError,
 )
-from exhume.io.source import Source, Tree, open_target
+from exhume.io.opening import open_target
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.testing.contracts import SourceContract
 from tests.archives import label, own_archives
 from tests.remote.server import Served, serving

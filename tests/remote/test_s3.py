@@ -12,7 +12,9 @@ import pytest
 import exhume
 import exhume.io.remote.source
 from exhume.errors import EntryNotFoundError, SourceChangedError, SourceError
-from exhume.io.source import Source, Tree, open_target
+from exhume.io.opening import open_target
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.testing.contracts import SourceContract
 from tests.archives import own_archives
 from tests.conftest import Ran

@@ -88,7 +88,7 @@ def test_access_denied(status: str, later: bool) -> None:
         options = {"skip_instance_cache": True}
         with pytest.raises(SourceError, match=f"access denied.*HTTP status {status}"):
             if later:
-                with exhume.io.source.open_target(f"{served.url}/a", storage_options=options) as source:
+                with exhume.io.opening.open_target(f"{served.url}/a", storage_options=options) as source:
                     served.mode = status
                     source.read_at(200_000, 10)  # type: ignore[union-attr]
             else:

@@ -271,7 +271,8 @@ def test_recognising_is_light(kind: str) -> None:
     """What a file or directory is, is told without NumPy, and a whole file without the code of directory formats."""
     code = (
         "import sys, exhume\nfrom exhume import registry\nfrom exhume.engines.identify import recognise\n"
-        "from exhume.io.source import Tree, open_target\nfrom tests.archives import own_archives\n"
+        "from exhume.io.opening import open_target\nfrom exhume.io.tree import Tree\n"
+        "from tests.archives import own_archives\n"
         f"directory = {kind == 'directory'}\n"
         "opened = [open_target(path) for path in own_archives()]\n"
         "print(len([recognise(one) for one in opened if isinstance(one, Tree) is directory]))\n"

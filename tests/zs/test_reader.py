@@ -21,7 +21,8 @@ from exhume.errors import ExhumeError, SourceError, WriterError
 from exhume.formats.zs.reader import ZsReader
 from exhume.formats.zs.search import after_prefix
 from exhume.formats.zs.writer import ZsWriter
-from exhume.io.source import BytesSource, FileSource
+from exhume.io.local import FileSource
+from exhume.io.source import BytesSource
 from exhume.testing.corrupt import flip
 from exhume.testing.sources import CountingSource, LyingSource, failing
 

@@ -52,7 +52,8 @@ def _side(run: Run, target: str, content: bool) -> tuple[dict[str, Side], bool]:
     from exhume.engines.identify import identify
     from exhume.formats.data_bundle.diff import bundle_side, directory_side
     from exhume.formats.data_bundle.reader import open_archive
-    from exhume.io.source import Tree, open_target
+    from exhume.io.opening import open_target
+    from exhume.io.tree import Tree
 
     candidates = identify(target, storage_options=run.storage_options)
     found = [candidate for candidate in candidates if candidate.format == "databundle"]

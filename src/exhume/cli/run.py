@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from exhume.cli.outcome import Outcome
     from exhume.engines.inspect import Inspection
-    from exhume.io.source import Source, Tree
+    from exhume.io.source import Source
+    from exhume.io.tree import Tree
 
 PROGRESS_AFTER = 1.0
 """Seconds before a progress bar appears: short work needs none."""
@@ -91,7 +92,7 @@ class Run:
 
     def source(self, target: str) -> Source | Tree:
         """The target with the common options applied; kept open until somebody takes it."""
-        from exhume.io.source import open_target
+        from exhume.io.opening import open_target
 
         known = self._sources.get(target)
         if known is None:

@@ -15,8 +15,9 @@ from exhume.archive import Progress, no_progress
 from exhume.distributed.runner import run
 from exhume.engines.carve import find, join
 from exhume.errors import ExhumeError, SourceError, Span
+from exhume.io.opening import open_target
 from exhume.io.parallel import map_ordered
-from exhume.io.source import Source, open_target
+from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Carved
 

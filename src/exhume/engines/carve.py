@@ -13,7 +13,9 @@ from typing import Any
 from exhume.archive import Progress, no_progress
 from exhume.engines.scan import Scanner
 from exhume.errors import ExhumeError
-from exhume.io.source import Source, Target, Tree, open_target
+from exhume.io.opening import Target, open_target
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Carved, Verdict
 from exhume.registry import Format, formats, get_format

@@ -19,7 +19,7 @@ from exhume.choices import check_keywords, hint
 from exhume.engines.identify import open_archive
 from exhume.errors import EntryNotFoundError, ExhumeError, Span, shorten
 from exhume.findings import Check, Finding
-from exhume.io.source import Target
+from exhume.io.opening import Target
 from exhume.layout.schema import Explainer, Field
 from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.registry import formats

@@ -9,7 +9,10 @@ from exhume.archive import Archive
 from exhume.choices import check_keywords
 from exhume.engines.walk import Found, Kind, join, walk_tree
 from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, shorten
-from exhume.io.source import LocalTree, Source, Target, Tree, open_target
+from exhume.io.local import LocalTree
+from exhume.io.opening import Target, open_target
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.lighttyping import Any
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import Format, Identification, formats, get_format

@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 from exhume.archive import Archive, Entry, Info, Progress, no_progress
 from exhume.errors import ExhumeError, MissingDependencyError, UnsupportedOperationError
 from exhume.findings import Finding
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.layout.schema import Field
 from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.lightclass import dataclass

@@ -14,8 +14,8 @@ from exhume.choices import check_keywords
 from exhume.engines.identify import open_archive
 from exhume.errors import Span, WriterError
 from exhume.findings import Severity
+from exhume.io.opening import Target
 from exhume.io.output.atomic import exists_error, sync_directory
-from exhume.io.source import Target
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import get_format
 

@@ -14,8 +14,10 @@ from exhume.engines.identify import identify_source, recognise
 from exhume.engines.verify import Verification
 from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, WriterError
 from exhume.findings import Finding, Severity
+from exhume.io.opening import Target, open_target
 from exhume.io.output.atomic import exists_error
-from exhume.io.source import Source, Target, Tree, open_target
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import SalvageMode, SalvageReport, Verified
 from exhume.registry import get_format

@@ -10,7 +10,7 @@ from exhume.choices import check_keywords
 from exhume.engines.identify import recognise
 from exhume.errors import ExhumeError
 from exhume.findings import Finding, Severity, each_once
-from exhume.io.source import Target, open_target
+from exhume.io.opening import Target, open_target
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import get_format
 

@@ -11,7 +11,9 @@ import os
 from collections.abc import Callable, Iterator
 
 from exhume.errors import ExhumeError, SourceError
-from exhume.io.source import LocalTree, Tree, source_error
+from exhume.io.local import LocalTree
+from exhume.io.source import source_error
+from exhume.io.tree import Tree
 from exhume.lightclass import dataclass
 from exhume.registry import formats, get_format
 

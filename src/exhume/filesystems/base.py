@@ -25,9 +25,11 @@ from exhume.errors import (
     WriterError,
 )
 from exhume.filesystems.leases import OPEN, Held
+from exhume.io.opening import open_target
 from exhume.io.remote.opening import open_url
 from exhume.io.remote.source import RemoteSource
-from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, Source, Tree, open_target, plan_reads
+from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, Source, plan_reads
+from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import get_format
 

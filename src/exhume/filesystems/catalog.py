@@ -14,7 +14,9 @@ from fsspec.utils import stringify_path
 from exhume.errors import SourceChangedError, WriterError
 from exhume.filesystems.base import Info, ReadOnlyFileSystem, file_time, folder_info, is_path
 from exhume.filesystems.leases import Leases
-from exhume.io.source import Source, Tree, open_target
+from exhume.io.opening import open_target
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 
 if TYPE_CHECKING:
     from exhume.formats.caf.catalog import Catalog, Location

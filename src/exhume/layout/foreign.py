@@ -28,7 +28,9 @@ from exhume.compiler.model import Model, Type
 from exhume.compiler.modules import module_texts
 from exhume.errors import EntryNotFoundError, ExhumeError, MissingDependencyError, Span, SpecificationError, shorten
 from exhume.findings import Finding
-from exhume.io.source import Source, Target, Tree, open_target
+from exhume.io.opening import Target, open_target
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.layout.fast import RAISED, LayoutError, View, numbers, refused, short
 from exhume.layout.schema import Explainer, Field
 from exhume.layout.sections import Section, SectionMap

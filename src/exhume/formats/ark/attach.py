@@ -36,7 +36,8 @@ from exhume.formats.ark.manifest import (
 from exhume.formats.ark.rbuf.guid import NIL, guid_bytes, is_guid
 from exhume.formats.ark.rbuf.layout import COUNT_SIZE, GUID_SIZE, HEADER_WITH_GROUPS, HEADERS, pack_count
 from exhume.formats.ark.splits import Split
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 
 MAX_NAME: Final = 4096
 MAX_REGISTRY: Final = 64 << 20

@@ -15,7 +15,8 @@ from exhume.formats.ark.checks import SEVERAL_LOGS
 from exhume.formats.ark.opening import open_in_tree
 from exhume.formats.ark.reader import ArkReader
 from exhume.io.parallel import map_ordered
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.layout.sections import Section, SectionMap
 from exhume.limits import DEFAULT_LIMITS, Limits
 

@@ -21,7 +21,9 @@ from exhume.formats.ark.manifest import (
 )
 from exhume.formats.ark.rbuf.guid import NIL, is_guid
 from exhume.formats.ark.rbuf.layout import HEADERS, is_object
-from exhume.io.source import Source, Tree
+from exhume.io.opening import parent_tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
@@ -139,10 +141,10 @@ def _last_rung(data: bytes, span: Span, root: Tree | None, error: ExhumeError, *
 def neighbours(source: Source) -> Tree | None:
     """The log root around a manifest file: two levels up, or the directory itself when it holds `splits/`."""
     for levels in (2, 1):
-        tree = source.parent(levels)
+        tree = parent_tree(source, levels)
         if tree is not None and tree.names("splits"):
             return tree
-    return source.parent(2)
+    return parent_tree(source, 2)
 
 
 def is_split(source: Source) -> bool:

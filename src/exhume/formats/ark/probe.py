@@ -10,7 +10,8 @@ from exhume.formats.ark.layout import TRAILER_FOOTER_SIZE, TRAILER_MAGIC_BYTES
 from exhume.formats.ark.opening import PARTIAL_SUFFIX, find_manifests, is_split
 from exhume.formats.ark.rbuf.guid import is_guid
 from exhume.formats.ark.rbuf.layout import OBJECTS
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.registry import Identification
 
 PROBE_SIZE = 64 << 10

@@ -23,7 +23,8 @@ from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.opening import open_archive
 from exhume.formats.ark.query import OnError, Query, Topics
 from exhume.formats.ark.splits import ObjectStatistics, Split, SplitFacts
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.layout.sections import SectionMap
 from exhume.limits import DEFAULT_LIMITS, Limits
 

@@ -41,7 +41,8 @@ from exhume.formats.ark.splitwriter import SplitWriter, header_area
 from exhume.formats.ark.verify import named_splits
 from exhume.io.jsonout import dumps
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
-from exhume.io.source import STREAM_CHUNK, Source, Tree
+from exhume.io.source import STREAM_CHUNK, Source
+from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
 
@@ -80,7 +81,7 @@ def salvage(
 
 
 def _write_lines(root: Path, output: Path, limits: Limits) -> None:
-    from exhume.io.source import LocalTree
+    from exhume.io.local import LocalTree
 
     with open_archive(LocalTree(root), limits=limits) as clean, AtomicFile(output) as file:
         assert isinstance(clean, ArkReader)

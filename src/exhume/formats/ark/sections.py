@@ -13,7 +13,8 @@ from exhume.formats.ark.layout import ENTRY_SIZE, TRAILER_FOOTER_SIZE, parse_fil
 from exhume.formats.ark.messages import Decompressor, column_codec
 from exhume.formats.ark.opening import SPLIT_STARTS
 from exhume.formats.ark.splits import Array, Split
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import Limits
 

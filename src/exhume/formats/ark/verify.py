@@ -42,7 +42,8 @@ from exhume.formats.ark.rbuf.guid import is_guid
 from exhume.formats.ark.recover import unindexed_entries
 from exhume.formats.ark.splits import Array, Split, SplitFacts
 from exhume.io.parallel import map_ordered
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 
 if TYPE_CHECKING:
     from exhume.formats.ark.reader import ArkReader, SplitReference

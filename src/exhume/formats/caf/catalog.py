@@ -22,8 +22,10 @@ from exhume.errors import EntryNotFoundError, ExhumeError, SourceChangedError, S
 from exhume.formats.caf.catalog_store import Store, open_store
 from exhume.formats.caf.chunk import DIGEST_WINDOW
 from exhume.formats.caf.reader import CafArchive, open_archive
+from exhume.io.opening import open_target
 from exhume.io.parallel import map_ordered
-from exhume.io.source import Source, Tree, open_target
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 SCHEMA_VERSION = 1

@@ -6,7 +6,8 @@ import re
 
 from exhume.formats.caf.canonical import PREFIX
 from exhume.formats.caf.layout import FOOTER_SIZE, MIN_INDEX, parse_footer
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.registry import Identification
 
 WINDOW = 64 << 10

@@ -20,7 +20,8 @@ from exhume.formats.caf.index import parse_index
 from exhume.formats.caf.layout import FOOTER_SIZE, MIN_INDEX, parse_footer
 from exhume.formats.caf.lookup import Lookup, find_member
 from exhume.formats.caf.table import Index
-from exhume.io.source import STREAM_CHUNK, Source, Tree
+from exhume.io.source import STREAM_CHUNK, Source
+from exhume.io.tree import Tree
 from exhume.layout.sections import SectionMap
 from exhume.limits import DEFAULT_LIMITS, Limits
 

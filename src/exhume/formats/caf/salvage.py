@@ -24,7 +24,8 @@ from exhume.formats.caf.pieces import find_pieces
 from exhume.formats.caf.table import Index
 from exhume.formats.caf.verify import ends_are_inclusive, index_order, live_ranges
 from exhume.io.output.tree import OutputTree
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
 

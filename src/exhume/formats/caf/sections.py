@@ -10,7 +10,8 @@ from exhume.formats.caf import checks
 from exhume.formats.caf.index import parse_partial
 from exhume.formats.caf.layout import FOOTER_SIZE, parse_footer
 from exhume.formats.caf.table import Index
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import Limits
 

@@ -14,7 +14,8 @@ from exhume.formats.caf.layout import HARD_LIMIT
 from exhume.formats.caf.reader import CafArchive, check_version, open_archive
 from exhume.formats.caf.table import Index
 from exhume.io.output.names import safe_parts
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 STEP = 4096

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from exhume.formats.clp_s.layout import HEADER_SIZE, KNOWN_VERSIONS, MAGIC, parse_header
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.registry import Identification
 
 

@@ -41,7 +41,8 @@ from exhume.formats.clp_s.read.columns import Column, Texts
 from exhume.formats.clp_s.read.kernel import ClpsStrings
 from exhume.formats.clp_s.read.tables import Table
 from exhume.formats.clp_s.read.template import SchemaLayout
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.lighttyping import TYPE_CHECKING, Any
 from exhume.limits import DEFAULT_LIMITS, Limits
 

@@ -31,8 +31,10 @@ from exhume.formats.clp_s.recode import wrapper
 from exhume.formats.clp_s.verify import faults
 from exhume.formats.clp_s.write.build import build_dictionary, build_table_metadata, pack_patterns
 from exhume.formats.clp_s.write.rewrap import write_container
+from exhume.io.local import FileSource
 from exhume.io.output.atomic import AtomicFile
-from exhume.io.source import FileSource, Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
 

@@ -10,7 +10,8 @@ from exhume.codecs.zstd import zstd_checksum
 from exhume.errors import ExhumeError
 from exhume.findings import Check
 from exhume.formats.clp_s.layout import DICTIONARIES, DICTIONARY_HEAD, HEADER_SIZE, TABLE_SECTIONS, FileEntry
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import Limits
 

@@ -19,7 +19,8 @@ from exhume.formats.data_bundle.index import INDEX, FileRow, RecordRow
 from exhume.formats.data_bundle.shard import RecordCache, Shard
 from exhume.formats.leveldb.files import SMALL_TABLES, classify_name, opening_files, prefetch_rows
 from exhume.formats.leveldb.pool import SourcePool
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 FEW_SHARDS = 8

@@ -21,7 +21,7 @@ from exhume.formats.data_bundle.shard import read_header
 from exhume.formats.leveldb import checks as leveldb_checks
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.model import DELETIONS, Status, Version
-from exhume.io.source import Tree
+from exhume.io.tree import Tree
 from exhume.limits import Limits
 
 

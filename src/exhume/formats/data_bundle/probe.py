@@ -8,7 +8,8 @@ from exhume.formats.data_bundle.index import INDEX
 from exhume.formats.data_bundle.layout import SHARD_MAGIC
 from exhume.formats.leveldb.files import classify_name
 from exhume.formats.leveldb.probe import owns as owns_file
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.registry import Identification
 
 

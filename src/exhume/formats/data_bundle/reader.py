@@ -22,7 +22,8 @@ from exhume.formats.data_bundle.layout_keys import FILE_PREFIX, RECORD_STOP
 from exhume.formats.data_bundle.messages import BundleConfig, ShardHeader, compression_name
 from exhume.formats.data_bundle.shard import read_header
 from exhume.formats.leveldb.database import Database
-from exhume.io.source import STREAM_CHUNK, Source, Tree
+from exhume.io.source import STREAM_CHUNK, Source
+from exhume.io.tree import Tree
 from exhume.layout.sections import SectionMap
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.tabular.arrow import plain_text

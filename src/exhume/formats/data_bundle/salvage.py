@@ -17,7 +17,8 @@ from exhume.formats.leveldb.salvage import vouched
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.output.names import safe_parts
 from exhume.io.output.tree import OutputTree
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
 

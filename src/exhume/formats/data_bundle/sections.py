@@ -14,7 +14,8 @@ from exhume.formats.data_bundle.shard import Shard, read_header
 from exhume.formats.leveldb.sections import map_sections
 from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.wire import Handle
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import Limits
 

@@ -32,7 +32,8 @@ from exhume.formats.leveldb.verify import verify_database
 from exhume.formats.leveldb.wire import WireError
 from exhume.io.output.names import safe_parts
 from exhume.io.parallel import map_ordered
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.limits import Limits
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.manifest import MANIFEST_NAME, Manifest, parse_current, replay
 from exhume.formats.leveldb.model import Role, TableFile
-from exhume.io.source import Tree
+from exhume.io.tree import Tree
 from exhume.limits import Limits
 
 _NUMBERED = re.compile(r"([0-9]{1,20})\.(log|ldb|sst)", re.ASCII)

@@ -8,7 +8,8 @@ from exhume.errors import Span
 from exhume.formats.leveldb.files import CURRENT, classify_name, obvious_manifest, plain_names, prefetch_files
 from exhume.formats.leveldb.layout_facts import LEVELDB_FOOTER, LEVELDB_MAGIC, MAGIC_SIZE, ROCKSDB_MAGIC
 from exhume.formats.leveldb.manifest import MANIFEST_NAME
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.registry import Identification
 
 _BESIDE = re.compile(r"LOCK|IDENTITY|LOG(?:\.old(?:\.[0-9]+)?)?|OPTIONS-[0-9]+|[0-9]+\.(?:blob|dbtmp)", re.ASCII)

@@ -16,7 +16,8 @@ from exhume.formats.leveldb.files import DbFile
 from exhume.formats.leveldb.keys import key_text
 from exhume.formats.leveldb.layout_facts import LEVELDB_FOOTER, LEVELDB_MAGIC, MAGIC_SIZE, ROCKSDB_MAGIC
 from exhume.formats.leveldb.model import Role, SequenceRule, Status, Version, type_name
-from exhume.io.source import MemoryTree, Source, Tree, WindowSource
+from exhume.io.source import Source, WindowSource
+from exhume.io.tree import MemoryTree, Tree
 from exhume.layout.sections import SectionMap
 from exhume.limits import DEFAULT_LIMITS, Limits
 

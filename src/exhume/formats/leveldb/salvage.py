@@ -17,7 +17,8 @@ from exhume.formats.leveldb.model import DELETIONS, Role, Status, ValueTypes, Ve
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.leveldb.table_writer import write_database
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
 

@@ -11,7 +11,8 @@ from exhume.formats.zs.layout import (
     PREAMBLE,
     parse_preamble,
 )
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.registry import Identification
 
 

@@ -34,7 +34,8 @@ from exhume.formats.zs.layout import (
 from exhume.formats.zs.search import Bounds, Index, make_bounds
 from exhume.io.heap import keep_freed_memory
 from exhume.io.parallel import map_ordered
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.native.kernel import (
     MalformedRecordsError,

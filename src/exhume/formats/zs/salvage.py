@@ -38,7 +38,8 @@ from exhume.formats.zs.sorting import ExternalSorter
 from exhume.formats.zs.writer import ZsWriter
 from exhume.io.jsonout import dumps
 from exhume.io.output.atomic import AtomicFile
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.native.kernel import MalformedRecordsError, scan_records
 from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified

@@ -15,7 +15,8 @@ from exhume.formats.zs.layout import CRC, FIXED_HEADER, INCOMPLETE_MAGIC, MAGIC,
 from exhume.formats.zs.reader import Head, kind_of, read_head
 from exhume.formats.zs.search import Index, IndexNode
 from exhume.io.parallel import map_ordered
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import Limits
 

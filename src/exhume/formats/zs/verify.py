@@ -17,7 +17,8 @@ from exhume.formats.zs.reader import read_head
 from exhume.formats.zs.references import References
 from exhume.io.heap import keep_freed_memory
 from exhume.io.parallel import map_ordered
-from exhume.io.source import Source, Tree
+from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.native.kernel import MalformedRecordsError, Scan, scan_records
 

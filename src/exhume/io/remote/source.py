@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from exhume.errors import ExhumeError, RangeNotSupportedError, ShortReadError, SourceChangedError, SourceError, Span
 from exhume.io.remote.readahead import BELOW, ReadAhead
-from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, Source, Tree, plan_reads
+from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, Source, plan_reads
 
 RETRIES = 3
 """Attempts after the first for errors that may pass (time-outs, dropped connections, 429 and 5xx answers)."""
@@ -306,14 +306,12 @@ class RemoteSource(Source):
             actual=now,
         )
 
-    def parent(self, levels: int = 1) -> Tree | None:
-        from exhume.io.remote.opening import FsspecTree
-
+    def above(self, levels: int) -> tuple[Any, str]:
+        """The fsspec file system, and in it the path of the directory `levels` up."""
         path = self._path
         for _ in range(levels):
             path = self._fs._parent(path)  # noqa: SLF001 - fsspec's own way up, overridden per file system
-        name = self._fs.unstrip_protocol(path)
-        return FsspecTree(self._fs, path, name, allow_full_download=self.allow_full_download)
+        return self._fs, path
 
 
 def identity_of(info: Mapping[str, Any]) -> dict[str, str]:

@@ -1,0 +1,176 @@
+"""Local files and directories, read with `pread`, never opened for writing."""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+
+from exhume.errors import EntryNotFoundError, SourceError, Span, UnsafePathError
+from exhume.io.source import Source, source_error
+from exhume.io.tree import Tree, check_relative
+from exhume.lighttyping import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from pathlib import Path  # imported where it is used: one file is opened without it
+
+
+class FileSource(Source):
+    """A local file, read with `pread`; a change of size or time while it is open is noticed on failing reads."""
+
+    def __init__(self, path: str | os.PathLike[str], name: str | None = None) -> None:
+        self._path = os.fspath(path)
+        self.name = self._path if name is None else name
+        try:
+            self._fd = os.open(self._path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+        except OSError as error:
+            raise source_error(error, self.name) from error
+        try:
+            self._size = os.lseek(self._fd, 0, os.SEEK_END)
+        except OSError as error:
+            os.close(self._fd)
+            raise SourceError("not a seekable file", span=Span(self.name, 0, 0), actual=error.strerror) from error
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    @property
+    def location(self) -> str | None:
+        return self._path
+
+    def fileno(self) -> int | None:
+        return self._fd if self._fd >= 0 else None
+
+    def _read(self, offset: int, size: int) -> bytes:
+        if self._fd < 0:
+            raise SourceError("the file is closed", span=self.span(offset, offset + size), code="EX-605")
+        try:
+            data = os.pread(self._fd, size, offset)
+            if len(data) == size or not data:
+                return data
+            parts = [data]  # Linux returns at most 2 GiB - 4 KiB at once
+            got = len(data)
+            while got < size and (more := os.pread(self._fd, size - got, offset + got)):
+                parts.append(more)
+                got += len(more)
+            return b"".join(parts)
+        except OSError as error:
+            raise source_error(error, self.name, offset, offset + size) from error
+
+    def parent(self, levels: int = 1) -> Tree | None:
+        from pathlib import Path
+
+        path = Path(os.path.abspath(self._path))  # noqa: PTH100 - resolve() would follow symlinks
+        return LocalTree(path.parents[levels - 1]) if len(path.parents) >= levels else None
+
+    def close(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            os.close(fd)
+
+    def __del__(self) -> None:
+        # As a file object does: a long run over many archives must not run out of descriptors for one that was dropped.
+        if getattr(self, "_fd", -1) >= 0:
+            os.close(self._fd)
+
+
+class FileObjectSource(Source):
+    """A seekable binary file object of the caller's, which keeps owning it; reads are serialised by a lock."""
+
+    def __init__(self, file: BinaryIO, name: str | None = None) -> None:
+        given = getattr(file, "name", None)
+        self.name = name if name is not None else given if isinstance(given, str) else "<file>"
+        import threading
+
+        self._file = file
+        self._lock = threading.Lock()
+        try:
+            self._size = file.seek(0, io.SEEK_END)
+        except (OSError, ValueError, AttributeError) as error:
+            raise SourceError("not a seekable binary file object", span=Span(self.name, 0, 0), actual=error) from error
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    def _read(self, offset: int, size: int) -> bytes:
+        with self._lock:
+            try:
+                self._file.seek(offset)
+                parts: list[bytes] = []
+                while size > 0 and (part := self._file.read(size)):
+                    parts.append(part)
+                    size -= len(part)
+            except (OSError, ValueError) as error:
+                raise SourceError("read failed", span=self.span(offset, offset + size), actual=error) from error
+        return b"".join(parts)
+
+
+class LocalTree(Tree):
+    """A local directory.  Symbolic links that lead outside it are refused."""
+
+    def __init__(self, path: str | os.PathLike[str], prefix: str = "") -> None:
+        from pathlib import Path
+
+        self.path = Path(path)
+        self.name = os.fspath(path)
+        self._prefix = prefix
+
+    @property
+    def location(self) -> str | None:
+        return os.fspath(self.path)
+
+    def names(self, prefix: str = "") -> list[str]:
+        from pathlib import Path
+
+        base = self.path / check_relative(prefix, self.name) if prefix else self.path
+        out: list[str] = []
+        for folder, _, files in os.walk(base):
+            out.extend((Path(folder) / file).relative_to(self.path).as_posix() for file in files)
+        return sorted(out)
+
+    def files(self) -> list[str]:
+        try:
+            with os.scandir(self.path) as found:
+                return sorted(entry.name for entry in found if not entry.is_dir())
+        except OSError:  # as `names`: what cannot be listed is not there
+            return []
+
+    def _resolve(self, name: str) -> Path:
+        path = self.path / check_relative(name, self.name)
+        if not path.resolve().is_relative_to(self.path.resolve()):
+            raise UnsafePathError(
+                "a link leads outside the directory", code="EX-503", span=Span(self.name, 0, 0), actual=name
+            )
+        return path
+
+    def exists(self, name: str) -> bool:
+        return self._resolve(name).is_file()
+
+    def source(self, name: str) -> Source:
+        path = self._resolve(name)
+        if not path.is_file():
+            raise EntryNotFoundError("no such file in the directory", span=Span(self.name, 0, 0), actual=name)
+        return FileSource(path, self._prefix + name)
+
+    def subtree(self, name: str) -> Tree:
+        return LocalTree(self._resolve(name), f"{self._prefix}{name}/")
+
+
+def open_path(path: str) -> FileSource | LocalTree:
+    """The file or directory at a path.  Raises `SourceError` for what is neither, and where it cannot be opened."""
+    kind = _file_type(path)
+    if kind == stat.S_IFDIR:
+        return LocalTree(path)
+    if kind not in (0, stat.S_IFREG, stat.S_IFBLK):
+        raise SourceError("not a regular file or directory", span=Span(path, 0, 0))
+    return FileSource(path)
+
+
+def _file_type(path: str) -> int:
+    """What a path leads to, as in `stat.S_IFREG`; 0 when that cannot be told (opening it will say why)."""
+    try:
+        return stat.S_IFMT(os.stat(path).st_mode)  # noqa: PTH116 - pathlib is not worth its import for this
+    except (OSError, ValueError):
+        return 0

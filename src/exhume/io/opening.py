@@ -1,0 +1,72 @@
+"""From what a caller has (path, URL, bytes, file object, `Source`, `Tree`) to a `Source` or a `Tree`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from exhume.errors import SourceError, Span
+from exhume.io.local import FileObjectSource, FileSource, open_path
+from exhume.io.source import BytesSource, Source
+from exhume.io.tree import Tree
+from exhume.lighttyping import Any, BinaryIO
+
+Target = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO | Source | Tree
+
+
+def open_target(
+    target: Target,
+    *,
+    storage_options: Mapping[str, Any] | None = None,
+    offset: int = 0,
+    length: int | None = None,
+    size: int | None = None,
+    tail_first: bool = False,
+) -> Source | Tree:
+    """A `Source` (file, bytes, file object, URL) or `Tree` (directory) for what the caller has.
+
+    `offset` and `length` (bytes) select an archive inside a larger file; offsets in messages stay those of the larger
+    file.  `size` is what the caller knows a remote object's size to be, which may spare the question (a wrong one is a
+    `SourceChangedError` when it is read); `tail_first` says that the end of the file is needed first.  Raises
+    `SourceError` when it cannot be opened.
+    """
+    opened = _open_target(target, storage_options, size, tail_first)
+    if not offset and length is None:
+        return opened
+    if isinstance(opened, Tree):
+        raise SourceError("an offset or length needs a file, not a directory", span=Span(opened.name, 0, 0))
+    end = opened.size if length is None else offset + length
+    return opened.window(offset, end)
+
+
+def _open_target(
+    target: Target, storage_options: Mapping[str, Any] | None, size: int | None = None, tail_first: bool = False
+) -> Source | Tree:
+    if isinstance(target, (Source, Tree)):
+        return target
+    if isinstance(target, (bytes, bytearray, memoryview)):
+        return BytesSource(target)
+    if isinstance(target, (str, os.PathLike)):
+        text = os.fspath(target)
+        if "://" in text or "::" in text:
+            from exhume.io.remote.opening import open_url
+
+            return open_url(text, storage_options, size, tail_first)
+        return open_path(text)
+    if hasattr(target, "read") and hasattr(target, "seek"):
+        return FileObjectSource(target)
+    raise TypeError(f"cannot open {type(target).__name__}: give a path, URL, bytes, binary file object, Source or Tree")
+
+
+def parent_tree(source: Source, levels: int = 1) -> Tree | None:
+    """The directory that holds a file (`levels` up), for formats whose files refer to their neighbours.
+
+    None where there is none: bytes, file objects of the caller, windows into a larger file.
+    """
+    if isinstance(source, FileSource):
+        return source.parent(levels)
+    if not source.is_remote:
+        return None
+    from exhume.io.remote.tree import parent_tree as remote_parent
+
+    return remote_parent(source, levels)

@@ -1,0 +1,113 @@
+"""Directories of sources, addressed by relative names."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from exhume.errors import EntryNotFoundError, Span, UnsafePathError
+from exhume.io.source import BytesSource, Source
+from exhume.lighttyping import Self
+
+
+def check_relative(name: str, root: str = "") -> str:
+    """A `/`-separated name below a root, or `UnsafePathError`: nothing outside a target directory is ever opened."""
+    parts = name.split("/")
+    if not name or name.startswith("/") or "\0" in name or any(part in ("", ".", "..") for part in parts):
+        raise UnsafePathError("a name leads outside the directory", code="EX-503", span=Span(root, 0, 0), actual=name)
+    return name
+
+
+class Tree(abc.ABC):
+    """A directory of sources, addressed by relative `/`-separated names."""
+
+    name: str
+
+    @abc.abstractmethod
+    def names(self, prefix: str = "") -> list[str]:
+        """All files below `prefix` (a directory name or ""), relative to the root, sorted."""
+
+    def files(self) -> list[str]:
+        """The files directly in the directory, sorted."""
+        return [name for name in self.names() if "/" not in name]
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether each file that is read costs a request."""
+        return False
+
+    def listed_size(self, name: str) -> int | None:
+        """The size of a file if it is known without asking for the file; 0 when it is known to be missing."""
+        return None
+
+    @abc.abstractmethod
+    def exists(self, name: str) -> bool:
+        """Whether a file of that name is there."""
+
+    @abc.abstractmethod
+    def source(self, name: str) -> Source:
+        """Opens one file; the source is called by its relative name.  Raises `EntryNotFoundError`."""
+
+    def prefetch(  # noqa: B027 - most trees are at hand
+        self,
+        names: Iterable[str] = (),
+        *,
+        tails: Iterable[str] = (),
+        sizes: Iterable[str] = (),
+        spans: Mapping[str, tuple[int, int]] = MappingProxyType({}),
+    ) -> None:
+        """Tells what will be read soon, so that a remote tree can ask for all of it at the same time.
+
+        `names`: files whose beginning will be read; `tails`: files whose end and beginning will be; `sizes`: files
+        whose size will be asked; `spans`: ranges that will be read in small pieces, see `Source.expect`.  Whatever
+        goes wrong shows when the files are read.
+        """
+
+    @abc.abstractmethod
+    def subtree(self, name: str) -> Tree:
+        """The directory `name` as a tree of its own (whether or not it exists)."""
+
+    @property
+    def location(self) -> str | None:
+        """The path or URL that opens this tree again, or None."""
+        return None
+
+    def close(self) -> None:  # noqa: B027
+        """Releases what the tree holds."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
+
+class MemoryTree(Tree):
+    """Files held in memory, by name (tests, carving, remote staging)."""
+
+    def __init__(self, files: Mapping[str, bytes | Source], name: str = "<memory>", prefix: str = "") -> None:
+        self.name = name
+        self._files = {check_relative(key): value for key, value in files.items()}
+        self._prefix = prefix
+
+    def names(self, prefix: str = "") -> list[str]:
+        lead = f"{prefix}/" if prefix else ""
+        return sorted(name for name in self._files if name.startswith(lead))
+
+    def exists(self, name: str) -> bool:
+        return check_relative(name, self.name) in self._files
+
+    def source(self, name: str) -> Source:
+        data = self._files.get(check_relative(name, self.name))
+        if data is None:
+            raise EntryNotFoundError("no such file in the directory", span=Span(self.name, 0, 0), actual=name)
+        return data if isinstance(data, Source) else BytesSource(data, self._prefix + name)
+
+    def subtree(self, name: str) -> Tree:
+        lead = check_relative(name, self.name) + "/"
+        files = {key[len(lead) :]: value for key, value in self._files.items() if key.startswith(lead)}
+        return MemoryTree(files, f"{self.name}/{name}", self._prefix + lead)
