@@ -20,7 +20,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from exhume.compiler.draw import Dice, NoneDrawnError, draw
+from exhume.compiler.instances.chance import Dice
+from exhume.compiler.instances.draw import NoneDrawnError, draw
 from tests.conftest import ROOT
 from tests.toolchain.differential import damaged, model
 from tests.toolchain.refusals import check, is_compiled

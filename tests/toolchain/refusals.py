@@ -13,8 +13,8 @@ from typing import Any
 from exhume_ksy.fast._layout import LayoutError
 from kaitaistruct import BytesIO, KaitaiStruct
 
+from exhume.compiler.instances.roles import reached
 from exhume.compiler.model import Bits, Sequence, Type
-from exhume.compiler.roles import reached
 from exhume.compiler.text import safe
 from exhume.layout.kaitai import FAILURES
 from exhume.layout.schema import _TrackedStream, debug_class

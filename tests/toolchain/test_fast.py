@@ -13,8 +13,9 @@ import pytest
 from exhume_ksy.fast import _layout
 
 from exhume.compiler.elements import covered, unique_name
+from exhume.compiler.instances.tree import BrokenError
+from exhume.compiler.instances.walk import Walk
 from exhume.compiler.model import Type
-from exhume.compiler.walk import BrokenError, Walk
 from tests.conftest import ROOT
 from tests.sizes import size
 from tests.toolchain.damage import run, samples

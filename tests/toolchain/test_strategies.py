@@ -14,8 +14,9 @@ from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 from exhume.compiler import RefusedError
-from exhume.compiler.draw import Dice, draw
-from exhume.compiler.walk import Walk
+from exhume.compiler.instances.chance import Dice
+from exhume.compiler.instances.draw import draw
+from exhume.compiler.instances.walk import Walk
 from exhume.testing.strategies import Instance, Nearly, from_ksy, nearly_from_ksy
 from tests.conftest import ROOT
 from tests.sizes import size
@@ -197,7 +198,8 @@ def test_strategies_need_the_compiler_only() -> None:
             for name in names:
                 if name.startswith("exhume"):
                     assert name.startswith("exhume.compiler"), f"{file.name} imports {name}"
-                    found = folder / f"{name.removeprefix('exhume.compiler').lstrip('.') or '__init__'}.py"
+                    found = folder / name.removeprefix("exhume.compiler").lstrip(".").replace(".", "/")
+                    found = found / "__init__.py" if found.is_dir() else found.with_suffix(".py")
                     waiting += [found] if found not in seen else []
                 elif "hypothesis" in name:
                     assert file.name == "strategies.py"

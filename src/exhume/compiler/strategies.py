@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 from hypothesis.errors import UnsatisfiedAssumption
 
-from exhume.compiler.draw import Drawn, NoneDrawnError, draw
+from exhume.compiler.instances.draw import Drawn, NoneDrawnError, draw
+from exhume.compiler.instances.roles import reached
+from exhume.compiler.instances.spoil import spoil
 from exhume.compiler.model import Model, Type
 from exhume.compiler.refusal import RefusedError
-from exhume.compiler.roles import reached
-from exhume.compiler.spoil import spoil
 
 __all__ = ["Instance", "Nearly", "instances", "nearly_instances", "type_of"]
 

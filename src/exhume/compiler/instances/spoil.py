@@ -6,10 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from exhume.compiler.draw import Chance, Drawn, NoneDrawnError, uses_for
+from exhume.compiler.instances.chance import Chance
+from exhume.compiler.instances.draw import Drawn, NoneDrawnError, uses_for
+from exhume.compiler.instances.said import packed, rules_of, varint
+from exhume.compiler.instances.solve import limits
+from exhume.compiler.instances.tree import BrokenError, Node, Rule, UnknownError
+from exhume.compiler.instances.walk import Walk
 from exhume.compiler.model import Bits, Integer, Type
-from exhume.compiler.solve import limits
-from exhume.compiler.walk import BrokenError, Node, Rule, UnknownError, Walk, packed, rules_of, varint
 
 TRIED = 60
 """Ways to break a rule that are looked at."""

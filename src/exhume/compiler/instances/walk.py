@@ -1,148 +1,31 @@
 """Reads data by a specification without generating code: the plain meaning of a `.ksy`, one step at a time.
 
 It is slow and says everything: which rules were looked at, what each compared, and where.  What draws instances of a
-specification (`exhume.compiler.draw`) is the same walk over bytes that are not there yet.
+specification (`exhume.compiler.instances.draw`) is the same walk over bytes that are not there yet.
 """
 
 from __future__ import annotations
 
-import functools
-import operator
-import struct
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from typing import Any
 
 from exhume.compiler import expressions as ex
-from exhume.compiler import varints
 from exhume.compiler.fixed import contents
+from exhume.compiler.instances.evaluate import Evaluator
+from exhume.compiler.instances.said import encoding_of, ending, expression, rules_of, shifted, unpacked
+from exhume.compiler.instances.tree import BrokenError, Node, Raw, Rule, Scope, Stream, UnknownError
 from exhume.compiler.model import BYTES, TEXT, Bits, Field, Integer, Kind, Plain, Structure, Switch, Type
 from exhume.compiler.refusal import RefusedError
-
-OPEN = 1 << 40
-"""The size of a stream that has none yet."""
-
-
-class UnknownError(Exception):
-    """An expression has no value: it asks for a field that is not there, or computes what cannot be computed."""
-
-
-class BrokenError(Exception):
-    """Data that do not fit a specification: `rule` is the key that was not met, `short` for data that end too early."""
-
-    def __init__(
-        self, path: str, at: int, rule: str, why: str = "", expr: ex.Expr | None = None, scope: Scope | None = None
-    ) -> None:
-        super().__init__(f"{path} at {at}: {why or rule}")
-        self.path = path
-        self.at = at
-        self.rule = rule
-        self.expr = expr
-        self.scope = scope
-
-
-@dataclass(eq=False, repr=False, slots=True)
-class Stream:
-    """Bytes from `base` on; `size` is None while that is open.  `path` is that of the field that holds it."""
-
-    base: int
-    size: int | None
-    path: str
-    outer: Stream | None = None
-    pinned: bool = False
-    """Whether nothing can change its size."""
-    high: int = 0
-    """Where what lies at its beginning ends."""
-
-    @property
-    def length(self) -> int:
-        return OPEN if self.size is None else self.size
-
-    @property
-    def end(self) -> int:
-        return self.base + self.length
-
-
-@dataclass(eq=False, repr=False, slots=True)
-class Node:
-    """A structure that was read: its values by the ids of fields."""
-
-    type: Type
-    path: str
-    stream: Stream
-    parent: Node | None
-    root: Node | None
-    values: dict[str, Any] = field(default_factory=dict)
-    given: dict[str, tuple[ex.Expr, Scope]] = field(default_factory=dict)
-    running: set[str] = field(default_factory=set)
-
-    def below(self, id: str) -> str:
-        return f"{self.path}.{id}" if self.path else id
-
-
-@dataclass(eq=False, repr=False, slots=True)
-class Raw:
-    """Bytes by their place; what they are is looked up when somebody asks."""
-
-    start: int
-    size: int
-    path: str
-    field: Field
-    scope: Scope
-
-
-@dataclass(frozen=True, eq=False, repr=False, slots=True)
-class Scope:
-    """Where an expression stands: in which structure, at which position, and what `_` and `_index` are."""
-
-    node: Node
-    at: int = 0
-    item: Any = None
-    index: int | None = None
-    path: str = ""
-    """The path of the value that is read."""
-
-
-@dataclass(frozen=True, repr=False, slots=True)
-class Rule:
-    """A rule that a field met: where, and with which value."""
-
-    path: str
-    field: Field
-    rule: str
-    start: int
-    stop: int
-    value: Any
-    scope: Scope
-
-
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "%": operator.mod,
-    "&": operator.and_,
-    "|": operator.or_,
-    "^": operator.xor,
-    "<<": operator.lshift,
-    ">>": operator.rshift,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
 
 DEEPEST = 60
 """Structures within one another."""
 
 
-class Walk:
+class Walk(Evaluator):
     """One reading of data; `rules` are those that were met."""
 
     def __init__(self, data: bytes) -> None:
-        self.data = data
+        super().__init__(data)
         self.rules: list[Rule] = []
         self.depth = 0
 
@@ -456,14 +339,6 @@ class Walk:
         self.note(one, "encoding", scope, scope.at + raw.size, text)
         return text
 
-    def held(self, raw: Raw) -> bytes:
-        """What bytes are."""
-        return self.data[raw.start : raw.start + raw.size]
-
-    def byte(self, raw: Raw, index: int) -> int:
-        """One of many bytes."""
-        return self.held(raw)[index]
-
     # Checks.
 
     def check(self, one: Field, value: Any, scope: Scope, at: int) -> None:
@@ -490,180 +365,3 @@ class Walk:
         if rule == "eq":
             return bool(value == found)
         return bool(value >= found if rule == "min" else value <= found)
-
-    # Expressions.
-
-    def plain(self, value: Any) -> Any:
-        """A value with bytes looked up, and what stands for a structure in its place."""
-        if isinstance(value, Raw):
-            return self.held(value)
-        return value
-
-    def ask(self, expr: ex.Expr, one: Field, scope: Scope) -> Any:
-        """The value of an expression of a field; raises `BrokenError` where it has none."""
-        try:
-            return self.value(expr, scope)
-        except UnknownError as error:
-            raise BrokenError(scope.path, scope.at, "expression", str(error), expr, scope) from None
-
-    def value(self, expr: ex.Expr, scope: Scope) -> Any:
-        """The value of an expression; raises `UnknownError`."""
-        try:
-            return self._value(expr, scope)
-        except (TypeError, LookupError, ZeroDivisionError, AttributeError, ValueError, OverflowError) as error:
-            raise UnknownError(str(error)) from error
-
-    def _value(self, expr: ex.Expr, scope: Scope) -> Any:
-        match expr:
-            case ex.Literal(value):
-                return value
-            case ex.EnumValue(path, name):
-                return scope.node.type.enum("::".join(path)).number(name)
-            case ex.Array(items):
-                return [self._value(one, scope) for one in items]
-            case ex.Name(id):
-                return self._name(id, scope)
-            case ex.Member(of, name):
-                return self.member(self._value(of, scope), name, scope)
-            case ex.Index(of, at):
-                many, index = self._value(of, scope), self._value(at, scope)
-                if index < 0:
-                    raise UnknownError("an index below 0")
-                return self.byte(many, index) if isinstance(many, Raw) else many[index]
-            case ex.Call(of, name, arguments):
-                return self._call(self._value(of, scope), name, [self._value(one, scope) for one in arguments])
-            case ex.Cast(of, _):
-                return self._value(of, scope)
-            case ex.Unary(op, of):
-                value = self._value(of, scope)
-                return not value if op == "not" else -value if op == "-" else ~value
-            case ex.Binary("and", left, right):
-                return bool(self._value(left, scope)) and bool(self._value(right, scope))
-            case ex.Binary("or", left, right):
-                return bool(self._value(left, scope)) or bool(self._value(right, scope))
-            case ex.Binary(op, left, right):
-                first, second = self.plain(self._value(left, scope)), self.plain(self._value(right, scope))
-                if op == "/":
-                    return first / second if isinstance(first, float) or isinstance(second, float) else first // second
-                return _OPERATORS[op](first, second)
-            case ex.Choice(condition, then, otherwise):
-                return self._value(then if self._value(condition, scope) else otherwise, scope)
-
-    def _name(self, id: str, scope: Scope) -> Any:
-        if id == "_":
-            return scope.item
-        if id == "_index":
-            return scope.index
-        if id == "_io":
-            return scope.node.stream, scope
-        if id == "_parent":
-            return scope.node.parent
-        if id == "_root":
-            return scope.node.root or scope.node
-        return self.get(scope.node, id)
-
-    def member(self, value: Any, name: str, scope: Scope) -> Any:
-        """A member of a value."""
-        if isinstance(value, tuple):  # `_io` of the structure itself, which knows where reading is
-            stream, here = value
-            if name == "pos":
-                return here.at - stream.base
-            return here.at >= stream.end if name == "eof" else self.member(stream, name, scope)
-        if isinstance(value, Stream) and name == "size":
-            return value.length
-        if isinstance(value, Node):
-            if name == "_io":
-                return value.stream
-            if name == "_parent":
-                return value.parent
-            if name == "_root":
-                return value.root or value
-            return self.get(value, name)
-        if isinstance(value, Raw) and name in ("size", "length"):
-            return value.size
-        value = self.plain(value)
-        if isinstance(value, (list, str, bytes)):
-            known: dict[str, Callable[[Any], Any]] = {"size": len, "length": len, "min": min, "max": max, "to_i": int}
-            known |= {"first": lambda many: many[0], "last": lambda many: many[-1], "reverse": lambda many: many[::-1]}
-            return known[name](value)
-        if name == "to_i" and value is not None:
-            return int(value)
-        if name == "to_s" and value is not None:
-            return str(int(value))
-        raise UnknownError(f"{type(value).__name__} has no {name}")
-
-    def _call(self, of: Any, name: str, given: list[Any]) -> Any:
-        of = self.plain(of)
-        if name == "substring":
-            if not 0 <= given[0] <= given[1]:
-                raise UnknownError("a part that ends before it starts")
-            return of[given[0] : given[1]]
-        if name == "to_s":
-            return str(of, given[0])
-        return int(of, *given)
-
-
-# What a specification says, in pieces.
-
-
-varint = functools.cache(varints.varint)
-
-
-@functools.cache
-def expression(one: Field, key: str) -> ex.Expr | None:
-    """The expression under a key of a field."""
-    return one.expr(key)
-
-
-@functools.cache
-def rules_of(one: Field) -> dict[str, Any]:
-    """The rules of `valid` by their keys: expressions, several for `any-of`, and True for `in-enum`."""
-    valid = one.raw["valid"]
-    found: dict[str, Any] = {}
-    for rule, said in (valid if isinstance(valid, dict) else {"eq": valid}).items():
-        if rule not in ("eq", "min", "max", "any-of", "in-enum", "expr"):
-            raise RefusedError(f"`valid: {rule}` is not covered", one.where)
-        found[rule] = said if rule == "in-enum" else [*map(ex.parse, said)] if rule == "any-of" else ex.parse(said)
-    return found
-
-
-def ending(one: Field) -> tuple[int, int, int]:
-    """The terminator of a field, and how many bytes of it belong to the value and are passed."""
-    if one.size is not None or one.to_end:
-        raise RefusedError("a size and a terminator together are not covered", one.where)
-    mark = int(one.raw.get("terminator", 0))
-    return mark, 1 if one.raw.get("include") else 0, 0 if one.raw.get("consume") is False else 1
-
-
-def encoding_of(one: Field) -> str:
-    """The encoding of a text; raises `RefusedError`."""
-    encoding = one.raw.get("encoding") or one.owner.encoding
-    if encoding is None:
-        raise RefusedError("text has no encoding", one.where)
-    return str(encoding)
-
-
-_FLOATS = {4: "f", 8: "d"}
-
-
-def unpacked(kind: Integer | Plain, data: bytes) -> Any:
-    """A number as it is stored."""
-    if isinstance(kind, Integer):
-        return int.from_bytes(data, "big" if kind.big else "little", signed=kind.signed)
-    return struct.unpack((">" if kind.big else "<") + _FLOATS[kind.size], data)[0]
-
-
-def packed(kind: Integer | Plain, value: Any) -> bytes:
-    """The bytes of a number; raises `OverflowError` for one that they cannot hold."""
-    if isinstance(kind, Integer):
-        return int(value).to_bytes(kind.size, "big" if kind.big else "little", signed=kind.signed)
-    return struct.pack((">" if kind.big else "<") + _FLOATS[kind.size], value)
-
-
-def shifted(run: list[Field]) -> Iterator[tuple[Field, int, int]]:
-    """Fields of bits with how far each is shifted in the number that their bytes are, and their widths."""
-    widths = [one.one.width for one in run if isinstance(one.one, Bits)]
-    size, used = -(-sum(widths) // 8) * 8, 0
-    for one, width in zip(run, widths, strict=True):
-        yield one, size - used - width if isinstance(one.one, Bits) and one.one.big else used, width
-        used += width

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from exhume.compiler import expressions as ex
+from exhume.compiler.instances.said import expression, rules_of, varint
 from exhume.compiler.model import Field, Kind, Switch, Type, structures
 from exhume.compiler.needs import KEYS, nodes
 from exhume.compiler.refusal import RefusedError
-from exhume.compiler.walk import expression, rules_of, varint
 
 _ROLES = {"size": "size", "repeat-expr": "count", "pos": "place"}
 

@@ -1,0 +1,194 @@
+"""What an instance in the making is: values that are drawn once, corrections for the next pass, and extents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from exhume.compiler import expressions as ex
+from exhume.compiler.instances.chance import Chance
+from exhume.compiler.instances.roles import Use
+from exhume.compiler.instances.solve import LARGEST, Key, Solution, Solver
+from exhume.compiler.instances.tree import OPEN, Node, Raw, Scope, Stream, UnknownError
+from exhume.compiler.model import Field, Type
+
+FAR = 1 << 20
+"""Where positions counted from the end of a stream without a size begin to be told from others."""
+
+
+class AgainError(Exception):
+    """What was drawn does not fit together: one of these is drawn again."""
+
+    def __init__(self, keys: list[Key]) -> None:
+        super().__init__(keys)
+        self.keys = keys
+
+
+class NotYetError(Exception):
+    """Something is asked for that is read later."""
+
+
+class Draft(Solver):
+    """A walk over bytes that are not there yet."""
+
+    def __init__(self, type: Type, chance: Chance, arguments: list[Any] | None, uses: dict[Field, Use]) -> None:
+        super().__init__(b"")
+        self.type = type
+        self.chance = chance
+        self.given = arguments
+        self.uses = uses
+        self.drawn: dict[tuple[str, str], Any] = {}
+        self.pins: Solution = {}
+        self.sizes: dict[str, int] = {}
+        self.stiff: set[str] = set()
+        self.tails: dict[str, int] = {}
+        self.failed: dict[str, int] = {}
+        self.waited = 0
+        self.missed = 0
+        self.small = False
+        self.begin()
+
+    def begin(self) -> None:
+        """Forgets what the last pass found."""
+        self.cells: dict[int, int] = {}
+        self.changed = False
+        self.virtual = OPEN * 8
+        self.placed_now: set[Key] = set()
+        self.settled: set[str] = set()
+        self.raws: dict[str, Raw] = {}
+        self.owners: dict[tuple[int, int], str] = {}
+        self.reasons: dict[str, tuple[ex.Expr, Scope]] = {}
+        self.sizers: dict[str, tuple[ex.Expr, Scope]] = {}
+        self.starts: dict[tuple[str, str], list[int]] = {}
+        self.known.clear()
+        self.streams.clear()
+        self.computed.clear()
+        self.rules.clear()
+        self.depth = 0
+        self.read = 0
+
+    def memo(self, path: str, of: str, draw: Callable[[], Any]) -> Any:
+        """A value that is drawn once."""
+        key = (path, of)
+        if key not in self.drawn:
+            self.drawn[key] = draw()
+        return self.drawn[key]
+
+    # Corrections.
+
+    def apply(self, found: Solution) -> None:
+        """Gives values what a solution says, from now on and where they are already."""
+        for key, value in found.items():
+            what, path = key
+            if what == "size":
+                self.resize(path, value)
+                if (stream := self.streams.get(path)) is not None and stream.size is None:
+                    stream.size = value
+                continue
+            if what == "bytes" and (raw := self.raws.get(path)) is not None:
+                path = self.owners.get((raw.start, raw.size), path)
+                key = what, path
+            if self.pins.get(key) != value:
+                self.pins[key] = value
+                self.changed = True
+            self.placed_now.add(key)
+            if what == "value" and (place := self.known.get(path)) is not None:
+                place[0].values[place[1]] = value
+        self.forget()
+
+    def resize(self, path: str, size: int) -> None:
+        """Gives a stream another size in the next pass."""
+        if self.sizes.get(path) != size:
+            self.sizes[path] = size
+            self.changed = True
+
+    def is_free(self, key: Key) -> bool:
+        what, path = key
+        if what == "size":
+            stream = self.streams.get(path)
+            return stream is not None and not stream.pinned and (stream.size is None or path not in self.sizes)
+        return key not in self.pins and key not in self.placed_now and path not in self.settled
+
+    def can_change(self, key: Key) -> bool:
+        """Whether a variable is stored, or the size of a stream that may change."""
+        what, path = key
+        if what == "size":
+            stream = self.streams.get(path)
+            return stream is not None and not stream.pinned
+        return what == "value" and path not in self.settled and (path in self.known or key in self.pins)
+
+    def put_right(self, expr: ex.Expr, scope: Scope, wanted: Any) -> bool:
+        """Makes an expression what it shall be, if need be by changing what was put right before."""
+        found = self.solution(expr, scope, wanted) or self.solution(expr, scope, wanted, free=False)
+        if found is None or any(
+            self.is_stiff(path) if what == "size" else path in self.settled for what, path in found
+        ):
+            return False
+        self.apply(found)
+        return True
+
+    def is_stiff(self, path: str) -> bool:
+        stream = self.streams.get(path)
+        return stream is not None and stream.pinned
+
+    def grow(self, stream: Stream, need: int) -> None:
+        """Asks for a longer stream."""
+        if stream.outer is not None:
+            self.grow(stream.outer, stream.base - stream.outer.base + need)
+        elif stream.pinned:
+            raise AgainError([("value", stream.path), ("bytes", stream.path)])
+        else:
+            self.resize(stream.path, max(need, self.sizes.get(stream.path, 0)))
+
+    def shrink(self, stream: Stream, size: int) -> bool:
+        """Asks for a stream that ends earlier; says whether it can."""
+        if stream.outer is not None:
+            return self.shrink(stream.outer, stream.base - stream.outer.base + size)
+        if stream.pinned:
+            return False
+        self.resize(stream.path, size)
+        return True
+
+    def ask(self, expr: ex.Expr, one: Field, scope: Scope) -> Any:
+        try:
+            return self.value(expr, scope)
+        except UnknownError:
+            raise AgainError([*self.variables(expr, scope), ("value", scope.path)]) from None
+
+    def get(self, node: Node, id: str) -> Any:
+        if id in node.given:
+            given, scope = node.given[id]
+            return self.value(given, scope)
+        if id not in node.values and id not in node.type.instances:
+            raise NotYetError
+        return super().get(node, id)
+
+    # Extents.
+
+    def touch(self, stream: Stream, start: int, stop: int) -> None:
+        """Notes that something lies there."""
+        first, last = start - stream.base, stop - stream.base
+        tail = self.tails.get(stream.path, 0)
+        if first > OPEN - FAR:
+            self.tails[stream.path] = max(tail, OPEN - first)
+        elif stream.size is None or first < stream.size - tail:
+            stream.high = max(stream.high, last)
+
+    def natural(self, stream: Stream) -> int:
+        """The size that what lies in a stream asks for."""
+        return stream.high + self.tails.get(stream.path, 0)
+
+    def room(self, stream: Stream, at: int, size: int) -> bool:
+        """Whether so many bytes are there; a stream that is too short is asked to grow."""
+        if at < stream.base or size > LARGEST or LARGEST < at - stream.base < OPEN - FAR:
+            raise AgainError([("value", stream.path)])
+        if at + size <= stream.end:
+            self.touch(stream, at, at + size)
+            return True
+        self.grow(stream, at + size - stream.base)
+        return False
+
+    def fresh(self) -> int:
+        """Where bytes are that have no place yet."""
+        self.virtual += 8 * OPEN
+        return self.virtual

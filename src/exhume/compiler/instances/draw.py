@@ -1,0 +1,180 @@
+"""Draws instances of a specification: bytes that it describes from the first to the last.
+
+The specification is walked as if the bytes were there, and each value is drawn when the walk comes to it.  What is
+only known later (a length that stands before what it measures, a place, the size of a stream) is put right afterwards
+by solving the expression that uses it, and the walk starts again with all that has been drawn; a few passes, and
+nothing changes any more.  What comes out is read once more, and is an instance only when that finds nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from exhume.compiler.instances.chance import Chance
+from exhume.compiler.instances.draft import AgainError, NotYetError
+from exhume.compiler.instances.roles import Use, uses_of
+from exhume.compiler.instances.solve import LARGEST, Key, Solver, limits
+from exhume.compiler.instances.structures import Structures
+from exhume.compiler.instances.tree import BrokenError, Node, Rule, Stream
+from exhume.compiler.model import BYTES, TEXT, Bits, Field, Integer, Kind, Plain, Sequence, Type
+from exhume.compiler.refusal import RefusedError
+
+PASSES = 60
+"""Walks for one instance."""
+
+ATTEMPTS = 12
+"""Instances begun anew before none is given."""
+
+
+class NoneDrawnError(Exception):
+    """No instance was found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """An instance: its bytes, the parameters of its type, and the rules that it meets."""
+
+    data: bytes
+    arguments: tuple[Any, ...]
+    rules: list[Rule]
+
+
+class Draw(Structures):
+    """One instance in the making."""
+
+    def instance_of(self) -> Drawn:
+        """Draws until everything fits; raises `NoneDrawnError`."""
+        for attempt in range(ATTEMPTS):
+            self.drawn.clear()
+            self.pins.clear()
+            self.sizes.clear()
+            self.stiff.clear()
+            self.tails.clear()
+            self.failed.clear()
+            self.small = attempt > ATTEMPTS // 2
+            for _ in range(PASSES):
+                found = self.try_once()
+                if found is not None:
+                    return found
+        raise NoneDrawnError(self.type.where)
+
+    def try_once(self) -> Drawn | None:
+        """One pass; None when something must be put right first."""
+        self.begin()
+        try:
+            arguments = self.parameters()
+            root = Stream(0, self.sizes.get(""), "")
+            node = Node(self.type, "", root, None, None)
+            node.values |= {param.id: value for param, value in zip(self.type.params, arguments, strict=True)}
+            self.streams[""] = root
+            self.fields(node, 0)
+            self.instances(node)
+            if self.natural(root) > self.sizes.get("", -1):
+                self.resize("", self.natural(root))
+        except AgainError as error:
+            self.again(error.keys)
+            return None
+        except NotYetError:
+            self.again([])
+            return None
+        except BrokenError as error:
+            self.again([("value", error.path)])
+            return None
+        self.waited = 0
+        if self.changed or root.size is None:
+            return None
+        if root.size > LARGEST:
+            self.redraw([])
+            return None
+        data = self.filled(root.length)
+        check = Solver(data)
+        try:
+            check.whole(self.type, arguments)
+        except BrokenError as error:
+            keys = [("value", error.path), ("bytes", error.path)]
+            if error.expr is not None and error.scope is not None:
+                keys += check.variables(error.expr, error.scope)
+            self.redraw(keys)
+            return None
+        return Drawn(data, tuple(arguments), check.rules)
+
+    def again(self, keys: list[Key]) -> None:
+        """What does not fit is drawn again, unless something was put right in this pass: then that is tried first."""
+        if self.changed and self.waited < 3:
+            self.waited += 1
+        else:
+            self.waited = 0
+            self.redraw(keys)
+
+    def redraw(self, keys: list[Key]) -> None:
+        """Takes back one of some values; any, when none of them was drawn."""
+        self.stiff.clear()
+        self.failed.clear()
+        self.missed += 1
+        if self.missed % 4 == 0:  # perhaps it need not be there at all
+            keys = [key for path in self.above(keys) for key in self.variables(*self.reasons[path])] or keys
+        else:
+            keys = keys + [
+                key for what, path in keys if path in self.sizers for key in self.variables(*self.sizers[path])
+            ]
+        paths = {path for _, path in keys}
+        for path in paths:
+            self.sizes.pop(path, None)
+        mine = [key for key in self.drawn if key[0] in paths]
+        pinned = [key for key in self.pins if key[1] in paths]
+        if not mine and not pinned:
+            mine, pinned = list(self.drawn), list(self.pins)
+        if not mine and not pinned:
+            return
+        path = self.chance.choice(sorted({key[0] for key in mine} | {key[1] for key in pinned}))
+        for key in [key for key in self.drawn if key[0] == path]:
+            del self.drawn[key]
+        for pin in [key for key in self.pins if key[1] == path]:
+            del self.pins[pin]
+        self.sizes.pop(path, None)
+        self.sizes.pop("", None)
+
+    def above(self, keys: list[Key]) -> list[str]:
+        """What has a condition and holds any of some values."""
+        return [path for path in self.reasons if any(held == path or held.startswith(path + ".") for _, held in keys)]
+
+    def parameters(self) -> list[Any]:
+        """The parameters of the type."""
+        if self.given is not None:
+            return self.given
+        return [self.parameter(one) for one in self.type.params]
+
+    def parameter(self, one: Field) -> Any:
+        """A parameter, by what it is used for."""
+        kind = one.one
+        if isinstance(kind, Sequence):
+            count = self.memo(one.id, "count", lambda: self.chance.integer(0, 4))
+            inner = kind.of
+            return [self.memo(f"{one.id}[{i}]", one.where, lambda: self.some(one, inner)) for i in range(count)]
+        return self.memo(one.id, one.where, lambda: self.some(one, kind))
+
+    def some(self, one: Field, kind: Kind) -> Any:
+        """Some value of a kind."""
+        if isinstance(kind, (Integer, Bits)):
+            return self.some_number(one, *limits(kind), kind, None, None)
+        if kind == Plain("bool"):
+            return self.chance.choice([False, True])
+        if kind == TEXT:
+            return self.chance.choice(["", "a", "name"])
+        if kind == BYTES:
+            return self.chance.data(self.chance.integer(0, 8))
+        raise RefusedError("a parameter of this type cannot be drawn", one.where)
+
+
+def draw(type: Type, chance: Chance, arguments: list[Any] | None = None) -> Drawn:
+    """An instance of a type; raises `NoneDrawnError`."""
+    return Draw(type, chance, arguments, uses_for(type)).instance_of()
+
+
+def uses_for(type: Type) -> dict[Field, Use]:
+    """What the fields below a type are used for, computed once."""
+    found: dict[Field, Use] | None = type.__dict__.get("_uses")
+    if found is None:
+        found = type.__dict__["_uses"] = uses_of(type)
+    return found

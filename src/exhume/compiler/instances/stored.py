@@ -1,0 +1,218 @@
+"""What is drawn for the bytes of a field: numbers, bits, bytes and text, unless something lies there already."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from exhume.compiler.instances.draft import AgainError
+from exhume.compiler.instances.numbers import Numbers
+from exhume.compiler.instances.said import encoding_of, ending, packed, rules_of, shifted, unpacked
+from exhume.compiler.instances.solve import LARGEST, in_range, limits
+from exhume.compiler.instances.tree import Node, Raw, Scope, Stream
+from exhume.compiler.model import TEXT, Bits, Field, Integer, Kind, Plain
+
+
+class StoredValues(Numbers):
+    """Draws what is stored, and keeps it by its place."""
+
+    def store(self, at: int, data: bytes) -> None:
+        """Puts bytes where none are yet."""
+        for offset, byte in enumerate(data):
+            self.cells.setdefault(at + offset, byte)
+
+    def there(self, at: int, size: int) -> bytes | None:
+        """Bytes that are all known."""
+        found = [self.cells.get(at + offset) for offset in range(size)]
+        return None if any(byte is None for byte in found) else bytes(byte for byte in found if byte is not None)
+
+    def number(self, one: Field, kind: Integer | Plain, scope: Scope, stream: Stream) -> tuple[Any, int]:
+        at, path = scope.at, scope.path
+        fits = self.room(stream, at, kind.size)
+        data = self.there(at, kind.size) if fits else None
+        if data is not None:
+            self.settled.add(path)
+        else:
+            value = self.pins.get(("value", path))
+            if value is None or (isinstance(kind, Integer) and not in_range(kind, value)):
+                value = self.memo(path, one.where, lambda: self.some_stored(one, kind, scope, stream))
+            data = packed(kind, value)
+            if fits:
+                self.store(at, data)
+                data = bytes(self.cells[at + offset] for offset in range(kind.size))
+        if not one.repeat:
+            self.known[path] = scope.node, one.id
+        return unpacked(kind, data), at + kind.size
+
+    def bits(self, node: Node, run: list[Field], at: int) -> int:
+        stream = node.stream
+        widths = [one.one.width for one in run if isinstance(one.one, Bits)]
+        size = -(-sum(widths) // 8)
+        fits = self.room(stream, at, size)
+        data = self.there(at, size) if fits else None
+        big = isinstance(run[0].one, Bits) and run[0].one.big
+        many = 0 if data is None else int.from_bytes(data, "big" if big else "little")
+        for one, shift, width in shifted(run):
+            kind, path = one.one, node.below(one.id)
+            assert isinstance(kind, Bits)
+            value = many >> shift & (1 << width) - 1
+            if data is not None:
+                self.settled.add(path)
+            else:
+                scope = Scope(node, at, path=path)
+                drawn = self.pins.get(("value", path))
+                if drawn is None or not in_range(kind, drawn):
+                    drawn = self.memo(
+                        path, one.where, partial(self.some_number, one, *limits(kind), kind, scope, stream)
+                    )
+                value = int(drawn)
+                many |= value << shift
+            node.values[one.id] = bool(value) if width == 1 and not kind.enum else value
+            self.known[path] = node, one.id
+        if data is None and fits:
+            self.store(at, many.to_bytes(size, "big" if big else "little"))
+        return at + size
+
+    def fixed(self, one: Field, scope: Scope, stream: Stream, wanted: bytes) -> tuple[Any, int]:
+        if self.room(stream, scope.at, len(wanted)):
+            self.store(scope.at, wanted)
+        return Raw(scope.at, len(wanted), scope.path, one, scope), scope.at + len(wanted)
+
+    def stored(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
+        at, path = scope.at, scope.path
+        if "terminator" in one.raw or one.raw.get("type") == "strz":
+            raw, after = self.terminated(one, scope, stream)
+            return (self.text(one, raw, scope) if kind == TEXT else raw), after
+        if one.size is None:
+            size = self.length(one, scope) if stream.size is None else max(0, stream.end - at)
+        else:
+            size = self.ask(one.size, one, scope)
+            special = self.special(one, scope, size)
+            if not isinstance(size, int) or not 0 <= size <= LARGEST or (special is not None and len(special) != size):
+                few = self.length(one, scope) if special is None else len(special)
+                if self.put_right(one.size, scope, few):
+                    size = few
+                elif not isinstance(size, int) or not 0 <= size <= LARGEST:
+                    raise AgainError(list(self.variables(one.size, scope)))
+        raw = Raw(at, size, path, one, scope)
+        if not self.room(stream, at, size):
+            raw.start = self.fresh()
+        self.claim(raw)
+        return (self.text(one, raw, scope) if kind == TEXT else raw), at + size
+
+    def length(self, one: Field, scope: Scope) -> int:
+        """A number of bytes."""
+        pinned = self.pins.get(("bytes", scope.path))
+        if pinned is not None:
+            return len(pinned)
+        grown: int = self.sizes.get(scope.path, 0)
+        found: int = self.memo(scope.path, "length", lambda: self.chance.integer(0, 4 if self.small else 12))
+        return max(found, grown)
+
+    def special(self, one: Field, scope: Scope, size: Any) -> bytes | None:
+        """Bytes that something compares the field with, now and then."""
+        if (pinned := self.pins.get(("bytes", scope.path))) is not None:
+            return bytes(pinned)
+        texts = sorted(self.uses[one].texts)
+        if "valid" in one.raw:
+            texts = [text for text in map(self.valid_bytes, [one], [scope]) if text is not None]
+        if not texts:
+            return None
+        chosen: bytes | None = self.memo(
+            scope.path, "special", lambda: self.chance.choice([*texts, None] if "valid" not in one.raw else texts)
+        )
+        return chosen
+
+    def valid_bytes(self, one: Field, scope: Scope) -> bytes | None:
+        """Bytes that `valid` allows, where it names some."""
+        rules = rules_of(one)
+        choices = rules.get("any-of") or ([rules["eq"]] if "eq" in rules else [])
+        found = [self.value(choice, scope) for choice in choices]
+        wanted = [one if isinstance(one, bytes) else one.encode() for one in found if isinstance(one, (bytes, str))]
+        return self.memo(scope.path, "valid", lambda: self.chance.choice(wanted)) if wanted else None
+
+    def claim(self, raw: Raw) -> None:
+        """Stores bytes that are already decided; others stay open for what else may lie there."""
+        self.raws[raw.path] = raw
+        self.owners.setdefault((raw.start, raw.size), raw.path)
+        special = self.special(raw.field, raw.scope, raw.size)
+        held = self.drawn.get((raw.path, "bytes"))
+        chosen = special if special is not None and len(special) == raw.size else held
+        if chosen is not None and len(chosen) == raw.size:
+            self.store(raw.start, chosen)
+
+    def held(self, raw: Raw) -> bytes:
+        data = self.there(raw.start, raw.size)
+        if data is None:
+            drawn = self.drawn.get((raw.path, "bytes"))
+            if drawn is None or len(drawn) != raw.size:
+                encoding = self.uses[raw.field].encoding
+                if raw.field.one == TEXT:
+                    encoding = encoding_of(raw.field)
+                drawn = self.some_text(encoding, raw.size) if encoding else self.chance.data(raw.size)
+                self.drawn[raw.path, "bytes"] = drawn
+            self.store(raw.start, drawn)
+            data = self.there(raw.start, raw.size) or b""
+        return data
+
+    def byte(self, raw: Raw, index: int) -> int:
+        at = raw.start + index
+        if not 0 <= index < raw.size:
+            raise IndexError(index)
+        if at not in self.cells:
+            path = f"{raw.path}[{index}]"
+            numbers = [number for number in sorted(self.uses[raw.field].numbers) if 0 <= number < 256]
+            wanted = self.pins.get(("value", path))
+            if not isinstance(wanted, int) or not 0 <= wanted < 256:
+                wanted = self.memo(
+                    path, "byte", lambda: self.chance.choice(numbers) if numbers else self.chance.integer(0, 255)
+                )
+            self.cells[at] = wanted
+        return self.cells[at]
+
+    def some_text(self, encoding: str, size: int) -> bytes:
+        """So many bytes of text."""
+        out = b""
+        while len(out) < size:
+            letter = self.chance.choice("ab0 ./\x00\x7fé日\U0001f600")
+            try:
+                code = letter.encode(encoding)
+            except UnicodeEncodeError:
+                code = b""
+            out += code if code and len(out) + len(code) <= size else "a".encode(encoding)[: size - len(out)]
+        return out
+
+    def text(self, one: Field, raw: Raw, scope: Scope) -> str:
+        try:
+            return str(self.held(raw), encoding_of(one))
+        except UnicodeDecodeError:
+            raise AgainError([("bytes", raw.path)]) from None
+
+    def terminated(self, one: Field, scope: Scope, stream: Stream) -> tuple[Raw, int]:
+        mark, include, consume = ending(one)
+        at = scope.at
+        held = self.pins.get(("bytes", scope.path))
+        if held is None:
+            held = self.memo(scope.path, "bytes", lambda: self.some_unmarked(one, mark))
+        for offset in range(stream.length if stream.size is not None else len(held) + 1):
+            if self.cells.get(at + offset) == mark:
+                held = held[:offset]
+                break
+        if self.room(stream, at, len(held) + 1):
+            self.store(at, held + bytes([mark]))
+        return Raw(at, len(held) + include, scope.path, one, scope), at + len(held) + consume
+
+    def some_unmarked(self, one: Field, mark: int) -> bytes:
+        """Bytes without a terminator among them."""
+        size = self.chance.integer(0, 8)
+        encoding = encoding_of(one) if one.one == TEXT else self.uses[one].encoding
+        found = self.some_text(encoding, size) if encoding else self.chance.data(size)
+        return found.replace(bytes([mark]), b"")
+
+    def filled(self, size: int) -> bytes:
+        """All bytes, with those that nobody asked for drawn."""
+        missing = [at for at in range(size) if at not in self.cells]
+        if missing:
+            for at, byte in zip(missing, self.chance.data(len(missing)), strict=True):
+                self.cells[at] = byte
+        return bytes(self.cells[at] for at in range(size))

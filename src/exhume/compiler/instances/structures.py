@@ -1,0 +1,292 @@
+"""How structures, streams of their own and repetitions come about whose sizes, places and counts follow from them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from exhume.compiler import expressions as ex
+from exhume.compiler.instances.draft import AgainError, NotYetError
+from exhume.compiler.instances.said import expression, varint
+from exhume.compiler.instances.solve import LARGEST
+from exhume.compiler.instances.stored import StoredValues
+from exhume.compiler.instances.tree import Node, Raw, Scope, Stream
+from exhume.compiler.model import Field, Kind, Structure, Switch
+
+
+class Structures(StoredValues):
+    """Draws structures, and what has to do with them: presence, extents, places and numbers of elements."""
+
+    # Wishes: that something which depends on other values is there.
+
+    def instances(self, node: Node) -> None:
+        """What has a place first: what is computed from bytes would decide what they are."""
+        for one in node.type.seq:
+            self.below(node.values.get(one.id))
+        for one in sorted(node.type.instances.values(), key=lambda one: one.value is not None):
+            self.below(self.get(node, one.id))
+
+    def present(self, one: Field, scope: Scope) -> bool:
+        there = super().present(one, scope)
+        if there and one.condition is not None:
+            self.reasons[scope.path] = one.condition, scope
+        if there or one.condition is None or one.value is not None or self.small or self.read > 150:
+            return there
+        node = scope.node
+        optional = [other.id for other in node.type.fields() if other.condition is not None and other.value is None]
+        wish = self.memo(node.path, f"wish {node.type.where}", lambda: self.chance.integer(0, 2 * len(optional)))
+        if wish >= len(optional) or optional[wish] != one.id:
+            return False
+        found = self.solution(one.condition, scope, True)
+        if found:
+            self.apply(found)
+        return bool(found) and super().present(one, scope)
+
+    def case(self, one: Field, kind: Switch, scope: Scope) -> Kind | None:
+        if kind.cases and not self.small and self.read < 150:
+            wish = self.memo(scope.path, "case", lambda: self.chance.integer(0, 2 * len(kind.cases)))
+            if wish < len(kind.cases):
+                wanted = self.value(kind.cases[wish][0], scope)
+                if self.ask(kind.on, one, scope) != wanted:
+                    self.apply(self.solution(kind.on, scope, wanted) or {})
+        return super().case(one, kind, scope)
+
+    # Structures.
+
+    def fields(self, node: Node, at: int) -> int:
+        self.read += 1
+        if self.read > 600:
+            raise AgainError([])
+        if varint(node.type):
+            return self.integer_of_groups(node, at)
+        return super().fields(node, at)
+
+    def structure(self, kind: Structure, scope: Scope, stream: Stream, at: int) -> tuple[Node, int]:
+        self.starts.setdefault((stream.path, kind.type.where), []).append(at)
+        return super().structure(kind, scope, stream, at)
+
+    def sized(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
+        at, path = scope.at, scope.path
+        if one.size is None:
+            return self.to_end(one, kind, scope, stream)
+        self.sizers[path] = one.size, scope
+        size = self.ask(one.size, one, scope)
+        wanted = self.sizes.get(path)
+        if wanted is not None and wanted != size and path not in self.stiff:
+            if self.put_right(one.size, scope, wanted):
+                size = wanted
+            else:
+                self.sizes.pop(path)
+        elif wanted is None and path not in self.stiff:
+            if any(self.can_change(key) for key in self.variables(one.size, scope)):
+                return self.open(one, kind, scope, stream, one.size)
+            if not any(path in self.settled for _, path in self.variables(one.size, scope)):
+                self.stiff.add(path)
+        if not isinstance(size, int) or not 0 <= size <= LARGEST:
+            raise AgainError(list(self.variables(one.size, scope)))
+        inner = Stream(at, size, path, pinned=path not in self.sizes)
+        if not self.room(stream, at, size):
+            inner.base = self.fresh()
+        self.streams[path] = inner
+        return self.within(one, kind, scope, inner), at + size
+
+    def to_end(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
+        """Reads what fills the rest of its stream."""
+        at = scope.at
+        if stream.size is None:
+            inner = Stream(at, None, scope.path, stream)
+            self.streams[scope.path] = inner
+            value = self.within(one, kind, scope, inner)
+            size = max(self.natural(inner), self.sizes.get(scope.path, 0))
+            if isinstance(value, Raw):
+                value.size = size
+            self.touch(stream, at, at + size)
+            return value, at + size
+        if at > stream.end:
+            self.grow(stream, at - stream.base)
+        inner = Stream(at, max(0, stream.end - at), scope.path, stream, stream.pinned)
+        self.streams[scope.path] = inner
+        self.touch(stream, at, inner.end)
+        return self.within(one, kind, scope, inner), max(at, stream.end)
+
+    def open(self, one: Field, kind: Kind, scope: Scope, stream: Stream, size: ex.Expr) -> tuple[Any, int]:
+        """Reads a stream whose size follows from what is drawn for it."""
+        at, path = scope.at, scope.path
+        inner = Stream(at if at in self.cells else self.fresh(), None, path)
+        self.streams[path] = inner
+        value = self.within(one, kind, scope, inner)
+        natural = self.natural(inner)
+        if isinstance(value, Raw):
+            natural = value.size = self.length(one, scope)
+        natural = max(natural, self.sizes.get(path, 0))
+        self.sizes[path] = natural
+        self.changed = True
+        if not self.put_right(size, scope, natural):
+            self.sizes.pop(path, None)
+            self.failed[path] = self.failed.get(path, 0) + 1
+            if self.failed[path] > 2:
+                self.stiff.add(path)
+        self.touch(stream, at, at + natural)
+        return value, at + natural
+
+    def within(self, one: Field, kind: Kind, scope: Scope, inner: Stream) -> Any:
+        value = super().within(one, kind, scope, inner)
+        if isinstance(value, Node):
+            try:
+                self.instances(value)
+            except NotYetError:
+                value.running.clear()
+        elif isinstance(value, Raw):
+            self.claim(value)
+        elif value is None and inner.size is None:
+            pass
+        return value
+
+    # Numbers of variable length.
+
+    def integer_of_groups(self, node: Node, at: int) -> int:
+        """Draws a number of variable length."""
+        path, stream = node.path, node.stream
+        self.known[path] = node, str(node.type.scalar)
+        one = self.field_of(node)
+        if at in self.cells and at < stream.end:
+            self.settled.add(path)
+            return self.groups_there(node, at)
+        value = self.pins.get(("value", path))
+        if value is None:
+            scope = Scope(node.parent, at, path=path) if node.parent is not None else None
+            value = self.memo(
+                path, node.type.where, lambda: self.some_number(one, 0, (1 << 64) - 1, None, scope, stream, node)
+            )
+        data = encoded(value, len(node.type.seq))
+        if len(data) < 9 and "valid" not in node.type.seq[1].raw:  # longer forms than needed are allowed
+            more = 0 if self.small else self.memo(path, "longer", lambda: self.chance.choice((0, 0, 0, 0, 0, 0, 0, 1)))
+            data = data if not more else bytes([*data[:-1], data[-1] | 0x80, 0])
+        node.values[str(node.type.scalar)] = value
+        for group, byte in itertools.zip_longest(node.type.seq, data):
+            node.values[group.id] = byte
+        if self.room(stream, at, len(data)):
+            self.store(at, data)
+        return at + len(data)
+
+    def groups_there(self, node: Node, at: int) -> int:
+        """Reads a number of variable length where bytes are."""
+        for group in node.type.seq:
+            node.values[group.id] = None
+        for step in varint(node.type):
+            if not self.room(node.stream, at, 1):
+                raise AgainError([("value", node.path)])
+            if at not in self.cells:
+                self.cells[at] = self.chance.integer(0, 127)
+            node.values[step.field.id] = self.cells[at]
+            at += 1
+            if step.last is None or self.value(step.last, Scope(node)):
+                break
+        self.get(node, str(node.type.scalar))
+        return at
+
+    def field_of(self, node: Node) -> Field | None:
+        """The field that a structure is the value of."""
+        if node.parent is None:
+            return None
+        id = node.path.removeprefix(node.parent.path).lstrip(".").partition("[")[0]
+        return next((one for one in node.parent.type.fields() if one.id == id), None)
+
+    # Instances and repetition.
+
+    def placed(self, place: ex.Expr, one: Field, stream: Stream, scope: Scope) -> int:
+        at = self.ask(place, one, scope)
+        held = isinstance(one.one, (Structure, Switch))
+        keys = [key for key in self.variables(place, scope) if key[0] == "value" and self.can_change(key)]
+        moving = held and keys and not any(key in self.placed_now for key in keys)
+        if moving or not isinstance(at, int) or at < 0:
+            wanted = self.chosen_place(one, stream, scope)
+            found = self.solution(place, scope, wanted, free=False)
+            if found is not None and all(key[0] == "value" for key in found):
+                self.apply(found)
+                return stream.base + wanted
+            if not isinstance(at, int) or at < 0:
+                raise AgainError(list(self.variables(place, scope)))
+        self.placed_now |= set(keys)
+        if stream.size is not None and stream.length < at <= LARGEST and not stream.pinned:
+            self.grow(stream, at)
+        elif stream.size is not None and at > stream.length:
+            raise AgainError(list(self.variables(place, scope)))
+        return stream.base + at
+
+    def chosen_place(self, one: Field, stream: Stream, scope: Scope) -> int:
+        """Where what can lie anywhere shall lie: where its like lies already, or behind all else."""
+        kind = one.one
+        starts = self.starts.get((stream.path, kind.type.where), []) if isinstance(kind, Structure) else []
+        if starts and not one.repeat:
+            index: int = self.memo(scope.path, "place", lambda: self.chance.integer(0, 1 << 16))
+            return starts[index % len(starts)] - stream.base
+        return stream.high
+
+    def elements(self, one: Field, node: Node, stream: Stream, values: list[Any]) -> Iterator[int]:
+        path = node.below(one.id)
+        start = Scope(node, self.place, path=path)
+        if one.repeat == "expr":
+            expr = expression(one, "repeat-expr")
+            assert expr is not None
+            count = self.ask(expr, one, start)
+            if not isinstance(count, int) or count > self.most(path, 8):
+                few = self.memo(path, "count", lambda: self.count(path))
+                if not self.put_right(expr, start, few):
+                    raise AgainError(list(self.variables(expr, start)))
+                count = few
+            yield from range(count)
+        elif one.repeat == "eos":
+            yield from self._to_the_end(path, stream, values)
+        else:
+            yield from self._until(one, node, path, values)
+
+    def _to_the_end(self, path: str, stream: Stream, values: list[Any]) -> Iterator[int]:
+        count = self.pins.get(("count", path))
+        if count is None:
+            count = self.memo(path, "count", lambda: self.count(path))
+        opened = stream.size is None
+        while len(values) < count and (self.place < stream.end or not stream.pinned):
+            yield len(values)
+            if opened and stream.size is not None and self.place >= stream.end:  # what was just read ends the stream
+                self.drawn[path, "count"] = len(values)
+                return
+        if stream.size is None or self.place >= stream.end:
+            return
+        if not self.shrink(stream, self.place - stream.base):
+            while self.place < stream.end:
+                yield len(values)
+
+    def _until(self, one: Field, node: Node, path: str, values: list[Any]) -> Iterator[int]:
+        expr = expression(one, "repeat-until")
+        assert expr is not None
+        most = self.memo(path, "count", lambda: max(1, self.count(path)))
+        while True:
+            yield len(values)
+            if self.over(one, node, values):
+                return
+            if len(values) >= most:
+                item = values[-1]
+                scope = Scope(node, self.place, item, len(values) - 1, f"{path}[{len(values) - 1}]")
+                if self.put_right(expr, scope, True):
+                    return
+                if len(values) > 2 * most + 8:
+                    raise AgainError(list(self.variables(expr, scope)))
+
+    def count(self, path: str) -> int:
+        """A number of elements."""
+        return self.chance.integer(0, self.most(path, 4))
+
+    def most(self, path: str, many: int) -> int:
+        """How many elements there may be; fewer the deeper they lie."""
+        return 1 if self.small or self.read > 200 else max(1, many >> path.count("["))
+
+
+def encoded(value: int, most: int) -> bytes:
+    """A number in groups of seven bits, the lowest first."""
+    out: list[int] = []
+    while value >= 0x80 and len(out) < most - 1:
+        out.append(0x80 | value & 0x7F)
+        value >>= 7
+    return bytes([*out, value & 0xFF])
