@@ -48,10 +48,10 @@ PROCESSORS = {"AVX2": "Haswell", "AVX": "SandyBridge"}
 
 def libraries() -> dict[str, str]:
     """The versions that bytes may depend on."""
-    from exhume.codecs.libzstd import libzstd
+    import zstandard
 
     found = {name: importlib.metadata.version(name) for name in ("cramjam", "deflate", "isal")}
-    return found | {"zstd": ".".join(map(str, libzstd.ZSTD_VERSION)), "python": "{}.{}".format(*sys.version_info)}
+    return found | {"zstd": ".".join(map(str, zstandard.ZSTD_VERSION)), "python": "{}.{}".format(*sys.version_info)}
 
 
 def archives() -> dict[str, tuple[str, ...]]:

@@ -6,7 +6,7 @@ it is used first, so that `import exhume` costs next to nothing.
 
 from __future__ import annotations
 
-from exhume.lighttyping import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from exhume.archive import Archive, Entry, MemberArchive, RecordArchive, Writer

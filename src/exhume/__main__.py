@@ -1,6 +1,6 @@
 """`python -m exhume`."""
 
-from exhume.cli.start import run
+from exhume.cli.main import run
 
 if __name__ == "__main__":
     run()

@@ -6,14 +6,14 @@ import abc
 import functools
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Self
 
 from exhume.choices import check_keywords, hint
 from exhume.errors import EntryNotFoundError, Span, UnsupportedOperationError, shorten
 from exhume.findings import Finding
 from exhume.io.source import STREAM_CHUNK, PositionedFile, Source
 from exhume.io.tree import Tree
-from exhume.lightclass import dataclass, field
-from exhume.lighttyping import TYPE_CHECKING, Any, BinaryIO, ClassVar, Self
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:

@@ -7,9 +7,8 @@ Every class also derives from the builtin exception that a caller would reach fo
 from __future__ import annotations
 
 import io
-
-from exhume.lightclass import dataclass, replace
-from exhume.lighttyping import Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True, order=True)

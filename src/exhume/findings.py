@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
 
 from exhume.errors import ExhumeError, SourceError, Span, StructureError, describe, shorten
-from exhume.lightclass import dataclass
-from exhume.lighttyping import Any
 
 
 class Severity(enum.StrEnum):

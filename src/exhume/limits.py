@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass, replace
 
 from exhume.choices import hint
 from exhume.errors import LimitExceededError, Span, WriterError
-from exhume.lightclass import dataclass, replace
 
 KIB = 1 << 10
 MIB = 1 << 20

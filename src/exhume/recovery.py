@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import enum
 from collections import Counter
+from dataclasses import dataclass, field
 from typing import Any
 
 from exhume.errors import Span
 from exhume.findings import Finding, Severity
-from exhume.lightclass import dataclass, field
 
 
 class SalvageMode(enum.StrEnum):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import importlib
 import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from exhume import formats as _formats
 from exhume.choices import check_keywords, hint
 from exhume.errors import Span, UnrecognizedFormatError, UnsupportedOperationError
 from exhume.findings import RuleTable
-from exhume.lightclass import dataclass, field
-from exhume.lighttyping import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from exhume.archive import Writer
@@ -69,7 +69,6 @@ class Format:
       archive, belongs to it
     - `inspect(source_or_tree, *, limits) -> SectionMap`: the sections of an archive that does not open, as far as they
       can be told
-    - `quick`: the module with the plain forms of `search` and `cat` that are run without click (`exhume.cli.quick`)
     - `parts`: the module that plans and reads parts of an archive; see `exhume.parts`
     """
 
@@ -96,7 +95,6 @@ class Format:
     inspect: str | None = None
     parts: str | None = None
     cli: str | None = "cli"
-    quick: str | None = None
     verbs: tuple[str, ...] = field(default=())
     limitations: tuple[str, ...] = ()
     tail_first: bool = False  # whether opening starts at the end of the file

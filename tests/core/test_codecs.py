@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import bz2
 import lzma
-import os
 import random
-import subprocess
 import sys
 import tracemalloc
 import zlib
@@ -200,20 +198,6 @@ def test_a_newer_liblzma_is_loaded_when_it_is_worth_it(monkeypatch: pytest.Monke
     for expected in (0, 0, 0, 1, 2):
         assert codecs.decompress("lzma2", stored, max_size=1000) == bytes(1000)
         assert len(asked) == expected
-
-
-@pytest.mark.parametrize(("policy", "package"), [("", False), ("cext", True)])
-def test_the_backend_of_zstandard_is_the_one_that_the_package_takes(policy: str, package: bool) -> None:
-    """Loaded by itself, unless somebody says which backend to take; either way there is one module of it."""
-    code = (
-        "import sys\nfrom exhume.codecs.libzstd import libzstd as mine\nalone = 'zstandard' not in sys.modules\n"
-        "import zstandard\nprint(alone, mine.ZstdDecompressor is zstandard.ZstdDecompressor)"
-    )
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHON_ZSTANDARD_IMPORT_POLICY"}
-    if policy:
-        environment["PYTHON_ZSTANDARD_IMPORT_POLICY"] = policy
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
-    assert done.stdout.split() == [str(not package), "True"]
 
 
 WORDS = ("alpha", "beta", "gamma", "delta", "foo", "bar", "lorem", "ipsum", "dolor", "amet", "news", "blog", "shop")

@@ -68,7 +68,6 @@ EXCEPTIONS = {
     ("formats/leveldb/blocks.py", "contents[:8]"): "the size that RocksDB puts in front of LZ4 data: " + OTHERS,
     ("formats/zs/framing.py", ""): "records in a stream, each behind eight bytes with its length: " + OTHERS,
     ("formats/clp_s/write/jsonscan.py", ""): "JSON",
-    ("formats/clp_s/read/packets.py", "int.from_bytes"): "MessagePack, where the package takes too long",
     ("formats/clp_s/query/search.py", "int.from_bytes"): "rows that match, a byte each, combined as one number",
     ("formats/clp_s/writer.py", "data[at:at + "): "the text that goes in",
     ("testing/contracts.py", ""): "reads at places that it makes up",

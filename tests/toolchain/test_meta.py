@@ -24,7 +24,7 @@ FORMAT = pytest.mark.parametrize("described", FORMATS, ids=lambda described: des
 MODULES = ("layout", "sections", "reader", "checks", "verify")
 # A format that is part of another one, as a bare index is of a bundle.
 MAY_IMPORT = {"data_bundle": {"leveldb"}}
-HEAVY = ("click", "rich", "fsspec", "numpy", "pyarrow", "dask", "zstandard", "kaitaistruct", "lark", "sqlalchemy")
+HEAVY = ("click", "rich", "fsspec", "numpy", "pyarrow", "dask", "zstandard", "kaitaistruct", "sqlalchemy")
 
 
 def folder_of(described: registry.Format) -> str:
@@ -301,7 +301,7 @@ def test_nothing_is_left_to_be_done() -> None:
         f"{file.relative_to(ROOT)}:{number}"
         for folder in ("src", "ksy", "tools", "tests", "benchmarks", "examples")
         for file in sorted((ROOT / folder).rglob("*"))
-        if file.suffix in (".py", ".pyx", ".ksy", ".mjs", ".sh", ".md", ".lark") and file.is_file()
+        if file.suffix in (".py", ".pyx", ".ksy", ".mjs", ".sh", ".md") and file.is_file()
         for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
         if words.search(line)
     ]

@@ -6,7 +6,7 @@ import importlib
 import os
 import pkgutil
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 from click import UsageError
@@ -15,7 +15,6 @@ from exhume import __version__
 from exhume import cli as _package
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import Group
-from exhume.cli.start import run
 from exhume.errors import ExhumeError, QueryError
 
 ALIASES = {"ls": "list"}
@@ -78,6 +77,14 @@ def main(context: click.Context, version: bool, verbose: bool) -> None:
         raise UsageError("-v stands behind the verb, or beside --version")
     if context.invoked_subcommand is None:
         raise UsageError("Missing command.")
+
+
+def run() -> NoReturn:
+    """The console script: runs the command line and exits with its exit code."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by who started us (`>&-`)
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
+    sys.exit(int(invoke()))
 
 
 def invoke(args: list[str] | None = None) -> Outcome:

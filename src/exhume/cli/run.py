@@ -1,23 +1,19 @@
-"""One run of a verb: the common options, and the ways to read and to speak.
-
-Nothing here imports click, which takes longer to load than many runs last; what a usage error needs is imported when
-there is one.
-"""
+"""One run of a verb: the common options, and the ways to read and to speak."""
 
 from __future__ import annotations
 
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from click import UsageError
 
 from exhume.archive import Archive, Progress, no_progress
 from exhume.errors import WriterError
-from exhume.lighttyping import TYPE_CHECKING, Any, BinaryIO
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
-    from click import UsageError
-
     from exhume.cli.outcome import Outcome
     from exhume.engines.inspect import Inspection
     from exhume.io.source import Source
@@ -25,13 +21,6 @@ if TYPE_CHECKING:
 
 PROGRESS_AFTER = 1.0
 """Seconds before a progress bar appears: short work needs none."""
-
-
-def usage_error(text: str) -> UsageError:
-    """click's exception for a command line that makes no sense."""
-    import click
-
-    return click.UsageError(text)
 
 
 class Run:
@@ -68,7 +57,7 @@ class Run:
         try:
             self.limits: Limits = DEFAULT_LIMITS.with_overrides(list(limit)) if limit else DEFAULT_LIMITS
         except WriterError as error:
-            raise usage_error(f"--limit: {error.message}") from error
+            raise UsageError(f"--limit: {error.message}") from error
         self.storage_options = _storage_options(storage, allow_full_download)
         self.out = Output()
         self._sources: dict[str, Source | Tree] = {}
@@ -88,7 +77,7 @@ class Run:
     def refuse_part(self) -> None:
         """Raises a usage error where --offset or --length was given and whole files are needed."""
         if self.offset or self.length is not None:
-            raise usage_error("--offset and --length do not apply here: give whole files")
+            raise UsageError("--offset and --length do not apply here: give whole files")
 
     def source(self, target: str) -> Source | Tree:
         """The target with the common options applied; kept open until somebody takes it."""
@@ -236,14 +225,14 @@ class Output:
     def write(self, data: bytes | memoryview) -> None:
         """Writes bytes; on a terminal only those that are text."""
         if self._terminal and is_binary(bytes(data)):
-            raise usage_error("refusing to write binary data to a terminal: redirect it")
+            raise UsageError("refusing to write binary data to a terminal: redirect it")
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
 
     def require_binary(self) -> BinaryIO:
         """The binary stream, for bulk writers; raises a usage error when it is a terminal."""
         if self._terminal:
-            raise usage_error("refusing to write binary data to a terminal: redirect it")
+            raise UsageError("refusing to write binary data to a terminal: redirect it")
         sys.stdout.flush()
         return sys.stdout.buffer
 
@@ -265,7 +254,7 @@ def _storage_options(assignments: Sequence[str], allow_full_download: bool) -> d
     for text in assignments:
         key, equals, value = text.partition("=")
         if not equals or not key:
-            raise usage_error(f"--storage takes KEY=VALUE, not {text!r}")
+            raise UsageError(f"--storage takes KEY=VALUE, not {text!r}")
         try:
             options[key] = json.loads(value)
         except ValueError:

@@ -100,9 +100,9 @@ def compress(codec: str, data: Buffer, *, level: int | None = None, extreme: boo
 
             return bz2.compress(bytes(data), 9 if level is None else level)
         case "zstd" | "zstd-frame":
-            from exhume.codecs.libzstd import libzstd
+            import zstandard
 
-            return libzstd.ZstdCompressor(level=3 if level is None else level).compress(bytes(data))
+            return zstandard.ZstdCompressor(level=3 if level is None else level).compress(bytes(data))
         case "snappy":
             from exhume.codecs.blocks import snappy_compress
 

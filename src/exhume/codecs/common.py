@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 from exhume.errors import CodecError, LimitExceededError
-from exhume.lightclass import dataclass
-from exhume.lighttyping import Any
 
 Buffer = bytes | bytearray | memoryview
 

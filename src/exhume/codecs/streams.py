@@ -27,9 +27,9 @@ def inflate_file(file: BinaryIO, name: str, size: int = 1 << 20) -> Iterator[byt
     if head[:2] == b"\x1f\x8b":
         stream = gzip.GzipFile(fileobj=joined)
     elif head == ZSTD_MAGIC:
-        from exhume.codecs.libzstd import libzstd
+        import zstandard
 
-        engine = libzstd.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
+        engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
         stream = engine.stream_reader(joined, read_across_frames=True)
     try:
         while piece := stream.read(size):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
+
+import zstandard
 
 from exhume.codecs.common import Buffer, Decoded, over_budget
 from exhume.codecs.layout import DESCRIPTOR_AT, HAS_CHECKSUM, skip_skippable, stored_checksum
 from exhume.codecs.layout import ZSTD_MAGIC as ZSTD_MAGIC
-from exhume.codecs.libzstd import libzstd
 from exhume.errors import CodecError, LimitExceededError, UnsupportedFeatureError
-from exhume.lighttyping import Any
 
 ZSTD_WINDOW_MAX = 1 << 27
 """Largest zstd window accepted (128 MiB, the limit of the zstd command line without --long)."""
@@ -18,13 +19,13 @@ ZSTD_WINDOW_MAX = 1 << 27
 def zstd_frame_size(data: Buffer, max_size: int) -> int | None:
     """The decompressed size that a zstd frame states, or None; refuses what its header already betrays."""
     try:
-        header = libzstd.get_frame_parameters(data)
-    except libzstd.ZstdError as error:
+        header = zstandard.get_frame_parameters(data)
+    except zstandard.ZstdError as error:
         raise CodecError("zstd: not a frame", actual=str(error)) from error
     if header.dict_id:
         raise UnsupportedFeatureError("zstd: the frame needs a dictionary", actual=f"dictionary {header.dict_id}")
     stated = header.content_size
-    known = stated not in (libzstd.CONTENTSIZE_UNKNOWN, libzstd.CONTENTSIZE_ERROR)
+    known = stated not in (zstandard.CONTENTSIZE_UNKNOWN, zstandard.CONTENTSIZE_ERROR)
     if known and stated > max_size:
         raise over_budget("zstd", max_size, stated)
     if header.window_size > ZSTD_WINDOW_MAX and not (known and stated <= ZSTD_WINDOW_MAX):
@@ -38,7 +39,7 @@ def zstd_one(data: Buffer, max_size: int, size: int | None) -> Decoded:
     """One zstd frame (skippable frames in front of it are passed over)."""
     at = skip_skippable(data, 0)
     zstd_frame_size(memoryview(data)[at : at + 18], max_size)
-    engine = libzstd.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj()
+    engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj()
     parts: list[bytes] = []
     total = 0
     view = memoryview(data)
@@ -47,7 +48,7 @@ def zstd_one(data: Buffer, max_size: int, size: int | None) -> Decoded:
         piece = view[at : at + step]
         try:
             out = engine.decompress(piece)
-        except libzstd.ZstdError as error:
+        except zstandard.ZstdError as error:
             raise CodecError("zstd: corrupt frame", actual=str(error)) from error
         total += len(out)
         if total > max_size:
@@ -75,8 +76,8 @@ def zstd_sized(data: Buffer, size: int) -> bytes | None:
         stated = zstd_frame_size(memoryview(data)[:18], size)
         if stated is not None and stated != size:
             return None
-        out = libzstd.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompress(data, max_output_size=size)
-    except (CodecError, LimitExceededError, UnsupportedFeatureError, libzstd.ZstdError):
+        out = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompress(data, max_output_size=size)
+    except (CodecError, LimitExceededError, UnsupportedFeatureError, zstandard.ZstdError):
         return None
     return out if len(out) == size else None
 
@@ -90,9 +91,9 @@ def zstd_whole(data: Buffer, *, max_size: int) -> bytes | None:
     room = min(max_size, (1 << 16) + 16 * len(data))
     try:
         zstd_frame_size(memoryview(data)[:18], room)
-        engine = libzstd.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
+        engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
         return engine.decompress(data, max_output_size=room, allow_extra_data=False)
-    except (CodecError, LimitExceededError, UnsupportedFeatureError, libzstd.ZstdError, MemoryError):
+    except (CodecError, LimitExceededError, UnsupportedFeatureError, zstandard.ZstdError, MemoryError):
         return None
 
 
@@ -124,14 +125,14 @@ def zstd_partial(data: Buffer, *, max_size: int) -> tuple[bytes, int, bool]:
 
     For salvage only: nothing is raised but `LimitExceededError`; damage ends the output at the last whole block.
     """
-    engine = libzstd.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj()
+    engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj()
     parts: list[bytes] = []
     total, at, view = 0, 0, memoryview(data)
     while at < len(data):
         piece = view[at : at + 256]  # little by little: output before the damage must not be lost with it
         try:
             out = engine.decompress(piece)
-        except libzstd.ZstdError:
+        except zstandard.ZstdError:
             break
         at += len(piece)
         total += len(out)
@@ -158,7 +159,7 @@ def zstd_frame(pieces: Iterable[Buffer], level: int = 3) -> Iterator[bytes]:
     for piece in pieces:
         if len(piece):
             if engine is None:
-                engine = libzstd.ZstdCompressor(level=level, write_content_size=False).compressobj()
+                engine = zstandard.ZstdCompressor(level=level, write_content_size=False).compressobj()
             out = engine.compress(piece)
             if out:
                 yield out

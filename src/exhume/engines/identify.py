@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from exhume.archive import Archive
 from exhume.choices import check_keywords
@@ -13,7 +14,6 @@ from exhume.io.local import LocalTree
 from exhume.io.opening import Target, open_target
 from exhume.io.source import Source
 from exhume.io.tree import Tree
-from exhume.lighttyping import Any
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import Format, Identification, formats, get_format
 

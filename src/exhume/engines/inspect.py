@@ -8,6 +8,7 @@ that the format's `inspect` hook finds in what is left, with the reasons in `pro
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from exhume.archive import Archive, Entry, Info, Progress, no_progress
@@ -17,7 +18,6 @@ from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.layout.schema import Field
 from exhume.layout.sections import Section, SectionKind, SectionMap
-from exhume.lightclass import dataclass
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import Format
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 import enum
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from exhume.errors import ExhumeError, SourceError
 from exhume.io.local import LocalTree
 from exhume.io.source import source_error
 from exhume.io.tree import Tree
-from exhume.lightclass import dataclass
 from exhume.registry import formats, get_format
 
 

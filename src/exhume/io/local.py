@@ -5,11 +5,11 @@ from __future__ import annotations
 import io
 import os
 import stat
+from typing import TYPE_CHECKING, BinaryIO
 
 from exhume.errors import EntryNotFoundError, SourceError, Span, UnsafePathError
 from exhume.io.source import Source, source_error
 from exhume.io.tree import Tree, check_relative
-from exhume.lighttyping import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from pathlib import Path  # imported where it is used: one file is opened without it

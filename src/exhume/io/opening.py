@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Any, BinaryIO
 
 from exhume.errors import SourceError, Span
 from exhume.io.local import FileObjectSource, FileSource, open_path
 from exhume.io.source import BytesSource, Source
 from exhume.io.tree import Tree
-from exhume.lighttyping import Any, BinaryIO
 
 Target = str | os.PathLike[str] | bytes | bytearray | memoryview | BinaryIO | Source | Tree
 

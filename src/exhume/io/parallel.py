@@ -9,8 +9,8 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from queue import Empty, SimpleQueue
+from typing import Generic, TypeVar
 
-from exhume.lighttyping import Generic, TypeVar
 from exhume.limits import cpu_count
 
 T = TypeVar("T")

@@ -8,9 +8,9 @@ from __future__ import annotations
 import abc
 import io
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 from exhume.errors import ShortReadError, SourceError, Span, TruncatedError
-from exhume.lighttyping import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     pass  # imported where it is used: one file is opened without it

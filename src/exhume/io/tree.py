@@ -5,10 +5,10 @@ from __future__ import annotations
 import abc
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+from typing import Self
 
 from exhume.errors import EntryNotFoundError, Span, UnsafePathError
 from exhume.io.source import BytesSource, Source
-from exhume.lighttyping import Self
 
 
 def check_relative(name: str, root: str = "") -> str:

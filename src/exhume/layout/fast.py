@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
+from typing import TYPE_CHECKING, Any
 
 from exhume_ksy.fast._layout import LayoutError, View, numbers, short
 
 from exhume.errors import ExhumeError, Span, StructureError, TruncatedError, shorten
-from exhume.lighttyping import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 from exhume.choices import hint
 from exhume.errors import EntryNotFoundError, Span, shorten
 from exhume.findings import Check
 from exhume.io.source import Source
-from exhume.lightclass import dataclass, field, replace
-from exhume.lighttyping import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from exhume.layout.schema import Explainer, Field

@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib.metadata
 import platform
 import zlib
+from dataclasses import dataclass
+from typing import Any
+
+import zstandard
 
 from exhume import __version__
-from exhume.codecs.libzstd import libzstd
-from exhume.lightclass import dataclass
-from exhume.lighttyping import Any
 from exhume.native.compiled import STATE
 
 KERNELS = {
@@ -58,7 +59,7 @@ class About:
 def about() -> About:
     """Looks at what is installed; imports none of it but what decoding needs anyway."""
     libraries: dict[str, str | None] = {name: _installed(name) for name in PACKAGES}
-    libraries["libzstd"] = ".".join(map(str, libzstd.ZSTD_VERSION))
+    libraries["libzstd"] = ".".join(map(str, zstandard.ZSTD_VERSION))
     libraries["liblzma"] = _liblzma()
     libraries["zlib"] = zlib.ZLIB_RUNTIME_VERSION
     python = f"{platform.python_implementation()} {platform.python_version()}"

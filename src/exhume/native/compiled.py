@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from exhume_ksy.fast import ELEMENTS
-
-from exhume.lighttyping import Any
 
 VERSION = 10
 """Raised with every function that is added or changed in `pykernel` and `_kernel.pyx`: both must be of one version."""

@@ -6,7 +6,8 @@ is written in `exhume.native.pykernel`.
 
 from __future__ import annotations
 
-from exhume.lighttyping import TYPE_CHECKING
+from typing import TYPE_CHECKING
+
 from exhume.native import pykernel
 from exhume.native.compiled import KERNEL
 from exhume.native.pykernel import (

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import struct
 from itertools import pairwise
+from typing import Any
 
 from exhume_ksy.facts.leveldb_internal_key import ValueTypes
 from exhume_ksy.facts.leveldb_table import BlockTrailer, Compressions
@@ -20,7 +21,6 @@ from exhume_ksy.fast.leveldb_internal_key import read_leveldb_internal_key
 from exhume_ksy.fast.zs import flat_block
 from exhume_ksy.fast.zs_data_block import RecordColumns, scan_record
 
-from exhume.lighttyping import Any
 from exhume.native.types import OVERLONG, Scan, malformed_records
 
 Buffer = bytes | bytearray | memoryview

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exhume.lightclass import dataclass
+from dataclasses import dataclass
 
 TRUNCATED = "truncated"
 OVERLONG = "overlong"

@@ -16,9 +16,8 @@ part has fewer columns than that of the whole).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
-
-from exhume.lightclass import dataclass
 
 Selection = tuple[Any, ...]
 

@@ -17,7 +17,6 @@ FORMAT = Format(
     signatures=(Signature(FileHeader.magic, FileHeader.at.magic[0], "magic number"),),
     codecs=("zstd",),
     locate="locate:locate",
-    quick="quick",
     recode="recode:recode",
     salvage="salvage:salvage",
     verbs=("create", "cat", "list", "info", "verify", "payload", "explain", "carve", "recode", "salvage"),

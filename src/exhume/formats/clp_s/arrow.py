@@ -29,11 +29,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.layout import COLUMN_TYPES, NodeType
-from exhume.lightclass import dataclass, field
 from exhume.tabular.arrow import BATCH_ROWS, choose, import_pyarrow
 
 if TYPE_CHECKING:

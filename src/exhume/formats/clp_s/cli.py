@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.formats.clp_s.cli_create import create
-from exhume.formats.clp_s.quick import cat, search
 
 if TYPE_CHECKING:
     from exhume.cli.outcome import Outcome
@@ -79,6 +78,38 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
     """Options of `ClpSArchive.to_arrow` for those of `exhume export`."""
     names = {"query": "query", "ignore_case": "ignore_case", "tge": "begin_ms", "tle": "end_ms"}
     return {names[name]: options.pop(name) for name in names.keys() & options.keys()}
+
+
+def cat(run: Any, archive: Any, names: tuple[str, ...], options: dict[str, Any]) -> None:
+    """Prints the records of the archive and of further archives given as NAMES; see `Dataset` for their order."""
+    from contextlib import ExitStack
+
+    chosen = {"ordered": options["ordered"], "complete": options["complete"], "jobs": options["jobs"]}
+    with ExitStack() as stack:
+        archives = [archive, *(stack.enter_context(run.open(name)) for name in names)]
+        if options["ordered"] and any(one.schema_tree.log_event_idx is None for one in archives):
+            run.note("made without log order: records come in table order")
+        shown = archive
+        if names:
+            from exhume.formats.clp_s.read.dataset import Dataset
+
+            shown = Dataset(archives)
+        if run.machine:
+            from json import loads
+
+            lines = (line for chunk in shown.json_chunks(**chosen) for line in chunk.split(b"\n") if line)
+            head = {"target": archive.name, "format": archive.format}
+            run.items("records", head, "records", ({"record": loads(line)} for line in lines))
+            return
+        for chunk in shown.json_chunks(**chosen):
+            run.out.write(chunk)
+
+
+def search(run: Any, archives: list[Any], query: str, options: dict[str, Any]) -> Outcome | None:
+    """Prints what a KQL query matches, one JSON line each, archive after archive."""
+    from exhume.formats.clp_s import cli_search as searchcli
+
+    return searchcli.search(run, archives, query, options)
 
 
 def merges(options: dict[str, Any], machine: bool) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import repeat
+from typing import TYPE_CHECKING, Any
 
 from exhume.cli.outcome import Outcome
 from exhume.errors import QueryError
@@ -13,7 +14,6 @@ from exhume.formats.clp_s.query import kql
 from exhume.formats.clp_s.query.plan import Options
 from exhume.formats.clp_s.query.search import Hits, Search, resolve_projection
 from exhume.formats.clp_s.read.columns import parse_json
-from exhume.lighttyping import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.reader import ClpSArchive

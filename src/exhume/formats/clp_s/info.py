@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Entry, Info
 from exhume.errors import ExhumeError
 from exhume.findings import Finding, each_once
-from exhume.lightclass import dataclass
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.layout import TimestampRange

@@ -7,8 +7,10 @@ ends (that is where the next one starts), and what upstream makes of nodes and s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from struct import pack
+from typing import TYPE_CHECKING, Any, Final
 
 from exhume_ksy.facts.clp_s import Compression as Compression
 from exhume_ksy.facts.clp_s import FileHeader
@@ -30,8 +32,6 @@ from exhume_ksy.fast.clp_s_table_metadata import read_clp_s_table_metadata
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
 from exhume.layout.fast import read
-from exhume.lightclass import dataclass, field
-from exhume.lighttyping import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.template import ColumnSpec

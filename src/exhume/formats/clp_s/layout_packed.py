@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from typing import Final
 
 from exhume_ksy.facts.clp_s_dictionary import ClpSDictionary
 from exhume_ksy.facts.clp_s_dictionary_entries import Entry
@@ -13,8 +14,6 @@ from exhume_ksy.facts.clp_s_schema_ids import Entry as SchemaEntry
 from exhume_ksy.facts.clp_s_schema_tree import ClpSSchemaTree, Node
 from exhume_ksy.facts.clp_s_table import ClpColumn, DateColumn, FormattedFloatColumn, IntegerColumn, TimestampColumn
 from exhume_ksy.facts.clp_s_table_metadata import ClpSTableMetadata, Stream, Table
-
-from exhume.lighttyping import Final
 
 NUM_PACKETS: Final = struct.Struct(ClpSMetadata.prefix)
 PACKET: Final = struct.Struct(Packet.prefix)

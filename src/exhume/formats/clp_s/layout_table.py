@@ -6,6 +6,8 @@ its specification.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from exhume_ksy.fast._layout import LayoutError
 from exhume_ksy.fast.clp_s_table import CLP_S_TABLE_COLUMNS as CLP_S_TABLE_COLUMNS
 from exhume_ksy.fast.clp_s_table import BooleanColumn as BooleanColumn
@@ -21,7 +23,6 @@ from exhume_ksy.fast.clp_s_table import ends_clp_s_table_columns
 from exhume.errors import Span
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import type_name
-from exhume.lighttyping import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Callable

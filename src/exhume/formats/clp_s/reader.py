@@ -10,6 +10,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Entry, Progress, RecordArchive, no_progress
 from exhume.choices import check_keywords
@@ -43,7 +44,6 @@ from exhume.formats.clp_s.read.tables import Table
 from exhume.formats.clp_s.read.template import SchemaLayout
 from exhume.io.source import Source
 from exhume.io.tree import Tree
-from exhume.lighttyping import TYPE_CHECKING, Any
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,7 +23,6 @@ from exhume.formats.clp_s.write.options import WriterOptions, check_properties
 from exhume.formats.clp_s.write.texts import Dialect, encode_formatted_float
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
 from exhume.io.output.atomic import AtomicFile
-from exhume.lightclass import dataclass, field
 
 _NOT_SPACE: Final = re.compile(rb"[^ \t\r\n]")
 _PENDING: Final = 100

@@ -12,13 +12,13 @@ A filter whose column a record lacks is false, negated or not: `NOT a: 1` finds 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
 from exhume.formats.clp_s.query import operand as types_of
 from exhume.formats.clp_s.query.dialect import Dialect
 from exhume.formats.clp_s.query.operand import ALL, ARRAYS, NULLS, STRINGS, TEXTS, Operand, operand_of
 from exhume.formats.clp_s.query.tree import EQUAL, And, Column, Expression, Filter, Instant, Not, Or
-from exhume.formats.clp_s.record import Record
-from exhume.lighttyping import Final
 
 EXISTS, MISSING = "exists", "missing"
 
@@ -26,30 +26,19 @@ MAX_CLAUSE_FILTERS: Final = 8192
 """Filters in all conjunctions together beyond which alternatives are left where the query has them."""
 
 
-class Test(Record):
+@dataclass(frozen=True, slots=True)
+class Test:
     """One filter: `column op operand` over columns of `types`, negated when `inverted`.
 
     `metadata`: the column is one of the archive's internal ones (`log_event_idx`).
     """
 
-    __slots__ = ("column", "inverted", "metadata", "op", "operand", "types")
-    fields = __slots__
-
-    def __init__(
-        self,
-        column: Column,
-        op: str,
-        types: int,
-        operand: Operand | None = None,
-        inverted: bool = False,
-        metadata: bool = False,
-    ) -> None:
-        self.column = column
-        self.op = op
-        self.types = types
-        self.operand = operand
-        self.inverted = inverted
-        self.metadata = metadata
+    column: Column
+    op: str
+    types: int
+    operand: Operand | None = None
+    inverted: bool = False
+    metadata: bool = False
 
     def __str__(self) -> str:
         if self.op in (EXISTS, MISSING):
@@ -63,24 +52,18 @@ class Test(Record):
         return f"{'NOT ' if self.inverted else ''}{self.column} {self.op} {shown}"
 
 
-class All(Record):
+@dataclass(frozen=True, slots=True)
+class All:
     """True when every child is."""
 
-    __slots__ = ("children",)
-    fields = __slots__
-
-    def __init__(self, children: tuple[Condition, ...]) -> None:
-        self.children = children
+    children: tuple[Condition, ...]
 
 
-class Any(Record):
+@dataclass(frozen=True, slots=True)
+class Any:
     """True when one child is; without children it never is."""
 
-    __slots__ = ("children",)
-    fields = __slots__
-
-    def __init__(self, children: tuple[Condition, ...]) -> None:
-        self.children = children
+    children: tuple[Condition, ...]
 
 
 Condition = Test | All | Any
@@ -258,7 +241,7 @@ class _Narrowing:
         types = test.types & test.operand.types
         if not types:
             return NEVER
-        narrowed = test.changed(types=types)
+        narrowed = replace(test, types=types)
         strings = types & (TEXTS | STRINGS)
         if test.inverted and test.op == EQUAL and strings in (TEXTS, STRINGS):
             other = (TEXTS | STRINGS) ^ strings
@@ -284,7 +267,7 @@ def _existence(condition: Condition) -> Condition:
         if condition.inverted:
             return Test(condition.column, EXISTS, ALL & ~NULLS)
         found = Test(condition.column, EXISTS, NULLS)
-        return Any((found, condition.changed(types=condition.types & (ARRAYS | TEXTS | STRINGS))))
+        return Any((found, replace(condition, types=condition.types & (ARRAYS | TEXTS | STRINGS))))
     return condition
 
 

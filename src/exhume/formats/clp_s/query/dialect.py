@@ -5,12 +5,13 @@ The meaning belongs to the archive: a query gives the lines that the native sear
 
 from __future__ import annotations
 
-from exhume.formats.clp_s.record import Record
+from dataclasses import dataclass
 
 Version = tuple[int, int, int]
 
 
-class Dialect(Record):
+@dataclass(frozen=True, slots=True)
+class Dialect:
     """`core_text`: text encoding of 0.4.0 on.  `legacy_instants`: a time literal is an integer of milliseconds that
     compares as a plain number (and string).  `truncates`: a fraction in a range over integers is cut, not rounded
     towards the range.  `last_column`: of several columns that a path names in one record shape, the last one is
@@ -20,37 +21,14 @@ class Dialect(Record):
     `raw_dictionary_lookup`: escapes are left in a variable before the dictionary is asked for it.
     """
 
-    __slots__ = (
-        "core_text",
-        "last_column",
-        "legacy_instants",
-        "nanoseconds",
-        "question_mark_is_star",
-        "raw_dictionary_lookup",
-        "truncates",
-        "verifies_question_marks",
-    )
-    fields = __slots__
-
-    def __init__(
-        self,
-        core_text: bool,
-        legacy_instants: bool,
-        truncates: bool,
-        last_column: bool,
-        nanoseconds: bool,
-        question_mark_is_star: bool,
-        verifies_question_marks: bool,
-        raw_dictionary_lookup: bool,
-    ) -> None:
-        self.core_text = core_text
-        self.legacy_instants = legacy_instants
-        self.truncates = truncates
-        self.last_column = last_column
-        self.nanoseconds = nanoseconds
-        self.question_mark_is_star = question_mark_is_star
-        self.verifies_question_marks = verifies_question_marks
-        self.raw_dictionary_lookup = raw_dictionary_lookup
+    core_text: bool
+    legacy_instants: bool
+    truncates: bool
+    last_column: bool
+    nanoseconds: bool
+    question_mark_is_star: bool
+    verifies_question_marks: bool
+    raw_dictionary_lookup: bool
 
 
 def dialect_of(version: Version) -> Dialect:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from exhume.formats.clp_s.query.wildcard import Wildcard
-from exhume.lighttyping import TYPE_CHECKING, Any
 from exhume.native.compiled import KERNEL
 
 if not TYPE_CHECKING and hasattr(KERNEL, "clps_match_texts"):  # else none, or one built before the search was added

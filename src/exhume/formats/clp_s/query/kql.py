@@ -1,15 +1,25 @@
 """KQL, the query language of clp-s: query text to syntax tree, with errors that point at a column.
 
-`kql.lark` beside this file is the grammar.  The parser here is written by hand because every search starts with it:
-loading a parser generator and its tables would cost more than many searches do (tests hold the two to the same trees).
-It keeps its own stack, so a query of any length or nesting of parentheses parses in linear time.
+    query    = operand { ( AND | OR ) operand }
+    operand  = NOT operand | "(" query ")" | column ":" "{" query "}" | column ":" list | column ":" value
+             | column ( "<" | "<=" | ">" | ">=" ) value | literal
+    list     = "(" [ AND | OR | NOT ] { literal } ")"
+    value    = literal | "timestamp(" QUOTED [ "," QUOTED ] ")" | "date(" ( QUOTED | text without quotes ) ")"
+    column, literal = WORD | QUOTED
+
+Keywords match in any case; a word is as long as it can be, and one that is exactly a keyword is the keyword.  AND and
+OR have the same precedence and associate to the left; NOT binds tighter.  The parser keeps its own stack, so a query of
+any length or nesting of parentheses parses in linear time.
 
 What a parsed query *means* (types, schemas, versions) is `condition.py` and `plan.py`; this module knows the text only.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, NoReturn
 
 from exhume.errors import QueryError
 from exhume.formats.clp_s.query.tree import (
@@ -24,11 +34,9 @@ from exhume.formats.clp_s.query.tree import (
     Literal,
     Not,
     Or,
-    is_hexadecimal,
     parse_column,
     parse_literal,
 )
-from exhume.lighttyping import Final, NoReturn
 
 MAX_DEPTH: Final = 250
 """Levels of AND inside OR inside AND (parentheses and NOT cost nothing): a bound for the recursive passes."""
@@ -36,25 +44,22 @@ MAX_DEPTH: Final = 250
 
 # --- tokens -----------------------------------------------------------------------------------------------------------
 
-# No regular expressions: compiling them would take longer than reading most queries.
 _SPACE = frozenset(" \t\r\n")
-_ENDS_WORD = _SPACE | frozenset('():<>"{}')
-_ESCAPED = frozenset('trn\\():<>"*?{}.@$!#')
+# Characters that mean nothing else, and escapes; a backslash that escapes nothing ends the word.
+_WORD = re.compile(r"""(?:[^\\():<>"{} \t\r\n]|\\[trn\\():<>"*?{}.@$!#]|\\u[0-9a-fA-F]{4})+""")
 _FUNCTIONS = ("timestamp(", "date(")
 _KEYWORDS = frozenset(("and", "or", "not"))
 
 END, WORD, QUOTED, FUNCTION, RANGE, KEYWORD = "the end of the query", "word", "quoted", "function", "range", "keyword"
 
 
+@dataclass(frozen=True, slots=True)
 class Token:
     """`kind` is one of the names above, or the punctuation mark itself; `text` has no quotes."""
 
-    __slots__ = ("kind", "position", "text")
-
-    def __init__(self, kind: str, text: str, position: int) -> None:
-        self.kind = kind
-        self.text = text
-        self.position = position
+    kind: str
+    text: str
+    position: int
 
     def __str__(self) -> str:
         if self.kind == END:
@@ -87,23 +92,6 @@ def _closing_quote(query: str, start: int) -> int:
     return last
 
 
-def _end_of_word(query: str, start: int) -> int:
-    """Where the word without quotes ends that starts at `start`: there, when a backslash escapes nothing."""
-    at, size = start, len(query)
-    while at < size:
-        c = query[at]
-        if c == "\\":
-            length = 6 if is_hexadecimal(query[at + 2 : at + 6]) and query[at + 1] == "u" else 2
-            if length == 2 and query[at + 1 : at + 2] not in _ESCAPED:
-                break
-            at += length
-        elif c in _ENDS_WORD:
-            break
-        else:
-            at += 1
-    return at
-
-
 def tokens(query: str) -> Iterator[Token]:
     """The tokens of a query, the last of them `END`.  Raises `_SyntaxFailureError`."""
     at, size = 0, len(query)
@@ -131,11 +119,11 @@ def tokens(query: str) -> Iterator[Token]:
             name = query[at : query.index("(", at)]
             yield Token(FUNCTION, name, at)
             at += len(name) + 1
-        elif (end := _end_of_word(query, at)) > at:
-            text = query[at:end]
-            kind = KEYWORD if len(text) < 4 and text.lower() in _KEYWORDS else WORD
+        elif word := _WORD.match(query, at):
+            text = word[0]
+            kind = KEYWORD if text.lower() in _KEYWORDS else WORD
             yield Token(kind, text.lower() if kind == KEYWORD else text, at)
-            at = end
+            at = word.end()
         else:
             _fail("a backslash must be followed by a special character, t, r, n, or u and four hexadecimal digits", at)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from exhume.formats.clp_s.query import kernel as searchkernel
 from exhume.formats.clp_s.query.dialect import Dialect
 from exhume.formats.clp_s.query.wildcard import Wildcard
-from exhume.lighttyping import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.query.texts import TextQuery, TextSearch

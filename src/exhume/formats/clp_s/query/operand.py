@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Final
 
 from exhume.formats.clp_s.query.dialect import Dialect
 from exhume.formats.clp_s.query.tree import (
@@ -18,8 +20,6 @@ from exhume.formats.clp_s.query.tree import (
     Number,
     Text,
 )
-from exhume.formats.clp_s.record import Record
-from exhume.lighttyping import Final
 
 INTEGERS, FLOATS, TEXTS, STRINGS, BOOLEANS, ARRAYS, NULLS, TIMES = (1 << i for i in range(8))
 ALL: Final = 255
@@ -34,7 +34,8 @@ def type_names(types: int) -> list[str]:
     return [name for bit, name in enumerate(TYPE_NAMES) if types >> bit & 1]
 
 
-class Operand(Record):
+@dataclass(frozen=True, slots=True)
+class Operand:
     """A literal under one operator and dialect.
 
     `types`: the column types that it can be compared with.  `anything`: it is `*`.  `text`: the pattern for strings.
@@ -43,30 +44,15 @@ class Operand(Record):
     when they differ from `integer`.
     """
 
-    __slots__ = ("anything", "array_integer", "boolean", "integer", "milliseconds", "null", "real", "text", "types")
-    fields = __slots__
-
-    def __init__(
-        self,
-        types: int,
-        text: bytes | None = None,
-        integer: int | None = None,
-        array_integer: int = 0,
-        real: float | None = None,
-        boolean: bool | None = None,
-        null: bool = False,
-        anything: bool = False,
-        milliseconds: int | None = None,
-    ) -> None:
-        self.types = types
-        self.text = text
-        self.integer = integer
-        self.array_integer = array_integer
-        self.real = real
-        self.boolean = boolean
-        self.null = null
-        self.anything = anything
-        self.milliseconds = milliseconds
+    types: int
+    text: bytes | None = None
+    integer: int | None = None
+    array_integer: int = 0
+    real: float | None = None
+    boolean: bool | None = None
+    null: bool = False
+    anything: bool = False
+    milliseconds: int | None = None
 
     @property
     def number(self) -> bool:

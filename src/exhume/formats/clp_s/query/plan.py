@@ -8,6 +8,9 @@ are not read here.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+from typing import Any as AnyValue
 
 from exhume.errors import QueryError
 from exhume.formats.clp_s.layout import MAX_NODE_ID, NodeType, Schema, TableEntry, TimestampRange, is_marker
@@ -42,9 +45,6 @@ from exhume.formats.clp_s.query.tree import (
     parse_column,
 )
 from exhume.formats.clp_s.read.ranges import RangeFilters, outside
-from exhume.formats.clp_s.record import Record
-from exhume.lighttyping import TYPE_CHECKING
-from exhume.lighttyping import Any as AnyValue
 
 if TYPE_CHECKING:
     from typing import Protocol
@@ -72,35 +72,29 @@ if TYPE_CHECKING:
         def log_types(self) -> AnyValue: ...
 
 
-class Options(Record):
+@dataclass(frozen=True, slots=True)
+class Options:
     """How a query is meant: `ignore_case` for values; only records between `begin_ms` and `end_ms` (inclusive)."""
 
-    __slots__ = ("begin_ms", "end_ms", "ignore_case")
-    fields = __slots__
-
-    def __init__(self, ignore_case: bool = False, begin_ms: int | None = None, end_ms: int | None = None) -> None:
-        self.ignore_case = ignore_case
-        self.begin_ms = begin_ms
-        self.end_ms = end_ms
+    ignore_case: bool = False
+    begin_ms: int | None = None
+    end_ms: int | None = None
 
 
 # --- what has to be evaluated on a table ------------------------------------------------------------------------------
 
 
-class Check(Record):
+@dataclass(frozen=True, slots=True)
+class Check:
     """A filter on the columns of `node` (None: of all columns, by type) of one table.
 
     `types` are the literal types at stake; `rest`: keys that are left for the elements of an unstructured array.
     """
 
-    __slots__ = ("node", "rest", "test", "types")
-    fields = __slots__
-
-    def __init__(self, test: Test, node: int | None, types: int, rest: tuple[Key, ...] = ()) -> None:
-        self.test = test
-        self.node = node
-        self.types = types
-        self.rest = rest
+    test: Test
+    node: int | None
+    types: int
+    rest: tuple[Key, ...] = ()
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -108,24 +102,18 @@ class Check(Record):
         return (self.node, id(self.test), self.types, self.rest)
 
 
-class Every(Record):
+@dataclass(frozen=True, slots=True)
+class Every:
     """All of the parts."""
 
-    __slots__ = ("parts",)
-    fields = __slots__
-
-    def __init__(self, parts: tuple[Part, ...]) -> None:
-        self.parts = parts
+    parts: tuple[Part, ...]
 
 
-class Some(Record):
+@dataclass(frozen=True, slots=True)
+class Some:
     """One of the parts."""
 
-    __slots__ = ("parts",)
-    fields = __slots__
-
-    def __init__(self, parts: tuple[Part, ...]) -> None:
-        self.parts = parts
+    parts: tuple[Part, ...]
 
 
 Part = bool | Check | Every | Some
@@ -171,16 +159,13 @@ def fold(part: Part, decide: Callable[[Check], Part]) -> Part:
     return simplify(type(part), iter(folded))
 
 
-class TablePlan(Record):
+@dataclass(frozen=True, slots=True)
+class TablePlan:
     """A table to read: `index` in the archive's table list, and what its records have to fulfil."""
 
-    __slots__ = ("entry", "index", "part")
-    fields = __slots__
-
-    def __init__(self, index: int, entry: TableEntry, part: Part) -> None:
-        self.index = index
-        self.entry = entry
-        self.part = part
+    index: int
+    entry: TableEntry
+    part: Part
 
 
 class Plan:
@@ -251,12 +236,12 @@ class Plan:
                 left &= ~(0 if query is not None else TEXTS)
             if not found and not left:
                 return test.inverted
-            return check if left == check.types else check.changed(types=left)
+            return check if left == check.types else replace(check, types=left)
 
         gone: set[int] = set()
         for position, table in enumerate(self.tables):
             part = fold(table.part, decide)
-            self.tables[position] = table.changed(part=part)
+            self.tables[position] = replace(table, part=part)
             if part is False:
                 gone.add(table.index)
         self.drop(gone, "no dictionary holds the strings")

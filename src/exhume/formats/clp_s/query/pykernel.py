@@ -9,11 +9,11 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from exhume.formats.clp_s.layout_words import ClpWord
 from exhume.formats.clp_s.query.wildcard import Wildcard
 from exhume.formats.clp_s.read.pykernel import _view
-from exhume.lighttyping import Any
 
 Buffer = bytes | bytearray | memoryview
 

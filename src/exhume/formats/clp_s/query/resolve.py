@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
 
 from exhume.errors import LimitExceededError
 from exhume.formats.clp_s.layout import NodeType, SchemaTree
 from exhume.formats.clp_s.query.condition import NEVER, Any, Condition, Test, join
 from exhume.formats.clp_s.query.operand import ARRAYS, BOOLEANS, FLOATS, INTEGERS, NULLS, STRINGS, TEXTS, TIMES
 from exhume.formats.clp_s.query.tree import Key
-from exhume.lighttyping import Final
 
 LITERAL_TYPES: Final = {
     NodeType.INTEGER: INTEGERS,
@@ -72,7 +73,7 @@ class Resolver:
         for node in sorted(nodes):
             path = self._path(node, column.namespace)
             if path is not None:
-                test = condition.changed(column=column.changed(keys=path), types=self.types[node])
+                test = replace(condition, column=replace(column, keys=path), types=self.types[node])
                 if self.nodes(test)[0]:
                     spelled.append(test)
         return join(Any, spelled)

@@ -10,6 +10,7 @@ from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import compress, pairwise
 from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
 from exhume.errors import QueryError
 from exhume.formats.clp_s.layout import NodeType
@@ -23,7 +24,6 @@ from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.query.tree import EQUAL, EscapeError, Expression, Key, parse_column
 from exhume.formats.clp_s.query.wildcard import STAR, Wildcard
 from exhume.formats.clp_s.read.decompressing import ReadAhead
-from exhume.lighttyping import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.columns import Column

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
 
 from exhume.formats.clp_s.layout_words import Marks
 from exhume.formats.clp_s.query.tree import clean_pattern, unescape_pattern
@@ -24,8 +26,6 @@ from exhume.formats.clp_s.write.texts import (
     encode_integer_variable,
 )
 from exhume.formats.clp_s.write.texts import Dialect as TextDialect
-from exhume.lightclass import dataclass, field
-from exhume.lighttyping import Final
 
 MAX_CANDIDATES: Final = 4096
 """Combinations of token kinds that are tried; a pattern with more is only looked for in decoded text."""

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import re
-
-from exhume.formats.clp_s.record import Record
-from exhume.lighttyping import Final
+from dataclasses import dataclass, field
+from typing import Final
 
 EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL = ":", "<", "<=", ">", ">="
 
 NAMESPACES: Final = "@$!#"
 
 
-class Key(Record):
+@dataclass(frozen=True, slots=True)
+class Key:
     """One step of a column path: a key name (raw bytes as stored), or any number of levels."""
 
-    __slots__ = ("any", "name")
-    fields = __slots__
-
-    def __init__(self, name: bytes, any: bool = False) -> None:
-        self.name = name
-        self.any = any
+    name: bytes
+    any: bool = False
 
     def __str__(self) -> str:
         if self.any:
@@ -28,17 +24,13 @@ class Key(Record):
         return re.sub(r'([\\.*():<>"{}@$!# ])', r"\\\1", self.name.decode("utf-8", "backslashreplace"))
 
 
-class Column(Record):
+@dataclass(frozen=True, slots=True)
+class Column:
     """A path of keys in a namespace (`""` for the records themselves); `position` is its column in the query text."""
 
-    __slots__ = ("keys", "namespace", "position")
-    fields = __slots__
-    notes = ("position",)
-
-    def __init__(self, keys: tuple[Key, ...], namespace: str = "", position: int = 0) -> None:
-        self.keys = keys
-        self.namespace = namespace
-        self.position = position
+    keys: tuple[Key, ...]
+    namespace: str = ""
+    position: int = field(default=0, compare=False)
 
     @property
     def everything(self) -> bool:
@@ -58,49 +50,37 @@ class Column(Record):
         return self.namespace + ".".join(map(str, self.keys))
 
 
-class Number(Record):
+@dataclass(frozen=True, slots=True)
+class Number:
     """A literal that reads as a number; `text` is what string columns are compared with."""
 
-    __slots__ = ("text", "value")
-    fields = __slots__
-
-    def __init__(self, text: bytes, value: float) -> None:
-        self.text = text
-        self.value = value
+    text: bytes
+    value: float
 
 
-class Boolean(Record):
+@dataclass(frozen=True, slots=True)
+class Boolean:
     """`true` or `false`."""
 
-    __slots__ = ("value",)
-    fields = __slots__
-
-    def __init__(self, value: bool) -> None:
-        self.value = value
+    value: bool
 
     @property
     def text(self) -> bytes:
         return b"true" if self.value else b"false"
 
 
-class Null(Record):
+@dataclass(frozen=True, slots=True)
+class Null:
     """`null`."""
 
-    __slots__ = ("text",)
-    fields = __slots__
-
-    def __init__(self, text: bytes = b"null") -> None:
-        self.text = text
+    text: bytes = b"null"
 
 
-class Text(Record):
+@dataclass(frozen=True, slots=True)
+class Text:
     """Any other literal: a pattern of bytes, `*` and `?`, with backslash before each literal `*`, `?` and backslash."""
 
-    __slots__ = ("text",)
-    fields = __slots__
-
-    def __init__(self, text: bytes) -> None:
-        self.text = text
+    text: bytes
 
     @property
     def anything(self) -> bool:
@@ -113,62 +93,46 @@ class Text(Record):
         return has_wildcard(self.text)
 
 
-class Instant(Record):
+@dataclass(frozen=True, slots=True)
+class Instant:
     """`timestamp("…"[, "pattern"])` or `date("…")`, not yet interpreted: the archive's version decides how."""
 
-    __slots__ = ("pattern", "position", "text")
-    fields = __slots__
-    notes = ("position",)
-
-    def __init__(self, text: str, pattern: str | None = None, position: int = 0) -> None:
-        self.text = text
-        self.pattern = pattern
-        self.position = position
+    text: str
+    pattern: str | None = None
+    position: int = field(default=0, compare=False)
 
 
 Literal = Number | Boolean | Null | Text | Instant
 
 
-class Filter(Record):
+@dataclass(frozen=True, slots=True)
+class Filter:
     """`column op literal`."""
 
-    __slots__ = ("column", "literal", "op")
-    fields = __slots__
-
-    def __init__(self, column: Column, op: str, literal: Literal) -> None:
-        self.column = column
-        self.op = op
-        self.literal = literal
+    column: Column
+    op: str
+    literal: Literal
 
 
-class Not(Record):
+@dataclass(frozen=True, slots=True)
+class Not:
     """NOT of its operands."""
 
-    __slots__ = ("child",)
-    fields = __slots__
-
-    def __init__(self, child: Expression) -> None:
-        self.child = child
+    child: Expression
 
 
-class And(Record):
+@dataclass(frozen=True, slots=True)
+class And:
     """AND of its operands."""
 
-    __slots__ = ("children",)
-    fields = __slots__
-
-    def __init__(self, children: tuple[Expression, ...]) -> None:
-        self.children = children
+    children: tuple[Expression, ...]
 
 
-class Or(Record):
+@dataclass(frozen=True, slots=True)
+class Or:
     """OR of its operands."""
 
-    __slots__ = ("children",)
-    fields = __slots__
-
-    def __init__(self, children: tuple[Expression, ...]) -> None:
-        self.children = children
+    children: tuple[Expression, ...]
 
 
 Expression = Filter | Not | And | Or
@@ -182,11 +146,6 @@ _FLOAT: Final = rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 _FLOAT_STARTS: Final = frozenset(bytes((code,)) for code in b".0123456789")
 _SIMPLE_ESCAPES = {"t": b"\t", "r": b"\r", "n": b"\n", "b": b"\b", "f": b"\f"}
 _LITERAL_ESCAPES = frozenset('"{}()<>@$!#:.')
-
-
-def is_hexadecimal(digits: str) -> bool:
-    """Whether these are the four digits of an escape with u."""
-    return len(digits) == 4 and all(digit in "0123456789abcdefABCDEF" for digit in digits)
 
 
 class EscapeError(ValueError):
@@ -216,7 +175,7 @@ def unescape(text: str, *, value: bool) -> bytes:
             out += _SIMPLE_ESCAPES[escaped]
         elif escaped == "u":
             digits = text[at : at + 4]
-            if not is_hexadecimal(digits):
+            if not re.fullmatch("[0-9a-fA-F]{4}", digits):
                 raise EscapeError("\\u needs four hexadecimal digits", cut)
             character = chr(int(digits, 16))
             if "\ud800" <= character <= "\udfff":

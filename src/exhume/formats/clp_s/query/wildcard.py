@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-
-from exhume.lighttyping import Final
+from typing import Final
 
 STAR: Final = 0x100
 ANY: Final = 0x101

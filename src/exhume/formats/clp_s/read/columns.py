@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
@@ -22,7 +23,6 @@ from exhume.formats.clp_s.layout_table import (
 from exhume.formats.clp_s.read import kernel
 from exhume.formats.clp_s.read.kernel import ClpsLogTypes, ClpsProgram, ClpsStrings
 from exhume.formats.clp_s.read.template import ColumnSpec
-from exhume.lighttyping import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.layout_table import Stored

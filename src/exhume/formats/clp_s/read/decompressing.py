@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
 
 from exhume.errors import ExhumeError
-from exhume.lighttyping import TYPE_CHECKING, Final
 from exhume.limits import cpu_count
 
 if TYPE_CHECKING:

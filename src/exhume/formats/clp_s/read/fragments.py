@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import Final
 
 from exhume.codecs import zstd
@@ -28,7 +29,6 @@ from exhume.formats.clp_s.layout_words import ClpWord
 from exhume.formats.clp_s.read.packets import section_list
 from exhume.formats.clp_s.read.template import SchemaLayout
 from exhume.io.source import Source
-from exhume.lightclass import dataclass, field
 from exhume.limits import Limits
 from exhume.recovery import Fate, SalvageReport
 

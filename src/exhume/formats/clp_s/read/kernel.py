@@ -5,6 +5,8 @@ What each does is written in `pykernel`.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from exhume.formats.clp_s.read.program import (
     BAD_FLOAT,
     BAD_LOG_TYPE,
@@ -22,7 +24,6 @@ from exhume.formats.clp_s.read.program import (
     TIME,
     Fault,
 )
-from exhume.lighttyping import TYPE_CHECKING
 from exhume.native.compiled import KERNEL
 
 if not TYPE_CHECKING and hasattr(KERNEL, "ClpsProgram"):  # else none, or one built before this format was added

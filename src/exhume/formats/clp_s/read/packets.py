@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, TypeGuard
+
+import msgpack
 
 from exhume.errors import ExhumeError
 from exhume.findings import Rule
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import FileEntry, Header, Packet, RangeEntry
-from exhume.lighttyping import Any, TypeGuard
 
 
 def unpack(packet: Packet, rule: Rule) -> Any:
     """The MessagePack value of a packet, strict and bounded by its size; raises the given rule."""
-    try:
-        value, end = _plain(packet.body, 0)
-        if end == len(packet.body):
-            return value
-    except (IndexError, ValueError, KeyError, TypeError, RecursionError):
-        pass
-    import msgpack
-
     size = len(packet.body)
     try:
         return msgpack.unpackb(
@@ -37,46 +31,6 @@ def unpack(packet: Packet, rule: Rule) -> Any:
     except (ValueError, TypeError, RecursionError, msgpack.exceptions.UnpackException) as error:
         detail = str(error) or type(error).__name__
         raise rule.error(f"not MessagePack: {detail}", span=packet.span) from error
-
-
-def _plain(data: bytes, at: int) -> tuple[Any, int]:
-    """The value at `at` and the offset behind it, of the types that nearly every packet is made of.
-
-    Fast twin of `msgpack.unpackb`, to which anything else is left (any exception says so): not because it decodes
-    faster, but because importing msgpack takes longer than many a search of a small archive reads.
-    """
-    lead = data[at]
-    at += 1
-    if lead < 0x80:
-        return lead, at
-    if 0xA0 <= lead < 0xC0 or lead == 0xD9:
-        if lead == 0xD9:
-            size, at = data[at], at + 1
-        else:
-            size = lead & 0x1F
-        if size > len(data) - at:
-            raise IndexError
-        return data[at : at + size].decode("ascii"), at + size
-    if lead < 0x90:
-        members: dict[Any, Any] = {}
-        for _ in range(lead & 0x0F):
-            key, at = _plain(data, at)
-            members[key], at = _plain(data, at)
-        return members, at
-    if lead < 0xA0:
-        items = []
-        for _ in range(lead & 0x0F):
-            item, at = _plain(data, at)
-            items.append(item)
-        return items, at
-    width = _WIDTHS[lead]
-    if width > len(data) - at:
-        raise IndexError
-    return int.from_bytes(data[at : at + width], "big"), at + width
-
-
-_WIDTHS = {0xCC: 1, 0xCD: 2, 0xCE: 4, 0xCF: 8}
-"""Bytes of unsigned integers by their lead byte."""
 
 
 def _is_count(value: Any) -> TypeGuard[int]:

@@ -10,6 +10,7 @@ import heapq
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
+from typing import Any
 
 from exhume.formats.clp_s.layout import parse_dictionary
 from exhume.formats.clp_s.layout_words import (
@@ -41,7 +42,6 @@ from exhume.formats.clp_s.read.program import (
     Fault,
     clps_escape,
 )
-from exhume.lighttyping import Any
 
 Buffer = bytes | bytearray | memoryview
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any as AnyValue
+from typing import Final
 
 from exhume.formats.clp_s.layout import RangeEntry, TimestampRange
 from exhume.formats.clp_s.query.condition import EXISTS, MISSING, All, Any, Condition, Test, join
@@ -20,8 +22,6 @@ from exhume.formats.clp_s.query.operand import (
 )
 from exhume.formats.clp_s.query.tree import EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, Column, Key
 from exhume.formats.clp_s.query.wildcard import Wildcard
-from exhume.lighttyping import Any as AnyValue
-from exhume.lighttyping import Final
 
 LOG_EVENT_IDX: Final = Column((Key(b"log_event_idx"),))
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from itertools import repeat
+from typing import TYPE_CHECKING, Any
 
 from exhume.errors import ExhumeError
 from exhume.formats.clp_s.read.columns import Column
 from exhume.formats.clp_s.read.kernel import LITERAL, ClpsProgram, Fault
 from exhume.formats.clp_s.read.program import clps_escape
 from exhume.formats.clp_s.read.template import Kind, Token
-from exhume.lighttyping import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.tables import TableData

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from exhume.errors import EntryNotFoundError, ExhumeError, Span
 from exhume.formats.clp_s import checks
@@ -12,7 +13,6 @@ from exhume.formats.clp_s.layout_table import column_ends
 from exhume.formats.clp_s.read.columns import Column, Texts
 from exhume.formats.clp_s.read.render import TableRenderer, build_objects
 from exhume.formats.clp_s.read.template import SchemaLayout
-from exhume.lighttyping import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.reader import ClpSArchive

@@ -7,14 +7,14 @@ its operations and `events()` its dicts.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
+from typing import Final
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.layout import ROOT, NodeType, Schema, SchemaTree, is_marker, marker_parts
-from exhume.lightclass import dataclass
-from exhume.lighttyping import Final
 
 MAX_STEPS: Final = 1_000_000
 STEPS_PER_ENTRY: Final = 64

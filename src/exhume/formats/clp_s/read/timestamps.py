@@ -8,13 +8,13 @@ literal: string patterns carry their own quotes.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.read.kernel import ClpsPatterns
 from exhume.formats.clp_s.read.program import STEP_CODES
-from exhume.lightclass import dataclass, field
-from exhume.lighttyping import Final
 
 _CODE: Final = {name: code for code, name in enumerate(STEP_CODES)}
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from exhume.errors import WriterError
 from exhume.formats.clp_s.layout import NodeType, Version
-from exhume.lightclass import dataclass, field
 
 VERSIONS: Final[dict[str, Version]] = {
     "0.3.1": (0, 3, 1),

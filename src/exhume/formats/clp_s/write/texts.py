@@ -14,6 +14,8 @@ from __future__ import annotations
 import enum
 import math
 import re
+from dataclasses import dataclass
+from typing import Final
 
 from exhume.formats.clp_s.layout_words import (
     ClassicDecimalVariable,
@@ -25,8 +27,6 @@ from exhume.formats.clp_s.layout_words import (
     FloatNotation,
     Marks,
 )
-from exhume.lightclass import dataclass
-from exhume.lighttyping import Final
 
 ESCAPE: Final = int(Marks.ESCAPE)
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import enum
 import re
+from dataclasses import dataclass
 from typing import Final
 
 from exhume.formats.clp_s.write.texts import I64_MAX, I64_MIN
-from exhume.lightclass import dataclass
 
 MONTHS: Final = (
     *("January", "February", "March", "April", "May", "June"),
