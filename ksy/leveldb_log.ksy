@@ -65,6 +65,7 @@ types:
     seq:
       - id: checksum
         -checksum: masked CRC-32C
+        -covers: [fragment_type, log_number, data]
         type: u4
         doc: |
           CRC-32C over the type byte and the data (over type, log number and data

@@ -44,6 +44,7 @@ seq:
     type: file_header
   - id: crc_header
     -checksum: CRC-64/XZ
+    -covers: header
     type: crc64
     doc: CRC-64/XZ of the header's bytes, without the length field.
 instances:
@@ -145,6 +146,7 @@ types:
       - id: crc
         -orig-id: CRC-64-xz
         -checksum: CRC-64/XZ
+        -covers: body
         type: crc64
         doc: CRC-64/XZ of the body as it is stored, compression and all.
   crc64:

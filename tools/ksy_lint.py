@@ -35,6 +35,7 @@ ATTRIBUTE = [
         "id",
         "-orig-id",
         "-checksum",
+        "-covers",
         "io",
         "pos",
         "value",
@@ -59,7 +60,7 @@ PATH = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)*")
 MAX_SAFE = 2**53
 # Keys of our own and of the Web IDE, by where they stand; ksy/README.md says what they mean.
 OWN_TYPE = {"-webide-representation", "-scalar", "-columns", "-element", "-lint-ok"}
-OWN_ATTRIBUTE = {"-orig-id", "-checksum", "-parsed-as", "-ends", "-lint-ok"}
+OWN_ATTRIBUTE = {"-orig-id", "-checksum", "-covers", "-parsed-as", "-ends", "-lint-ok"}
 OWN_ATTRIBUTE |= {"-webide-representation", "-webide-parse-mode"}
 OWN_VALUE = {"-orig-id", "-checksum"}
 COUNTS = ("len_", "num_", "ofs_")
@@ -277,6 +278,16 @@ def check_documented(
         yield where, "nothing says what the field is: it needs a doc"
 
 
+def check_covers(where: str, attribute: dict[str, Any], spec: dict[str, Any]) -> Iterator[Problem]:
+    """Yields a problem when a checksum is said to be over something that is no field beside it."""
+    covers = attribute.get("-covers", [])
+    for name in [covers] if isinstance(covers, str) else covers:
+        if name not in {one.get("id") for one in spec["seq"]} - {attribute.get("id")}:
+            yield where, f"-covers names {name}, which is no field beside it"
+    if covers and "-checksum" not in attribute:
+        yield where, "-covers without -checksum"
+
+
 def check_eager(where: str, attribute: dict[str, Any]) -> Iterator[Problem]:
     """Yields a problem when a file's own sequence reads all the rest at once; `-lint-ok` says why it may."""
     eager = attribute.get("repeat") == "eos" or attribute.get("size-eos")
@@ -438,6 +449,7 @@ def check_type(
                     yield from check_bound(inner, attribute["id"], attribute)
             if section == "seq":
                 yield from check_documented(inner, attribute, spec, types)
+                yield from check_covers(inner, attribute, spec)
             if section == "seq" and not nested:
                 yield from check_eager(inner, attribute)
             yield from check_attribute(inner, attribute)

@@ -301,6 +301,18 @@ SEEDS = [
         "item is repeated and has no -webide-representation",
     ),
     Seed(
+        "a checksum over what is no field beside it",
+        "      - id: body\n",
+        "      - id: sum\n        -checksum: CRC-32\n        -covers: bodies\n        type: u4\n      - id: body\n",
+        "-covers names bodies, which is no field beside it",
+    ),
+    Seed(
+        "fields that a checksum is over, and no checksum",
+        "      - id: body\n",
+        "      - id: body\n        -covers: color\n",
+        "-covers without -checksum",
+    ),
+    Seed(
         "a representation that names no field",
         "'{len_body:dec} bytes'",
         "'{length:dec} bytes'",

@@ -32,7 +32,7 @@ OWN = {
 }
 """What describes, in part, what only this project writes."""
 
-KEYS = re.compile(r"^ *-(?:lint-ok|columns|ends|scalar|parsed-as|checksum): .*\n", re.MULTILINE)
+KEYS = re.compile(r"^ *-(?:lint-ok|columns|ends|scalar|parsed-as|checksum|covers): .*\n", re.MULTILINE)
 LICENCES = {
     "CC0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/legalcode",
     "MIT": "https://opensource.org/license/mit",

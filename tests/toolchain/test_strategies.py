@@ -5,14 +5,18 @@ from __future__ import annotations
 import ast
 import os
 import re
+import struct
+import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from exhume_ksy.fast.zs_index_block import read_zs_index_block
-from hypothesis import find, given, settings
+from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
+from exhume.codecs.checksums import crc64_xz, masked_crc32c
 from exhume.compiler import RefusedError
 from exhume.compiler.instances.chance import Dice
 from exhume.compiler.instances.draw import draw
@@ -52,6 +56,9 @@ def test_nearly_instances_are_refused_by_both_where_they_are_said_to_be(schema: 
     @given(nearly_from_ksy(schema))
     def read(one: Nearly) -> None:
         arguments = list(one.arguments)
+        if one.rule == "checksum":
+            assert check(schema, one.data, arguments)
+            return
         plain = plain_refusal(schema, one.data, arguments)
         fast = fast_refusal(schema, one.data, arguments)
         assert fast is not None
@@ -60,6 +67,88 @@ def test_nearly_instances_are_refused_by_both_where_they_are_said_to_be(schema: 
         assert same_place((one.path, one.at), plain)
 
     read()
+
+
+def zs_sums(data: bytes) -> dict[int, bool]:
+    """Whether the checksums of a ZS file are right, by where they begin."""
+    end = 16 + int.from_bytes(data[8:16], "little")
+    found = {end: crc64_xz(data[16:end]).to_bytes(8, "little") == data[end : end + 8]}
+    at = end + 8
+    while at < len(data):
+        size = shift = 0
+        while True:
+            size |= (data[at] & 127) << shift
+            shift, at = shift + 7, at + 1
+            if data[at - 1] < 128:
+                break
+        body, at = data[at : at + size], at + size
+        found[at] = crc64_xz(body).to_bytes(8, "little") == data[at : at + 8]
+        at += 8
+    return found
+
+
+def log_sums(data: bytes) -> dict[int, bool]:
+    """The same of the first block of a LevelDB log."""
+    found, at = {}, 0
+    while len(data) - at >= 7:
+        stored, size, type = struct.unpack_from("<IHB", data, at)
+        long = type in (5, 6, 7, 8, 11, 34, 131)
+        covered = data[at + 6 : at + (11 if long else 7) + size]
+        found[at] = masked_crc32c(covered) == stored
+        if (type, size) == (0, 0):
+            break
+        at += (11 if long else 7) + size
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("schema", "sums"), [("zs", zs_sums), ("leveldb_log", log_sums)])
+def test_checksums_are_right_but_for_the_one_that_is_broken(schema: str, sums: Callable[[bytes], Any]) -> None:
+    seen: set[str] = set()
+
+    once = settings(derandomize=not THOROUGH, phases=[Phase.generate], suppress_health_check=list(HealthCheck))
+
+    @settings(once, max_examples=size(12, 200))
+    @given(from_ksy(schema))
+    def right(one: Instance) -> None:
+        found = sums(one.data)
+        assert all(found.values())
+        seen.update(f"{number} sums" for number in range(len(found) + 1))
+
+    @settings(once, max_examples=size(40, 500))
+    @given(nearly_from_ksy(schema))
+    def wrong(one: Nearly) -> None:
+        if one.rule == "checksum":
+            assert [at for at, fits in sums(one.data).items() if not fits] == [one.at]
+            seen.add("wrong")
+
+    right()
+    wrong()
+    assert seen >= {"wrong", "2 sums"}
+
+
+def test_checksums_of_others() -> None:
+    seq: list[dict[str, Any]] = [
+        {"id": "sum", "type": "u4be", "-checksum": "CRC-32", "-covers": ["head", "name"]},
+        {"id": "head", "type": "u2be"},
+        {"id": "name", "type": "strz", "encoding": "ASCII"},
+        {"id": "own", "size": 3, "-checksum": "mine", "-covers": "sum"},
+    ]
+    ksy = {"meta": {"id": "sums"}, "seq": seq}
+
+    @given(from_ksy(ksy, checksums={"CRC-32": zlib.crc32, "mine": lambda data: data[:3]}))
+    def read(one: Instance) -> None:
+        assert int.from_bytes(one.data[:4]) == zlib.crc32(one.data[4:-3])
+        assert one.data[-3:] == one.data[:3]
+
+    read()
+    with pytest.raises(RefusedError, match="nothing computes the checksum mine"):
+        find(from_ksy(ksy), lambda _: True)
+    with pytest.raises(RefusedError, match="the checksum mine takes 4 bytes"):
+        find(from_ksy(ksy, checksums={"CRC-32": zlib.crc32, "mine": lambda data: data}), lambda _: True)
+    seq[0]["-covers"] = ["body"]
+    with pytest.raises(RefusedError, match="`-covers` names body, which is no field of bytes beside it"):
+        find(from_ksy(ksy), lambda _: True)
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)

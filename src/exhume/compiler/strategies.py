@@ -14,6 +14,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from exhume.compiler.instances.draw import Drawn, NoneDrawnError, draw
 from exhume.compiler.instances.roles import reached
+from exhume.compiler.instances.seal import KNOWN, Checksums, seal
 from exhume.compiler.instances.spoil import spoil
 from exhume.compiler.model import Model, Type
 from exhume.compiler.refusal import RefusedError
@@ -36,7 +37,8 @@ class Nearly:
     """Bytes that a reader refuses: `rule` of the field at `path`, which begins at `at`, is the first that is broken.
 
     `rule` is a key of `valid` (`eq`, `min`, `max`, `any-of`, `in-enum`, `expr`), `contents`, `terminator`, `encoding`,
-    or `short`: the data end before the field does.
+    or `short`: the data end before the field does.  `checksum` stands apart: all can be read, and the checksum at
+    `path` is not that of the bytes it is over; who compares checksums refuses that, who does not takes it.
     """
 
     data: bytes
@@ -83,8 +85,12 @@ def _refuse_what_is_not_drawn(root: Type) -> None:
                 raise RefusedError("a terminator within a size is not drawn", field.where)
 
 
-def instances(type: Type, arguments: Many[Any] | None = None) -> st.SearchStrategy[Instance]:
+def instances(
+    type: Type, arguments: Many[Any] | None = None, checksums: Checksums = KNOWN
+) -> st.SearchStrategy[Instance]:
     """Instances of a type; its parameters are drawn too unless they are given.
+
+    Checksums are right where `-covers` names the fields that they are over; `checksums` has the algorithms by name.
 
     Everything that the specification describes can be read in them, instances included: sizes, counts and places lead
     to what they shall, `valid`, `contents`, enums and encodings are kept, what is optional is there and is not.
@@ -95,13 +101,15 @@ def instances(type: Type, arguments: Many[Any] | None = None) -> st.SearchStrate
 
     @st.composite
     def one(draw_fn: st.DrawFn) -> Instance:
-        drawn = _drawn(type, _Drawing(draw_fn), given)
+        drawn = _drawn(type, _Drawing(draw_fn), given, checksums)
         return Instance(drawn.data, drawn.arguments)
 
     return one()
 
 
-def nearly_instances(type: Type, arguments: Many[Any] | None = None) -> st.SearchStrategy[Nearly]:
+def nearly_instances(
+    type: Type, arguments: Many[Any] | None = None, checksums: Checksums = KNOWN
+) -> st.SearchStrategy[Nearly]:
     """What would be instances of a type if it were not for one broken rule; raises what `instances` raises."""
     _refuse_what_is_not_drawn(type)
     given = None if arguments is None else list(arguments)
@@ -111,7 +119,7 @@ def nearly_instances(type: Type, arguments: Many[Any] | None = None) -> st.Searc
         chance = _Drawing(draw_fn)
         for _ in range(4):
             try:
-                found = spoil(type, _drawn(type, chance, given), chance)
+                found = spoil(type, _drawn(type, chance, given, checksums), chance)
             except NoneDrawnError:
                 continue
             return Nearly(found.data, found.arguments, found.path, found.at, found.rule)
@@ -120,8 +128,8 @@ def nearly_instances(type: Type, arguments: Many[Any] | None = None) -> st.Searc
     return one()
 
 
-def _drawn(type: Type, chance: _Drawing, arguments: list[Any] | None) -> Drawn:
+def _drawn(type: Type, chance: _Drawing, arguments: list[Any] | None, checksums: Checksums) -> Drawn:
     try:
-        return draw(type, chance, arguments)
+        return seal(type, draw(type, chance, arguments), checksums)
     except NoneDrawnError:
         raise UnsatisfiedAssumption from None

@@ -20,6 +20,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from exhume.codecs import checksums as algorithms
+from exhume.compiler.instances.seal import KNOWN, Checksums
 from exhume.compiler.model import Model, Type
 from exhume.compiler.strategies import Instance, Nearly, instances, nearly_instances, type_of
 from exhume.layout.foreign import compile_ksy
@@ -30,29 +32,50 @@ __all__ = ["Instance", "Nearly", "from_ksy", "nearly_from_ksy"]
 Ksy = str | os.PathLike[str] | Mapping[str, Any]
 
 
+CHECKSUMS: Checksums = {
+    **KNOWN,
+    "CRC-32C": algorithms.crc32c,
+    "masked CRC-32C": algorithms.masked_crc32c,
+    "CRC-64/XZ": algorithms.crc64_xz,
+}
+"""The algorithms that `-checksum` may name; more of them with `checksums=`."""
+
+
 def from_ksy(
-    ksy: Ksy, type: str = "", *, arguments: Many[Any] | None = None, imports: Mapping[str, Any] | None = None
+    ksy: Ksy,
+    type: str = "",
+    *,
+    arguments: Many[Any] | None = None,
+    imports: Mapping[str, Any] | None = None,
+    checksums: Checksums = CHECKSUMS,
 ) -> st.SearchStrategy[Instance]:
     """Instances of a specification: `Instance(data, arguments)`.
 
     `ksy` is the id of one of exhume's own (`"zs_index_block"`), the path of a `.ksy` file (which needs PyYAML), or a
     specification as YAML gives it, with those that it `imports` by their ids.  `type` is one below it, `"block"` or
-    `"block::header"`.  Parameters are drawn too unless `arguments` are given.
+    `"block::header"`.  Parameters are drawn too unless `arguments` are given.  A field with `-checksum: NAME` and
+    `-covers: [FIELDS]` gets what `checksums[NAME]` computes of those fields beside it.
 
     Raises `exhume.compiler.RefusedError`, naming the field, for what the compiler does not cover.
     """
-    return instances(_type(ksy, type, imports), arguments)
+    return instances(_type(ksy, type, imports), arguments, checksums)
 
 
 def nearly_from_ksy(
-    ksy: Ksy, type: str = "", *, arguments: Many[Any] | None = None, imports: Mapping[str, Any] | None = None
+    ksy: Ksy,
+    type: str = "",
+    *,
+    arguments: Many[Any] | None = None,
+    imports: Mapping[str, Any] | None = None,
+    checksums: Checksums = CHECKSUMS,
 ) -> st.SearchStrategy[Nearly]:
     """What would be an instance but for one broken rule: `Nearly(data, arguments, path, at, rule)`.
 
     A reader that goes through the fields in the order of the specification refuses it at the field `path`, which
-    begins at the offset `at`.  The arguments are those of `from_ksy`.
+    begins at the offset `at`; where the rule is `checksum`, all can be read and a checksum is wrong.  The arguments are
+    those of `from_ksy`.
     """
-    return nearly_instances(_type(ksy, type, imports), arguments)
+    return nearly_instances(_type(ksy, type, imports), arguments, checksums)
 
 
 def _type(ksy: Ksy, type: str, imports: Mapping[str, Any] | None) -> Type:

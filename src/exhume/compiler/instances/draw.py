@@ -16,7 +16,7 @@ from exhume.compiler.instances.draft import AgainError, NotYetError
 from exhume.compiler.instances.roles import Use, uses_of
 from exhume.compiler.instances.solve import LARGEST, Key, Solver, limits
 from exhume.compiler.instances.structures import Structures
-from exhume.compiler.instances.tree import BrokenError, Node, Rule, Stream
+from exhume.compiler.instances.tree import BrokenError, Node, Rule, Stream, Sum
 from exhume.compiler.model import BYTES, TEXT, Bits, Field, Integer, Kind, Plain, Sequence, Type
 from exhume.compiler.refusal import RefusedError
 
@@ -33,11 +33,12 @@ class NoneDrawnError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """An instance: its bytes, the parameters of its type, and the rules that it meets."""
+    """An instance: its bytes, the parameters of its type, the rules that it meets and the checksums in it."""
 
     data: bytes
     arguments: tuple[Any, ...]
     rules: list[Rule]
+    sums: list[Sum]
 
 
 class Draw(Structures):
@@ -97,7 +98,7 @@ class Draw(Structures):
                 keys += check.variables(error.expr, error.scope)
             self.redraw(keys)
             return None
-        return Drawn(data, tuple(arguments), check.rules)
+        return Drawn(data, tuple(arguments), check.rules, check.sums)
 
     def again(self, keys: list[Key]) -> None:
         """What does not fit is drawn again, unless something was put right in this pass: then that is tried first."""

@@ -49,6 +49,17 @@ def encoding_of(one: Field) -> str:
     return str(encoding)
 
 
+@functools.cache
+def covers(one: Field) -> tuple[str, ...]:
+    """The fields beside a checksum that it is over, in their order; none where the specification cannot say it."""
+    said = one.raw.get("-covers", ())
+    found = (said,) if isinstance(said, str) else tuple(said)
+    for id in found:
+        if id not in [other.id for other in one.owner.seq if not isinstance(other.one, Bits)]:
+            raise RefusedError(f"`-covers` names {id}, which is no field of bytes beside it", one.where)
+    return found
+
+
 _FLOATS = {4: "f", 8: "d"}
 
 

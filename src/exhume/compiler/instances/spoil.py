@@ -22,8 +22,8 @@ TRIED = 60
 class Spoiled:
     """Data in which one rule is broken, and nothing before it: `rule` of the field at `path`, which begins at `at`.
 
-    `rule` is a key of `valid`, `contents`, `terminator`, `encoding`, `short` (the data end within the field) or `size`
-    (it would have less than no bytes).
+    `rule` is a key of `valid`, `contents`, `terminator`, `encoding`, `short` (the data end within the field), `size`
+    (it would have less than no bytes), or `checksum` (all can be read, and it is not that of the bytes it is over).
     """
 
     data: bytes
@@ -35,9 +35,14 @@ class Spoiled:
 
 def spoil(type: Type, drawn: Drawn, chance: Chance) -> Spoiled:
     """An instance with one rule broken.  Raises `NoneDrawnError` when every attempt breaks another one first."""
-    kinds = sorted({rule.rule for rule in drawn.rules})
+    kinds = sorted({rule.rule for rule in drawn.rules} | ({"checksum"} if drawn.sums else set()))
     for number in range(TRIED if kinds else 0):
         kind = chance.choice(kinds)
+        if kind == "checksum":
+            found = _unsealed(type, drawn, chance)
+            if found is not None:
+                return found
+            continue
         rule = chance.choice([rule for rule in drawn.rules if rule.rule == kind])
         data = _broken(type, drawn, rule, chance, rough=number % 2 == 1)
         if data is None:
@@ -55,6 +60,22 @@ def spoil(type: Type, drawn: Drawn, chance: Chance) -> Spoiled:
             if error.rule != "expression":
                 return Spoiled(data, drawn.arguments, error.path, error.at, error.rule)
     raise NoneDrawnError(type.where)
+
+
+def _unsealed(type: Type, drawn: Drawn, chance: Chance) -> Spoiled | None:
+    """The instance with one wrong checksum, unless that breaks something else."""
+    one = chance.choice(drawn.sums)
+    at = chance.integer(one.start, one.stop - 1)
+    data = drawn.data[:at] + bytes([drawn.data[at] ^ chance.integer(1, 255)]) + drawn.data[at + 1 :]
+    check = Walk(data)
+    try:
+        check.whole(type, list(drawn.arguments))
+    except BrokenError:
+        return None
+    same = [(sum.path, sum.covered(data)) for sum in check.sums] == [
+        (sum.path, sum.covered(drawn.data)) for sum in drawn.sums
+    ]
+    return Spoiled(data, drawn.arguments, one.path, one.start, "checksum") if same else None
 
 
 def _broken(type: Type, drawn: Drawn, rule: Rule, chance: Chance, *, rough: bool) -> bytes | None:

@@ -103,3 +103,18 @@ class Rule:
     stop: int
     value: Any
     scope: Scope
+
+
+@dataclass(frozen=True, repr=False, slots=True)
+class Sum:
+    """A checksum that was read: where it lies, and the pieces of the data that it is over, one after the other."""
+
+    path: str
+    field: Field
+    start: int
+    stop: int
+    pieces: list[tuple[int, int]]
+
+    def covered(self, data: bytes) -> bytes:
+        """What it is computed of."""
+        return b"".join(data[start:stop] for start, stop in self.pieces)

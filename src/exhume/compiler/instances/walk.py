@@ -12,8 +12,8 @@ from typing import Any
 from exhume.compiler import expressions as ex
 from exhume.compiler.fixed import contents
 from exhume.compiler.instances.evaluate import Evaluator
-from exhume.compiler.instances.said import encoding_of, ending, expression, rules_of, shifted, unpacked
-from exhume.compiler.instances.tree import BrokenError, Node, Raw, Rule, Scope, Stream, UnknownError
+from exhume.compiler.instances.said import covers, encoding_of, ending, expression, rules_of, shifted, unpacked
+from exhume.compiler.instances.tree import BrokenError, Node, Raw, Rule, Scope, Stream, Sum, UnknownError
 from exhume.compiler.model import BYTES, TEXT, Bits, Field, Integer, Kind, Plain, Structure, Switch, Type
 from exhume.compiler.refusal import RefusedError
 
@@ -22,11 +22,12 @@ DEEPEST = 60
 
 
 class Walk(Evaluator):
-    """One reading of data; `rules` are those that were met."""
+    """One reading of data; `rules` are those that were met, `sums` the checksums that say what they are over."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(data)
         self.rules: list[Rule] = []
+        self.sums: list[Sum] = []
         self.depth = 0
 
     # Structures.
@@ -46,15 +47,22 @@ class Walk(Evaluator):
             raise BrokenError(node.path, at, "depth")
         seq = node.type.seq
         number = 0
+        extents: dict[str, tuple[int, int]] = {}
         while number < len(seq):
             one = seq[number]
             run = self._bits(seq, number)
+            start = at
             if run:
                 at = self.bits(node, run, at)
                 number += len(run)
                 continue
             at = self.field(node, one, node.stream, at)
+            extents[one.id] = start, at
             number += 1
+        for one in seq:
+            if (covered := covers(one)) and node.values.get(one.id) is not None:
+                pieces = [extents[id] for id in covered if node.values.get(id) is not None]
+                self.sums.append(Sum(node.below(one.id), one, *extents[one.id], pieces))
         self.depth -= 1
         return at
 
