@@ -82,7 +82,7 @@ def ark_write(folder: Path, count: int, size: int) -> Callable[[], int]:
 
 def ark_read(folder: Path, topics: str | None, decode: bool) -> Callable[[], int]:
     """Reads messages in time order."""
-    from exhume.formats.ark.opening import open_archive
+    from exhume.formats.ark.collection import open_archive
     from exhume.formats.ark.reader import ArkReader
     from exhume.io.local import LocalTree
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from exhume.engines.carve import carve
     from exhume.engines.explain import explain
     from exhume.engines.identify import identify
-    from exhume.engines.identify import open_archive as open  # noqa: A004 - like gzip.open
+    from exhume.engines.opening import open_archive as open  # noqa: A004 - like gzip.open
     from exhume.engines.recode import recode
     from exhume.engines.salvage import salvage
     from exhume.engines.verify import verify
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _NAMES = {
-    "open": "exhume.engines.identify:open_archive",
+    "open": "exhume.engines.opening:open_archive",
     "identify": "exhume.engines.identify:identify",
     "create": "exhume.registry:create_archive",
     "verify": "exhume.engines.verify:verify",

@@ -8,13 +8,16 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from exhume import formats as _formats
 from exhume.choices import check_keywords, hint
 from exhume.errors import Span, UnrecognizedFormatError, UnsupportedOperationError
 from exhume.findings import RuleTable
 
 if TYPE_CHECKING:
     from exhume.archive import Writer
+
+
+FORMATS = "exhume.formats"
+"""The package that the formats lie in, a folder each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,20 +127,21 @@ def formats() -> dict[str, Format]:
     """All formats by id, in alphabetical order."""
     found: dict[str, Format] = {}
     for name in _packages():
-        described: Format = importlib.import_module(f"{_formats.__name__}.{name}").FORMAT
+        described: Format = importlib.import_module(f"{FORMATS}.{name}").FORMAT
         found[described.id] = described
     return dict(sorted(found.items()))
 
 
 def _packages() -> list[str]:
     """The names of the formats' packages."""
+    path = importlib.import_module(FORMATS).__path__
     try:  # folders with an __init__.py: `pkgutil`, which also looks into zip files, takes as long to import as they all
-        folders = [entry for path in _formats.__path__ for entry in os.scandir(path)]
+        folders = [entry for folder in path for entry in os.scandir(folder)]
         return sorted(one.name for one in folders if os.access(f"{one.path}/__init__.py", os.R_OK))
     except OSError:
         import pkgutil
 
-        return sorted(module.name for module in pkgutil.iter_modules(_formats.__path__))
+        return sorted(module.name for module in pkgutil.iter_modules(path))
 
 
 def get_format(id: str) -> Format:

@@ -11,6 +11,7 @@ from pathlib import Path
 from hypothesis import strategies as st
 
 from exhume.formats.ark.rbuf import parse_idl
+from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.writer import ArkWriter
 
 REGISTRY = parse_idl("namespace test; schema Sample { uint64 number; byte_buffer data; }")
@@ -61,7 +62,7 @@ def plans(draw: st.DrawFn) -> Plan:
 
 def message(number: int, size: int) -> bytes:
     """The bytes of the `number`-th message."""
-    return REGISTRY.encoder(TYPE).encode({"number": number, "data": bytes([number % 251]) * size})
+    return encoder_for(REGISTRY, TYPE).encode({"number": number, "data": bytes([number % 251]) * size})
 
 
 Written = tuple[int, str, bytes]

@@ -11,6 +11,7 @@ import pytest
 import exhume
 from exhume.formats.ark.layout import TRAILER_FOOTER_SIZE, build_serializable_file
 from exhume.formats.ark.rbuf import parse_idl
+from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.writer import ArkWriter
 from exhume.recovery import Carved, Proof, Verdict
 
@@ -31,7 +32,7 @@ def split_of(path: Path, codec: str, *, final: bool = False, messages: int = 300
         channel = log.channel("/c", kind, registry, column=log.column("column", codec))
         for number in range(messages):
             value: dict[str, Any] = {"number": number} | ({} if final else {"data": rng.randbytes(90)})
-            channel.write(1000 + number, registry.encoder(kind).encode(value))
+            channel.write(1000 + number, encoder_for(registry, kind).encode(value))
     (split,) = (path / "splits").iterdir()
     return split.read_bytes()
 
@@ -96,7 +97,7 @@ def grouped(path: Path, size: int = 9) -> bytes:
         channel = log.channel("/c", "test::Late", registry)
         for number in range(300):
             value = {"number": number, "more": f"{number}", "data": b"\xe0" * size}
-            channel.write(1000 + number, registry.encoder("test::Late").encode(value))
+            channel.write(1000 + number, encoder_for(registry, "test::Late").encode(value))
     (split,) = (path / "splits").iterdir()
     return split.read_bytes()
 
@@ -119,7 +120,7 @@ def test_an_object_with_groups_ends_with_the_last_of_them(tmp_path: Path) -> Non
 
 def test_an_object_that_carries_a_trailer_is_one(tmp_path: Path) -> None:
     registry = parse_idl("namespace test; schema Late { uint64 number; group 1 { uint8 more; } }")
-    encode = registry.encoder("test::Late").encode
+    encode = encoder_for(registry, "test::Late").encode
     with ArkWriter(tmp_path / "log", name="x", split_items=8) as log:
         channel = log.channel("/c", "test::Late", registry)
         for number in range(5):

@@ -17,8 +17,8 @@ import exhume
 from exhume.engines.carve import carve
 from exhume.engines.salvage import salvage
 from exhume.errors import ExhumeError
+from exhume.formats.ark.collection import open_archive
 from exhume.formats.ark.layout import ENTRY_FIELDS, HEADER_FIELDS
-from exhume.formats.ark.opening import open_archive
 from exhume.formats.ark.reader import ArkReader
 from exhume.formats.ark.repair import repair_log
 from exhume.io.local import LocalTree

@@ -21,6 +21,8 @@ from exhume.formats.ark.checks import RULES
 from exhume.formats.ark.filters import Filter
 from exhume.formats.ark.layout import TRAILER_MAGIC_BYTES, build_message_footer, build_serializable_file
 from exhume.formats.ark.manifest import Manifest, ManifestSection, build_manifest, load_manifest, own_registry
+from exhume.formats.ark.rbuf.decoder import decoder_for
+from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.reader import ArkReader
 from exhume.formats.ark.writer import ArkWriter
 from exhume.limits import DEFAULT_LIMITS
@@ -63,7 +65,7 @@ class Log:
     def change_value(self, change: Callable[[dict[str, Any]], None], *, registry: bool = True) -> None:
         value = self.manifest.to_value()
         change(value)
-        content = own_registry().encoder(MANIFEST_TYPE).encode(value)
+        content = encoder_for(own_registry(), MANIFEST_TYPE).encode(value)
         text = own_registry().to_json()
         file = build_serializable_file(content, MANIFEST_TYPE if registry else "", text if registry else "")
         self.manifest_path.write_bytes(file)
@@ -111,7 +113,7 @@ def other_registry(log: Log) -> None:
     value = log.manifest.to_value()
     for number, section in enumerate(value["sections"]):
         section["acceptance_filter"]["strange"] = 0 if number else 5
-    content = registry.encoder(MANIFEST_TYPE).encode(value)
+    content = encoder_for(registry, MANIFEST_TYPE).encode(value)
     log.manifest_path.write_bytes(build_serializable_file(content, MANIFEST_TYPE, registry.to_json()))
 
 
@@ -389,7 +391,7 @@ def test_deep_values_are_refused() -> None:
 
     registry = parse_idl("schema R { arraylist<R> r; }")
     with pytest.raises(ExhumeError) as caught:
-        registry.decoder("R").decode(b"\xd1\1\0\0\0" * 5000)
+        decoder_for(registry, "R").decode(b"\xd1\1\0\0\0" * 5000)
     assert caught.value.code == "ARK-501"
 
 

@@ -20,6 +20,8 @@ from exhume.formats.ark import layout
 from exhume.formats.ark.manifest import Manifest, ManifestSection, build_manifest, load_manifest, own_registry
 from exhume.formats.ark.messages import Decompressor
 from exhume.formats.ark.rbuf import guid_bytes, guid_text, is_guid, parse_idl
+from exhume.formats.ark.rbuf.decoder import decoder_for
+from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.limits import DEFAULT_LIMITS
 from tests.ark import vectors as v
 
@@ -47,8 +49,8 @@ def test_guid() -> None:
 def test_message() -> None:
     registry = parse_idl(v.MY_MESSAGE_IDL)
     value = {"number": 7, "text": "hi"}
-    assert registry.encoder("MyMessage").encode(value) == v.MY_MESSAGE
-    assert registry.decoder("MyMessage").decode(v.MY_MESSAGE) == value
+    assert encoder_for(registry, "MyMessage").encode(value) == v.MY_MESSAGE
+    assert decoder_for(registry, "MyMessage").decode(v.MY_MESSAGE) == value
     raw = generated(ArkRbuf, v.MY_MESSAGE)
     assert (raw.header.magic, raw.header.has_groups, raw.header.version) == (0xD, False, 1)
     assert raw.body == v.MY_MESSAGE[1:]
@@ -93,8 +95,8 @@ def test_manifest() -> None:
     loaded = load_manifest(file, where(file))
     assert loaded.manifest == manifest
     assert loaded.findings == ()
-    value = own_registry().decoder("ark::logging::Manifest").decode(v.MANIFEST)
-    assert own_registry().encoder("ark::logging::Manifest").encode(value) == v.MANIFEST
+    value = decoder_for(own_registry(), "ark::logging::Manifest").decode(v.MANIFEST)
+    assert encoder_for(own_registry(), "ark::logging::Manifest").encode(value) == v.MANIFEST
     raw = generated(ArkManifest, v.MANIFEST)
     assert raw.name.value == "demo"
     assert [group.header.number for group in raw.groups] == [0, 1]

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import exhume
 from exhume.errors import ExhumeError, OutputExistsError, WriterError
 from exhume.findings import Severity
+from exhume.formats.ark.collection import open_archive
 from exhume.formats.ark.filters import Filter
-from exhume.formats.ark.opening import open_archive
 from exhume.formats.ark.reader import ArkReader
 from exhume.formats.ark.repair import repair_log
 from exhume.formats.ark.snippet import write_snippet

@@ -14,9 +14,10 @@ import pytest
 
 import exhume
 from exhume.errors import ExhumeError, WriterError
-from exhume.export import ExportReport, csv, jsonl, parquet
+from exhume.export import csv, jsonl, parquet
 from exhume.export._tables import flat_column, json_column
 from exhume.formats.zs.metadata import separated_values
+from exhume.tabular.report import ExportReport
 from tests.archives import label, own_archives
 from tests.arrow.test_tools import one_channel
 from tests.clp_s.build import demo, tiny, u64

@@ -10,9 +10,9 @@ import types
 import pytest
 from exhume_ksy.fast import ELEMENTS
 
+from exhume.cli import about
 from exhume.cli.main import invoke
 from exhume.cli.outcome import Outcome
-from exhume.native import about
 from exhume.native import compiled as _compiled
 
 

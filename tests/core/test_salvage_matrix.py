@@ -26,6 +26,7 @@ import pytest
 import exhume
 from exhume.errors import ExhumeError
 from exhume.findings import Severity
+from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.io.tree import MemoryTree
 from exhume.recovery import SalvageReport, Verified
 from exhume.testing import corrupt
@@ -240,7 +241,7 @@ def build_ark(path: Path, flush_every: int = 0) -> None:
     with ArkWriter(path, name="matrix", split_items=250, guids=guid) as log:
         column = log.column("column", "lz4")
         channel = log.channel("/channel", "test::Sample", registry, column=column)
-        encoder = registry.encoder("test::Sample")
+        encoder = encoder_for(registry, "test::Sample")
         for number in range(200):
             channel.write(1000 + number, encoder.encode({"number": number, "data": bytes([number]) * 30}))
             if flush_every and number % flush_every == flush_every - 1:

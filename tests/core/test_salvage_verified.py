@@ -12,6 +12,7 @@ import pytest
 import exhume
 from exhume.errors import UnsupportedOperationError
 from exhume.findings import Finding, Severity
+from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.io.tree import MemoryTree
 from exhume.recovery import SalvageMode, SalvageReport, Verified
 from exhume.testing import corrupt
@@ -94,7 +95,7 @@ def test_messages_are_proved_by_what_can_decode_them(
     with ArkWriter(tmp_path / "log", name="x") as log:
         channel = log.channel("/c", "test::Sample", registry if schema else None, column=log.column("column", codec))
         for number in range(5):
-            channel.write(number + 1, registry.encoder("test::Sample").encode({"number": number}))
+            channel.write(number + 1, encoder_for(registry, "test::Sample").encode({"number": number}))
     report = salvaged(tmp_path / "log", tmp_path)
     assert report.verified is expected
     assert any("/c" in note and "schema" in note for note in report.notes) is (expected is UNVERIFIABLE)

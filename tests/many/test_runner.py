@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from exhume.distributed import local, run, to_bag, to_dataframe
+from exhume.distributed.cluster import is_scheduler_file
 from exhume.distributed.local import Processes
-from exhume.distributed.runner import is_scheduler_file
 from exhume.errors import ChecksumError, MissingDependencyError, RangeNotSupportedError, SourceError
 
 

@@ -17,7 +17,7 @@ from exhume.cli.runtime import Run, common_options
 from exhume.errors import shorten
 
 if TYPE_CHECKING:
-    from exhume.engines.explain import Explained
+    from exhume.engines.explained import Explained
 
 
 LONGEST_MEANING = 700
@@ -257,7 +257,8 @@ def _touches(node: Any, selection: Any) -> bool:
 
 
 def _at(run: Run, target: str, explained: list[Any], offset: int) -> Outcome:
-    from exhume.engines.explain import field_to_dict, innermost, neighbours
+    from exhume.engines.explain import innermost, neighbours
+    from exhume.engines.explained import field_to_dict
 
     chain = innermost((tree for item in explained for tree in item.trees()), offset)
     sections = [item.section for item in explained]

@@ -18,8 +18,8 @@ from exhume.cli.many import Many, discard, each_target, many_options, prepare_di
 from exhume.cli.outcome import Outcome
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
-from exhume.export._output import refuse_options
 from exhume.registry import Format, resolve
+from exhume.tabular.report import refuse_options
 
 
 def generic_targets() -> list[str]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+from exhume.cli.about import about
 from exhume.cli.formatcli import format_cli
 from exhume.cli.render import table
 from exhume.cli.runtime import Run, common_options
-from exhume.native.about import about
 from exhume.registry import formats
 
 

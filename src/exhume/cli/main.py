@@ -69,7 +69,7 @@ def main(context: click.Context, version: bool, verbose: bool) -> None:
     if version:
         click.echo(f"exhume, version {__version__}")
         if verbose:
-            from exhume.native.about import about
+            from exhume.cli.about import about
 
             click.echo("\n".join(about().lines()))
         context.exit()

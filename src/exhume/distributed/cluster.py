@@ -41,8 +41,6 @@ class Cluster:
         self._asked = -1e9
 
     def _connect(self, distributed: Any, cluster: str) -> Any:
-        from exhume.distributed.runner import is_scheduler_file
-
         where = {"scheduler_file": cluster} if is_scheduler_file(cluster) else {"address": cluster}
         if "scheduler_file" in where and not os.path.isfile(cluster):  # noqa: PTH113 - dask would wait for it for ever
             raise self._gone("no such scheduler file")
@@ -89,3 +87,8 @@ class Cluster:
         self._tasks.clear()
         if self._owned:
             self._client.close()
+
+
+def is_scheduler_file(cluster: str) -> bool:
+    """Whether `--cluster` names a scheduler file instead of an address."""
+    return "://" not in cluster and (os.sep in cluster or cluster.endswith(".json") or os.path.isfile(cluster))  # noqa: PTH113

@@ -7,7 +7,6 @@ thousand costs itself only.  A worker that dies takes down no more than its own 
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
 from dataclasses import dataclass
@@ -211,8 +210,3 @@ class _Drive:
 def _batch(total: int | None, slots: int) -> int:
     """Units per task: enough tasks to spread evenly, not so many that sending them is the work."""
     return 1 if total is None else max(1, min(MAX_BATCH, total // (32 * slots)))
-
-
-def is_scheduler_file(cluster: str) -> bool:
-    """Whether `--cluster` names a scheduler file instead of an address."""
-    return "://" not in cluster and (os.sep in cluster or cluster.endswith(".json") or os.path.isfile(cluster))  # noqa: PTH113

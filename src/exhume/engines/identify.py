@@ -6,15 +6,12 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from exhume.archive import Archive
-from exhume.choices import check_keywords
 from exhume.engines.walk import Found, Kind, join, walk_tree
 from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, shorten
 from exhume.io.local import LocalTree
 from exhume.io.opening import Target, open_target
 from exhume.io.source import Source
 from exhume.io.tree import Tree
-from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import Format, Identification, formats, get_format
 
 SURE = 0.5
@@ -61,43 +58,6 @@ def _probed(source: Source | Tree, among: Iterable[Format]) -> list[Identificati
         if candidate is not None:
             found.append(candidate)
     return found
-
-
-def open_archive(
-    target: Target,
-    *,
-    format: str | None = None,
-    limits: Limits = DEFAULT_LIMITS,
-    storage_options: dict[str, Any] | None = None,
-    offset: int = 0,
-    length: int | None = None,
-    damaged: bool = False,
-    **options: Any,
-) -> Archive:
-    """Opens an archive for reading; see `exhume.open`.
-
-    `damaged`: as far as it can be known (`exhume.engines.inspect`), where it would be refused otherwise.  Raises
-    `TypeError` for options that the format does not have.
-    """
-    known = get_format(format) if format else None
-    tail_first = known is not None and known.tail_first and not offset and length is None
-    opened = open_target(target, storage_options=storage_options, offset=offset, length=length, tail_first=tail_first)
-    try:
-        described = known or get_format(recognise(opened))
-        opener = described.hook("open")
-        check_keywords(f"open() of {described.id} archives", options, opener, open_archive)
-        archive: Archive
-        if damaged:
-            from exhume.engines.inspect import Inspection
-
-            archive = Inspection(opened, described, limits=limits, **options)
-        else:
-            archive = opener(opened, limits=limits, **options)
-    except BaseException:
-        if opened is not target:
-            opened.close()
-        raise
-    return archive
 
 
 LOOK_INSIDE = 200

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from exhume.archive import Entry, MemberArchive, Progress
 from exhume.errors import ExhumeError, OutputExistsError, SourceError
-from exhume.export import ExportReport
+from exhume.tabular.report import ExportReport
 
 
 def stored_order(archive: MemberArchive) -> list[str]:

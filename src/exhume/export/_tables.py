@@ -13,11 +13,11 @@ from typing import Any, BinaryIO, ClassVar, Self
 
 from exhume.archive import Archive, Progress, no_progress
 from exhume.errors import WriterError
-from exhume.export import ExportReport
-from exhume.export._output import binary_output, text_output
 from exhume.io.jsonout import dumps
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
+from exhume.io.output.stream import binary_output, text_output
 from exhume.tabular.arrow import NESTED, import_pyarrow, text_array
+from exhume.tabular.report import ExportReport
 
 NO_COLUMNS = "rows without columns"
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from exhume.archive import MemberArchive, Progress, no_progress
 from exhume.errors import ExhumeError, WriterError, shorten
-from exhume.export import ExportReport
 from exhume.export._members import each_member, lose
-from exhume.export._output import binary_output, refuse_options
+from exhume.io.output.stream import binary_output
+from exhume.tabular.report import ExportReport, refuse_options
 
 ACCEPTS = "members"
 

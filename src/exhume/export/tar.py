@@ -6,10 +6,10 @@ from typing import Any
 
 from exhume.archive import MemberArchive, Progress, no_progress
 from exhume.engines.extract import extract
-from exhume.export import ExportReport
 from exhume.export._members import lose, stored_order
-from exhume.export._output import binary_output, refuse_options
+from exhume.io.output.stream import binary_output
 from exhume.io.output.tar import TarSink
+from exhume.tabular.report import ExportReport, refuse_options
 
 ACCEPTS = "members"
 

@@ -316,7 +316,7 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
             raise
 
     def _open_archive(self) -> Archive:
-        from exhume.engines.identify import open_archive
+        from exhume.engines.opening import open_archive
 
         target = self._open_target()
         try:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from exhume.archive import Entry, MemberArchive
 from exhume.parts import Part, Selection, ranges
+
+if TYPE_CHECKING:
+    from exhume.archive import Entry, MemberArchive
 
 
 def stored_order(archive: MemberArchive) -> list[Entry]:
@@ -47,7 +49,4 @@ def items(archive: MemberArchive, part: Selection, options: dict[str, Any]) -> I
 
 def table(archive: MemberArchive, part: Selection, options: dict[str, Any]) -> Any:
     """The member table (`Archive.to_arrow`) of these members."""
-    if part:
-        chosen = stored_order(archive)[slice(*part)]
-        archive.entries = lambda: iter(chosen)  # type: ignore[method-assign]
-    return archive.to_arrow(**options)
+    return archive.to_arrow(**options, entries=stored_order(archive)[slice(*part)] if part else None)

@@ -118,10 +118,11 @@ def member_table(
     *,
     columns: Iterable[str] | None = None,
     digest: str = "stored",
+    entries: Iterable[Entry] | None = None,
     batch_rows: int = BATCH_ROWS,
     lost: Counter[str] | None = None,
 ) -> Any:
-    """The members as a `pyarrow.RecordBatchReader`, in the archive's order, one row each.
+    """The members (or only `entries`) as a `pyarrow.RecordBatchReader`, in the archive's order, one row each.
 
     Columns: `name`, `kind`, `size`, `offset` (absolute; null where the bytes do not lie as they are), `stored_size`,
     `digest` (`algorithm:hex`), the format's own (`MemberArchive.detail_columns`), `problem` (the code of the rule that
@@ -149,7 +150,9 @@ def member_table(
     hashing = digest == "sha256" and bool({"digest", "problem", "reason"} & set(names))
 
     def batches() -> Iterator[Any]:
-        rows = (_member_row(archive, entry, hashing, lost) for entry in archive.entries())
+        rows = (
+            _member_row(archive, entry, hashing, lost) for entry in (archive.entries() if entries is None else entries)
+        )
         for part in batched(rows, batch_rows):
             arrays = [pa.array([row.get(name) for row in part], types[name]) for name in names]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -16,7 +16,8 @@ from typing import IO, Any
 from exhume import __version__
 from exhume.archive import Archive
 from exhume.codecs import compress
-from exhume.engines.explain import Explained, Selection, explain_archive
+from exhume.engines.explain import Selection, explain_archive
+from exhume.engines.explained import Explained
 from exhume.errors import Span, shorten
 from exhume.findings import CheckOutcome, Finding
 from exhume.io.jsonout import jsonable

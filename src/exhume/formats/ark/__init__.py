@@ -19,6 +19,7 @@ FORMAT = Format(
         Signature(bytes((_HEADER, 1, 0)), 0, "split header: object without groups, format version 1"),
         Signature(FileFooter.magic, 0, "magic at the end of a manifest's trailer"),
     ),
+    open="collection:open_archive",
     codecs=("none", "lz4", "zstd", "bz2", "lzma"),
     salvage="salvage:salvage",
     owns="probe:owns",

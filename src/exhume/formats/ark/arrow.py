@@ -17,16 +17,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from exhume.choices import hint, passes_on
 from exhume.errors import EntryNotFoundError, QueryError, shorten
 from exhume.findings import Finding
 from exhume.formats.ark.query import Topics
 from exhume.formats.ark.rbuf.registry import Field, Registry
-from exhume.formats.ark.reader import ArkReader, Channel
 from exhume.io.jsonout import dumps
 from exhume.tabular.arrow import BAD_TIME, batched, choose, import_pyarrow
+
+if TYPE_CHECKING:
+    from exhume.formats.ark.reader import ArkReader, Channel
 
 BATCH_ROWS: Final = 8192
 TIMESTAMP_MAX: Final = (1 << 63) - 1

@@ -220,7 +220,7 @@ def create(
 
     from exhume.formats.ark.jsonform import import_jsonl
     from exhume.formats.ark.mcap import import_mcap
-    from exhume.formats.ark.rbuf.registry import load_registry
+    from exhume.formats.ark.rbuf.idl import load_registry
     from exhume.formats.ark.writer import ArkWriter
 
     ctx = click.get_current_context()

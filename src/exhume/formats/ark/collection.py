@@ -9,10 +9,11 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from exhume.archive import Archive, Entry, Info, Progress, no_progress
+from exhume.choices import passes_on
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding, each_once
-from exhume.formats.ark.checks import SEVERAL_LOGS
-from exhume.formats.ark.opening import open_in_tree
+from exhume.formats.ark.checks import NOT_A_LOG, SEVERAL_LOGS
+from exhume.formats.ark.opening import find_manifests, open_in_tree, open_manifest
 from exhume.formats.ark.reader import ArkReader
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
@@ -138,3 +139,34 @@ class ArkDirectory(Archive):
         roots = {PurePosixPath(name).parent.parent.as_posix() for name in self.manifests}
         for folder in sorted(roots):
             yield from unreferenced_splits(self._tree if folder == "." else self._tree.subtree(folder), used)
+
+
+@passes_on(open_manifest)
+def open_archive(
+    source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS, log: str | None = None, **options: Any
+) -> Archive:
+    """The `Archive` of what was opened.
+
+    A directory that holds several logs gives an `ArkDirectory`, unless `log` (GUID or the start of one) chooses.
+    `options`: `on_missing="skip"` reads past missing splits; `salvage=True` uses the last rung of the manifest ladder
+    even where a registry is embedded; `unfinished=True` takes a manifest that a writer did not close.  Raises the
+    errors of rules ARK-101, ARK-108, ARK-348 and those of the manifest.
+    """
+    if isinstance(source, Source):
+        return open_manifest(source, source, None, limits=limits, **options)
+    found = find_manifests(source, unfinished=bool(options.get("unfinished")))
+    if log is not None:
+        wanted = log.lower()
+        found = [name for name in found if PurePosixPath(name).name.lower().startswith(wanted)]
+    if not found:
+        detail = "no manifest of that GUID" if log is not None else ""
+        if log is None and find_manifests(source, unfinished=True):
+            detail = "only a manifest that its writer did not finish: run `exhume repair`"
+        raise NOT_A_LOG.error(detail, span=Span(source.name, 0, 0), actual=log)
+    if len(found) > 1:
+        if log is not None:
+            raise SEVERAL_LOGS.error(
+                span=Span(source.name, 0, 0), actual=", ".join(PurePosixPath(name).name for name in found[:8])
+            )
+        return ArkDirectory(source, found, limits=limits, options=options)
+    return open_in_tree(source, found[0], limits=limits, **options)

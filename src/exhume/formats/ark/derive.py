@@ -14,6 +14,7 @@ from exhume.formats.ark import assumptions
 from exhume.formats.ark.layout import build_serializable_file
 from exhume.formats.ark.manifest import LoadedManifest, Manifest, Rung, build_manifest
 from exhume.formats.ark.rbuf.defaults import Defaults
+from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.rbuf.registry import Field, Registry
 
 
@@ -33,7 +34,7 @@ def derived_file(loaded: LoadedManifest, manifest: Manifest, *, in_front: int) -
     value["common_identifier"] = manifest.common_identifier
     value["name"] = manifest.name
     value["metadata"] = fit(loaded.registry, "ark::logging::LogMetadataEntries", fresh["metadata"])
-    content = loaded.registry.encoder(assumptions.MANIFEST_TYPE).encode(value)
+    content = encoder_for(loaded.registry, assumptions.MANIFEST_TYPE).encode(value)
     return build_serializable_file(content, assumptions.MANIFEST_TYPE, loaded.registry.to_json())
 
 

@@ -11,15 +11,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from exhume.archive import Progress, no_progress
-from exhume.export import ExportReport
-from exhume.export._output import refuse_options, text_output
 from exhume.findings import Finding
 from exhume.formats.ark.filters import topic_matcher, unmatched
 from exhume.formats.ark.messages import ArkMessage
 from exhume.formats.ark.rbuf.registry import Field, Registry
 from exhume.formats.ark.reader import ArkReader, Channel
 from exhume.io.jsonout import dumps
+from exhume.io.output.stream import text_output
 from exhume.tabular.arrow import NESTED, choose
+from exhume.tabular.report import ExportReport, refuse_options
 
 PROGRESS_STEP = 4096
 

@@ -17,6 +17,12 @@ from exhume.formats.ark.rbuf.registry import Field, Registry
 from exhume.formats.ark.writer import ArkWriter, ChannelWriter
 from exhume.limits import DEFAULT_LIMITS
 
+FOREIGN_IDL: Final = """namespace exhume;
+schema Json { string json; }
+schema Foreign { string encoding; string schema_name; byte_buffer data; }
+"""
+"""What messages become that are not rbuf: JSON text, or bytes with the name of their encoding."""
+
 _FLOATS: Final = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf, "infinity": math.inf, "-infinity": -math.inf}
 
 
@@ -102,8 +108,6 @@ def import_jsonl(
     of `registry`; channels without one keep their values as JSON text (`exhume::Json`).  Raises `FormatError` with the
     number of a line that is not such an object, `WriterError` for a value that does not fit its type.
     """
-    from exhume.formats.ark.mcap import FOREIGN_IDL
-
     channels: dict[str, tuple[ChannelWriter, str | None]] = {}
     count = 0
     with path.open("rb") as file:

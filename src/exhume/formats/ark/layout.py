@@ -31,7 +31,7 @@ from exhume.formats.ark.checks import (
     TRAILER_VERSION,
 )
 from exhume.formats.ark.rbuf.guid import guid_bytes, guid_of, guid_text
-from exhume.formats.ark.rbuf.layout import HEADER, pack_count, read_byte_buffer, read_text
+from exhume.formats.ark.rbuf.layout import HEADER, HEADERS, pack_count, read_byte_buffer, read_text
 from exhume.layout.fast import read, reading, rows
 
 if TYPE_CHECKING:
@@ -52,6 +52,9 @@ MAPPING_FIELDS: Final = ark_split.TypeMapping.at
 MAPPING_SIZE: Final = MAPPING_FIELDS.short_identifier[1]
 HEADER_WINDOW: Final = 8192
 """Bytes read for a split header: 256 mappings take 4,643."""
+
+SPLIT_STARTS: Final = tuple(bytes([head, 1, 0]) for head in HEADERS)
+"""How a split begins: an object without groups or with them, format version 1."""
 
 MANIFEST_FIELDS: Final = ArkManifest.at
 """Where the first fields of a manifest lie in it."""

@@ -33,6 +33,8 @@ from exhume.formats.ark.layout import (
     read_counted,
     trailer_magic_span,
 )
+from exhume.formats.ark.rbuf.decoder import decoder_for
+from exhume.formats.ark.rbuf.encoder import encoder_for
 from exhume.formats.ark.rbuf.guid import NIL
 from exhume.formats.ark.rbuf.layout import HEADERS, read_count
 from exhume.formats.ark.rbuf.registry import Registry
@@ -188,7 +190,7 @@ def build_manifest(manifest: Manifest) -> bytes:
 
     Raises `WriterError` for values that do not fit (names that are not text, times below 0).
     """
-    content = own_registry().encoder(assumptions.MANIFEST_TYPE).encode(manifest.to_value())
+    content = encoder_for(own_registry(), assumptions.MANIFEST_TYPE).encode(manifest.to_value())
     return build_serializable_file(content, assumptions.MANIFEST_TYPE, assumptions.MANIFEST_REGISTRY)
 
 
@@ -267,7 +269,7 @@ def _load_embedded(file: SerializableFile, where: Span, findings: list[Finding])
     registry = Registry.from_json(file.registry)
     notes: list[Note] = []
     content = where.sub(0, len(file.content))
-    value = registry.decoder(assumptions.MANIFEST_TYPE).decode(file.content, span=content, notes=notes)
+    value = decoder_for(registry, assumptions.MANIFEST_TYPE).decode(file.content, span=content, notes=notes)
     manifest = manifest_from_value(value)
     more = [_strict(note).finding(content) for note in notes]
     more += _old_columns(registry, file.content, content)
@@ -302,7 +304,9 @@ def _load_built_in(content: bytes, where: Span, *, allow_rest: bool) -> _Candida
         registry = candidate_registry(name)
         notes: list[Note] = []
         try:
-            value, used = registry.decoder(assumptions.MANIFEST_TYPE).decode_prefix(content, span=where, notes=notes)
+            value, used = decoder_for(registry, assumptions.MANIFEST_TYPE).decode_prefix(
+                content, span=where, notes=notes
+            )
         except ExhumeError:
             continue
         exact = not any(note.rule is GROUP_LENGTH for note in notes)
@@ -318,7 +322,9 @@ def _load_opaque_filter(content: bytes, where: Span, *, allow_rest: bool) -> _Ca
         registry = _without_filter(candidate_registry(name))
         notes: list[Note] = []
         try:
-            value, used = registry.decoder(assumptions.MANIFEST_TYPE).decode_prefix(content, span=where, notes=notes)
+            value, used = decoder_for(registry, assumptions.MANIFEST_TYPE).decode_prefix(
+                content, span=where, notes=notes
+            )
         except ExhumeError:
             continue
         rests = [note for note in notes if note.rule is GROUP_LENGTH]

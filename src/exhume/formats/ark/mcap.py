@@ -16,25 +16,20 @@ from typing import Any, Final
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import FormatError, MissingDependencyError, Span
-from exhume.export import ExportReport
-from exhume.export._output import binary_output, refuse_options
 from exhume.formats.ark.export import Selection
+from exhume.formats.ark.jsonform import FOREIGN_IDL
 from exhume.formats.ark.rbuf.registry import Field, Registry, Schema
 from exhume.formats.ark.reader import ArkReader, Channel
 from exhume.formats.ark.writer import ArkWriter, ChannelWriter
 from exhume.io.jsonout import dumps
+from exhume.io.output.stream import binary_output
+from exhume.tabular.report import ExportReport, refuse_options
 
 ENCODING: Final = "rbuf"
 LOG_RECORD: Final = "ark.log"
 METADATA_RECORD: Final = "ark.metadata"
 LIBRARY: Final = "exhume"
 PROGRESS_STEP: Final = 4096
-
-FOREIGN_IDL: Final = """namespace exhume;
-schema Json { string json; }
-schema Foreign { string encoding; string schema_name; byte_buffer data; }
-"""
-"""What messages become that are not rbuf: JSON text, or bytes with the name of their encoding."""
 
 
 def _mcap(name: str) -> Any:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
-from exhume.choices import passes_on
 from exhume.errors import ExhumeError, Span
-from exhume.formats.ark.checks import NOT_A_LOG, SEVERAL_LOGS
-from exhume.formats.ark.layout import HEADER_WINDOW, parse_split_header
+from exhume.formats.ark.checks import NOT_A_LOG
+from exhume.formats.ark.layout import HEADER_WINDOW, SPLIT_STARTS, parse_split_header
 from exhume.formats.ark.manifest import (
     Column,
     LoadedManifest,
@@ -20,53 +19,18 @@ from exhume.formats.ark.manifest import (
     load_manifest,
 )
 from exhume.formats.ark.rbuf.guid import NIL, is_guid
-from exhume.formats.ark.rbuf.layout import HEADERS, is_object
+from exhume.formats.ark.rbuf.layout import is_object
+from exhume.formats.ark.reader import ArkReader
 from exhume.io.opening import parent_tree
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
-    from exhume.archive import Archive
-    from exhume.formats.ark.reader import ArkReader
+    pass
 
 PARTIAL_SUFFIX: Final = ".partial"
 """What a writer calls a manifest until the log is closed."""
-
-SPLIT_STARTS: Final = tuple(bytes([head, 1, 0]) for head in HEADERS)
-"""How a split begins: an object without groups or with them, format version 1."""
-
-
-def open_archive(
-    source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS, log: str | None = None, **options: Any
-) -> Archive:
-    """The `Archive` of what was opened.
-
-    A directory that holds several logs gives an `ArkDirectory`, unless `log` (GUID or the start of one) chooses.
-    `options`: `on_missing="skip"` reads past missing splits; `salvage=True` uses the last rung of the manifest ladder
-    even where a registry is embedded; `unfinished=True` takes a manifest that a writer did not close.  Raises the
-    errors of rules ARK-101, ARK-108, ARK-348 and those of the manifest.
-    """
-    if isinstance(source, Source):
-        return open_manifest(source, source, None, limits=limits, **options)
-    found = find_manifests(source, unfinished=bool(options.get("unfinished")))
-    if log is not None:
-        wanted = log.lower()
-        found = [name for name in found if PurePosixPath(name).name.lower().startswith(wanted)]
-    if not found:
-        detail = "no manifest of that GUID" if log is not None else ""
-        if log is None and find_manifests(source, unfinished=True):
-            detail = "only a manifest that its writer did not finish: run `exhume repair`"
-        raise NOT_A_LOG.error(detail, span=Span(source.name, 0, 0), actual=log)
-    if len(found) > 1:
-        if log is not None:
-            raise SEVERAL_LOGS.error(
-                span=Span(source.name, 0, 0), actual=", ".join(PurePosixPath(name).name for name in found[:8])
-            )
-        from exhume.formats.ark.collection import ArkDirectory
-
-        return ArkDirectory(source, found, limits=limits, options=options)
-    return open_in_tree(source, found[0], limits=limits, **options)
 
 
 def open_in_tree(tree: Tree, name: str, *, limits: Limits = DEFAULT_LIMITS, **options: Any) -> ArkReader:
@@ -106,8 +70,6 @@ def open_manifest(
     on_missing: Any = "error",
 ) -> ArkReader:
     """A reader for the manifest (or split) in `source`; `opened` is what the archive's `source` is to be."""
-    from exhume.formats.ark.reader import ArkReader
-
     span = source.span(0, source.size)
     if not source.size:
         raise NOT_A_LOG.error("an empty file", span=span)
@@ -161,8 +123,6 @@ def is_split(source: Source) -> bool:
 
 def open_lone_split(source: Source, opened: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> ArkReader:
     """A split file without a manifest: its messages as bytes, its channels called by their GUIDs."""
-    from exhume.formats.ark.reader import ArkReader
-
     head = source.read_up_to(0, HEADER_WINDOW)
     header = parse_split_header(head, source.span(0, len(head)))
     objects = tuple(ObjectDeclaration(mapping.identifier, "", mapping.identifier) for mapping in header.mappings)
@@ -172,6 +132,3 @@ def open_lone_split(source: Source, opened: Source | Tree, *, limits: Limits = D
     reader = ArkReader(opened, None, None, loaded, limits=limits)
     reader.single_split = source
     return reader
-
-
-passes_on(open_manifest)(open_archive)

@@ -15,6 +15,7 @@ from exhume.formats.ark.assumptions import LATCHED_REPLAY_BEHIND_FILTERS
 from exhume.formats.ark.filters import TIME_MAX, topic_matcher
 from exhume.formats.ark.merge import Batch, Cursor, merge
 from exhume.formats.ark.messages import ArkMessage, Decompressor, column_codec, decode_value
+from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.splits import Array, Block, Split, SplitFacts
 
 if TYPE_CHECKING:
@@ -330,7 +331,7 @@ class _Place:
 
 def _decoder(channel: Channel) -> Any:
     registry = channel.declaration.registry
-    return registry.decoder(channel.type) if registry is not None else None
+    return decoder_for(registry, channel.type) if registry is not None else None
 
 
 def message_span(split: Split, offset: int, size: int, data: bytes, codec: str) -> Span:

@@ -20,7 +20,6 @@ from exhume.formats.ark.filters import Acceptance
 from exhume.formats.ark.info import ArkInfo, ChannelInfo, Trust, build_info
 from exhume.formats.ark.manifest import Column, LoadedManifest, Manifest, ObjectDeclaration, Rung, SplitDeclaration
 from exhume.formats.ark.messages import ArkMessage
-from exhume.formats.ark.opening import open_archive
 from exhume.formats.ark.query import OnError, Query, Topics
 from exhume.formats.ark.splits import ObjectStatistics, Split, SplitFacts
 from exhume.io.source import Source
@@ -455,4 +454,4 @@ class ArkReader(RecordArchive):
         super().close()
 
 
-__all__ = ["ArkReader", "Channel", "SplitReference", "open_archive"]
+__all__ = ["ArkReader", "Channel", "SplitReference"]

@@ -30,6 +30,7 @@ from exhume.formats.ark.layout import (
 from exhume.formats.ark.manifest import Statistics
 from exhume.formats.ark.messages import Decompressor, column_codec, decode_value
 from exhume.formats.ark.query import message_span
+from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.layout import HEADERS
 from exhume.formats.ark.splits import Array, Split
 from exhume.io.source import Source
@@ -248,7 +249,7 @@ class MessageCheck:
         for short, channel in self._channels.items():
             try:
                 registry = channel.declaration.registry
-                self._decoders[short] = registry.decoder(channel.type) if registry is not None else None
+                self._decoders[short] = decoder_for(registry, channel.type) if registry is not None else None
             except ExhumeError:
                 self._decoders[short] = None  # a registry that is damaged says nothing about the message
 
@@ -338,7 +339,7 @@ def untimed_messages(
         registry = channel.declaration.registry
         if registry is None:
             return
-        decoder = registry.decoder(channel.type)
+        decoder = decoder_for(registry, channel.type)
     except ExhumeError:
         return
     reader.limits.check("structure_size", source.size - start, source.span(start, source.size))

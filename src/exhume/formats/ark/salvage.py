@@ -20,7 +20,7 @@ from exhume.errors import ExhumeError, UnsupportedOperationError
 from exhume.findings import Finding
 from exhume.formats.ark.attach import column_of_split
 from exhume.formats.ark.checks import UNREFERENCED
-from exhume.formats.ark.collection import ArkDirectory
+from exhume.formats.ark.collection import ArkDirectory, open_archive
 from exhume.formats.ark.export import message_json
 from exhume.formats.ark.layout import ENTRY_SIZE
 from exhume.formats.ark.manifest import (
@@ -32,7 +32,8 @@ from exhume.formats.ark.manifest import (
     SplitDeclaration,
     build_manifest,
 )
-from exhume.formats.ark.opening import is_split, open_archive
+from exhume.formats.ark.opening import is_split
+from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.guid import NIL, is_guid, new_guid
 from exhume.formats.ark.rbuf.layout import HEADERS
 from exhume.formats.ark.reader import ArkReader, SplitReference
@@ -203,7 +204,7 @@ class _Salvage:
         """A declaration without a registry that cannot be used (its messages stay bytes)."""
         try:
             if each.registry is not None:
-                each.registry.decoder(each.type)
+                decoder_for(each.registry, each.type)
         except ExhumeError as error:
             self.report.notes.append(f"channel {each.name}: its schema registry is damaged ({error.message})")
             return replace(each, schema_registry="")

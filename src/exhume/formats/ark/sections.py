@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from exhume.errors import ExhumeError, SourceError
-from exhume.formats.ark.layout import ENTRY_SIZE, TRAILER_FOOTER_SIZE, parse_file_footer
+from exhume.formats.ark.layout import ENTRY_SIZE, SPLIT_STARTS, TRAILER_FOOTER_SIZE, parse_file_footer
 from exhume.formats.ark.messages import Decompressor, column_codec
-from exhume.formats.ark.opening import SPLIT_STARTS
 from exhume.formats.ark.splits import Array, Split
 from exhume.io.source import Source
 from exhume.io.tree import Tree

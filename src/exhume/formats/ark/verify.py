@@ -38,6 +38,7 @@ from exhume.formats.ark.filters import check_pattern
 from exhume.formats.ark.layout import ENTRY_SIZE, HEADER_FIELDS
 from exhume.formats.ark.messages import Decompressor, column_codec, decode_value
 from exhume.formats.ark.query import message_span
+from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.guid import is_guid
 from exhume.formats.ark.recover import unindexed_entries
 from exhume.formats.ark.splits import Array, Split, SplitFacts
@@ -168,7 +169,7 @@ def _check_column(reader: ArkReader, column: Any, where: str) -> Iterator[Findin
             if each.registry is None:
                 yield NO_REGISTRY.finding(span=span, field_path=path)
             else:
-                each.registry.decoder(each.type)
+                decoder_for(each.registry, each.type)
         except ExhumeError as error:
             error.span = error.span or span
             error.field_path = f"{path}.schema_registry"
@@ -340,7 +341,7 @@ def _check_messages(
         channel = reference.channels.get(mapping.identifier)
         try:
             registry = channel.declaration.registry if channel is not None else None
-            decoders[mapping.short] = registry.decoder(channel.type) if registry and channel else None
+            decoders[mapping.short] = decoder_for(registry, channel.type) if registry and channel else None
         except ExhumeError:
             decoders[mapping.short] = None
     positions = np.flatnonzero(usable)

@@ -34,9 +34,10 @@ from exhume.formats.ark.manifest import (
     build_manifest,
 )
 from exhume.formats.ark.opening import PARTIAL_SUFFIX
-from exhume.formats.ark.rbuf.encoder import Encoder
+from exhume.formats.ark.rbuf.encoder import Encoder, encoder_for
 from exhume.formats.ark.rbuf.guid import guid_bytes, new_guid
-from exhume.formats.ark.rbuf.registry import Registry, load_registry
+from exhume.formats.ark.rbuf.idl import load_registry
+from exhume.formats.ark.rbuf.registry import Registry
 from exhume.formats.ark.splitwriter import SplitWriter
 from exhume.io.output.atomic import AtomicFile, exists_error, sync_directory
 
@@ -282,7 +283,7 @@ class ArkWriter(Writer):
         text, encoder = "", None
         if registry is not None:
             loaded = load_registry(registry)
-            encoder = loaded.encoder(type)
+            encoder = encoder_for(loaded, type)
             embedded = (
                 loaded if isinstance(registry, str) and registry.lstrip().startswith("{") else loaded.closure(type)
             )

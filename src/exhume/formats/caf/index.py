@@ -406,3 +406,20 @@ def _encoding_hint(data: bytes) -> str:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) or data.startswith(b"\0", 1):
         return "it looks like UTF-16"
     return ""
+
+
+def check_version(index: Index, where: Any, any_version: bool) -> None:
+    """Raises CAF-105 unless the index says version 1.0 (or any, with `any_version`)."""
+    if any_version or (index.has_version and index.version == "1.0"):
+        return
+    start, end = index.version_span
+    raise checks.BAD_VERSION.error(
+        span=where.sub(start, end) if index.has_version else where,
+        field_path="format_version",
+        expected='"1.0"',
+        actual=f'"{shorten(index.version)}"'
+        if isinstance(index.version, str)
+        else repr(index.version)
+        if index.has_version
+        else "none",
+    )

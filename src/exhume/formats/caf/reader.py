@@ -16,7 +16,7 @@ from exhume.archive import Entry, Info, MemberArchive, MemberFile, Progress, no_
 from exhume.errors import EntryNotFoundError, ExhumeError, Span, UnrecognizedFormatError, shorten
 from exhume.findings import Finding, each_once
 from exhume.formats.caf import checks
-from exhume.formats.caf.index import parse_index
+from exhume.formats.caf.index import check_version, parse_index
 from exhume.formats.caf.layout import FOOTER_SIZE, MIN_INDEX, parse_footer
 from exhume.formats.caf.lookup import Lookup, find_member
 from exhume.formats.caf.table import Index
@@ -357,23 +357,6 @@ class CafArchive(MemberArchive):
         return each_once(verify(self, progress))
 
 
-def check_version(index: Index, where: Any, any_version: bool) -> None:
-    """Raises CAF-105 unless the index says version 1.0 (or any, with `any_version`)."""
-    if any_version or (index.has_version and index.version == "1.0"):
-        return
-    start, end = index.version_span
-    raise checks.BAD_VERSION.error(
-        span=where.sub(start, end) if index.has_version else where,
-        field_path="format_version",
-        expected='"1.0"',
-        actual=f'"{shorten(index.version)}"'
-        if isinstance(index.version, str)
-        else repr(index.version)
-        if index.has_version
-        else "none",
-    )
-
-
 def find_earlier_footer(tail: bytes) -> int | None:
     """How many bytes follow the last four bytes that fit as a footer to an index before them; None without any."""
     for extra in range(1, min(TRAILING, len(tail) - FOOTER_SIZE - MIN_INDEX) + 1):
@@ -382,3 +365,51 @@ def find_earlier_footer(tail: bytes) -> int | None:
         if MIN_INDEX <= size <= end and tail[end - size : end - size + 1] == b"{" and tail[end - 1 : end] == b"}":
             return extra
     return None
+
+
+def verify_source(
+    source: Source | Tree,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    quick: bool = False,
+    jobs: int = 1,
+    progress: Progress = no_progress,
+) -> Iterator[Finding]:
+    """Every broken rule of what may not even open: goes on after an unknown version or bytes behind the footer.
+
+    There are no checksums, so `quick` and `jobs` change nothing: no data are read.
+    """
+    try:
+        archive = open_archive(source, limits=limits)
+        _ = archive.index
+    except ExhumeError as error:
+        first = Finding.from_error(error)
+        yield first
+        if isinstance(source, Tree) or error.span is None:
+            return
+        if error.code == checks.TRAILING_BYTES.code:
+            source = source.window(0, error.span.start - source.origin)
+        elif error.code != checks.BAD_VERSION.code:
+            return
+        archive = open_archive(source, limits=limits, any_version=True)
+        yield from (finding for finding in archive.verify(progress=progress) if finding.code != first.code)
+    else:
+        yield from archive.verify(progress=progress)
+
+
+def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
+    """The sections of what is no chunk, or one with bytes behind it; files as far as an index can be read."""
+    from exhume.formats.caf.sections import map_remains
+
+    assert isinstance(source, Source)
+    return map_remains(source, _end(source, limits), limits)
+
+
+def _end(source: Source, limits: Limits) -> int:
+    """Where the chunk ends: before what was appended to it, if it was."""
+    try:
+        _ = open_archive(source, limits=limits).index
+    except ExhumeError as error:
+        if error.code == checks.TRAILING_BYTES.code and error.span is not None:
+            return error.span.start - source.origin
+    return source.size

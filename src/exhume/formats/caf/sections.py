@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from exhume.errors import ExhumeError
-from exhume.formats.caf import checks
 from exhume.formats.caf.index import parse_partial
 from exhume.formats.caf.layout import FOOTER_SIZE, parse_footer
 from exhume.formats.caf.table import Index
 from exhume.io.source import Source
-from exhume.io.tree import Tree
 from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import Limits
 
@@ -27,27 +24,13 @@ def build_sections(archive: CafArchive) -> SectionMap:
     return SectionMap([(source, sections)])
 
 
-def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
-    """The sections of what is no chunk, or one with bytes behind it; files as far as an index can be read."""
-    assert isinstance(source, Source)
-    end = _end(source, limits)
+def map_remains(source: Source, end: int, limits: Limits) -> SectionMap:
+    """The map of what is no chunk, which ends at `end`: what footer and index still say."""
     chunk = source.window(0, end) if end < source.size else source
     out = list(_remains(chunk, limits))
     if end < source.size:
         out.append(Section("behind", source.span(end, source.size), SectionKind.UNREAD, note="bytes behind the footer"))
     return SectionMap([(source, out)])
-
-
-def _end(source: Source, limits: Limits) -> int:
-    """Where the chunk ends: before what was appended to it, if it was."""
-    from exhume.formats.caf.reader import open_archive
-
-    try:
-        _ = open_archive(source, limits=limits).index
-    except ExhumeError as error:
-        if error.code == checks.TRAILING_BYTES.code and error.span is not None:
-            return error.span.start - source.origin
-    return source.size
 
 
 def _remains(source: Source, limits: Limits) -> Iterator[Section]:

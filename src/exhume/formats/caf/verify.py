@@ -4,52 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import le
+from typing import TYPE_CHECKING
 
-from exhume.archive import Progress, no_progress
+from exhume.archive import Progress
 from exhume.errors import ExhumeError, shorten
 from exhume.findings import Finding
 from exhume.formats.caf import checks
 from exhume.formats.caf.build import insertion_order, sort_key
+from exhume.formats.caf.index import check_version
 from exhume.formats.caf.layout import HARD_LIMIT
-from exhume.formats.caf.reader import CafArchive, check_version, open_archive
 from exhume.formats.caf.table import Index
 from exhume.io.output.names import safe_parts
-from exhume.io.source import Source
-from exhume.io.tree import Tree
-from exhume.limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from exhume.formats.caf.reader import CafArchive
 
 STEP = 4096
 """Entries between two calls of the progress callback."""
-
-
-def verify_source(
-    source: Source | Tree,
-    *,
-    limits: Limits = DEFAULT_LIMITS,
-    quick: bool = False,
-    jobs: int = 1,
-    progress: Progress = no_progress,
-) -> Iterator[Finding]:
-    """Every broken rule of what may not even open: goes on after an unknown version or bytes behind the footer.
-
-    There are no checksums, so `quick` and `jobs` change nothing: no data are read.
-    """
-    try:
-        archive = open_archive(source, limits=limits)
-        _ = archive.index
-    except ExhumeError as error:
-        first = Finding.from_error(error)
-        yield first
-        if isinstance(source, Tree) or error.span is None:
-            return
-        if error.code == checks.TRAILING_BYTES.code:
-            source = source.window(0, error.span.start - source.origin)
-        elif error.code != checks.BAD_VERSION.code:
-            return
-        archive = open_archive(source, limits=limits, any_version=True)
-        yield from (finding for finding in verify(archive, progress) if finding.code != first.code)
-    else:
-        yield from verify(archive, progress)
 
 
 def verify(archive: CafArchive, progress: Progress) -> Iterator[Finding]:

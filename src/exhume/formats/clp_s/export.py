@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from exhume.archive import Progress, no_progress
 from exhume.choices import hint
 from exhume.errors import EntryNotFoundError, shorten
-from exhume.export import ExportReport
-from exhume.export._output import refuse_options, text_output
+from exhume.io.output.stream import text_output
+from exhume.tabular.report import ExportReport, refuse_options
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.reader import ClpSArchive

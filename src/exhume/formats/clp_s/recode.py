@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from exhume.archive import Progress, no_progress
 from exhume.codecs import compress
@@ -22,10 +23,12 @@ from exhume.formats.clp_s.layout import (
     PacketType,
 )
 from exhume.formats.clp_s.layout_packed import OFS_STREAM
-from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.write.rewrap import Piece, write_container
 from exhume.io.source import STREAM_CHUNK
 from exhume.limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from exhume.formats.clp_s.reader import ClpSArchive
 
 STRUCTURES = ("/schema_tree", "/schema_ids")
 

@@ -15,7 +15,7 @@ FORMAT = Format(
     aliases=("bundle", "data_bundle"),
     signatures=(Signature(DataBundleShard.magic, note="start of a shard"),),
     codecs=("none", "snappy", "zlib"),
-    verify="verify:verify_source",
+    verify="reader:verify_source",
     salvage="salvage:salvage",
     owns="probe:owns",
     locate="locate:locate",
@@ -40,6 +40,6 @@ FORMAT = Format(
     ),
     checksums=("CRC-32C of each fragment of a log or manifest", "checksum of each block of the index"),
     payload_checksums=("CRC-32C of each file",),
-    inspect="sections:inspect",
+    inspect="reader:inspect",
     parts="parts",
 )

@@ -350,3 +350,16 @@ def open_archive(
             archive.close()
             raise
     return archive
+
+
+def verify_source(
+    source: Source | Tree, *, limits: Limits, quick: bool, jobs: int, progress: Progress
+) -> Iterator[Finding]:
+    """Opens a bundle without demanding its configuration row, and verifies it."""
+    with open_archive(source, limits=limits, check=False) as archive:
+        yield from archive.verify(quick=quick, jobs=jobs, progress=progress)
+
+
+def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
+    """The same of a bundle whose index cannot be read as one: what each of its files shows by itself."""
+    return open_archive(source, limits=limits, check=False).sections()

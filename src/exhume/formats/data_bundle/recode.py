@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import functools
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Progress, no_progress
 from exhume.choices import passes_on
 from exhume.codecs.checksums import sha256
 from exhume.errors import WriterError
-from exhume.formats.data_bundle.reader import DataBundleArchive
 from exhume.formats.data_bundle.writer import METHODS, DataBundleWriter
 from exhume.limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from exhume.formats.data_bundle.reader import DataBundleArchive
 
 
 @passes_on(DataBundleWriter)

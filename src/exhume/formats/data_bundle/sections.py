@@ -15,9 +15,7 @@ from exhume.formats.leveldb.sections import map_sections
 from exhume.formats.leveldb.table import Table
 from exhume.formats.leveldb.wire import Handle
 from exhume.io.source import Source
-from exhume.io.tree import Tree
 from exhume.layout.sections import Section, SectionKind, SectionMap
-from exhume.limits import Limits
 
 if TYPE_CHECKING:
     from exhume.formats.data_bundle.reader import DataBundleArchive
@@ -41,13 +39,6 @@ def map_bundle(archive: DataBundleArchive) -> SectionMap:
         span = source.span(0, source.size)
         files.append((source, [Section(name, span, SectionKind.DATA, note="not part of the bundle")]))
     return SectionMap(files)
-
-
-def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
-    """The same of a bundle whose index cannot be read as one: what each of its files shows by itself."""
-    from exhume.formats.data_bundle.reader import open_archive
-
-    return map_bundle(open_archive(source, limits=limits, check=False))
 
 
 def _shard_sections(archive: DataBundleArchive, number: int, source: Source) -> list[Section]:

@@ -33,8 +33,6 @@ from exhume.formats.leveldb.wire import WireError
 from exhume.io.output.names import safe_parts
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
-from exhume.io.tree import Tree
-from exhume.limits import Limits
 
 if TYPE_CHECKING:
     from exhume.formats.data_bundle.reader import DataBundleArchive
@@ -42,16 +40,6 @@ if TYPE_CHECKING:
 
 TOLD_BEFORE = ("DB-202", "DB-313", "DB-315", "DB-316")
 """Rules that were reported with the record or row, before files are read."""
-
-
-def verify_source(
-    source: Source | Tree, *, limits: Limits, quick: bool, jobs: int, progress: Progress
-) -> Iterator[Finding]:
-    """Opens a bundle without demanding its configuration row, and verifies it."""
-    from exhume.formats.data_bundle.reader import open_archive
-
-    with open_archive(source, limits=limits, check=False) as archive:
-        yield from verify_bundle(archive, quick=quick, jobs=jobs, progress=progress)
 
 
 def verify_bundle(archive: DataBundleArchive, *, quick: bool, jobs: int, progress: Progress) -> Iterator[Finding]:
@@ -350,4 +338,4 @@ def _last_size(shard: Shard) -> int | None:
         return None
 
 
-__all__ = ["verify_bundle", "verify_source"]
+__all__ = ["verify_bundle"]

@@ -18,6 +18,7 @@ from exhume.errors import ExhumeError, SourceError, UnrecognizedFormatError, Uns
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile
 from exhume.formats.zs.framing import split_in_parts
+from exhume.formats.zs.head import Head, kind_of, read_head
 from exhume.formats.zs.layout import (
     CRC,
     DECODERS,
@@ -33,7 +34,6 @@ from exhume.formats.zs.layout import (
     find_block,
     parse_block,
 )
-from exhume.formats.zs.reader import Head, kind_of, read_head
 from exhume.formats.zs.sorting import ExternalSorter
 from exhume.formats.zs.writer import ZsWriter
 from exhume.io.jsonout import dumps

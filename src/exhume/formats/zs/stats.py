@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from exhume.formats.zs.reader import ZsReader, kind_of
+from exhume.formats.zs.head import kind_of
 from exhume.native.kernel import MalformedRecordsError, scan_records
+
+if TYPE_CHECKING:
+    from exhume.formats.zs.reader import ZsReader
 
 
 def scan_archive(archive: ZsReader) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile
+from exhume.formats.zs.head import read_head
 from exhume.formats.zs.layout import MAX_INDEX_LEVEL, SHA256_AT, Header, IndexEntry, RawBlock
-from exhume.formats.zs.reader import read_head
 from exhume.formats.zs.references import References
 from exhume.io.heap import keep_freed_memory
 from exhume.io.parallel import map_ordered

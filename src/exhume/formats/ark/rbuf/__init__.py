@@ -3,8 +3,8 @@
 Usable without a log:
 
     registry = load_registry(json_or_idl_text)
-    data = registry.encoder("ns::Type").encode({"x": 1.5})
-    value = registry.decoder("ns::Type").decode(data)
+    data = encoder_for(registry, "ns::Type").encode({"x": 1.5})
+    value = decoder_for(registry, "ns::Type").decode(data)
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from __future__ import annotations
 from exhume.formats.ark.rbuf.decoder import Decoder
 from exhume.formats.ark.rbuf.encoder import Encoder
 from exhume.formats.ark.rbuf.guid import guid_bytes, guid_text, is_guid, new_guid
-from exhume.formats.ark.rbuf.idl import parse_idl
-from exhume.formats.ark.rbuf.registry import EnumType, Field, Group, Registry, Schema, load_registry
+from exhume.formats.ark.rbuf.idl import load_registry, parse_idl
+from exhume.formats.ark.rbuf.registry import EnumType, Field, Group, Registry, Schema
 from exhume.formats.ark.rbuf.wire import Note
 
 __all__ = [

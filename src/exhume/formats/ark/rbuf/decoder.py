@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Decoder:
-    """Decodes values of one type.  Thread-safe; get it from `Registry.decoder`."""
+    """Decodes values of one type.  Thread-safe; get it from `decoder_for`."""
 
     def __init__(self, registry: Registry, name: str) -> None:
         self.registry = registry
@@ -78,3 +78,15 @@ class Decoder:
 
 def _place(span: Span | None, size: int) -> Span:
     return span if span is not None else Span("", 0, size)
+
+
+def decoder_for(registry: Registry, name: str) -> Decoder:
+    """Bytes to values for one type of a registry (a leading `::` is accepted), compiled when first asked for.
+
+    Raises rule ARK-411 when the registry has no such type.
+    """
+    name = name.removeprefix("::")
+    found: Decoder | None = registry.compiled.get(("decoder", name))
+    if found is None:
+        found = registry.compiled["decoder", name] = Decoder(registry, name)
+    return found

@@ -47,7 +47,7 @@ class EncodeFailure(Exception):  # noqa: N818 - internal, always turned into Wri
 
 
 class Encoder:
-    """Encodes values of one type.  Thread-safe; get it from `Registry.encoder`."""
+    """Encodes values of one type.  Thread-safe; get it from `encoder_for`."""
 
     def __init__(self, registry: Registry, name: str) -> None:
         self.registry = registry
@@ -381,3 +381,15 @@ def _write_timespec(out: bytearray, value: Any) -> None:
     if not isinstance(value, (bytes, bytearray)) or len(value) != assumptions.PACKED_TIMESPEC_SIZE:
         raise EncodeFailure("not a packed time", f"{assumptions.PACKED_TIMESPEC_SIZE} bytes", shorten(value))
     out += value
+
+
+def encoder_for(registry: Registry, name: str) -> Encoder:
+    """Values to bytes for one type of a registry (a leading `::` is accepted), compiled when first asked for.
+
+    Raises rule ARK-411 when the registry has no such type.
+    """
+    name = name.removeprefix("::")
+    found: Encoder | None = registry.compiled.get(("encoder", name))
+    if found is None:
+        found = registry.compiled["encoder", name] = Encoder(registry, name)
+    return found

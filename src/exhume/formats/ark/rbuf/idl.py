@@ -19,9 +19,11 @@ variants, optional fields and constants are spelt is an assumption (`docs/format
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from exhume.errors import WriterError, shorten
 from exhume.formats.ark.rbuf.registry import FIXED, INTEGERS, MAX_TYPE_DEPTH, EnumType, Field, Group, Registry, Schema
@@ -334,3 +336,15 @@ class _Parser:
 def _outward(namespace: str) -> list[str]:
     parts = namespace.split("::") if namespace else []
     return ["::".join(parts[:count]) for count in range(len(parts), -1, -1)]
+
+
+def load_registry(registry: Registry | str | bytes | Mapping[str, Any]) -> Registry:
+    """A registry from what callers have: a `Registry`, registry JSON, or IDL text (anything not starting with `{`)."""
+    if isinstance(registry, Registry):
+        return registry
+    if isinstance(registry, Mapping):
+        return Registry.from_json(json.dumps(registry))
+    text = registry.decode() if isinstance(registry, bytes) else registry
+    if text.lstrip().startswith("{"):
+        return Registry.from_json(text)
+    return parse_idl(text)

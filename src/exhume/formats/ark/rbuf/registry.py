@@ -11,14 +11,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from exhume.errors import shorten
 from exhume.formats.ark.checks import REGISTRY_TEXT, REGISTRY_TYPE
-
-if TYPE_CHECKING:
-    from exhume.formats.ark.rbuf.decoder import Decoder
-    from exhume.formats.ark.rbuf.encoder import Encoder
 
 INTEGERS: Final = {
     "uint8": "B",
@@ -190,8 +186,8 @@ class Registry:
         self.schemas = dict(schemas)
         self.enums = dict(enums)
         self._text = text
-        self._decoders: dict[str, Decoder] = {}
-        self._encoders: dict[str, Encoder] = {}
+        self.compiled: dict[tuple[str, str], Any] = {}
+        """Decoders and encoders by kind and type, kept by `decoder_for` and `encoder_for`."""
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Registry:
@@ -237,26 +233,6 @@ class Registry:
         found = self.enums.get(name.removeprefix("::"))
         if found is None:
             raise REGISTRY_TYPE.error(expected=f"one of {len(self.enums)} enumerations", actual=name)
-        return found
-
-    def decoder(self, name: str) -> Decoder:
-        """Bytes to values for one type, compiled when first asked for."""
-        name = name.removeprefix("::")
-        found = self._decoders.get(name)
-        if found is None:
-            from exhume.formats.ark.rbuf.decoder import Decoder
-
-            found = self._decoders[name] = Decoder(self, name)
-        return found
-
-    def encoder(self, name: str) -> Encoder:
-        """Values to bytes for one type, compiled when first asked for."""
-        name = name.removeprefix("::")
-        found = self._encoders.get(name)
-        if found is None:
-            from exhume.formats.ark.rbuf.encoder import Encoder
-
-            found = self._encoders[name] = Encoder(self, name)
         return found
 
     def closure(self, name: str) -> Registry:
@@ -447,18 +423,4 @@ def _is_int(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def load_registry(registry: Registry | str | bytes | Mapping[str, Any]) -> Registry:
-    """A registry from what callers have: a `Registry`, registry JSON, or IDL text (anything not starting with `{`)."""
-    if isinstance(registry, Registry):
-        return registry
-    if isinstance(registry, Mapping):
-        return Registry.from_json(json.dumps(registry))
-    text = registry.decode() if isinstance(registry, bytes) else registry
-    if text.lstrip().startswith("{"):
-        return Registry.from_json(text)
-    from exhume.formats.ark.rbuf.idl import parse_idl
-
-    return parse_idl(text)
-
-
-__all__ = ["FIXED", "INTEGERS", "EnumType", "Field", "Group", "Registry", "Schema", "load_registry"]
+__all__ = ["FIXED", "INTEGERS", "EnumType", "Field", "Group", "Registry", "Schema"]

@@ -1,10 +1,10 @@
-"""Where an export goes, and what every target does with options that are not its own."""
+"""Output that may be standard output: a new file that appears when complete, or `-`."""
 
 from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, BinaryIO, cast
 
@@ -56,10 +56,3 @@ class _Guarded(io.RawIOBase):
         if len(raw.translate(None, _CONTROL)) != len(raw):
             raise WriterError("refusing to write control characters to a terminal: redirect it, or use -o FILE")
         return self._file.write(raw)
-
-
-def refuse_options(target: str, options: Mapping[str, Any]) -> None:
-    """Raises `WriterError` for an option that means nothing to this target."""
-    for name, value in options.items():
-        if value is not None and value is not False and value not in ((), ""):
-            raise WriterError(f"--{name.replace('_', '-')} does not apply to --to {target}")

@@ -1,0 +1,112 @@
+"""What stands before the first block: magic number, header, metadata; and what blocks are called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from exhume.codecs.checksums import crc64_xz
+from exhume.errors import ExhumeError, Span
+from exhume.formats.zs import checks
+from exhume.formats.zs.blocks import BlockFile
+from exhume.formats.zs.layout import (
+    CRC,
+    FILE_LENGTH_AT,
+    FIXED_HEADER,
+    HEADER_LENGTH_AT,
+    INCOMPLETE_MAGIC,
+    MAGIC,
+    MAGIC_AT,
+    MAX_INDEX_LEVEL,
+    PREAMBLE,
+    Header,
+    parse_checksum,
+    parse_header,
+    parse_preamble,
+)
+from exhume.io.source import Source
+from exhume.limits import Limits
+
+FIRST_READ = 8192
+"""Bytes read at opening: holds nearly every header, and small files whole."""
+
+
+def kind_of(level: int) -> str:
+    """What a block of that level is called."""
+    return "data" if level == 0 else "index" if level <= MAX_INDEX_LEVEL else "extension"
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Magic number, header and what was read with them; `problems` are those of the head itself, in file order."""
+
+    magic: bytes
+    header: Header | None
+    metadata: dict[str, Any] | None
+    repeated_keys: list[str]
+    data: bytes
+    problems: list[ExhumeError]
+    blocks_offset: int | None
+    metadata_span: Span | None
+
+
+def read_head(source: Source, limits: Limits) -> Head:
+    """Reads and checks everything before the first block, in one request for headers up to 8 KiB."""
+    data = source.read_up_to(0, FIRST_READ)
+    problems: list[ExhumeError] = []
+    magic = data[slice(*MAGIC_AT)]
+    if magic == INCOMPLETE_MAGIC:
+        problems.append(checks.INCOMPLETE.error(span=source.span(*MAGIC_AT)))
+    elif magic != MAGIC:
+        problems.append(
+            checks.NOT_ZS.error(span=source.span(0, min(MAGIC_AT[1], source.size)), expected=MAGIC, actual=magic)
+        )
+
+    def broken(blocks_offset: int | None = None) -> Head:
+        return Head(magic, None, None, [], data, problems, blocks_offset, None)
+
+    if len(data) < PREAMBLE.size:
+        problems.append(checks.HEADER_CUT.error(span=source.span(0, source.size), actual=f"{source.size} bytes"))
+        return broken()
+    size = parse_preamble(data)[1]
+    start = PREAMBLE.size
+    end = start + size
+    if end + CRC.size > source.size:
+        where = source.span(HEADER_LENGTH_AT[0], source.size)
+        problems.append(checks.HEADER_CUT.error(span=where, expected=f"{end + CRC.size} bytes", actual=source.size))
+        return broken()
+    limits.check("structure_size", size, source.span(*HEADER_LENGTH_AT))
+    if end + CRC.size > len(data):
+        data += source.read_at(len(data), end + CRC.size - len(data))
+    where = source.span(start, end)
+    raw = data[start:end]
+    stored, computed = parse_checksum(data, end), crc64_xz(raw)
+    if stored != computed:
+        problems.append(
+            checks.HEADER_CRC.error(
+                span=source.span(HEADER_LENGTH_AT[0], end + CRC.size),
+                expected=f"0x{stored:016x}",
+                actual=f"0x{computed:016x}",
+            )
+        )
+    try:
+        header = parse_header(raw, where)
+    except ExhumeError as error:
+        problems.append(error)
+        return broken(end + CRC.size)
+    file = BlockFile(source, header, limits)
+    if file.decoder is None:
+        problems.append(file.codec_error())
+    if header.file_size != source.size:
+        problems.append(
+            checks.FILE_LENGTH.error(span=source.span(*FILE_LENGTH_AT), expected=header.file_size, actual=source.size)
+        )
+    metadata: dict[str, Any] | None = None
+    twice: list[str] = []
+    at = start + FIXED_HEADER.size
+    metadata_span = source.span(at, at + len(header.metadata))
+    try:
+        metadata, twice = checks.parse_metadata(header.metadata, metadata_span)
+    except ExhumeError as error:
+        problems.append(error)
+    return Head(magic, header, metadata, twice, data, problems, header.blocks_offset, metadata_span)

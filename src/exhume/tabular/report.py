@@ -1,0 +1,41 @@
+"""What an export tells of itself, and the options that mean nothing to it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from exhume.errors import WriterError
+
+
+@dataclass(slots=True)
+class ExportReport:
+    """What was written, and what was coerced or left out (any of which makes the exit code 3)."""
+
+    written: Counter[str] = field(default_factory=Counter)
+    lost: Counter[str] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing was lost on the way."""
+        return not sum(self.lost.values())
+
+    def without_zeros(self) -> ExportReport:
+        """The report itself, without kinds of loss that did not happen."""
+        for kind in [kind for kind, count in self.lost.items() if not count]:
+            del self.lost[kind]
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form documented for `exhume export --json`."""
+        return {"written": dict(self.written), "lost": dict(self.lost), "notes": list(self.notes)}
+
+
+def refuse_options(target: str, options: Mapping[str, Any]) -> None:
+    """Raises `WriterError` for an option that means nothing to this target."""
+    for name, value in options.items():
+        if value is not None and value is not False and value not in ((), ""):
+            raise WriterError(f"--{name.replace('_', '-')} does not apply to --to {target}")
