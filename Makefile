@@ -57,7 +57,7 @@ $(TOOLS): pyproject.toml | $(STAMP)
 	$(PIP) install --group test --group lint --group oracles
 	@touch $@
 
-.PHONY: oracles skips test-quick test-thorough
+.PHONY: oracles rooms skips test-quick test-thorough
 oracles: $(ORACLES)  ## make .venv-oracles with the oracles that pin old libraries, for the tests that ask them
 
 $(ORACLES): pyproject.toml | $(TOOLS)
@@ -105,6 +105,9 @@ collection: node  ## how much of Kaitai's public collection is covered, into doc
 
 differential: setup  ## read 100,000 damaged inputs per schema with the fast readers and Kaitai's, into docs/spec-driven.md
 	@$(BIN)/python -m tests.toolchain.damage
+
+rooms: setup  ## which room of the code imports which, into docs/architecture.md
+	@$(BIN)/python -m tools.rooms
 
 web-ide: node  ## write one self-contained .ksy per schema into build/web-ide/
 	@$(BIN)/python -m tools.web_ide

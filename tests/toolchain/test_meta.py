@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import ast
-import functools
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from exhume import registry
 from exhume.findings import Rule
 from tests.toolchain import copies
 from tools import nodejs
+from tools.rooms import names
 
 ROOT = nodejs.ROOT
 SRC = ROOT / "src" / "exhume"
@@ -37,39 +36,9 @@ def modules() -> list[Path]:
     return sorted(SRC.rglob("*.py"))
 
 
-@functools.cache
-def imports(file: Path) -> frozenset[str]:
-    """Returns the absolute names of the modules a file imports, also inside functions; not those for type checkers."""
-    package = ["exhume", *file.relative_to(SRC).parent.parts]
-    return frozenset(_imports(ast.parse(file.read_text(encoding="utf-8")), package))
-
-
-def _imports(node: ast.AST, package: list[str]) -> Iterator[str]:
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
-            for other in child.orelse:
-                yield from _imports(other, package)
-        elif isinstance(child, ast.Import):
-            yield from (alias.name for alias in child.names)
-        elif isinstance(child, ast.ImportFrom):
-            base = [*package[: len(package) - child.level + 1], *filter(None, [child.module])] if child.level else []
-            module = ".".join(base) if child.level else child.module or ""
-            yield module
-            yield from (f"{module}.{alias.name}" for alias in child.names)
-        else:
-            yield from _imports(child, package)
-
-
 def within(name: str, package: str) -> bool:
     """Says whether a module is a package or lies in it."""
     return name == package or name.startswith(f"{package}.")
-
-
-def layer(file: Path) -> str:
-    """Returns the layer a module belongs to: cli, engines, formats, testing, or core."""
-    top = file.relative_to(SRC).parts[0]
-    layers = ("cli", "engines", "formats", "testing", "view", "export", "distributed", "filesystems")
-    return top if top in layers else "core"
 
 
 def text_of_tests(folder: str) -> str:
@@ -145,39 +114,13 @@ def test_every_specification_belongs_to_a_format_or_is_shared() -> None:
 # ------------------------------------------------------------------------------------------------ direction of imports
 
 
-@pytest.mark.parametrize("file", modules(), ids=lambda file: str(file.relative_to(SRC)))
-@pytest.mark.bulk
-def test_imports_run_one_way(file: Path) -> None:
-    upper = {
-        "core": ("cli", "engines", "formats", "testing", "view", "export", "distributed", "filesystems"),
-        "formats": ("cli", "engines", "testing", "view"),
-        "engines": ("cli", "testing", "view"),
-        "view": ("cli", "formats", "testing"),
-        "export": ("cli", "formats", "testing"),
-        "distributed": ("cli", "testing"),
-        "filesystems": ("cli", "testing", "distributed"),
-        "cli": ("testing",),
-        "testing": (),
-    }[layer(file)]
-    relative = str(file.relative_to(SRC))
-    allowed: set[str] = set()
-    if relative == "registry.py":
-        allowed = {"exhume.formats"}  # finds the formats by folder
-    elif layer(file) == "formats" and "cli" in file.stem:
-        upper = ("engines", "testing")  # what a format adds to the command line, loaded by it
-    elif relative == "__main__.py":
-        upper = ("testing",)
-    wrong = {name for name in imports(file) for package in upper if within(name, f"exhume.{package}")}
-    assert wrong - allowed == set()
-
-
 @pytest.mark.parametrize("described", FORMATS, ids=lambda described: described.id)
 @pytest.mark.slow
 def test_no_format_imports_another(described: registry.Format) -> None:
     folder = folder_of(described)
     others = {folder_of(other) for other in FORMATS} - {folder} - MAY_IMPORT.get(folder, set())
     for file in sorted((SRC / "formats" / folder).rglob("*.py")):
-        wrong = {name for name in imports(file) for other in others if within(name, f"exhume.formats.{other}")}
+        wrong = {name for name in names(file) for other in others if within(name, f"exhume.formats.{other}")}
         assert wrong == set(), file.name
 
 
@@ -190,7 +133,7 @@ def test_only_layouts_import_the_generated_parsers() -> None:
     wrong = [
         f"{file.relative_to(SRC)}: {name}"
         for file in modules()
-        for name in imports(file)
+        for name in names(file)
         if within(name, "exhume_ksy")
         if not file.name.startswith("layout") and file.parent != SRC / "layout"
         if str(file.relative_to(SRC)) not in KERNEL
@@ -216,7 +159,7 @@ def test_every_exception_is_needed() -> None:
 
 @pytest.mark.parametrize("file", sorted((SRC / "engines").rglob("*.py")), ids=lambda file: file.name)
 def test_no_engine_names_a_format(file: Path) -> None:
-    assert not [name for name in imports(file) if name.startswith("exhume.formats.")]
+    assert not [name for name in names(file) if name.startswith("exhume.formats.")]
     tree = ast.parse(file.read_text(encoding="utf-8"))
     docs = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     ids = {described.id for described in FORMATS} | {folder_of(described) for described in FORMATS}
@@ -230,7 +173,7 @@ def test_no_engine_names_a_format(file: Path) -> None:
 
 def test_checks_are_light() -> None:
     for file in sorted((SRC / "formats").glob("*/checks.py")):
-        ours = {name.split(".")[1] for name in imports(file) if re.match(r"exhume\.(?!formats)\w", name)}
+        ours = {name.split(".")[1] for name in names(file) if re.match(r"exhume\.(?!formats)\w", name)}
         assert ours <= {"errors", "findings", "limits"}, file
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.ark.checks import NOT_A_LOG
-from exhume.formats.ark.layout import HEADER_WINDOW, SPLIT_STARTS, parse_split_header
+from exhume.formats.ark.layout import HEADER_WINDOW, parse_split_header
 from exhume.formats.ark.manifest import (
     Column,
     LoadedManifest,
@@ -18,19 +18,16 @@ from exhume.formats.ark.manifest import (
     SplitDeclaration,
     load_manifest,
 )
-from exhume.formats.ark.rbuf.guid import NIL, is_guid
+from exhume.formats.ark.places import is_split, neighbours
+from exhume.formats.ark.rbuf.guid import NIL
 from exhume.formats.ark.rbuf.layout import is_object
 from exhume.formats.ark.reader import ArkReader
-from exhume.io.opening import parent_tree
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
     pass
-
-PARTIAL_SUFFIX: Final = ".partial"
-"""What a writer calls a manifest until the log is closed."""
 
 
 def open_in_tree(tree: Tree, name: str, *, limits: Limits = DEFAULT_LIMITS, **options: Any) -> ArkReader:
@@ -39,24 +36,6 @@ def open_in_tree(tree: Tree, name: str, *, limits: Limits = DEFAULT_LIMITS, **op
     folder = path.parent.parent.as_posix()
     root = tree if folder == "." else tree.subtree(folder)
     return open_manifest(tree.source(name), tree, root, limits=limits, **options)
-
-
-def find_manifests(tree: Tree, *, unfinished: bool = False, below: bool = True) -> list[str]:
-    """Manifest files of a log root, or (unless not `below`) of the log roots below a directory, by name."""
-    names = [name for name in tree.names("manifests") if _is_manifest(name, unfinished)]
-    if not names and below:
-        names = [
-            name
-            for name in tree.names()
-            if PurePosixPath(name).parent.name == "manifests" and _is_manifest(name, unfinished)
-        ]
-    finished = {name for name in names if not name.endswith(PARTIAL_SUFFIX)}
-    return [name for name in names if name in finished or name.removesuffix(PARTIAL_SUFFIX) not in finished]
-
-
-def _is_manifest(name: str, unfinished: bool) -> bool:
-    last = PurePosixPath(name).name
-    return is_guid(last) or (unfinished and last.endswith(PARTIAL_SUFFIX) and is_guid(last[: -len(PARTIAL_SUFFIX)]))
 
 
 def open_manifest(
@@ -98,27 +77,6 @@ def _last_rung(data: bytes, span: Span, root: Tree | None, error: ExhumeError, *
     if root is None or (embeds_schema(data) and not asked):
         return None
     return attach_splits(data, span, root, error)
-
-
-def neighbours(source: Source) -> Tree | None:
-    """The log root around a manifest file: two levels up, or the directory itself when it holds `splits/`."""
-    for levels in (2, 1):
-        tree = parent_tree(source, levels)
-        if tree is not None and tree.names("splits"):
-            return tree
-    return parent_tree(source, 2)
-
-
-def is_split(source: Source) -> bool:
-    """Whether a file is a split: its header parses and its index starts inside the file."""
-    head = source.read_up_to(0, HEADER_WINDOW)
-    if not head.startswith(SPLIT_STARTS):
-        return False
-    try:
-        header = parse_split_header(head, source.span(0, len(head)))
-    except ExhumeError:
-        return False
-    return header.index_offset >= header.size and bool(header.mappings or not header.item_count)
 
 
 def open_lone_split(source: Source, opened: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> ArkReader:

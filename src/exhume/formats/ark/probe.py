@@ -7,7 +7,7 @@ from pathlib import PurePath, PurePosixPath
 from exhume.errors import ExhumeError, Span
 from exhume.formats.ark import assumptions
 from exhume.formats.ark.layout import TRAILER_FOOTER_SIZE, TRAILER_MAGIC_BYTES
-from exhume.formats.ark.opening import PARTIAL_SUFFIX, find_manifests, is_split
+from exhume.formats.ark.places import PARTIAL_SUFFIX, find_manifests, is_split
 from exhume.formats.ark.rbuf.guid import is_guid
 from exhume.formats.ark.rbuf.layout import OBJECTS
 from exhume.io.source import Source

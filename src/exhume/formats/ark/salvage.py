@@ -32,7 +32,7 @@ from exhume.formats.ark.manifest import (
     SplitDeclaration,
     build_manifest,
 )
-from exhume.formats.ark.opening import is_split
+from exhume.formats.ark.places import is_split
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.guid import NIL, is_guid, new_guid
 from exhume.formats.ark.rbuf.layout import HEADERS

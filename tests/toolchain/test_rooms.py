@@ -1,0 +1,60 @@
+"""The house: no circle of imports, none upwards, and a page that says what the code says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tools import rooms
+from tools.blocks import ROOT, read_block
+
+
+def test_no_module_imports_itself_by_any_detour() -> None:
+    found = rooms.circles({module: rooms.imports(module) for module in rooms.modules()})
+    assert [group for group in found if "exhume.cli.quick" not in group] == []
+
+
+def test_imports_run_one_way() -> None:
+    assert [one for one in rooms.upward() if "quick" not in one] == []
+
+
+def test_every_room_is_one() -> None:
+    folders = {path.parent.name for path in rooms.SRC.glob("*/__init__.py")}
+    assert folders <= rooms.ROOMS.keys()
+
+
+def test_the_page_says_what_the_code_says() -> None:
+    assert read_block("architecture.md", "rooms").strip() == rooms.table(), "run `make rooms`"
+
+
+def test_the_page_names_what_is_there() -> None:
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    named = [name for name in re.findall(r"`([a-z_/]+(?:\.py|/))`", page) if "/" in name]
+    assert len(named) > 20
+    assert [name for name in named if not (rooms.SRC / name).exists()] == []
+
+
+def test_circles_are_found() -> None:
+    graph = {"a": ["b"], "b": ["c"], "c": ["b", "d"], "d": []}
+    assert rooms.circles(graph) == [["b", "c"]]
+
+
+def test_imports_inside_functions_count_and_those_for_types_do_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "one.py").write_text(
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n    from exhume import three\n"
+        "def work():\n    from exhume.two import thing\n    from . import four\n"
+    )
+    for name in ("two", "three", "four"):
+        (tmp_path / f"{name}.py").write_text("")
+    rooms.modules.cache_clear()
+    monkeypatch.setattr(rooms, "SRC", tmp_path)
+    try:
+        assert rooms.imports("exhume.one") == {"exhume.two", "exhume.four"}
+    finally:
+        monkeypatch.undo()
+        rooms.modules.cache_clear()

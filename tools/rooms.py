@@ -1,0 +1,169 @@
+"""The house as it stands: which room imports which, and that nothing imports in a circle.
+
+A room is a folder of `src/exhume`; the modules of the root are the words that all others use.  Imports inside functions
+count, imports for type checkers do not.  `make rooms` writes the picture into `docs/architecture.md`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import functools
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from tools.blocks import ROOT, read_block, write_block
+
+SRC = ROOT / "src" / "exhume"
+
+ROOMS = {
+    "words": "the modules of the root, which all others use: errors, findings, limits, registry, recovery",
+    "native": "the measured hot loops: compiled, or their interpreted twin",
+    "io": "sources and directories, local and remote; work in parallel; the only place that creates files",
+    "codecs": "the only place that inflates and computes checksums",
+    "compiler": "from specifications to readers, facts, columns and drawn instances; imports nothing of exhume",
+    "tabular": "Arrow types and batches, datasets, what an export tells of itself",
+    "layout": "the bridge to generated code: values, fields with positions, sections, others' specifications",
+    "parts": "an archive in parts, and picklable partitions of it",
+    "archive": "what an archive, a member, a writer is",
+    "engines": "identify, verify, explain, salvage, carve, extract, recode: written once for all formats",
+    "formats": "one folder per format; none imports another, but for a bundle its LevelDB",
+    "export": "archives in the forms of other ecosystems",
+    "filesystems": "archives as fsspec file systems, and catalogues of many of them",
+    "distributed": "one command over many archives: partitions, workers, clusters",
+    "view": "the page and the picture",
+    "cli": "the command line, one module per verb",
+    "format commands": "what a format adds to the command line: its `cli` modules, which the verbs load by name",
+    "testing": "contracts, corruption and drawn instances for the tests of others",
+}
+"""Each room with what it is for; every one imports those before it only."""
+
+
+@functools.cache
+def modules() -> dict[str, Path]:
+    """Every module of the package by its dotted name."""
+    found = {}
+    for file in sorted(SRC.rglob("*.py")):
+        parts = ["exhume", *file.relative_to(SRC).with_suffix("").parts]
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = file
+    return found
+
+
+def room_of(module: str) -> str | None:
+    """The room that a module lies in; None for the front door (`exhume` itself and `__main__`)."""
+    parts = module.split(".")
+    if len(parts) < 2 or parts[1] == "__main__":
+        return None
+    if parts[1] == "formats" and parts[-1].startswith("cli"):
+        return "format commands"
+    if parts[1] in ROOMS:
+        return parts[1]
+    return "words"
+
+
+@functools.cache
+def names(file: Path) -> frozenset[str]:
+    """The absolute names that a module of the package imports: modules, and what is taken out of them."""
+    package = ["exhume", *file.relative_to(SRC).parent.parts]
+    return frozenset(_names(ast.parse(file.read_text(encoding="utf-8")), package))
+
+
+def _names(node: ast.AST, package: list[str]) -> Iterator[str]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test):
+            for other in child.orelse:
+                yield from _names(other, package)
+        elif isinstance(child, ast.Import):
+            yield from (alias.name for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            base = package[: len(package) - child.level + 1] if child.level else []
+            whole = ".".join([*base, *filter(None, [child.module])])
+            yield from (f"{whole}.{alias.name}" for alias in child.names)
+        else:
+            yield from _names(child, package)
+
+
+def imports(module: str) -> frozenset[str]:
+    """The modules of exhume that one imports, also inside functions; not those for type checkers."""
+    known = modules()
+    found = {name if name in known else name.rpartition(".")[0] for name in names(known[module])}
+    return frozenset(found & known.keys()) - {module}
+
+
+def circles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
+    """Groups of nodes each of which leads to all others of its group (strongly connected, by Tarjan's algorithm)."""
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    waiting: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        order[node] = low[node] = len(order)
+        waiting.append(node)
+        for other in graph.get(node, ()):
+            if other not in order:
+                visit(other)
+                low[node] = min(low[node], low[other])
+            elif other in waiting:
+                low[node] = min(low[node], order[other])
+        if low[node] == order[node]:
+            at = waiting.index(node)
+            group = waiting[at:]
+            del waiting[at:]
+            if len(group) > 1:
+                found.append(sorted(group))
+
+    for node in graph:
+        if node not in order:
+            visit(node)
+    return found
+
+
+def between_rooms() -> dict[tuple[str, str], list[tuple[str, str]]]:
+    """For each pair of rooms, one importing the other, the imports that do."""
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for module in modules():
+        for other in sorted(imports(module)):
+            a, b = room_of(module), room_of(other)
+            if a is not None and b is not None and a != b:
+                found.setdefault((a, b), []).append((module, other))
+    return found
+
+
+def upward() -> list[str]:
+    """The imports of a room that stands above the importing one."""
+    names = list(ROOMS)
+    return [
+        f"{module} imports {other}"
+        for (a, b), several in between_rooms().items()
+        if names.index(a) < names.index(b)
+        for module, other in several
+    ]
+
+
+def table() -> str:
+    """The rooms from the top to the ground: what each is for, and which ones it stands on."""
+    edges = between_rooms()
+    rows = ["| room | what it is for | imports |", "|---|---|---|"]
+    for room, what in reversed(ROOMS.items()):
+        below = [other for other in ROOMS if (room, other) in edges]
+        rows.append(f"| `{room}` | {what} | {', '.join(below) or 'nothing'} |")
+    return "\n".join(rows)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true", help="fail where the page is not what the code says")
+    check = parser.parse_args().check
+    wrong = [f"a circle: {' -> '.join(group)}" for group in circles({name: imports(name) for name in modules()})]
+    wrong += upward()
+    print("\n".join(wrong) or "no circle, nothing imports upwards")
+    if check:
+        return 1 if wrong or read_block("architecture.md", "rooms").strip() != table() else 0
+    write_block("architecture.md", "rooms", table())
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
