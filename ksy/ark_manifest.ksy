@@ -22,6 +22,7 @@ doc: |
 doc-ref: https://ark.tbdrobotics.com/docs/overviews/logging/format/ Manifest File Format
 seq:
   - id: header
+    -orig-id: rbuf bitstream header
     type: ark_rbuf::object_header
   - id: log_identifier
     type: ark_rbuf::guid
@@ -54,6 +55,7 @@ types:
       - id: header
         type: ark_rbuf::group_header
       - id: body
+        -lint-ok: Groups have numbers and no names.
         size: header.len_body
         type:
           switch-on: header.number
@@ -65,6 +67,7 @@ types:
     doc: 'Group 0: the sections of the log.'
     seq:
       - id: num_sections
+        -orig-id: length of manifest sections
         type: u4
         valid:
           max: _io.size - _io.pos
@@ -77,8 +80,10 @@ types:
     doc: The object ark::logging::LogMetadataEntries.
     seq:
       - id: header
+        -orig-id: rbuf bitstream header
         type: ark_rbuf::object_header
       - id: num_entries
+        -orig-id: number of metadata pairs
         type: u4
         valid:
           max: _io.size - _io.pos
@@ -105,6 +110,7 @@ types:
     -webide-representation: '{num_columns:dec} columns of log {original_log_identifier}'
     seq:
       - id: header
+        -orig-id: rbuf bitstream header
         type: ark_rbuf::object_header
       - id: num_columns
         type: u4
@@ -130,6 +136,7 @@ types:
       An empty allow list allows all channels.
     seq:
       - id: header
+        -orig-id: rbuf bitstream header
         type: ark_rbuf::object_header
       - id: minimum_time
         type: ark_rbuf::optional_time
@@ -154,6 +161,7 @@ types:
     -webide-representation: '{name}: {num_object_types:dec} channels, {num_splits:dec} splits'
     seq:
       - id: header
+        -orig-id: rbuf bitstream header
         type: ark_rbuf::object_header
       - id: name
         type: ark_rbuf::text
@@ -188,6 +196,7 @@ types:
     -webide-representation: '{name}: {type_identifier}'
     seq:
       - id: header
+        -orig-id: rbuf bitstream header
         type: ark_rbuf::object_header
       - id: name
         type: ark_rbuf::text
@@ -232,6 +241,7 @@ types:
     -webide-representation: 'split {identifier}, {num_statistics:dec} channels'
     seq:
       - id: header
+        -orig-id: rbuf bitstream header
         type: ark_rbuf::object_header
       - id: identifier
         type: ark_rbuf::guid
@@ -253,6 +263,7 @@ types:
     -webide-representation: '{object_identifier}: {num_items:dec} messages, {num_bytes:dec} bytes'
     seq:
       - id: header
+        -orig-id: rbuf bitstream header
         type: ark_rbuf::object_header
       - id: object_identifier
         type: ark_rbuf::guid

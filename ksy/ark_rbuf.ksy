@@ -21,6 +21,7 @@ doc: |
 doc-ref: https://ark.tbdrobotics.com/docs/overviews/logging/format/ On-Disk Format
 seq:
   - id: header
+    -orig-id: rbuf bitstream header
     type: object_header
 instances:
   body:
@@ -73,9 +74,11 @@ types:
         type: b2
         doc: Always 0.
       - id: number
+        -orig-id: group header number
         type: u1
         doc: Identifier of the group in its schema.
       - id: len_body
+        -orig-id: group_size
         type: u4
         valid:
           max: _io.size - _io.pos

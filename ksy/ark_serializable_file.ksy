@@ -57,10 +57,12 @@ types:
         doc: Bytes before the footer.
     seq:
       - id: len_trailer
+        -orig-id: trailer_size
         type: u4
         valid:
           max: len_before
       - id: len_content
+        -orig-id: content_size
         type: u8
         valid:
           max: len_before - len_trailer

@@ -39,6 +39,7 @@ types:
     doc-ref: https://ark.tbdrobotics.com/docs/overviews/logging/format/ Split File Format
     seq:
       - id: header
+        -orig-id: rbuf bitstream header
         type: ark_rbuf::object_header
       - id: format_version
         type: u2
@@ -63,6 +64,7 @@ types:
         type: u4
         doc: Entries that the index has room for.
       - id: num_type_mappings
+        -orig-id: length of the type_mappings list
         type: u4
         valid:
           max: 256
@@ -80,6 +82,7 @@ types:
     -webide-representation: '{short_identifier:dec}: {object_identifier}'
     seq:
       - id: header
+        -orig-id: rbuf bitstream header
         type: ark_rbuf::object_header
       - id: object_identifier
         type: ark_rbuf::guid

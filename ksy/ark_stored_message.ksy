@@ -29,6 +29,7 @@ types:
     seq:
       - id: len_message
         -lint-ok: Of the message once it is decompressed.
+        -orig-id: uncompressed size
         type: u4
         doc: Bytes of the message before compression.
       - id: codec

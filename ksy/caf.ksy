@@ -22,6 +22,7 @@ doc: |
 doc-ref: https://github.com/JackalLabs/jackal-js-worker/blob/main/FORMAT.md File Structure
 instances:
   footer:
+    -orig-id: Footer
     pos: _io.size - 4
     type: chunk_footer((_io.size - 4).as<u8>)
     doc-ref: CAF specification 1.0, "Footer Section"
@@ -31,6 +32,7 @@ instances:
       Where the index starts, and so the size of the data section. In what the
       known writers make, it is also the end of the last file.
   index:
+    -orig-id: File Index Section
     pos: ofs_index
     size: footer.len_index
     type: str
@@ -43,6 +45,7 @@ instances:
       the data. Any JSON white space is allowed, trailing commas are not.
     doc-ref: CAF specification 1.0, "File Index Section"
   data:
+    -orig-id: File Data Section
     pos: 0
     size: ofs_index
     doc: |
@@ -58,6 +61,7 @@ types:
         doc: Bytes before the footer.
     seq:
       - id: len_index
+        -orig-id: Index Size
         type: u4
         valid:
           max: max_index

@@ -94,6 +94,7 @@ types:
     doc-ref: clp-s format description, Header section
     seq:
       - id: magic
+        -orig-id: magic_number
         contents: [0xfd, 0x2f, 0xc5, 0x30]
       - id: version
         type: version
@@ -128,12 +129,15 @@ types:
       0.4.0) and of timestamp patterns (changed in 0.5.0).
     seq:
       - id: patch
+        -orig-id: patch_version
         type: u2
         doc: Fixes that change no layout.
       - id: minor
+        -orig-id: minor_version
         type: u1
         doc: Grows with what readers must know.
       - id: major
+        -orig-id: major_version
         type: u1
         doc: 0 so far.
   section:
@@ -144,12 +148,15 @@ types:
         type: s4
     instances:
       name:
+        -orig-id: n
         value: >-
           _root.file_entries[idx].map_items[0].key.str_value == "n" ?
           _root.file_entries[idx].map_items[0].value.str_value :
           _root.file_entries[idx].map_items[1].value.str_value
+        doc: What the metadata call the section.
         -webide-parse-mode: eager
       ofs_section:
+        -orig-id: o
         value: >-
           (_root.file_entries[idx].map_items[0].key.str_value == "n" ?
           _root.file_entries[idx].map_items[1].value.uint_value :
@@ -263,6 +270,7 @@ types:
     instances:
       schema_id:
         value: _root.table_metadata.tables[idx].schema_id
+        doc: The schema of its records, as the schema map names it.
         -webide-parse-mode: eager
       num_messages:
         value: _root.table_metadata.tables[idx].num_messages.as<s8>
@@ -271,6 +279,7 @@ types:
         value: _root.table_metadata.tables[idx].ofs_table.as<s8>
       stream:
         value: _root.sections[6].body.as<tables_section>.streams[_root.table_metadata.tables[idx].stream_id.as<s4>]
+        doc: The stream that holds it.
       search:
         pos: 0
         type: schema_search(_index, schema_id)
@@ -313,12 +322,14 @@ types:
         doc: Counted in the bytes of the stream without what frames its blocks.
       node_id:
         value: _root.schema_map.schemas[_parent.search.size - 1].entries[idx].value
+        doc: The node of the schema tree whose values these are.
       is_leaf:
         value: >-
           idx < _root.schema_map.schemas[_parent.search.size - 1].num_ordered or
           not _root.schema_map.schemas[_parent.search.size - 1].entries[idx].is_marker
       key:
         value: 'is_leaf ? _root.schema_tree.nodes[node_id].path : ""'
+        doc: The keys from the root of the records down to this one; empty for a mark.
         -webide-parse-mode: eager
       type_number:
         value: 'is_leaf ? _root.schema_tree.nodes[node_id].type.to_i : 9'
@@ -351,6 +362,7 @@ types:
         value: is_inside and (ofs_after - 1) / _parent.stream.len_block > num_block
         doc: Headers of blocks lie inside the column.
       content:
+        -lint-ok: The names are an enumeration of an imported specification, which the compiler does not find.
         io: _parent.stream.compressed.frames[0].body.blocks[num_block].content._io
         pos: ofs_column % _parent.stream.len_block
         size: ofs_after - ofs_column
@@ -411,28 +423,33 @@ types:
         pos: ofs_word % len_block
         type: s8
         if: not is_float and len_head == 8
+        doc: The integer, where one block has all of it.
       number:
         io: _parent._parent.stream.compressed.frames[0].body.blocks[num_block].content._io
         pos: ofs_word % len_block
         type: f8
         if: is_float and len_head == 8
+        doc: The float, where one block has all of it.
         -webide-parse-mode: eager
       head:
         io: _parent._parent.stream.compressed.frames[0].body.blocks[num_block].content._io
         pos: ofs_word % len_block
         size: len_head
         if: len_head < 8
+        doc: The first bytes, where the end of a block parts them.
       tail:
         io: _parent._parent.stream.compressed.frames[0].body.blocks[num_block + 1].content._io
         pos: 0
         size: 8 - len_head
         if: len_head < 8
+        doc: The other bytes, with which the next block starts.
       low:
         value: >-
           head[0] + 0x100 * (len_head > 1 ? head[1] : tail[1 - len_head])
           + 0x10000 * (len_head > 2 ? head[2] : tail[2 - len_head])
           + 0x1000000 * (len_head > 3 ? head[3] : tail[3 - len_head])
         if: len_head < 8
+        doc: The lower 32 bits, put together.
       high:
         value: >-
           (len_head > 4 ? head[4] : tail[4 - len_head])
@@ -440,11 +457,13 @@ types:
           + 0x10000 * (len_head > 6 ? head[6] : tail[6 - len_head])
           + 0x1000000 * tail[7 - len_head]
         if: len_head < 8
+        doc: The upper 32 bits, put together.
       integer:
         value: >-
           len_head == 8 ? whole :
           ((high < 0x80000000 ? high : high - 0x100000000) * 0x100000000 + low).as<s8>
         if: not is_float
+        doc: The value, wherever its bytes lie.
         -webide-parse-mode: eager
   piece:
     doc: The part of a column that one block holds.
@@ -468,6 +487,9 @@ types:
         pos: ofs_first
         size: ofs_last - ofs_first
         if: ofs_last > ofs_first
+        doc: The bytes themselves.
 enums:
   compression:
-    0: zstd
+    0:
+      id: zstd
+      -orig-id: ZStandard

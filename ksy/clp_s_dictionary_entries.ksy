@@ -35,6 +35,7 @@ types:
     instances:
       text:
         value: value.to_s("UTF-8")
+        doc: The same as text.
         -webide-parse-mode: eager
   log_type_byte:
     -lint-ok: Only the entries of two of the three dictionaries hold such bytes.
@@ -54,10 +55,18 @@ types:
         enum: classic_marks
 enums:
   marks:
-    0x11: integer
-    0x12: dictionary_entry
-    0x13: decimal
-    0x5c: escape
+    0x11:
+      id: integer
+      -orig-id: Integer
+    0x12:
+      id: dictionary_entry
+      -orig-id: Dictionary
+    0x13:
+      id: decimal
+      -orig-id: Float
+    0x5c:
+      id: escape
+      -orig-id: Escape
   classic_marks:
     0x11: integer_or_dictionary_entry
     0x12: decimal

@@ -30,14 +30,17 @@ types:
     -webide-representation: '{type}, {len_body:dec} bytes'
     seq:
       - id: type
+        -orig-id: packet_type
         type: u1
         enum: packet_type
         doc: What the packet holds.
       - id: len_body
+        -orig-id: packet_size
         type: u4
         valid:
           max: _io.size - _io.pos
       - id: body
+        -orig-id: packet_content
         size: len_body
         type: packet_body(type)
   packet_body:
@@ -87,6 +90,7 @@ types:
     -webide-representation: '{key}: {begin_epoch:dec}{begin_double} to {end_epoch:dec}{end_double}'
     seq:
       - id: len_key
+        -orig-id: key_len
         type: u8
         valid:
           max: (_io.size - _io.pos).as<u8>
@@ -104,22 +108,27 @@ types:
         repeat-expr: num_column_ids.as<s8>
         doc: Schema tree nodes that hold values of the key.
       - id: encoding
+        -orig-id: encoding_type
         type: u8
         enum: timestamp_encoding
         doc: Whether the bounds are integers or floats.
       - id: begin_epoch
+        -orig-id: epoch_start
         type: s8
         if: encoding == timestamp_encoding::epoch
         doc: Milliseconds from 0.5.0 on; before, whatever the values were.
       - id: end_epoch
+        -orig-id: epoch_end
         type: s8
         if: encoding == timestamp_encoding::epoch
         doc: Latest value, in the unit of the earliest.
       - id: begin_double
+        -orig-id: epoch_start
         type: f8
         if: encoding == timestamp_encoding::double_epoch
         doc: Earliest value, where values are floats.
       - id: end_double
+        -orig-id: epoch_end
         type: f8
         if: encoding == timestamp_encoding::double_epoch
         doc: Latest value, where values are floats.
@@ -133,6 +142,7 @@ types:
         type: u8
         doc: What columns of timestamps call it.
       - id: len_pattern
+        -orig-id: pattern_len
         type: u8
         valid:
           max: (_io.size - _io.pos).as<u8>
@@ -141,11 +151,23 @@ types:
         type: utf8_text
 enums:
   packet_type:
-    0: archive_info
-    1: archive_file_info
-    2: timestamp_dictionary
-    3: range_index
+    0:
+      id: archive_info
+      -orig-id: ArchiveInfo
+    1:
+      id: archive_file_info
+      -orig-id: ArchiveFileInfo
+    2:
+      id: timestamp_dictionary
+      -orig-id: TimestampDictionary
+    3:
+      id: range_index
+      -orig-id: RangeIndex
   timestamp_encoding:
     0: unknown
-    1: epoch
-    2: double_epoch
+    1:
+      id: epoch
+      -orig-id: Epoch
+    2:
+      id: double_epoch
+      -orig-id: DoubleEpoch

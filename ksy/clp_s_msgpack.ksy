@@ -23,36 +23,46 @@ seq:
     type: u1
     doc: Kind of the value, and for short values the value or the length.
   - id: payload_uint1
+    -orig-id: uint 8
     type: u1
     if: tag == 0xcc
     doc: An unsigned integer, as wide as the tag says.
   - id: payload_uint2
+    -orig-id: uint 16
     type: u2
     if: tag == 0xcd
   - id: payload_uint4
+    -orig-id: uint 32
     type: u4
     if: tag == 0xce
   - id: payload_uint8
+    -orig-id: uint 64
     type: u8
     if: tag == 0xcf
   - id: payload_int1
+    -orig-id: int 8
     type: s1
     if: tag == 0xd0
     doc: A signed integer, as wide as the tag says.
   - id: payload_int2
+    -orig-id: int 16
     type: s2
     if: tag == 0xd1
   - id: payload_int4
+    -orig-id: int 32
     type: s4
     if: tag == 0xd2
   - id: payload_int8
+    -orig-id: int 64
     type: s8
     if: tag == 0xd3
   - id: payload_float4
+    -orig-id: float 32
     type: f4
     if: tag == 0xca
     doc: A float, as wide as the tag says.
   - id: payload_float8
+    -orig-id: float 64
     type: f8
     if: tag == 0xcb
   - id: len_payload1
@@ -74,6 +84,7 @@ seq:
     if: tag == 0xc6 or tag == 0xc9 or tag == 0xdb or tag == 0xdd or tag == 0xdf
     doc: The same, or how many items follow.
   - id: extension_type
+    -orig-id: type
     type: s1
     if: kind == kinds::extension
     doc: Application-specific from 0 on, predefined below; -1 is a timestamp.
@@ -116,6 +127,7 @@ instances:
       tag < 0xdc ? kinds::text :
       tag < 0xde ? kinds::array :
       tag < 0xe0 ? kinds::map : kinds::signed_integer
+    doc: What the value is, which the tag tells.
     -webide-parse-mode: eager
   len_payload:
     value: >-
@@ -134,6 +146,7 @@ instances:
       tag == 0xcd ? payload_uint2.as<u8> :
       tag == 0xce ? payload_uint4.as<u8> : payload_uint8
     if: kind == kinds::unsigned_integer
+    doc: The value of an unsigned integer of any width.
     -webide-parse-mode: eager
   int_value:
     value: >-
@@ -142,10 +155,12 @@ instances:
       tag == 0xd1 ? payload_int2.as<s8> :
       tag == 0xd2 ? payload_int4.as<s8> : payload_int8
     if: kind == kinds::signed_integer
+    doc: The value of a signed integer of any width.
     -webide-parse-mode: eager
   bool_value:
     value: tag == 0xc3
     if: kind == kinds::boolean
+    doc: The value of a boolean.
     -webide-parse-mode: eager
 types:
   map_entry:
@@ -158,14 +173,32 @@ types:
         type: clp_s_msgpack
 enums:
   kinds:
-    0: nil_value
-    1: boolean
-    2: unsigned_integer
-    3: signed_integer
-    4: real
-    5: text
-    6: binary
-    7: extension
+    0:
+      id: nil_value
+      -orig-id: nil
+    1:
+      id: boolean
+      -orig-id: bool
+    2:
+      id: unsigned_integer
+      -orig-id: uint
+    3:
+      id: signed_integer
+      -orig-id: int
+    4:
+      id: real
+      -orig-id: float
+    5:
+      id: text
+      -orig-id: str
+    6:
+      id: binary
+      -orig-id: bin
+    7:
+      id: extension
+      -orig-id: ext
     8: array
     9: map
-    10: reserved
+    10:
+      id: reserved
+      -orig-id: '(never used)'

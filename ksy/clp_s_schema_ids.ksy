@@ -60,15 +60,25 @@ types:
       word:
         pos: 0
         type: u4
+        doc: The same four bytes without a sign.
       is_marker:
         value: word >= 0x1000000
         doc: |
           Only meaningful past the ordered entries.
       container_type:
-        value: word / 0x1000000
+        value: (word / 0x1000000).as<u4>
+        enum: container_types
         if: is_marker
-        doc: 9 for a structured array, 5 for an object.
+        doc: What the marker opens, by its number among the types of nodes.
       num_beneath:
         value: word % 0x1000000
         if: is_marker
         doc: How many of the entries that follow belong to the container.
+enums:
+  container_types:
+    5:
+      id: object
+      -orig-id: Object
+    9:
+      id: structured_array
+      -orig-id: StructuredArray

@@ -46,6 +46,7 @@ types:
     instances:
       name:
         value: key.to_s("UTF-8")
+        doc: The key as text.
       path:
         value: >-
           parent_id < 0 ? name :
@@ -55,39 +56,61 @@ types:
         -webide-parse-mode: eager
 enums:
   node_type:
-    0: integer
+    0:
+      id: integer
+      -orig-id: Integer
     1:
       id: float
+      -orig-id: Float
       doc: A number whose text form is not kept, printed with six decimals.
     2:
       id: clp_string
+      -orig-id: ClpString
       doc: A string with at least one space, split into log type and variables.
     3:
       id: var_string
+      -orig-id: VarString
       doc: A string without a space, kept whole in the variable dictionary.
-    4: boolean
-    5: object
+    4:
+      id: boolean
+      -orig-id: Boolean
+    5:
+      id: object
+      -orig-id: Object
     6:
       id: unstructured_array
+      -orig-id: UnstructuredArray
       doc: A whole array kept as its source text.
-    7: null_value
+    7:
+      id: null_value
+      -orig-id: NullValue
     8:
       id: date_string
+      -orig-id: [DateString, DeprecatedDateString]
       doc: Epoch and pattern of a timestamp string, up to 0.4.1.
-    9: structured_array
+    9:
+      id: structured_array
+      -orig-id: StructuredArray
     10:
       id: metadata
+      -orig-id: Metadata
       doc: Root of the internal columns.
     11:
       id: delta_integer
+      -orig-id: DeltaInteger
       doc: Integer stored as difference to the row before, from 0.3.2 on.
     12:
       id: formatted_float
+      -orig-id: FormattedFloat
       doc: Number with what is needed to print its source text, from 0.4.1 on.
     13:
       id: dictionary_float
+      -orig-id: DictionaryFloat
       doc: Number kept as text in the variable dictionary, from 0.4.1 on.
     14:
       id: timestamp
+      -orig-id: Timestamp
       doc: Nanoseconds and pattern of any timestamp value, from 0.5.0 on.
-    255: unknown
+    255:
+      id: unknown
+      -orig-id: Unknown

@@ -25,6 +25,7 @@ params:
 seq:
   - id: columns
     -ends: true
+    -lint-ok: What is handed in are plain numbers; `node_type` of the schema tree names them.
     type:
       switch-on: node_types[_index]
       cases:
@@ -98,10 +99,12 @@ types:
       notation:
         value: (word / 0x4000).as<u2>
         enum: float_notation
+        doc: With an exponent, and which letter starts it, or without.
         -webide-parse-mode: eager
       exponent_sign:
         value: word / 0x1000 % 4
         enum: exponent_sign
+        doc: What stands between that letter and the digits of the exponent.
       num_exponent_digits:
         value: word / 0x400 % 4 + 1
       num_significant_digits:
@@ -160,6 +163,7 @@ types:
     instances:
       log_type_id:
         value: word.as<s8> % 0x1000000
+        doc: Position of the log type in its dictionary.
         -webide-parse-mode: eager
       ofs_variable:
         value: (word / 0x1000000).as<u8>
@@ -187,7 +191,7 @@ types:
         doc: As one number, without the point.
         -webide-parse-mode: eager
       sign:
-        value: word / 0x4000000000000000 / 2
+        value: word / (0x4000000000000000).as<u8> / 2
         doc: 1 when a minus stands in front.
   classic_decimal_variable:
     -lint-ok: What a variable is only the log type of its row tells.
@@ -203,13 +207,13 @@ types:
         doc: As one number, without the point.
         -webide-parse-mode: eager
       num_fraction_digits:
-        value: (word / 0x80000000000000).as<s8> % 0x10 + 1
+        value: (word / (0x80000000000000).as<u8>).as<s8> % 0x10 + 1
         doc: Digits behind the point.
       num_digits:
-        value: (word / 0x800000000000000).as<s8> % 0x10 + 1
+        value: (word / (0x800000000000000).as<u8>).as<s8> % 0x10 + 1
         -webide-parse-mode: eager
       sign:
-        value: word / 0x4000000000000000 / 2
+        value: word / (0x4000000000000000).as<u8> / 2
         doc: 1 when a minus stands in front.
   classic_variable:
     -lint-ok: What a variable is only the log type of its row tells.
@@ -270,11 +274,21 @@ types:
 enums:
   float_notation:
     0: plain
-    1: lower_exponent
+    1:
+      id: lower_exponent
+      -orig-id: cScientificNotationLowerCaseEFlag
     2: reserved
-    3: upper_exponent
+    3:
+      id: upper_exponent
+      -orig-id: cScientificNotationUpperCaseEFlag
   exponent_sign:
-    0: none
-    1: plus
-    2: minus
+    0:
+      id: none
+      -orig-id: cEmptyExponentSignFlag
+    1:
+      id: plus
+      -orig-id: cPlusExponentSignFlag
+    2:
+      id: minus
+      -orig-id: cMinusExponentSignFlag
     3: reserved

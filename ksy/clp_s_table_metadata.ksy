@@ -41,10 +41,12 @@ types:
     seq:
       - id: ofs_stream
         -lint-ok: In the tables section, which is not here.
+        -orig-id: file_offset
         type: u8
         doc: Offset of its compressed bytes in the tables section.
       - id: len_uncompressed
         -lint-ok: Of the stream once it is decompressed.
+        -orig-id: uncompressed_size
         type: u8
   table:
     -columns: true
@@ -56,6 +58,7 @@ types:
         doc: Position of its stream in the list above.
       - id: ofs_table
         -lint-ok: In the stream once it is decompressed.
+        -orig-id: stream_offset
         type: u8
         doc: |
           Offset in the decompressed stream. The table ends where the next one

@@ -31,6 +31,7 @@ types:
       name:
         value: wire.number
         enum: names
+        doc: The number of the field by its name.
         -webide-parse-mode: eager
       type_url:
         value: wire.value.as<data_bundle_field::byte_string>.data.bytes.to_s("UTF-8")

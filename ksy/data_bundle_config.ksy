@@ -31,6 +31,7 @@ types:
       name:
         value: wire.number
         enum: names
+        doc: The number of the field by its name.
         -webide-parse-mode: eager
       compression_method:
         value: wire.value.as<leveldb_varint>.value
@@ -45,10 +46,17 @@ enums:
   compression_methods:
     0:
       id: unknown
+      -orig-id: UNKNOWN
       doc: Not stated.
-    1: none
-    2: snappy
-    3: zlib
+    1:
+      id: none
+      -orig-id: NONE
+    2:
+      id: snappy
+      -orig-id: SNAPPY
+    3:
+      id: zlib
+      -orig-id: ZLIB
   names:
     1:
       id: version_magic
@@ -61,6 +69,7 @@ enums:
       doc: Uncompressed bytes that a record is meant to hold.
     4:
       id: compression_method
+      -orig-id: compression_algorithm
       doc: 1 none, 2 snappy, 3 zlib.
     6:
       id: raw_packed

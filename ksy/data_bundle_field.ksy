@@ -1,6 +1,9 @@
 meta:
   id: data_bundle_field
   title: Protocol Buffers field
+  xref:
+    justsolve: Protobuf
+    wikidata: Q1645574
   tags:
     - serialization
   license: CC0-1.0
@@ -16,6 +19,7 @@ doc-ref: https://protobuf.dev/programming-guides/encoding/
 -webide-representation: '{value}'
 seq:
   - id: key
+    -orig-id: tag
     type: leveldb_varint
     valid:
       expr: |
@@ -35,16 +39,21 @@ seq:
     doc: Never raw bytes, for the key admits no other wire type.
 instances:
   number:
+    -orig-id: field number
     value: key.value / 8
+    doc: Which field of its message it is.
   wire_type:
+    -orig-id: wire type
     value: key.value.as<s8> % 8
     enum: wire_types
+    doc: How the value is stored, whatever it means.
 types:
   byte_string:
     doc: Bytes, text or a message, with their length in front.
     -webide-representation: '{data}'
     seq:
       - id: len_data
+        -orig-id: size
         type: leveldb_varint
         valid:
           expr: _.value <= (_io.size - _io.pos).as<u8>
@@ -71,7 +80,15 @@ types:
         type: u4
 enums:
   wire_types:
-    0: varint
-    1: fixed64
-    2: bytes
-    5: fixed32
+    0:
+      id: varint
+      -orig-id: VARINT
+    1:
+      id: fixed64
+      -orig-id: I64
+    2:
+      id: bytes
+      -orig-id: LEN
+    5:
+      id: fixed32
+      -orig-id: I32

@@ -33,6 +33,7 @@ types:
       name:
         value: wire.number
         enum: names
+        doc: The number of the field by its name.
         -webide-parse-mode: eager
       file_type:
         value: wire.value.as<leveldb_varint>.value
@@ -50,24 +51,33 @@ enums:
   file_types:
     0:
       id: unknown
+      -orig-id: UNKNOWN
       doc: Read as a file.
-    1: regular_file
-    2: directory
+    1:
+      id: regular_file
+      -orig-id: [REGULAR, FILE]
+    2:
+      id: directory
+      -orig-id: DIRECTORY
   names:
     1:
       id: file_type
+      -orig-id: type
       doc: 0 unknown (read as a file), 1 regular file, 2 directory.
     2:
       id: shard_index
       doc: Shard that holds the file.
     3:
       id: shard_uncompressed_offset
+      -orig-id: [shard_uncompressed_offset, shard_offset]
       doc: Where the file starts in the uncompressed stream of the shard.
     4:
       id: uncompressed_size
+      -orig-id: [uncompressed_size, size]
       doc: Bytes in the file.
     5:
       id: crc32c
+      -orig-id: [crc32c, checksum]
       doc: CRC-32C of the file, not masked.
       -checksum: CRC-32C
     6:

@@ -22,6 +22,7 @@ instances:
   packed_num_restarts:
     pos: _io.size - 4
     type: u4
+    doc: The number of restarts, in RocksDB with a flag in the highest bit.
   has_hash_index:
     value: packed_num_restarts >= 0x80000000
     doc: RocksDB; a table of buckets lies between restarts and their number.
@@ -69,17 +70,21 @@ types:
     seq:
       - id: len_shared
         -lint-ok: it counts bytes of the key before, which whoever puts the key together compares
+        -orig-id: shared_bytes
         type: leveldb_varint
         doc: Bytes that the key has in common with the one before.
       - id: len_key_suffix
+        -orig-id: unshared_bytes
         type: leveldb_varint
         valid:
           expr: _.value <= (_io.size - _io.pos).as<u8>
       - id: len_value
+        -orig-id: value_length
         type: leveldb_varint
         valid:
           expr: _.value <= (_io.size - _io.pos).as<u8> - len_key_suffix.value
       - id: key_suffix
+        -orig-id: key_delta
         size: len_key_suffix.value
         type: key_suffix
         doc: The rest of the key.
@@ -125,11 +130,18 @@ types:
     instances:
       text:
         value: bytes.to_s("ISO-8859-1")
+        doc: The same, each byte as the character of that number.
 enums:
   tables:
     0:
       id: unknown
       doc: A key of no bytes.
-    1: config
-    2: files
-    3: records
+    1:
+      id: config
+      -orig-id: BUNDLE_CONFIG
+    2:
+      id: files
+      -orig-id: FILE_METADATA
+    3:
+      id: records
+      -orig-id: SHARD_METADATA

@@ -32,6 +32,7 @@ types:
       name:
         value: wire.number
         enum: names
+        doc: The number of the field by its name.
         -webide-parse-mode: eager
       row:
         io: wire.value.as<data_bundle_field::byte_string>.data._io
@@ -58,6 +59,7 @@ types:
       name:
         value: wire.number
         enum: row_names
+        doc: The number of the field by its name.
         -webide-parse-mode: eager
 enums:
   names:

@@ -19,13 +19,19 @@ seq:
     doc: Which table the row is of.
   - id: body
     type:
-      switch-on: 'table.value < 4 ? table.value.as<u1> : 0'
+      switch-on: table_name
       cases:
-        1: config_key
-        2: file_key
-        3: record_key
+        'tables::config': config_key
+        'tables::files': file_key
+        'tables::records': record_key
         _: unknown_key
     doc: What the number of the table says about the rest.
+instances:
+  table_name:
+    value: 'table.value < 4 ? table.value.as<u1> : 0'
+    enum: tables
+    doc: The number of the table by its name.
+    -webide-parse-mode: eager
 types:
   config_key:
     doc: There is one such row; its key ends here.
@@ -38,6 +44,7 @@ types:
         type: escaped
         doc: Starts and ends with a slash; `/` alone for the top.
       - id: name
+        -orig-id: file_name
         type: escaped
   record_key:
     doc: Where a record starts; rows sort by shard, then by offset.
@@ -48,6 +55,7 @@ types:
         type: varuint
         doc: Number of the shard.
       - id: shard_uncompressed_offset
+        -orig-id: uncompressed_offset
         type: varuint
         doc: Where the record starts in the uncompressed stream of the shard.
   unknown_key:
@@ -131,6 +139,7 @@ types:
     instances:
       content:
         value: text.to_s("UTF-8")
+        doc: The same as text.
         -webide-parse-mode: eager
   chunk:
     doc: Bytes after a zero byte of the string, up to the next one.
@@ -147,4 +156,19 @@ types:
     instances:
       content:
         value: text.to_s("UTF-8")
+        doc: The same as text.
         -webide-parse-mode: eager
+enums:
+  tables:
+    0:
+      id: unknown
+      doc: A table that nobody defined.
+    1:
+      id: config
+      -orig-id: BUNDLE_CONFIG
+    2:
+      id: files
+      -orig-id: FILE_METADATA
+    3:
+      id: records
+      -orig-id: SHARD_METADATA

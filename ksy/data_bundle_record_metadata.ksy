@@ -31,6 +31,7 @@ types:
       name:
         value: wire.number
         enum: names
+        doc: The number of the field by its name.
         -webide-parse-mode: eager
 enums:
   names:
@@ -47,4 +48,5 @@ enums:
         `data_offset`; then the smallest one of the shard is 0.
     4:
       id: all_zeros
+      -orig-id: [all_zeros, zeros]
       doc: Every byte of the record is zero and nothing is stored.

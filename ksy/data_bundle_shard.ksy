@@ -20,12 +20,14 @@ seq:
   - id: magic
     contents: daBS
   - id: len_header
+    -orig-id: header_size
     type: u4
     valid:
       max: _io.size - _io.pos - 4
     doc: Bytes of the header message.
   - id: ofs_data
     -lint-ok: A shard cut short opens as far as it goes; the header may be here without the records.
+    -orig-id: data_offset
     type: u4
     valid:
       min: 12 + len_header

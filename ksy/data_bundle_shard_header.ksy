@@ -33,6 +33,7 @@ types:
       name:
         value: wire.number
         enum: names
+        doc: The number of the field by its name.
         -webide-parse-mode: eager
       compression_method:
         value: wire.value.as<leveldb_varint>.value
@@ -50,10 +51,17 @@ enums:
   compression_methods:
     0:
       id: unknown
+      -orig-id: UNKNOWN
       doc: Not stated.
-    1: none
-    2: snappy
-    3: zlib
+    1:
+      id: none
+      -orig-id: NONE
+    2:
+      id: snappy
+      -orig-id: SNAPPY
+    3:
+      id: zlib
+      -orig-id: ZLIB
   names:
     1:
       id: shard_index
@@ -66,6 +74,7 @@ enums:
       doc: Uncompressed bytes that a record is meant to hold.
     4:
       id: record_alignment
+      -orig-id: [record_alignment, block_size]
       doc: Stored records start at multiples of this.
     5:
       id: compression_method

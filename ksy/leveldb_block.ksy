@@ -25,6 +25,7 @@ instances:
   packed_num_restarts:
     pos: _io.size - 4
     type: u4
+    doc: The number of restarts, in RocksDB with a flag in the highest bit.
   has_hash_index:
     value: packed_num_restarts >= 0x80000000
     doc: RocksDB; a table of buckets lies between restarts and their number.
@@ -67,17 +68,21 @@ types:
     seq:
       - id: len_shared
         -lint-ok: Of the key before, whose length no specification adds up.
+        -orig-id: shared_bytes
         type: leveldb_varint
         doc: Bytes that the key has in common with the one before.
       - id: len_key_suffix
+        -orig-id: unshared_bytes
         type: leveldb_varint
         valid:
           expr: _.value <= (_io.size - _io.pos).as<u8>
       - id: len_value
+        -orig-id: value_length
         type: leveldb_varint
         valid:
           expr: _.value <= (_io.size - _io.pos).as<u8> - len_key_suffix.value
       - id: key_suffix
+        -orig-id: key_delta
         size: len_key_suffix.value
         doc: The rest of the key.
       - id: value

@@ -1,6 +1,10 @@
 meta:
   id: leveldb_block_handle
   title: LevelDB block handle
+  application:
+    - LevelDB
+    - RocksDB
+    - dacha EmbeddedDB
   tags:
     - database
   license: CC0-1.0
@@ -16,10 +20,12 @@ doc-ref: https://github.com/google/leveldb/blob/main/doc/table_format.md
 -webide-representation: '{len_block} bytes at {ofs_block}'
 seq:
   - id: ofs_block
+    -orig-id: offset
     type: leveldb_varint
     valid:
-      expr: _.value <= 0x7fffffffffffffff
+      expr: _.value <= (0x7fffffffffffffff).as<u8>
   - id: len_block
+    -orig-id: size
     type: leveldb_varint
     valid:
-      expr: _.value <= 0x7fffffffffffffff
+      expr: _.value <= (0x7fffffffffffffff).as<u8>

@@ -1,6 +1,10 @@
 meta:
   id: leveldb_bytes
   title: LevelDB length-prefixed byte string
+  application:
+    - LevelDB
+    - RocksDB
+    - dacha EmbeddedDB
   tags:
     - database
     - serialization
@@ -15,6 +19,7 @@ doc-ref: https://github.com/google/leveldb/blob/main/util/coding.cc GetLengthPre
 -webide-representation: '{data:str}'
 seq:
   - id: len_data
+    -orig-id: len
     type: leveldb_varint
     valid:
       expr: _.value <= (_io.size - _io.pos).as<u8>

@@ -22,6 +22,7 @@ instances:
   packed_num_restarts:
     pos: _io.size - 4
     type: u4
+    doc: The number of restarts, in RocksDB with a flag in the highest bit.
   has_hash_index:
     value: packed_num_restarts >= 0x80000000
     doc: RocksDB; a table of buckets lies between restarts and their number.
@@ -67,19 +68,23 @@ types:
     seq:
       - id: len_shared
         -lint-ok: it counts bytes of the key before, which whoever puts the key together compares
+        -orig-id: shared_bytes
         type: leveldb_varint
         doc: Bytes that the key has in common with the one before.
       - id: len_key_suffix
+        -orig-id: unshared_bytes
         type: leveldb_varint
         valid:
           expr: _.value <= (_io.size - _io.pos).as<u8>
         doc: Bytes of the key that follow here.
       - id: len_value
+        -orig-id: value_length
         type: leveldb_varint
         valid:
           expr: _.value <= (_io.size - _io.pos).as<u8> - len_key_suffix.value
         doc: Bytes of the value.
       - id: key_suffix
+        -orig-id: key_delta
         size: len_key_suffix.value
         type: key_suffix
         doc: The rest of the key.
@@ -115,3 +120,4 @@ types:
     instances:
       text:
         value: bytes.to_s("ISO-8859-1")
+        doc: The same, each byte as the character of that number.

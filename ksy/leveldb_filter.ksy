@@ -15,10 +15,12 @@ doc: |
 doc-ref: https://github.com/google/leveldb/blob/main/doc/table_format.md Filter Meta Block
 instances:
   base_lg:
+    -orig-id: 'lg(base)'
     pos: _io.size - 1
     type: u1
     doc: Filter i covers blocks that start in [i << base_lg, (i + 1) << base_lg).
   ofs_offsets:
+    -orig-id: offset of beginning of offset array
     pos: _io.size - 5
     type: u4
     valid:

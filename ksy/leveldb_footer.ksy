@@ -33,6 +33,7 @@ instances:
     type: handles
     if: is_leveldb
   version:
+    -orig-id: format_version
     pos: _io.size - 12
     type: u4
     if: is_rocksdb
@@ -42,6 +43,7 @@ instances:
     type: u1
     enum: checksum_types
     if: is_rocksdb
+    doc: Which checksum stands behind the blocks.
   rocksdb:
     pos: _io.size - 52
     size: 40
@@ -57,8 +59,10 @@ types:
     doc: Where the two blocks are that lead to all others.
     seq:
       - id: metaindex
+        -orig-id: metaindex_handle
         type: leveldb_block_handle
       - id: index
+        -orig-id: index_handle
         type: leveldb_block_handle
       - id: padding
         size-eos: true
@@ -89,16 +93,23 @@ types:
         doc: Zeros.
 enums:
   checksum_types:
-    0: none
+    0:
+      id: none
+      -orig-id: kNoChecksum
     1:
       id: crc32c
+      -orig-id: kCRC32c
       doc: Rotated right by 15 bits, plus 0xa282ead8.
-    2: xxhash32
+    2:
+      id: xxhash32
+      -orig-id: kxxHash
     3:
       id: xxhash64
+      -orig-id: kxxHash64
       doc: The low 32 bits.
     4:
       id: xxh3
+      -orig-id: kXXH3
       doc: |
         The low 32 bits over the contents; the compression byte, multiplied by
         0x6b9083d9, is combined with exclusive or.

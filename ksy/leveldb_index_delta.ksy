@@ -22,7 +22,7 @@ instances:
     pos: _io.size - 4
     type: u4
   ofs_restarts:
-    value: _io.size - 4 - 4 * num_restarts
+    value: _io.size - 4 - 4 * num_restarts.as<s8>
   entries:
     pos: 0
     size: ofs_restarts
@@ -32,6 +32,7 @@ instances:
     type: u4
     repeat: expr
     repeat-expr: num_restarts
+    doc: Offsets of entries that spell out their whole key; the first is 0.
 types:
   entry_list:
     doc: Entries one after the other, up to the restarts.
@@ -46,12 +47,15 @@ types:
     seq:
       - id: len_shared
         -lint-ok: it counts bytes of the key before, which whoever puts the key together compares
+        -orig-id: shared_bytes
         type: leveldb_varint
       - id: len_key_suffix
+        -orig-id: unshared_bytes
         type: leveldb_varint
         valid:
           expr: _.value <= (_io.size - _io.pos).as<u8>
       - id: key_suffix
+        -orig-id: key_delta
         size: len_key_suffix.value
         doc: The rest of the key.
       - id: handle

@@ -24,6 +24,7 @@ seq:
     size: _io.size - 8
     doc: What the user of the database calls the entry.
   - id: value_type
+    -orig-id: type
     type: u1
     enum: value_types
     doc: The low eight bits of the packed number.
@@ -49,12 +50,29 @@ enums:
   value_types:
     0:
       id: deletion
+      -orig-id: kTypeDeletion
       doc: The key was deleted; the value is empty.
-    1: value
-    2: merge
-    7: single_deletion
-    15: range_deletion
-    17: blob_index
-    20: deletion_with_timestamp
-    22: wide_column_entity
-    24: value_preferred_seqno
+    1:
+      id: value
+      -orig-id: kTypeValue
+    2:
+      id: merge
+      -orig-id: kTypeMerge
+    7:
+      id: single_deletion
+      -orig-id: kTypeSingleDeletion
+    15:
+      id: range_deletion
+      -orig-id: kTypeRangeDeletion
+    17:
+      id: blob_index
+      -orig-id: kTypeBlobIndex
+    20:
+      id: deletion_with_timestamp
+      -orig-id: kTypeDeletionWithTimestamp
+    22:
+      id: wide_column_entity
+      -orig-id: kTypeWideColumnEntity
+    24:
+      id: value_preferred_seqno
+      -orig-id: kTypeValuePreferredSeqno

@@ -6,6 +6,8 @@ meta:
     - RocksDB
     - dacha EmbeddedDB
   file-extension: log
+  xref:
+    justsolve: LevelDB
   tags:
     - database
     - log
@@ -29,7 +31,7 @@ doc-ref: https://github.com/google/leveldb/blob/main/doc/log_format.md
 instances:
   blocks:
     pos: 0
-    size: '_io.size - _io.pos < 32768 ? _io.size - _io.pos : 32768'
+    size: '_io.size - _io.pos < 32768 ? (_io.size - _io.pos).as<s8> : (32768).as<s8>'
     type: block(false)
     repeat: eos
     if: _io.size > 0
@@ -45,6 +47,7 @@ types:
         doc: Whether records are version edits, else write batches.
     seq:
       - id: fragments
+        -orig-id: record
         type: fragment(is_manifest)
         repeat: until
         repeat-until: _io.size - _io.pos < 7 or _.is_zero_fill
@@ -71,14 +74,17 @@ types:
           CRC-32C over the type byte and the data (over type, log number and data
           for the recyclable types), rotated right by 15 bits, plus 0xa282ead8.
       - id: len_data
+        -orig-id: length
         type: u2
         valid:
           max: _io.size - _io.pos - 1
       - id: fragment_type
+        -orig-id: type
         type: u1
         enum: fragment_types
         doc: Which part of a record it is, and how long the header is.
       - id: log_number
+        -orig-id: log number
         type: u4
         if: is_recyclable
         doc: Low 32 bits of the number of the log that wrote the fragment.
@@ -130,33 +136,59 @@ enums:
   fragment_types:
     0:
       id: zero
+      -orig-id: kZeroType
       doc: Preallocated space that was never written.
-    1: full
-    2: first
-    3: middle
-    4: last
+    1:
+      id: full
+      -orig-id: [FULL, kFullType]
+    2:
+      id: first
+      -orig-id: [FIRST, kFirstType]
+    3:
+      id: middle
+      -orig-id: [MIDDLE, kMiddleType]
+    4:
+      id: last
+      -orig-id: [LAST, kLastType]
     5:
       id: recyclable_full
+      -orig-id: kRecyclableFullType
       doc: RocksDB with recycled log files; the header has four more bytes.
-    6: recyclable_first
-    7: recyclable_middle
-    8: recyclable_last
+    6:
+      id: recyclable_first
+      -orig-id: kRecyclableFirstType
+    7:
+      id: recyclable_middle
+      -orig-id: kRecyclableMiddleType
+    8:
+      id: recyclable_last
+      -orig-id: kRecyclableLastType
     9:
       id: set_compression
+      -orig-id: kSetCompressionType
       doc: RocksDB; what follows is compressed.
-    10: user_defined_timestamp_size
-    11: recyclable_user_defined_timestamp_size
+    10:
+      id: user_defined_timestamp_size
+      -orig-id: kUserDefinedTimestampSizeType
+    11:
+      id: recyclable_user_defined_timestamp_size
+      -orig-id: kRecyclableUserDefinedTimestampSizeType
     33:
       id: early_predecessor_log
+      -orig-id: kPredecessorWALInfoType
       doc: |
         130 as RocksDB numbered it at first, when the bit that lets readers skip
         an unknown type was 32; no other version uses 33 and 34.
     34:
       id: early_recyclable_predecessor_log
+      -orig-id: kRecyclePredecessorWALInfoType
       doc: 131 as RocksDB numbered it at first.
     130:
       id: predecessor_log
+      -orig-id: kPredecessorWALInfoType
       doc: |
         RocksDB; number, size and last sequence number of the log before. A type
         of 128 or more that a reader does not know it may skip.
-    131: recyclable_predecessor_log
+    131:
+      id: recyclable_predecessor_log
+      -orig-id: kRecyclePredecessorWALInfoType

@@ -5,6 +5,8 @@ meta:
     - LevelDB
     - RocksDB
     - dacha EmbeddedDB
+  xref:
+    justsolve: LevelDB
   tags:
     - database
     - log
@@ -20,7 +22,7 @@ doc-ref: https://github.com/google/leveldb/blob/main/doc/log_format.md
 instances:
   blocks:
     pos: 0
-    size: '_io.size - _io.pos < 32768 ? _io.size - _io.pos : 32768'
+    size: '_io.size - _io.pos < 32768 ? (_io.size - _io.pos).as<s8> : (32768).as<s8>'
     type: leveldb_log::block(true)
     repeat: eos
     if: _io.size > 0

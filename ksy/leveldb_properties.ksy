@@ -24,7 +24,7 @@ instances:
     pos: _io.size - 4
     type: u4
   ofs_restarts:
-    value: _io.size - 4 - 4 * num_restarts
+    value: _io.size - 4 - 4 * num_restarts.as<s8>
   properties:
     pos: 0
     size: ofs_restarts
@@ -34,12 +34,13 @@ instances:
     type: u4
     repeat: expr
     repeat-expr: num_restarts
+    doc: Offsets of properties that spell out their whole name; the first is 0.
 types:
   property_list:
     doc: Properties one after the other, up to the restarts.
     seq:
       - id: properties
-        type: property(_index)
+        type: property(_index.as<s4>)
         repeat: eos
   property:
     doc: A name and a value.
@@ -51,17 +52,21 @@ types:
     seq:
       - id: len_shared
         -lint-ok: Of the name before, whose length no specification adds up.
+        -orig-id: shared_bytes
         type: leveldb_varint
         doc: Bytes that the name has in common with the one before.
       - id: len_name
+        -orig-id: unshared_bytes
         type: leveldb_varint
         valid:
           expr: _.value <= (_io.size - _io.pos).as<u8>
       - id: len_value
+        -orig-id: value_length
         type: leveldb_varint
         valid:
           expr: _.value <= (_io.size - _io.pos).as<u8> - len_name.value
       - id: name
+        -orig-id: key_delta
         size: len_name.value
         type: str
         encoding: UTF-8

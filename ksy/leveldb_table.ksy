@@ -52,7 +52,7 @@ instances:
       footer.version < 6 ? footer.rocksdb.metaindex.ofs_block.value :
       (_io.size - 53 - 5 - footer.rocksdb6.len_metaindex).as<u8>,
       footer.is_leveldb ? footer.leveldb.metaindex.len_block.value :
-      footer.version < 6 ? footer.rocksdb.metaindex.len_block.value : footer.rocksdb6.len_metaindex.as<u8>, 1)
+      footer.version < 6 ? footer.rocksdb.metaindex.len_block.value : footer.rocksdb6.len_metaindex.as<u8>, kinds::handles)
     if: footer.is_leveldb or footer.is_rocksdb
     doc: |
       Names of meta blocks (filter, properties) and their handles; in RocksDB from
@@ -69,7 +69,7 @@ instances:
     type: >-
       block(footer.is_leveldb ? footer.leveldb.index.ofs_block.value : footer.rocksdb.index.ofs_block.value,
       footer.is_leveldb ? footer.leveldb.index.len_block.value : footer.rocksdb.index.len_block.value,
-      footer.is_leveldb or footer.version < 4 ? 1 : 5)
+      footer.is_leveldb or footer.version < 4 ? kinds::handles : kinds::handle_deltas)
     if: has_handles
     doc: |
       One entry per data block, a key not below its last and its handle. From
@@ -94,10 +94,12 @@ types:
     doc: The five bytes behind every block.
     seq:
       - id: compression
+        -orig-id: type
         type: u1
         enum: compressions
         doc: How the contents before it are compressed.
       - id: checksum
+        -orig-id: crc
         -checksum: of the block
         type: u4
         doc: |
@@ -112,9 +114,8 @@ types:
         type: u8
       - id: kind
         type: s4
-        doc: |
-          1 for names or keys with handles, 2 for data, 3 for a filter, 4 for
-          properties, 5 for an index of deltas, 0 for anything else.
+        enum: kinds
+        doc: What the block holds, which only whoever names it knows.
     instances:
       contents:
         pos: ofs_block.as<s8>
@@ -133,12 +134,12 @@ types:
         type:
           switch-on: kind
           cases:
-            1: leveldb_block
-            2: leveldb_data_block
-            3: leveldb_filter
-            4: leveldb_properties
-            5: leveldb_index_delta
-        if: is_stored and kind > 0
+            'kinds::handles': leveldb_block
+            'kinds::data': leveldb_data_block
+            'kinds::filter': leveldb_filter
+            'kinds::properties': leveldb_properties
+            'kinds::handle_deltas': leveldb_index_delta
+        if: is_stored and kind != kinds::unknown
         doc: What is in it, if it is not compressed; never raw bytes.
   meta_block:
     doc: A meta block by way of its entry in the metaindex; its key is the name.
@@ -159,9 +160,10 @@ types:
         type: leveldb_block_handle
       kind:
         value: >-
-          name.length > 7 and name.substring(0, 7) == "filter." ? 3 :
-          name == "rocksdb.properties" ? 4 : name == "rocksdb.range_del" ? 2 :
-          name == "rocksdb.index" and _root.footer.version >= 4 ? 5 : 0
+          name.length > 7 and name.substring(0, 7) == "filter." ? kinds::filter :
+          name == "rocksdb.properties" ? kinds::properties :
+          name == "rocksdb.range_del" ? kinds::data :
+          name == "rocksdb.index" and _root.footer.version >= 4 ? kinds::handle_deltas : kinds::unknown
         doc: Filters of RocksDB have names of their own and are bits without a frame.
       block:
         io: _root._io
@@ -182,7 +184,7 @@ types:
       block:
         io: _root._io
         pos: 0
-        type: block(handle.ofs_block.value, handle.len_block.value, 2)
+        type: block(handle.ofs_block.value, handle.len_block.value, kinds::data)
   delta_block:
     doc: A data block by way of its entry in an index of deltas.
     -webide-representation: '{len_block:dec} bytes at {ofs_block:dec}'
@@ -206,26 +208,56 @@ types:
       raw_delta:
         value: _parent.index.content.as<leveldb_index_delta>.entries.entries[idx].raw_delta.value
         if: _parent.index.content.as<leveldb_index_delta>.entries.entries[idx].len_shared.value != 0
+        doc: How much longer the block is than the one before, as zigzag.
       block:
         pos: 0
-        type: 'block(ofs_block, len_block, _parent.delta_blocks[0].ofs_block.as<u8> == 0 ? 2 : 5)'
+        type: 'block(ofs_block, len_block, _parent.delta_blocks[0].ofs_block.as<u8> == 0 ? kinds::data : kinds::handle_deltas)'
         doc: |
           Data start a table; an index whose first block does not lie there is one
           of two levels, and names parts of the index.
 enums:
   compressions:
-    0: none
-    1: snappy
+    0:
+      id: none
+      -orig-id: kNoCompression
+    1:
+      id: snappy
+      -orig-id: kSnappyCompression
     2:
       id: zlib
+      -orig-id: [kZlibCompression, kZstdCompression]
       doc: |
         Raw deflate in RocksDB, a zlib stream in dacha, a zstd frame in newer
         LevelDB.
-    3: bzip2
-    4: lz4
-    5: lz4hc
-    6: xpress
-    7: zstd
+    3:
+      id: bzip2
+      -orig-id: kBZip2Compression
+    4:
+      id: lz4
+      -orig-id: kLZ4Compression
+    5:
+      id: lz4hc
+      -orig-id: kLZ4HCCompression
+    6:
+      id: xpress
+      -orig-id: kXpressCompression
+    7:
+      id: zstd
+      -orig-id: kZSTD
     64:
       id: early_zstd
+      -orig-id: kZSTDNotFinalCompression
       doc: RocksDB, before the format of Zstandard was final.
+  kinds:
+    0:
+      id: unknown
+      doc: Opened by nothing.
+    1:
+      id: handles
+      doc: Names or keys, each with a handle.
+    2: data
+    3: filter
+    4: properties
+    5:
+      id: handle_deltas
+      doc: An index of deltas.

@@ -1,6 +1,13 @@
 meta:
   id: leveldb_varint
   title: LevelDB variable-length integer
+  application:
+    - LevelDB
+    - RocksDB
+    - dacha EmbeddedDB
+  xref:
+    justsolve: Variable-length_quantity
+    wikidata: Q6457577
   tags:
     - database
     - serialization

@@ -35,6 +35,7 @@ types:
     -webide-representation: '{tag}: {body}'
     seq:
       - id: raw_tag
+        -orig-id: tag
         type: leveldb_varint
         valid:
           expr: |
@@ -114,6 +115,7 @@ types:
         doc: Number of the table, which is its file name.
       - id: len_file
         -lint-ok: Of another file.
+        -orig-id: file_size
         type: leveldb_varint
       - id: smallest
         type: leveldb_bytes
@@ -128,9 +130,11 @@ types:
       - id: file
         type: new_file
       - id: smallest_sequence
+        -orig-id: smallest_seqno
         type: leveldb_varint
         doc: Lowest sequence number in the table.
       - id: largest_sequence
+        -orig-id: largest_seqno
         type: leveldb_varint
         doc: Highest sequence number in the table.
   new_file3:
@@ -148,6 +152,7 @@ types:
         doc: Which of the paths of the database holds the file.
       - id: len_file
         -lint-ok: Of another file.
+        -orig-id: file_size
         type: leveldb_varint
       - id: smallest
         type: leveldb_bytes
@@ -156,9 +161,11 @@ types:
         type: leveldb_bytes
         doc: An internal key.
       - id: smallest_sequence
+        -orig-id: smallest_seqno
         type: leveldb_varint
         doc: Lowest sequence number in the table.
       - id: largest_sequence
+        -orig-id: largest_seqno
         type: leveldb_varint
         doc: Highest sequence number in the table.
   new_file4:
@@ -173,31 +180,38 @@ types:
         repeat-until: _.tag.value == 1
   attribute:
     doc: One attribute of a table.
-    -webide-representation: '{tag}: {data}'
+    -webide-representation: '{name}: {data}'
     seq:
       - id: tag
         type: leveldb_varint
         doc: |
-          1 ends the list, 2 needs compaction, 3 minimum log number, 4 oldest
-          blob file, 5 oldest ancestor time, 6 creation time, 7 file checksum,
-          8 checksum function, 9 temperature, 12 unique id, 13 epoch number,
-          65 path id.
+          What the attribute is; one that a reader does not know may be skipped
+          below 64.
       - id: data
         type: leveldb_bytes
         if: tag.value != 1
         doc: Its value, whose form the tag tells.
+    instances:
+      name:
+        value: tag.value
+        enum: attribute_tags
+        doc: The tag by its name.
+        -webide-parse-mode: eager
   blob_file_addition:
     doc: A file of large values that is part of the database from now on.
     -webide-representation: '{number}: {num_blobs} values, {len_blobs} bytes'
     seq:
       - id: number
+        -orig-id: blob_file_number
         type: leveldb_varint
         doc: Number of the file, which is its name.
       - id: num_blobs
         -lint-ok: Of another file.
+        -orig-id: total_blob_count
         type: leveldb_varint
       - id: len_blobs
         -lint-ok: Of another file.
+        -orig-id: total_blob_bytes
         type: leveldb_varint
       - id: checksum_method
         type: leveldb_bytes
@@ -214,13 +228,16 @@ types:
     -webide-representation: '{number}: {num_blobs} values, {len_blobs} bytes'
     seq:
       - id: number
+        -orig-id: blob_file_number
         type: leveldb_varint
         doc: Number of the file, which is its name.
       - id: num_blobs
         -lint-ok: Of another file.
+        -orig-id: garbage_blob_count
         type: leveldb_varint
       - id: len_blobs
         -lint-ok: Of another file.
+        -orig-id: garbage_blob_bytes
         type: leveldb_varint
       - id: attributes
         type: blob_attribute
@@ -238,35 +255,124 @@ types:
         if: tag.value != 0
         doc: Its value, whose form the tag tells.
 enums:
+  attribute_tags:
+    1:
+      id: terminate
+      -orig-id: kTerminate
+      doc: Ends the list.
+    2:
+      id: need_compaction
+      -orig-id: kNeedCompaction
+    3:
+      id: min_log_number_to_keep
+      -orig-id: kMinLogNumberToKeepHack
+    4:
+      id: oldest_blob_file_number
+      -orig-id: kOldestBlobFileNumber
+    5:
+      id: oldest_ancestor_time
+      -orig-id: kOldestAncesterTime
+    6:
+      id: file_creation_time
+      -orig-id: kFileCreationTime
+    7:
+      id: file_checksum
+      -orig-id: kFileChecksum
+    8:
+      id: file_checksum_function
+      -orig-id: kFileChecksumFuncName
+    9:
+      id: temperature
+      -orig-id: kTemperature
+    10:
+      id: min_timestamp
+      -orig-id: kMinTimestamp
+    11:
+      id: max_timestamp
+      -orig-id: kMaxTimestamp
+    12:
+      id: unique_id
+      -orig-id: kUniqueId
+    13:
+      id: epoch_number
+      -orig-id: kEpochNumber
+    14:
+      id: compensated_range_deletion_size
+      -orig-id: kCompensatedRangeDeletionSize
+    15:
+      id: tail_size
+      -orig-id: kTailSize
+    16:
+      id: user_defined_timestamps_persisted
+      -orig-id: kUserDefinedTimestampsPersisted
+    65:
+      id: path_id
+      -orig-id: kPathId
   tags:
     1:
       id: comparator
+      -orig-id: kComparator
       doc: Name of the order of keys, `leveldb.BytewiseComparator` as a rule.
     2:
       id: log_number
+      -orig-id: kLogNumber
       doc: Logs below this number are in tables already.
-    3: next_file_number
-    4: last_sequence
-    5: compact_pointer
-    6: deleted_file
-    7: new_file
-    9: previous_log_number
-    10: min_log_number_to_keep
-    100: new_file2
-    102: new_file3
-    103: new_file4
+    3:
+      id: next_file_number
+      -orig-id: kNextFileNumber
+    4:
+      id: last_sequence
+      -orig-id: kLastSequence
+    5:
+      id: compact_pointer
+      -orig-id: kCompactPointer
+    6:
+      id: deleted_file
+      -orig-id: kDeletedFile
+    7:
+      id: new_file
+      -orig-id: kNewFile
+    9:
+      id: previous_log_number
+      -orig-id: kPrevLogNumber
+    10:
+      id: min_log_number_to_keep
+      -orig-id: kMinLogNumberToKeep
+    100:
+      id: new_file2
+      -orig-id: kNewFile2
+    102:
+      id: new_file3
+      -orig-id: kNewFile3
+    103:
+      id: new_file4
+      -orig-id: kNewFile4
     200:
       id: column_family
+      -orig-id: kColumnFamily
       doc: The edit is about this column family.
-    201: column_family_add
-    202: column_family_drop
-    203: max_column_family
+    201:
+      id: column_family_add
+      -orig-id: kColumnFamilyAdd
+    202:
+      id: column_family_drop
+      -orig-id: kColumnFamilyDrop
+    203:
+      id: max_column_family
+      -orig-id: kMaxColumnFamily
     300:
       id: in_atomic_group
+      -orig-id: kInAtomicGroup
       doc: Edits that still follow in the group that is valid as a whole only.
-    400: blob_file_addition
-    401: blob_file_garbage
+    400:
+      id: blob_file_addition
+      -orig-id: kBlobFileAddition
+    401:
+      id: blob_file_garbage
+      -orig-id: kBlobFileGarbage
     800:
       id: compaction_waterline
       doc: dacha only.
-    8192: ignorable
+    8192:
+      id: ignorable
+      -orig-id: kTagSafeIgnoreMask

@@ -26,12 +26,14 @@ seq:
     doc: Sequence number of the first operation.
   - id: num_operations
     -lint-ok: A batch is read to its end; markers are not counted.
+    -orig-id: count
     type: u4
     doc: |
       Operations that take a sequence number; markers and log data of RocksDB do
       not count.
   - id: operations
     -lint-ok: A record is small and read as a whole.
+    -orig-id: data
     type: operation
     repeat: eos
 types:
@@ -109,30 +111,79 @@ types:
           or operation_type == operation_types::cf_value_preferred_seqno
 enums:
   operation_types:
-    0: deletion
-    1: value
-    2: merge
+    0:
+      id: deletion
+      -orig-id: kTypeDeletion
+    1:
+      id: value
+      -orig-id: kTypeValue
+    2:
+      id: merge
+      -orig-id: kTypeMerge
     3:
       id: log_data
+      -orig-id: kTypeLogData
       doc: A note to replication; changes nothing in the database.
-    4: cf_deletion
-    5: cf_value
-    6: cf_merge
-    7: single_deletion
-    8: cf_single_deletion
-    9: begin_prepare
-    10: end_prepare
-    11: commit
-    12: rollback
-    13: no_operation
-    14: cf_range_deletion
-    15: range_deletion
-    16: cf_blob_index
-    17: blob_index
-    18: begin_persisted_prepare
-    19: begin_unprepare
-    21: commit_with_timestamp
-    22: wide_column_entity
-    23: cf_wide_column_entity
-    24: value_preferred_seqno
-    25: cf_value_preferred_seqno
+    4:
+      id: cf_deletion
+      -orig-id: kTypeColumnFamilyDeletion
+    5:
+      id: cf_value
+      -orig-id: kTypeColumnFamilyValue
+    6:
+      id: cf_merge
+      -orig-id: kTypeColumnFamilyMerge
+    7:
+      id: single_deletion
+      -orig-id: kTypeSingleDeletion
+    8:
+      id: cf_single_deletion
+      -orig-id: kTypeColumnFamilySingleDeletion
+    9:
+      id: begin_prepare
+      -orig-id: kTypeBeginPrepareXID
+    10:
+      id: end_prepare
+      -orig-id: kTypeEndPrepareXID
+    11:
+      id: commit
+      -orig-id: kTypeCommitXID
+    12:
+      id: rollback
+      -orig-id: kTypeRollbackXID
+    13:
+      id: no_operation
+      -orig-id: kTypeNoop
+    14:
+      id: cf_range_deletion
+      -orig-id: kTypeColumnFamilyRangeDeletion
+    15:
+      id: range_deletion
+      -orig-id: kTypeRangeDeletion
+    16:
+      id: cf_blob_index
+      -orig-id: kTypeColumnFamilyBlobIndex
+    17:
+      id: blob_index
+      -orig-id: kTypeBlobIndex
+    18:
+      id: begin_persisted_prepare
+      -orig-id: kTypeBeginPersistedPrepareXID
+    19:
+      id: begin_unprepare
+      -orig-id: kTypeBeginUnprepareXID
+    21:
+      id: commit_with_timestamp
+      -orig-id: kTypeCommitXIDAndTimestamp
+    22:
+      id: wide_column_entity
+      -orig-id: kTypeWideColumnEntity
+    23:
+      id: cf_wide_column_entity
+      -orig-id: kTypeColumnFamilyWideColumnEntity
+    24:
+      id: value_preferred_seqno
+      -orig-id: kTypeValuePreferredSeqno
+    25:
+      id: cf_value_preferred_seqno
+      -orig-id: kTypeColumnFamilyValuePreferredSeqno

@@ -1,6 +1,9 @@
 meta:
   id: uleb128
   title: Unsigned LEB128 integer, shortest form only
+  xref:
+    justsolve: Variable-length_quantity
+    wikidata: Q6457577
   tags:
     - serialization
   license: CC0-1.0

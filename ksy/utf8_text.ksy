@@ -1,6 +1,9 @@
 meta:
   id: utf8_text
   title: Text in UTF-8 that fills its stream
+  xref:
+    rfc: 3629
+    wikidata: Q193537
   tags:
     - serialization
   license: CC0-1.0
@@ -17,4 +20,5 @@ seq:
 instances:
   text:
     value: bytes.to_s("UTF-8")
+    doc: The same as text.
     -webide-parse-mode: eager

@@ -26,6 +26,7 @@ doc: |
 doc-ref: https://zs.readthedocs.io/en/latest/format.html ZS 0.10, On-disk layout
 seq:
   - id: magic
+    -orig-id: Magic number
     size: 8
     valid:
       any-of:
@@ -35,14 +36,17 @@ seq:
       `ZSfiLe` between 0xab and the version 1, or `ZStoBe` in a file whose
       writing was never finished (such a file is not valid).
   - id: len_header
+    -orig-id: Length
     type: u8
     valid:
       max: (_io.size - _io.pos).as<u8>
     doc: Bytes of the header, without this field and the checksum.
   - id: header
+    -orig-id: Header
     size: len_header
     type: file_header
   - id: crc_header
+    -orig-id: CRC-64-xz
     -checksum: CRC-64/XZ
     -covers: header
     type: crc64
@@ -64,7 +68,7 @@ instances:
     size: header.len_root
     type: block
     valid:
-      expr: header.ofs_root + header.len_root <= _io.size.as<u8>
+      expr: _._io.size.as<u8> == header.len_root
     if: is_complete
     doc: |
       The index block with which every search starts. A file that was never
@@ -77,13 +81,13 @@ types:
         -orig-id: Root index offset
         type: u8
         valid:
-          max: '0x7fffffffffffffff'
+          max: (0x7fffffffffffffff).as<u8>
         doc: Where the root index block starts.
       - id: len_root
         -orig-id: Root index length
         type: u8
         valid:
-          max: '0x7fffffffffffffff'
+          max: (0x7fffffffffffffff).as<u8>
         doc: Bytes of the root index block, its length field and checksum included.
       - id: len_file
         -lint-ok: What the file should have; it is compared with what it has.

@@ -1,6 +1,7 @@
 meta:
   id: zs_data_block
   title: Decompressed payload of a ZS data block
+  application: zs
   tags:
     - archive
     - serialization
@@ -28,10 +29,12 @@ types:
     -webide-representation: '{data:str}'
     seq:
       - id: len_data
+        -orig-id: Record length
         type: uleb128
         valid:
           expr: _.value <= (_io.size - _io.pos).as<u8>
         doc: Bytes of the record, 0 included.
       - id: data
+        -orig-id: Record contents
         size: len_data.value
         doc: The record itself.

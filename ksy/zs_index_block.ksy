@@ -1,6 +1,7 @@
 meta:
   id: zs_index_block
   title: Decompressed payload of a ZS index block
+  application: zs
   tags:
     - archive
     - serialization
@@ -27,22 +28,26 @@ types:
     -webide-representation: '{key:str} at {ofs_block.value:dec}'
     seq:
       - id: len_key
+        -orig-id: Key length
         type: uleb128
         valid:
           expr: _.value <= (_io.size - _io.pos).as<u8>
         doc: Bytes of the key, 0 included.
       - id: key
+        -orig-id: Key value
         size: len_key.value
         doc: |
           Not greater than the first record below the block referred to, and not
           smaller than any record before that one. Often the first record itself.
       - id: ofs_block
+        -orig-id: Block offset
         type: uleb128
         valid:
-          expr: _.value <= 0x7fffffffffffffff
+          expr: _.value <= (0x7fffffffffffffff).as<u8>
         doc: Where the length field of the block lies, from the start of the file.
       - id: len_block
+        -orig-id: Block length
         type: uleb128
         valid:
-          expr: _.value <= 0x7fffffffffffffff
+          expr: _.value <= (0x7fffffffffffffff).as<u8>
         doc: Bytes of the whole block, its length field and checksum included.

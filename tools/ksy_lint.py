@@ -64,7 +64,15 @@ OWN_ATTRIBUTE = {"-orig-id", "-checksum", "-covers", "-parsed-as", "-ends", "-li
 OWN_ATTRIBUTE |= {"-webide-representation", "-webide-parse-mode"}
 OWN_VALUE = {"-orig-id", "-checksum"}
 COUNTS = ("len_", "num_", "ofs_")
-PLAIN = re.compile(r"(len|num|ofs)_\w+|(magic|reserved|padding)\d*|unused")
+VARINTS = ("uleb128", "leveldb_varint")
+# Names that say what a field is: lengths, counts, places, yes or no, and what has no meaning of its own.
+PLAIN = re.compile(r"(len|num|ofs|is|has)_\w+|(magic|reserved|padding)\d*|unused")
+# Fields that were once needed to make a check bite, and are no part of any format.
+PSEUDO = re.compile(r"(check|freeze|assert|ensure|validate|dummy)(_\w+)?")
+# "1 ends the list, 2 needs compaction", "9 for an array, 5 for an object": a number with what it means behind it.
+NAMED_NUMBER = re.compile(
+    r"(?:^|[,;:.(] ?|\bor |\band )(-?\d+|0x[0-9a-f]+) (?:(?:for|is|means) )?(?!bytes|bits|or|and|when|to|if)[a-z]{2}"
+)
 # What does not name a field or a type in one of the languages that the compiler writes: words that C++, Java, C#, Go,
 # Lua, PHP, Perl, Ruby and JavaScript keep for themselves and the compiler does not spell otherwise.
 WORDS = (
@@ -78,6 +86,8 @@ WORDS = (
     "virtual void volatile wait when while yield "
 )
 RESERVED = frozenset(WORDS.split())
+# What Go keeps for itself besides; there a field of `seq` starts with a capital letter, an instance does not.
+GO_WORDS = {"chan", "defer", "fallthrough", "func", "go", "map", "range", "select", "type"}
 # Methods of the classes that generated ones are derived from, in Python, Ruby, Java and C#.
 INHERITED = {"close", "from_bytes", "from_file", "from_io", "hash_code", "get_class", "notify", "notify_all", "clone"}
 INHERITED |= {"finalize", "to_string", "object_id", "instance_variables"}
@@ -182,9 +192,9 @@ def check_name(where: str, name: object, kind: str) -> Iterator[Problem]:
         yield where, f"{name!r} is not lower_snake_case"
     elif keyword.iskeyword(name) or name == "self":
         yield where, f"{name} is a Python keyword"
-    elif kind != "member" and name in RESERVED:
+    elif (kind != "member" and name in RESERVED) or (kind == "instance" and name in GO_WORDS):
         yield where, f"{name} is a reserved word in a language that the compiler writes"
-    elif kind == "field" and name in INHERITED:
+    elif kind in ("field", "instance") and name in INHERITED:
         yield where, f"{name} hides a method that the generated classes inherit"
 
 
@@ -234,9 +244,47 @@ def check_attribute(where: str, attribute: dict[str, Any]) -> Iterator[Problem]:
     switch = attribute.get("type")
     if isinstance(switch, dict) and "_" not in switch.get("cases", {}) and "doc" not in attribute:
         yield where, "a switch without the case _ falls back to raw bytes: say in doc what that means"
+    yield from check_named(where, attribute)
+    if "-orig-id" in attribute:
+        yield from check_original(where, attribute.get("id", where.rpartition("/")[2]), attribute["-orig-id"])
     for key in ("doc", "doc-ref"):
         if key in attribute:
             yield from check_doc(f"{where}/{key}", attribute[key])
+
+
+def check_original(where: str, name: object, value: object) -> Iterator[Problem]:
+    """Yields what is wrong with `-orig-id`: what a specification calls a field that has another name here."""
+    names = value if isinstance(value, list) else [value]
+    if not names or not all(isinstance(one, str) and one.strip() for one in names):
+        yield where, "-orig-id is a name or a list of names"
+    elif names == [name]:
+        yield where, "-orig-id repeats the id: leave it out where the specification's name is ours"
+
+
+def check_pseudo(where: str, name: str, attribute: dict[str, Any]) -> Iterator[Problem]:
+    """Yields a problem for a field that is no part of the format, only there so that something is checked."""
+    if PSEUDO.fullmatch(name):
+        yield where, f"{name} is no field of the format: put valid on the field that it checks"
+    elif attribute.get("size") == 0:
+        yield where, "a field of no bytes: put valid on the field that it checks"
+    elif "value" in attribute and "valid" in attribute:
+        yield where, "valid on a computed value: put it on the field that the value is computed from"
+
+
+def check_named(where: str, attribute: dict[str, Any]) -> Iterator[Problem]:
+    """Yields a problem for a number that has names and no enumeration; `-lint-ok` says why there is none."""
+    if "-lint-ok" in attribute:
+        return
+    kind = attribute.get("type")
+    if isinstance(kind, dict):
+        numbers = [case for case in kind.get("cases", {}) if re.fullmatch(r"-?\d+|0x[0-9a-f]+", str(case))]
+        if len(numbers) > 1:
+            yield where, f"switches on the numbers {', '.join(map(str, numbers))}: give them an enumeration"
+        return
+    number = isinstance(kind, str) and re.fullmatch(r"[us][1248](le|be)?|b\d+(le|be)?", kind)
+    found = dict.fromkeys(NAMED_NUMBER.findall(" ".join(str(attribute.get("doc", "")).split())))
+    if (number or "value" in attribute or kind in VARINTS) and "enum" not in attribute and len(found) > 1:
+        yield where, f"its doc names the numbers {', '.join(found)}: give them an enumeration"
 
 
 def check_bound(where: str, name: str, attribute: dict[str, Any]) -> Iterator[Problem]:
@@ -262,18 +310,21 @@ def check_documented(
 ) -> Iterator[Problem]:
     """Yields a problem when neither its name nor its type says what a field is, and no `doc` does.
 
-    A length, a count, a place, a magic number and padding say so by their names, a structure by its own documentation,
-    the only field of a type by that of the type, and one of several that are numbered by that of the first of them.
+    A length, a count, a place, a truth value, a magic number and padding say so by their names, a structure by its own
+    documentation, the only field of a type by that of the type, and one of several that are numbered by that of the
+    first of them.
     """
     name, kind = str(attribute.get("id", "")), attribute.get("type")
-    if "doc" in attribute or "contents" in attribute or PLAIN.fullmatch(name) or len(spec["seq"]) == 1:
+    if "doc" in attribute or "contents" in attribute or PLAIN.fullmatch(name):
+        return
+    if spec.get("seq") == [attribute]:
         return
     if isinstance(kind, str) and "-scalar" not in types.get(kind.split("(")[0], {"-scalar": ""}):
         return
     stem = name.rstrip("0123456789")
     if not any(
         stem != name and one is not attribute and one.get("id", "").rstrip("0123456789") == stem and "doc" in one
-        for one in spec["seq"]
+        for one in spec.get("seq", [])
     ):
         yield where, "nothing says what the field is: it needs a doc"
 
@@ -343,7 +394,7 @@ def all_types(loaded: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 def check_use(name: str, loaded: dict[str, dict[str, Any]], sections: set[str]) -> Iterator[Problem]:
-    """Yields the imports and the types of a specification that nothing uses; `-lint-ok` says who does use a type.
+    """Yields the imports, types and enumerations that nothing uses; `-lint-ok` says who does use a type.
 
     Args:
         name: the specification.
@@ -368,6 +419,10 @@ def check_use(name: str, loaded: dict[str, dict[str, Any]], sections: set[str]) 
             if not used and not any(re.search(rf"\b{full}\b", each) for each in importers):
                 yield f"{where}/types/{inner}", "nothing uses this type"
             yield from types(content, full, f"{where}/types/{inner}")
+        given = {attribute.get("enum") for _, attribute in attributes(spec)}
+        for enum in spec.get("enums", {}):
+            if enum not in given and f"{enum}::" not in text and not any(f"{path}::{enum}" in one for one in importers):
+                yield f"{where}/enums/{enum}", "no field has this enumeration"
 
     yield from types(spec, name, "")
 
@@ -416,6 +471,8 @@ def check_enum(where: str, enum: dict[str, Any]) -> Iterator[Problem]:
             for inner_key in value:
                 if inner_key.startswith("-") and inner_key not in OWN_VALUE:
                     yield f"{where}/{key}", f"key {inner_key} is none of ours: {', '.join(sorted(OWN_VALUE))}"
+            if "-orig-id" in value:
+                yield from check_original(f"{where}/{key}", value.get("id"), value["-orig-id"])
             for inner in ("doc", "doc-ref"):
                 if inner in value:
                     yield from check_doc(f"{where}/{key}/{inner}", value[inner])
@@ -447,18 +504,21 @@ def check_type(
                 yield from check_name(inner, attribute["id"], "field")
                 if section == "seq":
                     yield from check_bound(inner, attribute["id"], attribute)
-            if section == "seq":
-                yield from check_documented(inner, attribute, spec, types)
-                yield from check_covers(inner, attribute, spec)
             if section == "seq" and not nested:
                 yield from check_eager(inner, attribute)
+            if section == "seq":
+                yield from check_documented(inner, attribute, spec, types)
+                yield from check_pseudo(inner, str(attribute.get("id", "")), attribute)
+                yield from check_covers(inner, attribute, spec)
             yield from check_attribute(inner, attribute)
             yield from check_repeated(inner, attribute, types)
     for name, attribute in spec.get("instances", {}).items():
         yield from check_repeated(f"{where}/instances/{name}", attribute, types)
-        yield from check_name(f"{where}/instances", name, "field")
+        yield from check_name(f"{where}/instances", name, "instance")
         yield from check_attribute(f"{where}/instances/{name}", attribute)
         yield from check_bound(f"{where}/instances/{name}", name, attribute)
+        yield from check_documented(f"{where}/instances/{name}", {"id": name, **attribute}, spec, types)
+        yield from check_pseudo(f"{where}/instances/{name}", name, attribute)
     for name, inner_spec in spec.get("types", {}).items():
         yield from check_name(f"{where}/types", name, "type")
         yield from check_type(f"{where}/types/{name}", inner_spec, types)

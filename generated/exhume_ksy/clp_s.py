@@ -4,12 +4,12 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
 from . import clp_s_table
-from . import clp_s_schema_ids
 from . import clp_s_dictionary
-from . import clp_s_schema_tree
+from . import clp_s_schema_ids
 from . import clp_s_table_metadata
 from . import zstd_frame
 from . import clp_s_metadata
+from . import clp_s_schema_tree
 from enum import IntEnum
 
 
@@ -266,6 +266,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def key(self):
+            """The keys from the root of the records down to this one; empty for a mark."""
             if hasattr(self, '_m_key'):
                 return self._m_key
 
@@ -283,6 +284,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def node_id(self):
+            """The node of the schema tree whose values these are."""
             if hasattr(self, '_m_node_id'):
                 return self._m_node_id
 
@@ -437,6 +439,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def data(self):
+            """The bytes themselves."""
             if hasattr(self, '_m_data'):
                 return self._m_data
 
@@ -691,6 +694,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def name(self):
+            """What the metadata call the section."""
             if hasattr(self, '_m_name'):
                 return self._m_name
 
@@ -863,6 +867,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def schema_id(self):
+            """The schema of its records, as the schema map names it."""
             if hasattr(self, '_m_schema_id'):
                 return self._m_schema_id
 
@@ -890,6 +895,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def stream(self):
+            """The stream that holds it."""
             if hasattr(self, '_m_stream'):
                 return self._m_stream
 
@@ -1033,6 +1039,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def head(self):
+            """The first bytes, where the end of a block parts them."""
             if hasattr(self, '_m_head'):
                 return self._m_head
 
@@ -1048,6 +1055,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def high(self):
+            """The upper 32 bits, put together."""
             if hasattr(self, '_m_high'):
                 return self._m_high
 
@@ -1059,6 +1067,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def integer(self):
+            """The value, wherever its bytes lie."""
             if hasattr(self, '_m_integer'):
                 return self._m_integer
 
@@ -1087,6 +1096,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def low(self):
+            """The lower 32 bits, put together."""
             if hasattr(self, '_m_low'):
                 return self._m_low
 
@@ -1106,6 +1116,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def number(self):
+            """The float, where one block has all of it."""
             if hasattr(self, '_m_number'):
                 return self._m_number
 
@@ -1121,6 +1132,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def tail(self):
+            """The other bytes, with which the next block starts."""
             if hasattr(self, '_m_tail'):
                 return self._m_tail
 
@@ -1136,6 +1148,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def whole(self):
+            """The integer, where one block has all of it."""
             if hasattr(self, '_m_whole'):
                 return self._m_whole
 

@@ -87,6 +87,7 @@ class ClpSDictionaryEntries(KaitaiStruct):
 
         @property
         def text(self):
+            """The same as text."""
             if hasattr(self, '_m_text'):
                 return self._m_text
 

@@ -3,8 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import clp_s_msgpack
 from . import utf8_text
+from . import clp_s_msgpack
 from enum import IntEnum
 
 

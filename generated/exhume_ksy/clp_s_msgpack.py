@@ -211,6 +211,7 @@ class ClpSMsgpack(KaitaiStruct):
 
     @property
     def bool_value(self):
+        """The value of a boolean."""
         if hasattr(self, '_m_bool_value'):
             return self._m_bool_value
 
@@ -222,6 +223,7 @@ class ClpSMsgpack(KaitaiStruct):
 
     @property
     def int_value(self):
+        """The value of a signed integer of any width."""
         if hasattr(self, '_m_int_value'):
             return self._m_int_value
 
@@ -233,6 +235,7 @@ class ClpSMsgpack(KaitaiStruct):
 
     @property
     def kind(self):
+        """What the value is, which the tag tells."""
         if hasattr(self, '_m_kind'):
             return self._m_kind
 
@@ -264,6 +267,7 @@ class ClpSMsgpack(KaitaiStruct):
 
     @property
     def uint_value(self):
+        """The value of an unsigned integer of any width."""
         if hasattr(self, '_m_uint_value'):
             return self._m_uint_value
 

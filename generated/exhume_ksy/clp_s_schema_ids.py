@@ -3,6 +3,7 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from enum import IntEnum
 
 
 if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
@@ -16,6 +17,10 @@ class ClpSSchemaIds(KaitaiStruct):
     .. seealso::
        SchemaMap - https://github.com/y-scope/clp/tree/main/components/core/src/clp_s
     """
+
+    class ContainerTypes(IntEnum):
+        object = 5
+        structured_array = 9
     def __init__(self, _io, _parent=None, _root=None):
         super(ClpSSchemaIds, self).__init__(_io)
         self._parent = _parent
@@ -62,13 +67,13 @@ class ClpSSchemaIds(KaitaiStruct):
 
         @property
         def container_type(self):
-            """9 for a structured array, 5 for an object."""
+            """What the marker opens, by its number among the types of nodes."""
             if hasattr(self, '_m_container_type'):
                 return self._m_container_type
 
             if self.is_marker:
                 pass
-                self._m_container_type = self.word // 16777216
+                self._m_container_type = KaitaiStream.resolve_enum(ClpSSchemaIds.ContainerTypes, (self.word // 16777216))
 
             return getattr(self, '_m_container_type', None)
 
@@ -96,6 +101,7 @@ class ClpSSchemaIds(KaitaiStruct):
 
         @property
         def word(self):
+            """The same four bytes without a sign."""
             if hasattr(self, '_m_word'):
                 return self._m_word
 

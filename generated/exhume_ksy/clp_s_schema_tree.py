@@ -81,6 +81,7 @@ class ClpSSchemaTree(KaitaiStruct):
 
         @property
         def name(self):
+            """The key as text."""
             if hasattr(self, '_m_name'):
                 return self._m_name
 

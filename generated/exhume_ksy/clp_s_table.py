@@ -288,6 +288,7 @@ class ClpSTable(KaitaiStruct):
 
         @property
         def log_type_id(self):
+            """Position of the log type in its dictionary."""
             if hasattr(self, '_m_log_type_id'):
                 return self._m_log_type_id
 
@@ -427,6 +428,7 @@ class ClpSTable(KaitaiStruct):
 
         @property
         def exponent_sign(self):
+            """What stands between that letter and the digits of the exponent."""
             if hasattr(self, '_m_exponent_sign'):
                 return self._m_exponent_sign
 
@@ -435,6 +437,7 @@ class ClpSTable(KaitaiStruct):
 
         @property
         def notation(self):
+            """With an exponent, and which letter starts it, or without."""
             if hasattr(self, '_m_notation'):
                 return self._m_notation
 

@@ -81,6 +81,7 @@ class DataBundleConfig(KaitaiStruct):
 
         @property
         def name(self):
+            """The number of the field by its name."""
             if hasattr(self, '_m_name'):
                 return self._m_name
 

@@ -141,6 +141,7 @@ class DataBundleField(KaitaiStruct):
 
     @property
     def number(self):
+        """Which field of its message it is."""
         if hasattr(self, '_m_number'):
             return self._m_number
 
@@ -149,6 +150,7 @@ class DataBundleField(KaitaiStruct):
 
     @property
     def wire_type(self):
+        """How the value is stored, whatever it means."""
         if hasattr(self, '_m_wire_type'):
             return self._m_wire_type
 

@@ -3,8 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import data_bundle_field
 from . import data_bundle_any
+from . import data_bundle_field
 from enum import IntEnum
 
 
@@ -88,6 +88,7 @@ class DataBundleFileMetadata(KaitaiStruct):
 
         @property
         def name(self):
+            """The number of the field by its name."""
             if hasattr(self, '_m_name'):
                 return self._m_name
 

@@ -5,8 +5,8 @@ import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
 from . import data_bundle_file_metadata
 from . import data_bundle_row_key
-from . import data_bundle_config
 from . import data_bundle_record_metadata
+from . import data_bundle_config
 from . import leveldb_varint
 from enum import IntEnum
 
@@ -81,6 +81,7 @@ class DataBundleIndexBlock(KaitaiStruct):
 
         @property
         def text(self):
+            """The same, each byte as the character of that number."""
             if hasattr(self, '_m_text'):
                 return self._m_text
 
@@ -279,6 +280,7 @@ class DataBundleIndexBlock(KaitaiStruct):
 
     @property
     def packed_num_restarts(self):
+        """The number of restarts, in RocksDB with a flag in the highest bit."""
         if hasattr(self, '_m_packed_num_restarts'):
             return self._m_packed_num_restarts
 

@@ -70,6 +70,7 @@ class DataBundleInlineTable(KaitaiStruct):
 
         @property
         def name(self):
+            """The number of the field by its name."""
             if hasattr(self, '_m_name'):
                 return self._m_name
 
@@ -138,6 +139,7 @@ class DataBundleInlineTable(KaitaiStruct):
 
         @property
         def name(self):
+            """The number of the field by its name."""
             if hasattr(self, '_m_name'):
                 return self._m_name
 

@@ -3,6 +3,7 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from enum import IntEnum
 
 
 if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
@@ -15,6 +16,12 @@ class DataBundleKey(KaitaiStruct):
     .. seealso::
        Source - https://github.com/dennisss/dacha/tree/master/pkg/bundle
     """
+
+    class Tables(IntEnum):
+        unknown = 0
+        config = 1
+        files = 2
+        records = 3
     def __init__(self, _io, _parent=None, _root=None):
         super(DataBundleKey, self).__init__(_io)
         self._parent = _parent
@@ -23,14 +30,14 @@ class DataBundleKey(KaitaiStruct):
 
     def _read(self):
         self.table = DataBundleKey.Varuint(self._io, self, self._root)
-        _on = (self.table.value if self.table.value < 4 else 0)
-        if _on == 1:
+        _on = self.table_name
+        if _on == DataBundleKey.Tables.config:
             pass
             self.body = DataBundleKey.ConfigKey(self._io, self, self._root)
-        elif _on == 2:
+        elif _on == DataBundleKey.Tables.files:
             pass
             self.body = DataBundleKey.FileKey(self._io, self, self._root)
-        elif _on == 3:
+        elif _on == DataBundleKey.Tables.records:
             pass
             self.body = DataBundleKey.RecordKey(self._io, self, self._root)
         else:
@@ -41,14 +48,14 @@ class DataBundleKey(KaitaiStruct):
     def _fetch_instances(self):
         pass
         self.table._fetch_instances()
-        _on = (self.table.value if self.table.value < 4 else 0)
-        if _on == 1:
+        _on = self.table_name
+        if _on == DataBundleKey.Tables.config:
             pass
             self.body._fetch_instances()
-        elif _on == 2:
+        elif _on == DataBundleKey.Tables.files:
             pass
             self.body._fetch_instances()
-        elif _on == 3:
+        elif _on == DataBundleKey.Tables.records:
             pass
             self.body._fetch_instances()
         else:
@@ -75,6 +82,7 @@ class DataBundleKey(KaitaiStruct):
 
         @property
         def content(self):
+            """The same as text."""
             if hasattr(self, '_m_content'):
                 return self._m_content
 
@@ -138,6 +146,7 @@ class DataBundleKey(KaitaiStruct):
 
         @property
         def content(self):
+            """The same as text."""
             if hasattr(self, '_m_content'):
                 return self._m_content
 
@@ -285,5 +294,14 @@ class DataBundleKey(KaitaiStruct):
             self._m_value = (self.first if self.first < 128 else ((self.first % 64) * 256 + self.byte1 if self.first < 192 else (((self.first % 32) * 256 + self.byte1) * 256 + self.byte2 if self.first < 224 else ((((self.first % 16) * 256 + self.byte1) * 256 + self.byte2) * 256 + self.byte3 if self.first < 240 else (((((self.first % 8) * 256 + self.byte1) * 256 + self.byte2) * 256 + self.byte3) * 256 + self.byte4 if self.first < 248 else ((((((self.first % 4) * 256 + self.byte1) * 256 + self.byte2) * 256 + self.byte3) * 256 + self.byte4) * 256 + self.byte5 if self.first < 252 else (((((((self.first % 2) * 256 + self.byte1) * 256 + self.byte2) * 256 + self.byte3) * 256 + self.byte4) * 256 + self.byte5) * 256 + self.byte6 if self.first < 254 else ((((((self.byte1 * 256 + self.byte2) * 256 + self.byte3) * 256 + self.byte4) * 256 + self.byte5) * 256 + self.byte6) * 256 + self.byte7 if self.first != 255 else ((((((self.byte1 * 256 + self.byte2) * 256 + self.byte3) * 256 + self.byte4) * 256 + self.byte5) * 256 + self.byte6) * 256 + self.byte7) * 256 + self.byte8))))))))
             return getattr(self, '_m_value', None)
 
+
+    @property
+    def table_name(self):
+        """The number of the table by its name."""
+        if hasattr(self, '_m_table_name'):
+            return self._m_table_name
+
+        self._m_table_name = KaitaiStream.resolve_enum(DataBundleKey.Tables, (self.table.value if self.table.value < 4 else 0))
+        return getattr(self, '_m_table_name', None)
 
 

@@ -202,6 +202,7 @@ class LeveldbBlock(KaitaiStruct):
 
     @property
     def packed_num_restarts(self):
+        """The number of restarts, in RocksDB with a flag in the highest bit."""
         if hasattr(self, '_m_packed_num_restarts'):
             return self._m_packed_num_restarts
 

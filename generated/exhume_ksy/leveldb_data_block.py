@@ -173,6 +173,7 @@ class LeveldbDataBlock(KaitaiStruct):
 
         @property
         def text(self):
+            """The same, each byte as the character of that number."""
             if hasattr(self, '_m_text'):
                 return self._m_text
 
@@ -251,6 +252,7 @@ class LeveldbDataBlock(KaitaiStruct):
 
     @property
     def packed_num_restarts(self):
+        """The number of restarts, in RocksDB with a flag in the highest bit."""
         if hasattr(self, '_m_packed_num_restarts'):
             return self._m_packed_num_restarts
 

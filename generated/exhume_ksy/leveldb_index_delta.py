@@ -146,6 +146,7 @@ class LeveldbIndexDelta(KaitaiStruct):
 
     @property
     def restarts(self):
+        """Offsets of entries that spell out their whole key; the first is 0."""
         if hasattr(self, '_m_restarts'):
             return self._m_restarts
 

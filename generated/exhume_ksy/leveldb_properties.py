@@ -158,6 +158,7 @@ class LeveldbProperties(KaitaiStruct):
 
     @property
     def restarts(self):
+        """Offsets of properties that spell out their whole name; the first is 0."""
         if hasattr(self, '_m_restarts'):
             return self._m_restarts
 

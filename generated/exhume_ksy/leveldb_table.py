@@ -3,11 +3,11 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import leveldb_properties
-from . import leveldb_block_handle
-from . import leveldb_index_delta
-from . import leveldb_block
 from . import leveldb_footer
+from . import leveldb_index_delta
+from . import leveldb_properties
+from . import leveldb_block
+from . import leveldb_block_handle
 from . import leveldb_data_block
 from . import leveldb_filter
 from enum import IntEnum
@@ -38,6 +38,14 @@ class LeveldbTable(KaitaiStruct):
         xpress = 6
         zstd = 7
         early_zstd = 64
+
+    class Kinds(IntEnum):
+        unknown = 0
+        handles = 1
+        data = 2
+        filter = 3
+        properties = 4
+        handle_deltas = 5
     def __init__(self, _io, _parent=None, _root=None):
         super(LeveldbTable, self).__init__(_io)
         self._parent = _parent
@@ -115,19 +123,19 @@ class LeveldbTable(KaitaiStruct):
             if hasattr(self, '_m_content'):
                 pass
                 _on = self.kind
-                if _on == 1:
+                if _on == LeveldbTable.Kinds.data:
                     pass
                     self._m_content._fetch_instances()
-                elif _on == 2:
+                elif _on == LeveldbTable.Kinds.filter:
                     pass
                     self._m_content._fetch_instances()
-                elif _on == 3:
+                elif _on == LeveldbTable.Kinds.handle_deltas:
                     pass
                     self._m_content._fetch_instances()
-                elif _on == 4:
+                elif _on == LeveldbTable.Kinds.handles:
                     pass
                     self._m_content._fetch_instances()
-                elif _on == 5:
+                elif _on == LeveldbTable.Kinds.properties:
                     pass
                     self._m_content._fetch_instances()
                 else:
@@ -149,36 +157,36 @@ class LeveldbTable(KaitaiStruct):
             if hasattr(self, '_m_content'):
                 return self._m_content
 
-            if  ((self.is_stored) and (self.kind > 0)) :
+            if  ((self.is_stored) and (self.kind != LeveldbTable.Kinds.unknown)) :
                 pass
                 _pos = self._io.pos()
                 self._io.seek(self.ofs_block)
                 _on = self.kind
-                if _on == 1:
-                    pass
-                    self._raw__m_content = self._io.read_bytes(self.len_block)
-                    _io__raw__m_content = KaitaiStream(BytesIO(self._raw__m_content))
-                    self._m_content = leveldb_block.LeveldbBlock(_io__raw__m_content)
-                elif _on == 2:
+                if _on == LeveldbTable.Kinds.data:
                     pass
                     self._raw__m_content = self._io.read_bytes(self.len_block)
                     _io__raw__m_content = KaitaiStream(BytesIO(self._raw__m_content))
                     self._m_content = leveldb_data_block.LeveldbDataBlock(_io__raw__m_content)
-                elif _on == 3:
+                elif _on == LeveldbTable.Kinds.filter:
                     pass
                     self._raw__m_content = self._io.read_bytes(self.len_block)
                     _io__raw__m_content = KaitaiStream(BytesIO(self._raw__m_content))
                     self._m_content = leveldb_filter.LeveldbFilter(_io__raw__m_content)
-                elif _on == 4:
-                    pass
-                    self._raw__m_content = self._io.read_bytes(self.len_block)
-                    _io__raw__m_content = KaitaiStream(BytesIO(self._raw__m_content))
-                    self._m_content = leveldb_properties.LeveldbProperties(_io__raw__m_content)
-                elif _on == 5:
+                elif _on == LeveldbTable.Kinds.handle_deltas:
                     pass
                     self._raw__m_content = self._io.read_bytes(self.len_block)
                     _io__raw__m_content = KaitaiStream(BytesIO(self._raw__m_content))
                     self._m_content = leveldb_index_delta.LeveldbIndexDelta(_io__raw__m_content)
+                elif _on == LeveldbTable.Kinds.handles:
+                    pass
+                    self._raw__m_content = self._io.read_bytes(self.len_block)
+                    _io__raw__m_content = KaitaiStream(BytesIO(self._raw__m_content))
+                    self._m_content = leveldb_block.LeveldbBlock(_io__raw__m_content)
+                elif _on == LeveldbTable.Kinds.properties:
+                    pass
+                    self._raw__m_content = self._io.read_bytes(self.len_block)
+                    _io__raw__m_content = KaitaiStream(BytesIO(self._raw__m_content))
+                    self._m_content = leveldb_properties.LeveldbProperties(_io__raw__m_content)
                 else:
                     pass
                     self._m_content = self._io.read_bytes(self.len_block)
@@ -272,7 +280,7 @@ class LeveldbTable(KaitaiStruct):
             io = self._root._io
             _pos = io.pos()
             io.seek(0)
-            self._m_block = LeveldbTable.Block(self.handle.ofs_block.value, self.handle.len_block.value, 2, io, self, self._root)
+            self._m_block = LeveldbTable.Block(self.handle.ofs_block.value, self.handle.len_block.value, LeveldbTable.Kinds.data, io, self, self._root)
             io.seek(_pos)
             return getattr(self, '_m_block', None)
 
@@ -320,7 +328,7 @@ class LeveldbTable(KaitaiStruct):
 
             _pos = self._io.pos()
             self._io.seek(0)
-            self._m_block = LeveldbTable.Block(self.ofs_block, self.len_block, (2 if self._parent.delta_blocks[0].ofs_block == 0 else 5), self._io, self, self._root)
+            self._m_block = LeveldbTable.Block(self.ofs_block, self.len_block, (LeveldbTable.Kinds.data if self._parent.delta_blocks[0].ofs_block == 0 else LeveldbTable.Kinds.handle_deltas), self._io, self, self._root)
             self._io.seek(_pos)
             return getattr(self, '_m_block', None)
 
@@ -343,6 +351,7 @@ class LeveldbTable(KaitaiStruct):
 
         @property
         def raw_delta(self):
+            """How much longer the block is than the one before, as zigzag."""
             if hasattr(self, '_m_raw_delta'):
                 return self._m_raw_delta
 
@@ -409,7 +418,7 @@ class LeveldbTable(KaitaiStruct):
             if hasattr(self, '_m_kind'):
                 return self._m_kind
 
-            self._m_kind = (3 if  ((len(self.name) > 7) and (self.name[0:7] == u"filter."))  else (4 if self.name == u"rocksdb.properties" else (2 if self.name == u"rocksdb.range_del" else (5 if  ((self.name == u"rocksdb.index") and (self._root.footer.version >= 4))  else 0))))
+            self._m_kind = (LeveldbTable.Kinds.filter if  ((len(self.name) > 7) and (self.name[0:7] == u"filter."))  else (LeveldbTable.Kinds.properties if self.name == u"rocksdb.properties" else (LeveldbTable.Kinds.data if self.name == u"rocksdb.range_del" else (LeveldbTable.Kinds.handle_deltas if  ((self.name == u"rocksdb.index") and (self._root.footer.version >= 4))  else LeveldbTable.Kinds.unknown))))
             return getattr(self, '_m_kind', None)
 
         @property
@@ -494,7 +503,7 @@ class LeveldbTable(KaitaiStruct):
             pass
             _pos = self._io.pos()
             self._io.seek(0)
-            self._m_index = LeveldbTable.Block((self.footer.leveldb.index.ofs_block.value if self.footer.is_leveldb else self.footer.rocksdb.index.ofs_block.value), (self.footer.leveldb.index.len_block.value if self.footer.is_leveldb else self.footer.rocksdb.index.len_block.value), (1 if  ((self.footer.is_leveldb) or (self.footer.version < 4))  else 5), self._io, self, self._root)
+            self._m_index = LeveldbTable.Block((self.footer.leveldb.index.ofs_block.value if self.footer.is_leveldb else self.footer.rocksdb.index.ofs_block.value), (self.footer.leveldb.index.len_block.value if self.footer.is_leveldb else self.footer.rocksdb.index.len_block.value), (LeveldbTable.Kinds.handles if  ((self.footer.is_leveldb) or (self.footer.version < 4))  else LeveldbTable.Kinds.handle_deltas), self._io, self, self._root)
             self._io.seek(_pos)
 
         return getattr(self, '_m_index', None)
@@ -549,7 +558,7 @@ class LeveldbTable(KaitaiStruct):
             pass
             _pos = self._io.pos()
             self._io.seek(0)
-            self._m_metaindex = LeveldbTable.Block((self.footer.leveldb.metaindex.ofs_block.value if self.footer.is_leveldb else (self.footer.rocksdb.metaindex.ofs_block.value if self.footer.version < 6 else (((self._io.size() - 53) - 5) - self.footer.rocksdb6.len_metaindex))), (self.footer.leveldb.metaindex.len_block.value if self.footer.is_leveldb else (self.footer.rocksdb.metaindex.len_block.value if self.footer.version < 6 else self.footer.rocksdb6.len_metaindex)), 1, self._io, self, self._root)
+            self._m_metaindex = LeveldbTable.Block((self.footer.leveldb.metaindex.ofs_block.value if self.footer.is_leveldb else (self.footer.rocksdb.metaindex.ofs_block.value if self.footer.version < 6 else (((self._io.size() - 53) - 5) - self.footer.rocksdb6.len_metaindex))), (self.footer.leveldb.metaindex.len_block.value if self.footer.is_leveldb else (self.footer.rocksdb.metaindex.len_block.value if self.footer.version < 6 else self.footer.rocksdb6.len_metaindex)), LeveldbTable.Kinds.handles, self._io, self, self._root)
             self._io.seek(_pos)
 
         return getattr(self, '_m_metaindex', None)

@@ -30,6 +30,7 @@ class Utf8Text(KaitaiStruct):
 
     @property
     def text(self):
+        """The same as text."""
         if hasattr(self, '_m_text'):
             return self._m_text
 

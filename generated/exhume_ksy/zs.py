@@ -3,8 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import uleb128
 from . import zs_index_block
+from . import uleb128
 from . import zs_data_block
 
 
@@ -285,7 +285,7 @@ class Zs(KaitaiStruct):
             _io__raw__m_root = KaitaiStream(BytesIO(self._raw__m_root))
             self._m_root = Zs.Block(_io__raw__m_root, self, self._root)
             _ = self._m_root
-            if not self.header.ofs_root + self.header.len_root <= self._io.size():
+            if not _._io.size() == self.header.len_root:
                 raise kaitaistruct.ValidationExprError(self._m_root, self._io, u"/instances/root")
             self._io.seek(_pos)
 

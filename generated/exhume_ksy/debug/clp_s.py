@@ -4,12 +4,12 @@
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
 from . import clp_s_table
-from . import clp_s_schema_ids
 from . import clp_s_dictionary
-from . import clp_s_schema_tree
+from . import clp_s_schema_ids
 from . import clp_s_table_metadata
 from . import zstd_frame
 from . import clp_s_metadata
+from . import clp_s_schema_tree
 from enum import IntEnum
 import collections
 
@@ -285,6 +285,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def key(self):
+            """The keys from the root of the records down to this one; empty for a mark."""
             if hasattr(self, '_m_key'):
                 return self._m_key
 
@@ -302,6 +303,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def node_id(self):
+            """The node of the schema tree whose values these are."""
             if hasattr(self, '_m_node_id'):
                 return self._m_node_id
 
@@ -496,6 +498,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def data(self):
+            """The bytes themselves."""
             if hasattr(self, '_m_data'):
                 return self._m_data
 
@@ -778,6 +781,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def name(self):
+            """What the metadata call the section."""
             if hasattr(self, '_m_name'):
                 return self._m_name
 
@@ -964,6 +968,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def schema_id(self):
+            """The schema of its records, as the schema map names it."""
             if hasattr(self, '_m_schema_id'):
                 return self._m_schema_id
 
@@ -1000,6 +1005,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def stream(self):
+            """The stream that holds it."""
             if hasattr(self, '_m_stream'):
                 return self._m_stream
 
@@ -1168,6 +1174,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def head(self):
+            """The first bytes, where the end of a block parts them."""
             if hasattr(self, '_m_head'):
                 return self._m_head
 
@@ -1185,6 +1192,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def high(self):
+            """The upper 32 bits, put together."""
             if hasattr(self, '_m_high'):
                 return self._m_high
 
@@ -1196,6 +1204,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def integer(self):
+            """The value, wherever its bytes lie."""
             if hasattr(self, '_m_integer'):
                 return self._m_integer
 
@@ -1224,6 +1233,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def low(self):
+            """The lower 32 bits, put together."""
             if hasattr(self, '_m_low'):
                 return self._m_low
 
@@ -1243,6 +1253,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def number(self):
+            """The float, where one block has all of it."""
             if hasattr(self, '_m_number'):
                 return self._m_number
 
@@ -1260,6 +1271,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def tail(self):
+            """The other bytes, with which the next block starts."""
             if hasattr(self, '_m_tail'):
                 return self._m_tail
 
@@ -1277,6 +1289,7 @@ class ClpS(KaitaiStruct):
 
         @property
         def whole(self):
+            """The integer, where one block has all of it."""
             if hasattr(self, '_m_whole'):
                 return self._m_whole
 

@@ -272,6 +272,7 @@ class ClpSMsgpack(KaitaiStruct):
 
     @property
     def bool_value(self):
+        """The value of a boolean."""
         if hasattr(self, '_m_bool_value'):
             return self._m_bool_value
 
@@ -283,6 +284,7 @@ class ClpSMsgpack(KaitaiStruct):
 
     @property
     def int_value(self):
+        """The value of a signed integer of any width."""
         if hasattr(self, '_m_int_value'):
             return self._m_int_value
 
@@ -294,6 +296,7 @@ class ClpSMsgpack(KaitaiStruct):
 
     @property
     def kind(self):
+        """What the value is, which the tag tells."""
         if hasattr(self, '_m_kind'):
             return self._m_kind
 
@@ -325,6 +328,7 @@ class ClpSMsgpack(KaitaiStruct):
 
     @property
     def uint_value(self):
+        """The value of an unsigned integer of any width."""
         if hasattr(self, '_m_uint_value'):
             return self._m_uint_value
 

@@ -85,6 +85,7 @@ class DataBundleInlineTable(KaitaiStruct):
 
         @property
         def name(self):
+            """The number of the field by its name."""
             if hasattr(self, '_m_name'):
                 return self._m_name
 
@@ -170,6 +171,7 @@ class DataBundleInlineTable(KaitaiStruct):
 
         @property
         def name(self):
+            """The number of the field by its name."""
             if hasattr(self, '_m_name'):
                 return self._m_name
 

@@ -127,6 +127,7 @@ class DataBundleShardHeader(KaitaiStruct):
 
         @property
         def name(self):
+            """The number of the field by its name."""
             if hasattr(self, '_m_name'):
                 return self._m_name
 

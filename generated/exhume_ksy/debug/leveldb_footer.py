@@ -137,6 +137,7 @@ class LeveldbFooter(KaitaiStruct):
 
     @property
     def checksum_type(self):
+        """Which checksum stands behind the blocks."""
         if hasattr(self, '_m_checksum_type'):
             return self._m_checksum_type
 

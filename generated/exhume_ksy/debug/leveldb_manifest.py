@@ -55,7 +55,7 @@ class LeveldbManifest(KaitaiStruct):
             i = 0
             while not self._io.is_eof():
                 self._debug['_m_blocks']['arr'].append({'start': self._io.pos()})
-                self._raw__m_blocks.append(self._io.read_bytes((self._io.size() - self._io.pos() if self._io.size() - self._io.pos() < 32768 else 32768)))
+                self._raw__m_blocks.append(self._io.read_bytes(((self._io.size() - self._io.pos()) if self._io.size() - self._io.pos() < 32768 else 32768)))
                 _io__raw__m_blocks = KaitaiStream(BytesIO(self._raw__m_blocks[-1]))
                 _t__m_blocks = leveldb_log.LeveldbLog.Block(True, _io__raw__m_blocks)
                 try:

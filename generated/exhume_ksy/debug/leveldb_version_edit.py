@@ -28,6 +28,25 @@ class LeveldbVersionEdit(KaitaiStruct):
        Source - https://github.com/facebook/rocksdb/blob/main/db/version_edit.h
     """
 
+    class AttributeTags(IntEnum):
+        terminate = 1
+        need_compaction = 2
+        min_log_number_to_keep = 3
+        oldest_blob_file_number = 4
+        oldest_ancestor_time = 5
+        file_creation_time = 6
+        file_checksum = 7
+        file_checksum_function = 8
+        temperature = 9
+        min_timestamp = 10
+        max_timestamp = 11
+        unique_id = 12
+        epoch_number = 13
+        compensated_range_deletion_size = 14
+        tail_size = 15
+        user_defined_timestamps_persisted = 16
+        path_id = 65
+
     class Tags(IntEnum):
         comparator = 1
         log_number = 2
@@ -112,6 +131,15 @@ class LeveldbVersionEdit(KaitaiStruct):
                 pass
                 self.data._fetch_instances()
 
+
+        @property
+        def name(self):
+            """The tag by its name."""
+            if hasattr(self, '_m_name'):
+                return self._m_name
+
+            self._m_name = KaitaiStream.resolve_enum(LeveldbVersionEdit.AttributeTags, self.tag.value)
+            return getattr(self, '_m_name', None)
 
 
     class BlobAttribute(KaitaiStruct):

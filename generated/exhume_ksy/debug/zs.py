@@ -3,8 +3,8 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import uleb128
 from . import zs_index_block
+from . import uleb128
 from . import zs_data_block
 import collections
 
@@ -352,7 +352,7 @@ class Zs(KaitaiStruct):
             self._m_root._read()
             self._debug['_m_root']['end'] = self._io.pos()
             _ = self._m_root
-            if not self.header.ofs_root + self.header.len_root <= self._io.size():
+            if not _._io.size() == self.header.len_root:
                 raise kaitaistruct.ValidationExprError(self._m_root, self._io, u"/instances/root")
             self._io.seek(_pos)
 

@@ -3,9 +3,17 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
+
+
+class ContainerTypes(IntEnum):
+    """`clp_s_schema_ids::container_types`"""
+    OBJECT = 5
+    STRUCTURED_ARRAY = 9
 
 
 class ClpSSchemaIds:
@@ -79,7 +87,7 @@ class Entry:
 
     @staticmethod
     def container_type(value: int) -> int:
-        """9 for a structured array, 5 for an object."""
+        """What the marker opens, by its number among the types of nodes."""
         return (value & 0xffffffff) >> 24
 
     @staticmethod

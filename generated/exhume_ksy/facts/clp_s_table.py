@@ -106,10 +106,12 @@ class FloatFormat:
 
     @staticmethod
     def notation(word: int) -> int:
+        """With an exponent, and which letter starts it, or without."""
         return word >> 14
 
     @staticmethod
     def exponent_sign(word: int) -> int:
+        """What stands between that letter and the digits of the exponent."""
         return word >> 12 & 3
 
     @staticmethod
@@ -177,6 +179,7 @@ class ClpWord:
 
     @staticmethod
     def log_type_id(word: int) -> int:
+        """Position of the log type in its dictionary."""
         return word & 0xffffff
 
     @staticmethod

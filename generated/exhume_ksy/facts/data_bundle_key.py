@@ -3,9 +3,19 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
+
+
+class Tables(IntEnum):
+    """`data_bundle_key::tables`"""
+    UNKNOWN = 0
+    CONFIG = 1
+    FILES = 2
+    RECORDS = 3
 
 
 class DataBundleKey:

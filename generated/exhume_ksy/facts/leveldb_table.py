@@ -23,6 +23,16 @@ class Compressions(IntEnum):
     EARLY_ZSTD = 64
 
 
+class Kinds(IntEnum):
+    """`leveldb_table::kinds`"""
+    UNKNOWN = 0
+    HANDLES = 1
+    DATA = 2
+    FILTER = 3
+    PROPERTIES = 4
+    HANDLE_DELTAS = 5
+
+
 class LeveldbTable:
     """`leveldb_table`"""
 

@@ -10,6 +10,27 @@ if TYPE_CHECKING:
     from typing import Final
 
 
+class AttributeTags(IntEnum):
+    """`leveldb_version_edit::attribute_tags`"""
+    TERMINATE = 1
+    NEED_COMPACTION = 2
+    MIN_LOG_NUMBER_TO_KEEP = 3
+    OLDEST_BLOB_FILE_NUMBER = 4
+    OLDEST_ANCESTOR_TIME = 5
+    FILE_CREATION_TIME = 6
+    FILE_CHECKSUM = 7
+    FILE_CHECKSUM_FUNCTION = 8
+    TEMPERATURE = 9
+    MIN_TIMESTAMP = 10
+    MAX_TIMESTAMP = 11
+    UNIQUE_ID = 12
+    EPOCH_NUMBER = 13
+    COMPENSATED_RANGE_DELETION_SIZE = 14
+    TAIL_SIZE = 15
+    USER_DEFINED_TIMESTAMPS_PERSISTED = 16
+    PATH_ID = 65
+
+
 class Tags(IntEnum):
     """`leveldb_version_edit::tags`"""
     COMPARATOR = 1

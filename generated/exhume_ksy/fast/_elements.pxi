@@ -1259,4 +1259,4 @@ cdef inline int64_t clp_s_table_classic_variable_first_id(int64_t value) noexcep
     return <int64_t> 0x4000000000000000
 
 
-ELEMENTS = '1697e2b0ca3e18bc'
+ELEMENTS = '39c81cacb74f0f0a'

@@ -6,7 +6,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '3fd67a42fa560710'
+SOURCE = 'a828eff880a6541e'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

@@ -314,6 +314,7 @@ class Section:
 
     @property
     def name(self) -> str:
+        """What the metadata call the section."""
         try:
             return self._name
         except AttributeError:
@@ -719,6 +720,7 @@ class Table:
 
     @property
     def schema_id(self) -> int:
+        """The schema of its records, as the schema map names it."""
         try:
             return self._schema_id
         except AttributeError:
@@ -746,6 +748,7 @@ class Table:
 
     @property
     def stream(self) -> Stream:
+        """The stream that holds it."""
         try:
             return self._stream
         except AttributeError:
@@ -868,6 +871,7 @@ class Column:
 
     @property
     def node_id(self) -> int:
+        """The node of the schema tree whose values these are."""
         try:
             return self._node_id
         except AttributeError:
@@ -886,6 +890,7 @@ class Column:
 
     @property
     def key(self) -> str:
+        """The keys from the root of the records down to this one; empty for a mark."""
         try:
             return self._key
         except AttributeError:
@@ -1187,6 +1192,7 @@ class Word:
 
     @property
     def whole(self) -> int | None:
+        """The integer, where one block has all of it."""
         try:
             return self._whole
         except AttributeError:
@@ -1208,6 +1214,7 @@ class Word:
 
     @property
     def number(self) -> float | None:
+        """The float, where one block has all of it."""
         try:
             return self._number
         except AttributeError:
@@ -1229,6 +1236,7 @@ class Word:
 
     @property
     def head(self) -> View | None:
+        """The first bytes, where the end of a block parts them."""
         try:
             return self._head
         except AttributeError:
@@ -1251,6 +1259,7 @@ class Word:
 
     @property
     def tail(self) -> View | None:
+        """The other bytes, with which the next block starts."""
         try:
             return self._tail
         except AttributeError:
@@ -1271,6 +1280,7 @@ class Word:
 
     @property
     def low(self) -> int | None:
+        """The lower 32 bits, put together."""
         try:
             return self._low
         except AttributeError:
@@ -1283,6 +1293,7 @@ class Word:
 
     @property
     def high(self) -> int | None:
+        """The upper 32 bits, put together."""
         try:
             return self._high
         except AttributeError:
@@ -1295,6 +1306,7 @@ class Word:
 
     @property
     def integer(self) -> int | None:
+        """The value, wherever its bytes lie."""
         try:
             return self._integer
         except AttributeError:
@@ -1360,6 +1372,7 @@ class Piece:
 
     @property
     def data(self) -> View | None:
+        """The bytes themselves."""
         try:
             return self._data
         except AttributeError:

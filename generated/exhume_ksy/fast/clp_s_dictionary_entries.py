@@ -43,6 +43,7 @@ class Entry:
 
     @property
     def text(self) -> str:
+        """The same as text."""
         try:
             return self._text
         except AttributeError:

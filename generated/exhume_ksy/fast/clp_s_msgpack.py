@@ -57,6 +57,7 @@ class ClpSMsgpack:
 
     @property
     def kind(self) -> int:
+        """What the value is, which the tag tells."""
         try:
             return self._kind
         except AttributeError:
@@ -91,6 +92,7 @@ class ClpSMsgpack:
 
     @property
     def uint_value(self) -> int | None:
+        """The value of an unsigned integer of any width."""
         try:
             return self._uint_value
         except AttributeError:
@@ -103,6 +105,7 @@ class ClpSMsgpack:
 
     @property
     def int_value(self) -> int | None:
+        """The value of a signed integer of any width."""
         try:
             return self._int_value
         except AttributeError:
@@ -115,6 +118,7 @@ class ClpSMsgpack:
 
     @property
     def bool_value(self) -> bool | None:
+        """The value of a boolean."""
         try:
             return self._bool_value
         except AttributeError:

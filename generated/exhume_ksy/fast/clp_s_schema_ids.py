@@ -98,6 +98,7 @@ class Entry:
 
     @property
     def word(self) -> int:
+        """The same four bytes without a sign."""
         try:
             return self._word
         except AttributeError:
@@ -123,7 +124,7 @@ class Entry:
 
     @property
     def container_type(self) -> int | None:
-        """9 for a structured array, 5 for an object."""
+        """What the marker opens, by its number among the types of nodes."""
         try:
             return self._container_type
         except AttributeError:

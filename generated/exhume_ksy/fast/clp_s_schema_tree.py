@@ -56,6 +56,7 @@ class Node:
 
     @property
     def name(self) -> str:
+        """The key as text."""
         try:
             return self._name
         except AttributeError:

@@ -37,6 +37,7 @@ class Field:
 
     @property
     def name(self) -> int:
+        """The number of the field by its name."""
         try:
             return self._name
         except AttributeError:

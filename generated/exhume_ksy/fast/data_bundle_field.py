@@ -27,6 +27,7 @@ class DataBundleField:
 
     @property
     def number(self) -> int:
+        """Which field of its message it is."""
         try:
             return self._number
         except AttributeError:
@@ -36,6 +37,7 @@ class DataBundleField:
 
     @property
     def wire_type(self) -> int:
+        """How the value is stored, whatever it means."""
         try:
             return self._wire_type
         except AttributeError:

@@ -28,6 +28,7 @@ class DataBundleIndexBlock:
 
     @property
     def packed_num_restarts(self) -> int:
+        """The number of restarts, in RocksDB with a flag in the highest bit."""
         try:
             return self._packed_num_restarts
         except AttributeError:
@@ -349,6 +350,7 @@ class KeySuffix:
 
     @property
     def text(self) -> str:
+        """The same, each byte as the character of that number."""
         try:
             return self._text
         except AttributeError:

@@ -47,6 +47,7 @@ class Field:
 
     @property
     def name(self) -> int:
+        """The number of the field by its name."""
         try:
             return self._name
         except AttributeError:
@@ -120,6 +121,7 @@ class RowField:
 
     @property
     def name(self) -> int:
+        """The number of the field by its name."""
         try:
             return self._name
         except AttributeError:

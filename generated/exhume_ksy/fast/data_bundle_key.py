@@ -12,11 +12,21 @@ class DataBundleKey:
     """Keys are made of parts whose bytes sort as their values do. The first part is the number of a table: 1
     configuration, 2 files, 3 records.
     """
-    __slots__ = ('table', 'body')
+    __slots__ = ('table', 'body', '_table_name')
     table: int
     """Which table the row is of."""
     body: ConfigKey | FileKey | RecordKey | UnknownKey
     """What the number of the table says about the rest."""
+
+    @property
+    def table_name(self) -> int:
+        """The number of the table by its name."""
+        try:
+            return self._table_name
+        except AttributeError:
+            pass
+        self._table_name = self.table if self.table < 4 else 0
+        return self._table_name
 
 
 def read_data_bundle_key(view: View, at: int, end: int) -> tuple[DataBundleKey, int]:
@@ -232,6 +242,7 @@ class Escaped:
 
     @property
     def content(self) -> str:
+        """The same as text."""
         try:
             return self._content
         except AttributeError:
@@ -283,6 +294,7 @@ class Chunk:
 
     @property
     def content(self) -> str:
+        """The same as text."""
         try:
             return self._content
         except AttributeError:

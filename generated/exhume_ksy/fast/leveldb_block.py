@@ -32,6 +32,7 @@ class LeveldbBlock:
 
     @property
     def packed_num_restarts(self) -> int:
+        """The number of restarts, in RocksDB with a flag in the highest bit."""
         try:
             return self._packed_num_restarts
         except AttributeError:

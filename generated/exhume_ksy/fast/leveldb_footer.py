@@ -108,6 +108,7 @@ class LeveldbFooter:
 
     @property
     def checksum_type(self) -> int | None:
+        """Which checksum stands behind the blocks."""
         try:
             return self._checksum_type
         except AttributeError:

@@ -77,6 +77,7 @@ class LeveldbIndexDelta:
 
     @property
     def restarts(self) -> memoryview[int]:
+        """Offsets of entries that spell out their whole key; the first is 0."""
         try:
             return self._restarts
         except AttributeError:

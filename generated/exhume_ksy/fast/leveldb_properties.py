@@ -75,6 +75,7 @@ class LeveldbProperties:
 
     @property
     def restarts(self) -> memoryview[int]:
+        """Offsets of properties that spell out their whole name; the first is 0."""
         try:
             return self._restarts
         except AttributeError:

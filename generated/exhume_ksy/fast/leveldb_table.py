@@ -253,9 +253,7 @@ class Block:
     ofs_block: int
     len_block: int
     kind: int
-    """1 for names or keys with handles, 2 for data, 3 for a filter, 4 for properties, 5 for an index of deltas, 0 for
-    anything else.
-    """
+    """What the block holds, which only whoever names it knows."""
     _io: tuple[View, int, int]
 
     @property
@@ -325,7 +323,7 @@ class Block:
         from .leveldb_index_delta import read_leveldb_index_delta
         from .leveldb_properties import read_leveldb_properties
         view, base, end = self._io
-        if not (self.is_stored and self.kind > 0):
+        if not (self.is_stored and self.kind != 0):
             self._content = None
             return None
         at = base + self.ofs_block
@@ -555,6 +553,7 @@ class DeltaBlock:
 
     @property
     def raw_delta(self) -> int | None:
+        """How much longer the block is than the one before, as zigzag."""
         try:
             return self._raw_delta
         except AttributeError:

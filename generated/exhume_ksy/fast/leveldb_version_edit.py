@@ -541,13 +541,21 @@ def read_new_file4(view: View, at: int, end: int) -> tuple[NewFile4, int]:
 
 class Attribute:
     """One attribute of a table."""
-    __slots__ = ('tag', 'data')
+    __slots__ = ('tag', 'data', '_name')
     tag: int
-    """1 ends the list, 2 needs compaction, 3 minimum log number, 4 oldest blob file, 5 oldest ancestor time, 6
-    creation time, 7 file checksum, 8 checksum function, 9 temperature, 12 unique id, 13 epoch number, 65 path id.
-    """
+    """What the attribute is; one that a reader does not know may be skipped below 64."""
     data: LeveldbBytes | None
     """Its value, whose form the tag tells."""
+
+    @property
+    def name(self) -> int:
+        """The tag by its name."""
+        try:
+            return self._name
+        except AttributeError:
+            pass
+        self._name = self.tag
+        return self._name
 
 
 def read_attribute(view: View, at: int, end: int) -> tuple[Attribute, int]:

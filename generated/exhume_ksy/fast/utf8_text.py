@@ -17,6 +17,7 @@ class Utf8Text:
 
     @property
     def text(self) -> str:
+        """The same as text."""
         try:
             return self._text
         except AttributeError:

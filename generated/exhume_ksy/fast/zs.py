@@ -73,7 +73,7 @@ class Zs:
         blocks = []
         try:
             while at < end:
-                one, at = read_block(view, at, end, self)
+                one, at = read_block(view, at, end, base, self)
                 blocks.append(one)
         except LayoutError as error:
             error.within(f"blocks[{len(blocks)}]")
@@ -101,13 +101,13 @@ class Zs:
             raise short("root", at, end, size)
         stop = at + size
         try:
-            root_, _ = read_block(view, at, stop, self)
+            root_, _ = read_block(view, at, stop, at, self)
         except LayoutError as error:
             error.within("root")
             raise
         at = stop
-        if self.header.ofs_root + self.header.len_root > end - base:
-            raise LayoutError("root", start, at, 'header.ofs_root + header.len_root <= _io.size.as<u8>', root_)
+        if not (root_._io[2] - root_._io[1] == self.header.len_root):
+            raise LayoutError("root", start, at, '_._io.size.as<u8> == header.len_root', root_)
         self._root_ = root_
         return self._root_
 
@@ -241,17 +241,26 @@ def read_file_header(view: View, at: int, end: int) -> tuple[FileHeader, int]:
 
 class Block:
     """One block with its framing."""
-    __slots__ = ('len_body', 'body', 'crc')
+    __slots__ = ('len_body', 'body', 'crc', '_io')
     len_body: int
     """Bytes of the level and the stored payload together; at least 1."""
     body: BlockBody
     crc: int
     """CRC-64/XZ of the body as it is stored, compression and all."""
+    _io: tuple[View, int, int]
+
+    @property
+    def extent(self) -> tuple[int, int]:
+        """Where its stream starts and ends in the view."""
+        return self._io[1], self._io[2]
 
 
-def read_block(view: View, at: int, end: int, root: Zs | None = None) -> tuple[Block, int]:
+def read_block(view: View, at: int, end: int, base: int | None = None, root: Zs | None = None) -> tuple[Block, int]:
     """`zs::block` at `at`, and where it ends. Raises `LayoutError`."""
     value = Block()
+    if base is None:
+        base = at
+    value._io = (view, base, end)
     start = at
     if at < end and (len_body := view[at]) < 0x80:
         at += 1
