@@ -1,6 +1,7 @@
 meta:
   id: caf
   title: Chunk Archive Format (CAF) 1.0
+  application: jackal-js-worker
   file-extension: caf
   tags:
     - archive

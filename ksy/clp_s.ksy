@@ -146,6 +146,7 @@ types:
     params:
       - id: idx
         type: s4
+        doc: Position of the section in the list of the metadata.
     instances:
       name:
         -orig-id: n
@@ -237,6 +238,7 @@ types:
     params:
       - id: idx
         type: s4
+        doc: Position of the stream in the table metadata.
     instances:
       ofs_stream:
         value: _root.table_metadata.streams[idx].ofs_stream
@@ -267,6 +269,7 @@ types:
     params:
       - id: idx
         type: s4
+        doc: Position of the table in the table metadata.
     instances:
       schema_id:
         value: _root.table_metadata.tables[idx].schema_id
@@ -301,8 +304,10 @@ types:
     params:
       - id: idx
         type: s4
+        doc: Place in the schema map that is looked at.
       - id: schema_id
         type: s4
+        doc: The schema that is looked for.
     instances:
       is_over:
         value: >-
@@ -316,6 +321,7 @@ types:
     params:
       - id: idx
         type: s4
+        doc: Position of the entry in the schema.
     instances:
       ofs_column:
         value: 'idx > 0 ? _parent.columns[idx - 1].ofs_after.as<s8> : _parent.ofs_table'

@@ -51,6 +51,7 @@ types:
       - id: packet_type
         type: u1
         enum: packet_type
+        doc: The type that the packet says it has.
     instances:
       content:
         pos: 0

@@ -1,7 +1,7 @@
 meta:
   id: data_bundle_any
   title: Protocol Buffers message of any type
-  application: DataBundle
+  application: dacha
   tags:
     - archive
     - serialization

@@ -1,7 +1,7 @@
 meta:
   id: data_bundle_config
   title: DataBundle configuration row
-  application: DataBundle
+  application: dacha
   tags:
     - archive
     - serialization
@@ -13,6 +13,9 @@ meta:
   endian: le
 doc: |
   Value of the one `BUNDLE_CONFIG` row of the index, a Protocol Buffers message.
+
+  Upstream left the message out of its code, and the compression method out of
+  the message; field 4 is where this project writes it.
 doc-ref: https://github.com/dennisss/dacha/tree/master/pkg/bundle
 -webide-representation: '{fields}'
 seq:

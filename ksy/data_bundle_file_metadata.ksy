@@ -1,7 +1,7 @@
 meta:
   id: data_bundle_file_metadata
   title: DataBundle file row
-  application: DataBundle
+  application: dacha
   tags:
     - archive
     - serialization

@@ -1,7 +1,7 @@
 meta:
   id: data_bundle_index_block
   title: DataBundle index block, decompressed
-  application: DataBundle
+  application: dacha
   tags:
     - archive
     - database
@@ -16,7 +16,8 @@ meta:
   endian: le
 doc: |
   A data block of the index: the layout of `leveldb_block`, with the values read
-  as the rows that they are.
+  as the rows that they are. Keys are as this project writes them; see
+  `data_bundle_key`.
 doc-ref: https://github.com/dennisss/dacha/tree/master/pkg/bundle
 instances:
   packed_num_restarts:

@@ -1,7 +1,7 @@
 meta:
   id: data_bundle_inline_table
   title: DataBundle index rows inside the header of a shard
-  application: DataBundle
+  application: dacha
   tags:
     - archive
     - serialization

@@ -1,7 +1,7 @@
 meta:
   id: data_bundle_key
   title: Key of a DataBundle index row
-  application: DataBundle
+  application: dacha
   tags:
     - archive
     - database
@@ -11,6 +11,9 @@ meta:
 doc: |
   Keys are made of parts whose bytes sort as their values do. The first part is
   the number of a table: 1 configuration, 2 files, 3 records.
+
+  The design of the format names the parts of a key without spelling bytes. These
+  are as this project writes them, with encodings that dacha has for such keys.
 doc-ref: https://github.com/dennisss/dacha/tree/master/pkg/bundle
 -webide-representation: '{body}'
 seq:

@@ -1,7 +1,7 @@
 meta:
   id: data_bundle_record_metadata
   title: DataBundle record row
-  application: DataBundle
+  application: dacha
   tags:
     - archive
     - serialization

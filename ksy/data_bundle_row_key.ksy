@@ -1,7 +1,7 @@
 meta:
   id: data_bundle_row_key
   title: DataBundle index row, its internal key
-  application: DataBundle
+  application: dacha
   tags:
     - archive
     - database
@@ -13,7 +13,8 @@ meta:
   endian: le
 doc: |
   The key of a row as tables of the index file it: which row, then the eight bytes
-  of LevelDB that say whether it was written or deleted, and when.
+  of LevelDB that say whether it was written or deleted, and when. The first part
+  is as this project writes it; see `data_bundle_key`.
 doc-ref: https://github.com/dennisss/dacha/tree/master/pkg/bundle
 -webide-representation: '{row} {version}'
 seq:

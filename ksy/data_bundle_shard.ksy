@@ -1,7 +1,7 @@
 meta:
   id: data_bundle_shard
   title: DataBundle shard
-  application: DataBundle
+  application: dacha
   tags:
     - archive
   license: CC0-1.0

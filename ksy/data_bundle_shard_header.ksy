@@ -1,7 +1,7 @@
 meta:
   id: data_bundle_shard_header
   title: Header message of a DataBundle shard
-  application: DataBundle
+  application: dacha
   tags:
     - archive
     - serialization

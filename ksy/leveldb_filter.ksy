@@ -45,6 +45,7 @@ types:
     params:
       - id: idx
         type: s4
+        doc: Position of the filter in the block.
     instances:
       raw:
         pos: _parent.offsets[idx]

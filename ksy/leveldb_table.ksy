@@ -147,6 +147,7 @@ types:
     params:
       - id: idx
         type: s4
+        doc: Position of its entry in the metaindex.
     instances:
       name:
         value: _parent.metaindex.content.as<leveldb_block>.entries.entries[idx].key_suffix.to_s("ISO-8859-1")
@@ -175,6 +176,7 @@ types:
     params:
       - id: idx
         type: s4
+        doc: Position of its entry in the index.
     instances:
       handle:
         -webide-parse-mode: eager
@@ -191,6 +193,7 @@ types:
     params:
       - id: idx
         type: s4
+        doc: Position of its entry in the index.
     instances:
       ofs_block:
         -webide-parse-mode: eager

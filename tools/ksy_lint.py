@@ -506,8 +506,8 @@ def check_type(
                     yield from check_bound(inner, attribute["id"], attribute)
             if section == "seq" and not nested:
                 yield from check_eager(inner, attribute)
+            yield from check_documented(inner, attribute, spec, types)
             if section == "seq":
-                yield from check_documented(inner, attribute, spec, types)
                 yield from check_pseudo(inner, str(attribute.get("id", "")), attribute)
                 yield from check_covers(inner, attribute, spec)
             yield from check_attribute(inner, attribute)

@@ -2,8 +2,9 @@
 
     python -m tools.upstream [--out DIR]
 
-Imports of schemas of another category become relative, keys that only this project knows are left out, the licences lie
-beside the schemas, and `README.md` says which of them describe what only this project writes.
+Imports of schemas of another category become paths from the collection's root, as everywhere in it, keys that only this
+project knows are left out, and `README.md` names the licences and says which schemas describe what only this project
+writes.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from pathlib import Path
 from tools import nodejs
 
 CATEGORIES = {
-    "archive": ("ark_", "caf", "clp_s", "data_bundle_", "zs", "zstd_frame"),
+    "serialization": ("ark_rbuf", "ark_serializable_file", "clp_s_msgpack", "data_bundle_any", "data_bundle_field"),
+    "archive": ("caf", "clp_s", "data_bundle_", "zs", "zstd_frame"),
+    "log": ("ark_",),
     "database": ("leveldb_",),
     "common": ("uleb128", "utf8_text"),
 }
-"""Folders of the collection, and how the names of the schemas in each begin."""
+"""Folders of the collection, and how the names of the schemas in each begin; the first that fits counts."""
 
 OWN = {
     "ark_manifest": "the layout of `query` and `split_declaration` is not published: it is as this project writes it",
@@ -32,7 +35,8 @@ OWN = {
 }
 """What describes, in part, what only this project writes."""
 
-KEYS = re.compile(r"^ *-(?:lint-ok|columns|ends|scalar|parsed-as|checksum|covers): .*\n", re.MULTILINE)
+# Every key of our own but what the collection uses, too: what a specification calls a field, and keys of the Web IDE.
+KEYS = re.compile(r"^ *-(?!orig-id|webide-)[a-z-]+: .*\n", re.MULTILINE)
 LICENCES = {
     "CC0-1.0": "https://creativecommons.org/publicdomain/zero/1.0/legalcode",
     "MIT": "https://opensource.org/license/mit",
@@ -50,7 +54,7 @@ def moved(name: str, text: str) -> str:
 
     def imported(match: re.Match[str]) -> str:
         there = category(match[2])
-        return match[0] if there == here else f"{match[1]}../{there}/{match[2]}"
+        return match[0] if there == here else f"{match[1]}/{there}/{match[2]}"
 
     parts = re.split(r"((?<=\n)  imports:\n(?:    - \w+\n)+)", text, maxsplit=1)
     if len(parts) == 3:

@@ -13,6 +13,9 @@ class DataBundleKey(KaitaiStruct):
     """Keys are made of parts whose bytes sort as their values do. The first part is
     the number of a table: 1 configuration, 2 files, 3 records.
     
+    The design of the format names the parts of a key without spelling bytes. These
+    are as this project writes them, with encodings that dacha has for such keys.
+    
     .. seealso::
        Source - https://github.com/dennisss/dacha/tree/master/pkg/bundle
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import struct
 import subprocess
@@ -84,23 +85,36 @@ def test_the_folder_for_the_public_collection_is_whole(tmp_path: Path) -> None:
         assert not upstream.KEYS.search(text)
         for block in re.findall(r"  imports:\n((?:    - \S+\n)+)", text):
             for name in re.findall(r"- (\S+)", block):
-                assert (file.parent / f"{name}.ksy").is_file(), (file.name, name)
+                place = tmp_path / name[1:] if name.startswith("/") else file.parent / name
+                assert place.with_suffix(".ksy").is_file(), (file.name, name)
     assert all(name in (tmp_path / "README.md").read_text() for name in upstream.OWN)
+
+
+def test_what_only_this_project_writes_says_so() -> None:
+    for name in upstream.OWN:
+        text = " ".join((ROOT / "ksy" / f"{name}.ksy").read_text(encoding="utf-8").split())
+        assert re.search(r"\bthis project\b", text), name
+
+
+def test_no_key_of_our_own_goes_to_the_public_collection() -> None:
+    text = "types:\n  a:\n    -columns: true\n    -element: true\n    -orig-id: A\n    -webide-parse-mode: eager\n"
+    assert upstream.moved("zs", text) == "types:\n  a:\n    -orig-id: A\n    -webide-parse-mode: eager\n"
 
 
 @pytest.mark.node
 @pytest.mark.slow
 def test_the_folder_for_the_public_collection_compiles_as_a_whole(tmp_path: Path) -> None:
     written = upstream.write(tmp_path / "formats")
-    command = [*trees.node_or_skip(), str(ROOT / "tools" / "ksc.mjs"), "compile", "--target", "python"]
+    command = [*trees.node_or_skip(), str(ROOT / "tools" / "ksc.mjs"), "each", "--imports", str(tmp_path / "formats")]
     done = subprocess.run(
         [*command, "--out", str(tmp_path / "out"), *map(str, written)], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
-    made = {file.name: file.read_text() for file in (tmp_path / "out").glob("*.py")}
+    assert set(json.loads(done.stdout).values()) == {None}
+    made = {file.name: file.read_text() for file in (tmp_path / "out").rglob("*.py")}
     assert sorted(made) == sorted(f"{file.stem}.py" for file in written)
     for name, text in made.items():  # what is left out for the collection changes no parser, imports come in any order
-        ours = (ROOT / "generated" / "exhume_ksy" / name).read_text().replace("from . import ", "import ")
+        ours = (ROOT / "generated" / "exhume_ksy" / "debug" / name).read_text().replace("from . import ", "import ")
         assert sorted(text.splitlines()) == sorted(ours.splitlines()), name
 
 

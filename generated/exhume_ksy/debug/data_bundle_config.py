@@ -14,6 +14,9 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 class DataBundleConfig(KaitaiStruct):
     """Value of the one `BUNDLE_CONFIG` row of the index, a Protocol Buffers message.
     
+    Upstream left the message out of its code, and the compression method out of
+    the message; field 4 is where this project writes it.
+    
     .. seealso::
        Source - https://github.com/dennisss/dacha/tree/master/pkg/bundle
     """

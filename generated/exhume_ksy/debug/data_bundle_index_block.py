@@ -3,10 +3,10 @@
 
 import kaitaistruct
 from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
-from . import data_bundle_file_metadata
-from . import data_bundle_row_key
-from . import data_bundle_record_metadata
 from . import data_bundle_config
+from . import data_bundle_file_metadata
+from . import data_bundle_record_metadata
+from . import data_bundle_row_key
 from . import leveldb_varint
 from enum import IntEnum
 import collections
@@ -17,7 +17,8 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 
 class DataBundleIndexBlock(KaitaiStruct):
     """A data block of the index: the layout of `leveldb_block`, with the values read
-    as the rows that they are.
+    as the rows that they are. Keys are as this project writes them; see
+    `data_bundle_key`.
     
     .. seealso::
        Source - https://github.com/dennisss/dacha/tree/master/pkg/bundle

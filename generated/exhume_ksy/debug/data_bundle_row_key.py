@@ -13,7 +13,8 @@ if getattr(kaitaistruct, 'API_VERSION', (0, 9)) < (0, 11):
 
 class DataBundleRowKey(KaitaiStruct):
     """The key of a row as tables of the index file it: which row, then the eight bytes
-    of LevelDB that say whether it was written or deleted, and when.
+    of LevelDB that say whether it was written or deleted, and when. The first part
+    is as this project writes it; see `data_bundle_key`.
     
     .. seealso::
        Source - https://github.com/dennisss/dacha/tree/master/pkg/bundle

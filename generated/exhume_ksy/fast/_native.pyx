@@ -6,7 +6,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = 'a828eff880a6541e'
+SOURCE = 'de81f717773f9fbf'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

@@ -305,6 +305,7 @@ class Section:
     """One section of the files part, found by its entry in the metadata."""
     __slots__ = ('idx', '_name', '_ofs_section', '_ofs_next', '_body', '_io', '_root')
     idx: int
+    """Position of the section in the list of the metadata."""
     _io: tuple[View, int, int]
 
     @property
@@ -622,6 +623,7 @@ class Stream:
     """One packed stream, compressed by itself, with one table or several."""
     __slots__ = ('idx', '_ofs_stream', '_ofs_next', '_compressed', '_is_raw', '_len_block', '_io', '_root')
     idx: int
+    """Position of the stream in the table metadata."""
     _io: tuple[View, int, int]
 
     @property
@@ -711,6 +713,7 @@ class Table:
     """All records of one schema, column by column."""
     __slots__ = ('idx', '_schema_id', '_num_messages', '_ofs_table', '_stream', '_search', '_num_columns', '_columns', '_io', '_root')
     idx: int
+    """Position of the table in the table metadata."""
     _io: tuple[View, int, int]
 
     @property
@@ -827,7 +830,9 @@ class SchemaSearch:
     """Whether a place of the schema map has the wanted schema, or is its last."""
     __slots__ = ('idx', 'schema_id', '_is_over', '_root')
     idx: int
+    """Place in the schema map that is looked at."""
     schema_id: int
+    """The schema that is looked for."""
 
     @property
     def is_over(self) -> bool:
@@ -852,6 +857,7 @@ class Column:
     """The values of one key. Objects, nulls and the marks of structured arrays have none."""
     __slots__ = ('idx', '_ofs_column', '_node_id', '_is_leaf', '_key', '_type_number', '_is_text', '_len_row', '_num_variables', '_ofs_after', '_num_block', '_is_inside', '_is_split', '_content', '_num_words', '_words', '_pieces', '_io', '_parent', '_root')
     idx: int
+    """Position of the entry in the schema."""
     _io: tuple[View, int, int]
 
     @property

@@ -82,6 +82,7 @@ class PacketBody:
     """
     __slots__ = ('packet_type', '_content', '_io')
     packet_type: int
+    """The type that the packet says it has."""
     _io: tuple[View, int, int]
 
     @property

@@ -10,7 +10,11 @@ from .data_bundle_field import read_data_bundle_field
 
 
 class DataBundleConfig:
-    """Value of the one `BUNDLE_CONFIG` row of the index, a Protocol Buffers message."""
+    """Value of the one `BUNDLE_CONFIG` row of the index, a Protocol Buffers message.
+
+    Upstream left the message out of its code, and the compression method out of the message; field 4 is where this
+    project writes it.
+    """
     __slots__ = ('fields',)
     fields: list[Field]
 

@@ -17,7 +17,9 @@ _unpack1 = struct.Struct("<H").unpack_from
 
 
 class DataBundleIndexBlock:
-    """A data block of the index: the layout of `leveldb_block`, with the values read as the rows that they are."""
+    """A data block of the index: the layout of `leveldb_block`, with the values read as the rows that they are. Keys
+    are as this project writes them; see `data_bundle_key`.
+    """
     __slots__ = ('_packed_num_restarts', '_has_hash_index', '_num_restarts', '_num_buckets', '_ofs_restarts', '_rows', '_restarts', '_buckets', '_io')
     _io: tuple[View, int, int]
 

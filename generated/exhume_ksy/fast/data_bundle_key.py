@@ -11,6 +11,9 @@ from ._layout import LayoutError, View, native, short
 class DataBundleKey:
     """Keys are made of parts whose bytes sort as their values do. The first part is the number of a table: 1
     configuration, 2 files, 3 records.
+
+    The design of the format names the parts of a key without spelling bytes. These are as this project writes them,
+    with encodings that dacha has for such keys.
     """
     __slots__ = ('table', 'body', '_table_name')
     table: int

@@ -11,7 +11,7 @@ from .data_bundle_key import read_data_bundle_key
 
 class DataBundleRowKey:
     """The key of a row as tables of the index file it: which row, then the eight bytes of LevelDB that say whether it
-    was written or deleted, and when.
+    was written or deleted, and when. The first part is as this project writes it; see `data_bundle_key`.
     """
     __slots__ = ('row', '_version', '_io')
     row: DataBundleKey

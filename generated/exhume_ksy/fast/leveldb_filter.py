@@ -124,6 +124,7 @@ class Filter:
     """The bloom filter of one stretch of the table."""
     __slots__ = ('idx', '_raw', '_io', '_parent')
     idx: int
+    """Position of the filter in the block."""
     _io: tuple[View, int, int]
 
     @property

@@ -387,6 +387,7 @@ class MetaBlock:
     """A meta block by way of its entry in the metaindex; its key is the name."""
     __slots__ = ('idx', '_name', '_handle', '_kind', '_block', '_io', '_parent', '_root')
     idx: int
+    """Position of its entry in the metaindex."""
     _io: tuple[View, int, int]
 
     @property
@@ -466,6 +467,7 @@ class DataBlock:
     """A data block by way of its entry in the index."""
     __slots__ = ('idx', '_handle', '_block', '_io', '_parent', '_root')
     idx: int
+    """Position of its entry in the index."""
     _io: tuple[View, int, int]
 
     @property
@@ -525,6 +527,7 @@ class DeltaBlock:
     """A data block by way of its entry in an index of deltas."""
     __slots__ = ('idx', '_ofs_block', '_len_block', '_raw_delta', '_block', '_io', '_parent')
     idx: int
+    """Position of its entry in the index."""
     _io: tuple[View, int, int]
 
     @property
