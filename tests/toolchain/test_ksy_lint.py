@@ -113,7 +113,7 @@ def test_samples_and_their_arguments(root: Path) -> None:
     (folder / "thing_other.bin").write_bytes(b"\0")
     assert ksy_lint.lint(root) == ["ksy/thing.ksy: sample: tests/samples/ksy/thing.bin is missing"]
     (folder / "thing.bin").write_bytes(b"\0")
-    params = "params:\n  - id: limit\n    type: u4\nseq:\n  - id: num_items"
+    params = "params:\n  - id: limit\n    type: u4\n    doc: How many.\nseq:\n  - id: num_items"
     (root / "ksy/thing.ksy").write_text(GOOD.replace("seq:\n  - id: num_items", params, 1))
     assert "thing.bin needs thing.args.json" in ksy_lint.lint(root)[0]
     (folder / "thing.args.json").write_text("[1, 2]")
