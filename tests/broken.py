@@ -182,6 +182,7 @@ def _ark() -> Named:
 def _clp_s() -> Named:
     from tests.clp_s.build import tiny
     from tests.clp_s.damaged import DAMAGED
+    from tests.clp_s.directories import CASES, tree
     from tests.clp_s.test_verify import ARCHIVES, VARIANTS, endless_schema
 
     yield from ((code, lambda folder, make=make: make()) for code, make in {**ARCHIVES, **VARIANTS}.items())
@@ -189,6 +190,7 @@ def _clp_s() -> Named:
     bomb = tiny(raw={"/schema_tree": bytes(1 << 20)}).build()
     yield "CLPS-501", Broken(_bytes(bomb), Limits(structure_size=1 << 16))
     yield "CLPS-502", lambda folder: endless_schema()
+    yield from ((f"directory: {name}", lambda folder, files=files: tree(files)) for name, files in CASES.items())
     yield from ((name, _bytes(data)) for name, data in DAMAGED.items())
 
 

@@ -78,7 +78,7 @@ class Format:
     id: str
     title: str
     package: str
-    container: str  # "file" or "directory"
+    container: str  # "file", "directory" or "either"
     content: str  # "members" or "records"
     extensions: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()  # further names for `format=` and `--as`: fsspec protocols, common spellings

@@ -12,6 +12,8 @@ import msgpack
 import zstandard
 
 from exhume.codecs.stored import store
+from exhume.formats.clp_s.reader import open_archive
+from exhume.io.source import BytesSource
 
 
 def i64(*values: int) -> bytes:
@@ -180,6 +182,13 @@ class Built:
         head += struct.pack("<QQQ24xIHH", values["original_size"], values["archive_size"], values["reserved"],
                             values["metadata_size"], values["compression"], 0)  # fmt: skip
         return head + metadata + files
+
+
+def directory(archive: bytes) -> dict[str, bytes]:
+    """The files of the directory that holds the same as a single-file archive, by name."""
+    with open_archive(BytesSource(archive)) as opened:
+        files = {place.name[1:]: place.read() for place in opened.files}
+        return {"header": archive[: opened.header.files_base], **files}
 
 
 DEMO_NODES = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 from exhume.formats.clp_s.reader import open_archive
@@ -48,6 +49,12 @@ def make(root: Path) -> None:
             writer.write_json_line(RECORDS[2])
         with open_archive(FileSource(target)) as written:
             (folder / f"{name}.jsonl").write_bytes(b"".join(written.json_chunks()))
+    directory = folder / "directory"
+    shutil.rmtree(directory, ignore_errors=True)
+    directory.mkdir()
+    for name, data in build.directory((folder / "written-0.5.1.clps").read_bytes()).items():
+        (directory / name).write_bytes(data)
+    shutil.copyfile(folder / "written-0.5.1.jsonl", folder / "directory.jsonl")
 
     demo = build.demo()
     payloads, sections = demo.payloads(), demo.sections()

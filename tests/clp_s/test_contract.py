@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exhume.testing.contracts import FileArchiveContract
+from exhume.testing.contracts import ArchiveContract, FileArchiveContract
 from tests.clp_s import build
 
 
@@ -31,4 +31,18 @@ class TestOld(FileArchiveContract):
     def sample(self, tmp_path: Path) -> Path:
         path = tmp_path / "old.clps"
         path.write_bytes(build.old(compress=build.stored).build())
+        return path
+
+
+class TestDirectory(ArchiveContract):
+    """A file for each section."""
+
+    format = "clp-s"
+
+    @pytest.fixture
+    def sample(self, tmp_path: Path) -> Path:
+        path = tmp_path / "logs"
+        path.mkdir()
+        for name, data in build.directory(build.demo().build()).items():
+            (path / name).write_bytes(data)
         return path

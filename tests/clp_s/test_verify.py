@@ -191,7 +191,7 @@ VARIANTS: dict[str, Callable[[], bytes]] = {
 }  # fmt: skip
 """More damage, for what several rules together, or the words of a finding, depend on."""
 
-CRAFTED_ELSEWHERE = {"CLPS-501", "CLPS-502"}
+CRAFTED_ELSEWHERE = {"CLPS-501", "CLPS-502", "CLPS-105", "CLPS-312", "CLPS-313"}  # the last three: directories
 READS_ANYWAY = {
     *("CLPS-103", "CLPS-303", "CLPS-310", "CLPS-311", "CLPS-322", "CLPS-323", "CLPS-324", "CLPS-333", "CLPS-345"),
     *("CLPS-351", "CLPS-410", "CLPS-411", "CLPS-412", "CLPS-413", "CLPS-414", "CLPS-415", "CLPS-416", "CLPS-417"),

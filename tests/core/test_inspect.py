@@ -34,9 +34,11 @@ TABLE = [["explain", "--json"], ["list", "--sections", "--json"], ["info", "--js
 def samples(format: str) -> list[Path]:
     """The archives of a format: files, or directories."""
     folder = SAMPLES / FORMATS[format]
+    directories = [path for path in folder.iterdir() if path.is_dir() and path.name != "broken"]
     if formats()[format].container == "directory":
-        return sorted(path for path in folder.iterdir() if path.is_dir() and path.name != "broken")
-    return sorted(path for path in folder.iterdir() if path.suffix in formats()[format].extensions)
+        return sorted(directories)
+    files = [path for path in folder.iterdir() if path.suffix in formats()[format].extensions]
+    return sorted([*files, *(directories if formats()[format].container == "either" else [])])
 
 
 def broken(format: str) -> list[Path]:

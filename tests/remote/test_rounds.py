@@ -160,6 +160,8 @@ def test_opening_and_describing_is_three_requests_at_most(path: Path, store: Sto
     assert len(set(store.wire.requests)) == len(store.wire.requests)
     if path.name == "amended":  # two logs: a manifest each, and what a filter cuts through
         assert len(store.wire.requests) == 1 + 2 + 3
+    elif path.is_dir() and (path / "schema_tree").exists():  # clp-s: the listing, and four files that are read
+        assert len(store.wire.requests) == 1 + 4
     else:
         assert len(store.wire.requests) <= 3, store.wire.requests
     known = describe(str(path), {})

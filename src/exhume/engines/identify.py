@@ -101,10 +101,10 @@ def _candidates(source: Source | Tree) -> list[Identification]:
         return [sure]
     # Formats of the other kind can only know a lone part of theirs; their code is imported when nothing else fits.
     kind = "directory" if isinstance(source, Tree) else "file"
-    found = _ranked(_probed(source, [d for d in formats().values() if d.container == kind]))
+    found = _ranked(_probed(source, [d for d in formats().values() if d.container in (kind, "either")]))
     if found and found[0].confidence >= EVIDENT:
         return found
-    return _ranked([*found, *_probed(source, [d for d in formats().values() if d.container != kind])])
+    return _ranked([*found, *_probed(source, [d for d in formats().values() if d.container not in (kind, "either")])])
 
 
 def walk(target: Target, **storage: Any) -> Iterator[Found]:

@@ -61,7 +61,7 @@ class Inspection(Archive):
         self._sections: SectionMap | None = None
         self._archive: Archive | None = self._attempt(
             lambda: described.hook("open")(source, limits=limits, **options),
-            final=isinstance(source, Tree) and described.container == "file",
+            final=isinstance(source, Tree) and not _may_be(source, described),
         )
 
     def _attempt(self, work: Callable[[], T], *, final: bool = False) -> T | None:
@@ -116,6 +116,13 @@ class Inspection(Archive):
         if self._archive is not None:
             self._archive.close()
         super().close()
+
+
+def _may_be(tree: Tree, described: Format) -> bool:
+    """Whether a directory may be an archive of the format, of one that has files as well by the names in it."""
+    if described.container != "either":
+        return described.container == "directory"
+    return any(map(described.hook("owns"), tree.files()))
 
 
 def _unread(source: Source | Tree) -> SectionMap:

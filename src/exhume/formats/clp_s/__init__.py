@@ -1,4 +1,4 @@
-"""clp-s single-file archives: compressed, searchable JSON logs (format versions 0.2.0 to 0.5.1)."""
+"""clp-s archives, single files and directories: compressed, searchable JSON logs (format versions 0.2.0 to 0.5.1)."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ from exhume.registry import Format, Signature
 
 FORMAT = Format(
     id="clp-s",
-    title="clp-s single-file archive",
+    title="clp-s archive (single file or directory)",
     package=__name__,
-    container="file",
+    container="either",
     content="records",
     extensions=(".clps",),
     aliases=("clp", "clp_s"),
     signatures=(Signature(FileHeader.magic, FileHeader.at.magic[0], "magic number"),),
     codecs=("zstd",),
     locate="locate:locate",
+    owns="probe:owns",
     recode="recode:recode",
     salvage="salvage:salvage",
     verbs=("create", "cat", "list", "info", "verify", "payload", "explain", "carve", "recode", "salvage"),
-    limitations=("the directory form (one file per section) is not read",),
+    limitations=("directories without a header file (written before January 2025) are not read",),
     inspect="sections:inspect",
     parts="parts",
 )

@@ -38,6 +38,13 @@ UNKNOWN_VERSION = _rule(
 BAD_SEGMENT_COUNT = _rule(
     104, "the archive has another number of segments than 1", spec=METADATA, error=UnsupportedFeatureError
 )
+NO_HEADER_FILE = _rule(
+    105,
+    "a directory archive of a version that wrote no header file",
+    spec=HEADER,
+    error=UnsupportedFeatureError,
+    hint="clp-s of before January 2025 wrote timestamp.dict instead. Nothing in such a directory tells its version.",
+)
 
 SHORT_HEADER = _rule(301, "the file is shorter than a header", spec=HEADER, error=TruncatedError)
 FILE_TOO_SHORT = _rule(
@@ -64,6 +71,18 @@ TRAILING_PAYLOAD = _rule(
     hint="Upstream ignores them; nothing it writes has them.",
 )
 RESERVED_NOT_ZERO = _rule(311, "reserved header bytes are not zero", spec=HEADER, severity=Severity.WARNING)
+FILE_TOO_LONG = _rule(
+    312,
+    "a file of the directory is longer than its header says",
+    spec=FILE_INFO,
+    hint="It belongs to another archive, or something was appended to it. It is not read; salvage takes what is in it.",
+)
+FOREIGN_HEADER = _rule(
+    313,
+    "most files of the directory have another size than the header says",
+    spec=FILE_INFO,
+    hint="The header belongs to another archive, or copying was interrupted. Salvage does without it.",
+)
 BAD_TREE = _rule(320, "the schema tree is malformed", spec=TREE)
 BAD_PARENT = _rule(321, "a node does not come after its parent", spec=TREE)
 REPEATED_NODE = _rule(

@@ -51,6 +51,13 @@ OPTIONS = {
         click.Option(["--ordered"], is_flag=True, help="jsonl: records in the order in which they were compressed."),
         click.Option(["--complete"], is_flag=True, help="jsonl: also what clp-s does not print."),
     ],
+    "recode": [
+        click.Option(
+            ["--directory/--single-file"],
+            default=None,
+            help="The other form, or the same, with all stored bytes as they are.",
+        ),
+    ],
     "search": [
         _IGNORE_CASE,
         _TGE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import click
@@ -53,6 +54,7 @@ SHOWN = 10
 )
 @click.option("--allow-loss", is_flag=True, help="Store, as clp-s does, values that do not come back the same.")
 @click.option("--jobs", "-j", type=click.IntRange(min=0), default=1, help="Threads (0: one per core).")
+@click.option("--directory", is_flag=True, help="Write a directory, one file per section, as clp-s c does.")
 @click.option("--overwrite", is_flag=True, help="Replace existing archives.")
 @common_options
 def create(
@@ -91,7 +93,7 @@ def create(
     body = {
         "format": "clp-s",
         "version": writer.options.version,
-        "archives": [{"path": str(path), "size": path.stat().st_size} for path in writer.paths],
+        "archives": [{"path": str(path), "size": _size(path)} for path in writer.paths],
         "records": writer.records,
         "skipped": writer.skipped,
         "reasons": dict(writer.reasons),
@@ -100,7 +102,7 @@ def create(
     if run.machine:
         run.document("create", body)
     else:
-        total = human_size(sum(path.stat().st_size for path in writer.paths))
+        total = human_size(sum(map(_size, writer.paths)))
         count = len(writer.paths)
         run.note(f"{writer.records} records in {count} archive{'s' * (count > 1)} ({total})")
     if not writer.records:
@@ -110,6 +112,11 @@ def create(
     if writer.losses:
         run.note(f"{writer.losses} values do not come back the same")
     return Outcome.LOSS if writer.skipped or writer.losses else Outcome.DONE
+
+
+def _size(path: Path) -> int:
+    """Bytes of an archive, a file or a directory."""
+    return sum(file.stat().st_size for file in (path.iterdir() if path.is_dir() else [path]))
 
 
 def _property(text: str) -> tuple[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -85,6 +86,8 @@ def collect(archive: ClpSArchive) -> ClpSInfo:
             return default
 
     header = archive.header
+    with contextlib.suppress(ExhumeError):  # told below
+        problems += map(Finding.from_error, archive.section_problems.values())
     packets = attempt(lambda: [packet.name for packet in archive.packets], [])
     metadata = attempt(lambda: archive.table_metadata) if packets else None
     return ClpSInfo(

@@ -63,6 +63,15 @@ SECTION_NAMES: Final = (
     "/0",
 )
 DICTIONARIES: Final = SECTION_NAMES[3:6]
+HEADER_FILE: Final = "header"
+"""The file of a directory that holds header and metadata section; the others are called as the sections are."""
+
+TIMESTAMP_FILE: Final = "timestamp.dict"
+"""A file of directories of before there was a header."""
+
+FILES: Final = frozenset({HEADER_FILE, TIMESTAMP_FILE, "tables", *(name.removeprefix("/") for name in SECTION_NAMES)})
+"""Files of directories, those of the oldest ones included."""
+
 TABLE_SECTIONS: Final = ("/0", "/tables")
 KNOWN_VERSIONS: Final = ((0, 2, 0), (0, 3, 0), (0, 3, 1), (0, 3, 2), (0, 4, 0), (0, 4, 1), (0, 5, 0), (0, 5, 1))
 
@@ -157,20 +166,6 @@ def parse_packets(data: bytes, where: Span) -> tuple[list[Packet], int]:
     raw, at = read(read_clp_s_metadata, data, where, checks.BAD_METADATA)
     extents = ((packet.type, *packet.body.extent) for packet in raw.packets)
     return [Packet(kind, data[start:end], where.sub(start, end)) for kind, start, end in extents], at
-
-
-@dataclass(frozen=True, slots=True)
-class FileEntry:
-    """A section of the files part: `[start, end)` counted from the start of the archive."""
-
-    name: str
-    start: int
-    end: int
-
-    @property
-    def size(self) -> int:
-        """Stored bytes."""
-        return self.end - self.start
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from exhume.parts import Part, Selection, ranges
 def plan(archive: ClpSArchive, size: int | None, options: dict[str, Any]) -> Iterator[Part]:
     """Ranges of tables, as ordinals in stored order."""
     if size is None or options.get("ordered"):
-        yield Part((), archive.end)
+        yield Part((), archive.header.archive_size)
         return
     streams: list[tuple[int, int]] = []
     sizes: list[int] = []

@@ -1,4 +1,4 @@
-"""`ClpSArchive`: a clp-s single-file archive, opened for reading.
+"""`ClpSArchive`: a clp-s archive, one file or a directory, opened for reading.
 
 Everything is lazy: opening reads the header, the first use of a property reads its section, and tables are decoded one
 by one.  What one damaged section does not touch stays readable.
@@ -21,10 +21,12 @@ from exhume.formats.clp_s import checks, layout
 from exhume.formats.clp_s.layout import (
     DICTIONARIES,
     DICTIONARY_HEAD,
+    FILES,
     HEADER_FIELDS,
+    HEADER_FILE,
     HEADER_SIZE,
+    TIMESTAMP_FILE,
     Compression,
-    FileEntry,
     Header,
     Packet,
     PacketType,
@@ -40,6 +42,7 @@ from exhume.formats.clp_s.layout_packed import ENTRY, NUM_ENTRIES
 from exhume.formats.clp_s.read import packets
 from exhume.formats.clp_s.read.columns import Column, Texts
 from exhume.formats.clp_s.read.kernel import ClpsStrings
+from exhume.formats.clp_s.read.places import Place, in_directory, read_together
 from exhume.formats.clp_s.read.tables import Table
 from exhume.formats.clp_s.read.template import SchemaLayout
 from exhume.io.source import Source
@@ -68,22 +71,35 @@ STREAM_CACHE = 4
 
 
 def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> ClpSArchive:
-    """Opens an archive.  Raises CLPS-101, 102, 301 when the header already says no."""
-    if isinstance(source, Tree):
-        raise checks.BAD_MAGIC.error("a directory", span=Span(source.name, 0, 0))
+    """Opens an archive, a file or a directory.  Raises CLPS-101, 102, 105, 301, 307 when the header already says no."""
     return ClpSArchive(source, limits=limits)
 
 
+def _header_file(tree: Tree) -> Source:
+    """The file of a directory that says what the others are.  Raises CLPS-101, 105 or 307 where there is none."""
+    tree.files()  # a remote directory is listed first: that tells the size of each file
+    if tree.exists(HEADER_FILE):
+        return tree.source(HEADER_FILE)
+    if not any(tree.exists(name) for name in FILES):
+        raise checks.BAD_MAGIC.error("a directory", span=Span(tree.name, 0, 0))
+    if tree.exists(TIMESTAMP_FILE):
+        raise checks.NO_HEADER_FILE.error(span=Span(TIMESTAMP_FILE, 0, 0))
+    raise checks.MISSING_SECTION.error(HEADER_FILE, span=Span(HEADER_FILE, 0, 0), expected=HEADER_FILE)
+
+
 class ClpSArchive(RecordArchive):
-    """A clp-s archive in its own nouns: packets, files, schema tree, schemas, tables, dictionaries."""
+    """A clp-s archive in its own nouns: packets, files, schema tree, schemas, tables, dictionaries.
+
+    `head` is the file that begins with header and metadata section: the archive itself, or `header` in a directory.
+    """
 
     format = "clp-s"
-    source: Source
 
-    def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(self, source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> None:
         super().__init__(source, limits=limits)
-        where = source.span(0, min(HEADER_SIZE, source.size))
-        self.header: Header = layout.parse_header(source.read_up_to(0, HEADER_SIZE), where)
+        self.head = source if isinstance(source, Source) else _header_file(source)
+        where = self.head.span(0, min(HEADER_SIZE, self.head.size))
+        self.header: Header = layout.parse_header(self.head.read_up_to(0, HEADER_SIZE), where)
         if self.header.compression_type != Compression.ZSTD:
             raise checks.BAD_COMPRESSION.error(
                 span=where.sub(*HEADER_FIELDS.compression_type),
@@ -91,19 +107,29 @@ class ClpSArchive(RecordArchive):
                 expected=int(Compression.ZSTD),
                 actual=self.header.compression_type,
             )
+        self._opened = [self.head] if isinstance(source, Tree) else []
         self._streams: OrderedDict[int, bytes] = OrderedDict()
         self._lock = threading.Lock()
         self._stream_locks: dict[int, threading.Lock] = {}
         self._layouts: dict[int, SchemaLayout] = {}
         self._sections: SectionMap | None = None
-        self._small_dictionaries: dict[int, bytes] = {}
-        self._fetched: dict[tuple[int, int], bytes] = {}
+        self._small_dictionaries: dict[str, bytes] = {}
+        self._fetched: dict[Place, bytes] = {}
         self._has_fetched_structures = False
 
     @property
     def end(self) -> int:
-        """End of the archive in the source: what the header says, or the end of the source if that comes first."""
-        return min(self.header.archive_size, self.source.size)
+        """End of the archive in its file: what the header says, or the end of the file if that comes first.
+
+        Of a directory, the end of what the archive has in `header`.
+        """
+        stated = self.header.files_base if isinstance(self.source, Tree) else self.header.archive_size
+        return min(stated, self.head.size)
+
+    def close(self) -> None:
+        super().close()
+        for source in self._opened:
+            source.close()
 
     def info(self) -> ClpSInfo:
         """Versions, sizes, counts, time ranges and ingestion units."""
@@ -142,34 +168,39 @@ class ClpSArchive(RecordArchive):
 
     @property
     def cut(self) -> Finding | None:
-        """Rule CLPS-302, where the file ends before the archive does."""
-        size = self.source.size
-        if self.header.archive_size <= size:
+        """Rule CLPS-302, where the file ends before the archive does; None for a directory, whose files end each."""
+        size = self.head.size
+        if self.header.archive_size <= size or isinstance(self.source, Tree):
             return None
         return checks.FILE_TOO_SHORT.finding(
-            span=self.source.span(size, size),
+            span=self.head.span(size, size),
             field_path="header.len_archive",
             expected=f"{self.header.archive_size} bytes",
             actual=f"{size} bytes",
         )
 
     @cached_property
-    def metadata_span(self) -> Span:
+    def metadata_place(self) -> Place:
         """Where the compressed metadata section lies."""
-        return self.source.span(HEADER_SIZE, HEADER_SIZE + self.header.metadata_size)
+        return Place("metadata", self.head, HEADER_SIZE, self.header.files_base)
+
+    @property
+    def metadata_span(self) -> Span:
+        """The same as a span."""
+        return self.metadata_place.span
 
     @cached_property
     def metadata_payload(self) -> bytes:
-        """The decompressed metadata section.  Raises CLPS-304, CLPS-309."""
-        stop = self.header.files_base
-        if stop > self.source.size or stop > self.header.archive_size:
+        """The decompressed metadata section.  Raises CLPS-304, CLPS-309; of a directory, CLPS-302."""
+        place = self.metadata_place
+        if place.end > self.header.archive_size or (place.is_cut and not isinstance(self.source, Tree)):
             raise checks.BAD_METADATA_SIZE.error(
-                span=self.source.span(56, 60),
+                span=self.head.span(*HEADER_FIELDS.len_metadata),
                 field_path="header.len_metadata",
                 expected=f"at most {max(0, self.end - HEADER_SIZE)}",
                 actual=self.header.metadata_size,
             )
-        return self.inflate(HEADER_SIZE, stop, self.limits.structure_size)
+        return self.inflate(place, self.limits.structure_size)
 
     @cached_property
     def packets(self) -> list[Packet]:
@@ -182,21 +213,29 @@ class ClpSArchive(RecordArchive):
         return [packet for packet in self.packets if packet.type == kind]
 
     @cached_property
-    def _file_list(self) -> tuple[list[FileEntry], dict[str, ExhumeError]]:
+    def _file_list(self) -> tuple[list[Place], dict[str, ExhumeError]]:
         for packet in self.packets_of(PacketType.ARCHIVE_INFO):
             count = packets.segment_count(packet)
             if count is not None and count != 1:
                 raise checks.BAD_SEGMENT_COUNT.error(span=packet.span, expected=1, actual=count)
-        return packets.section_list(self.packets_of(PacketType.ARCHIVE_FILE_INFO), self.header)
+        listing = self.packets_of(PacketType.ARCHIVE_FILE_INFO)
+        listed, problems = packets.section_list(listing, self.header, self.head)
+        if isinstance(self.source, Tree):
+            listed, problems = in_directory(self.source, listed, problems, listing[0].span)
+            self._opened += [place.source for place in listed]
+        return listed, problems
 
     @property
-    def files(self) -> list[FileEntry]:
-        """The sections of the files part, in stored order, with their place in the archive.  Raises CLPS-306."""
+    def files(self) -> list[Place]:
+        """The sections of the files part, in stored order, with their place; of a directory, those that are there.
+
+        Raises CLPS-306, CLPS-313.
+        """
         return self._file_list[0]
 
     @property
     def section_problems(self) -> Mapping[str, ExhumeError]:
-        """Sections whose place makes no sense, and why."""
+        """Sections whose place makes no sense or whose file is missing or too long, and why."""
         return self._file_list[1]
 
     @cached_property
@@ -227,47 +266,45 @@ class ClpSArchive(RecordArchive):
 
     # -- sections -----------------------------------------------------------------------------------------------
 
-    def file_entry(self, name: str) -> FileEntry:
-        """The section of that name.  Raises CLPS-307 (missing) and CLPS-308 (impossible place)."""
-        for entry in self.files:
-            if entry.name == name or (name == "/0" and entry.name == "/tables"):
-                if entry.name in self.section_problems:
-                    raise self.section_problems[entry.name]
-                return entry
+    def file_entry(self, name: str) -> Place:
+        """The section of that name.  Raises CLPS-307 (missing), CLPS-308 (impossible place), CLPS-312 (too long)."""
+        problems = self.section_problems
+        for known in (name, "/tables") if name == "/0" else (name,):
+            if known in problems:
+                raise problems[known]
+            for place in self.files:
+                if place.name == known:
+                    return place
         raise checks.MISSING_SECTION.error(span=self.metadata_span, expected=name)
 
     def section_span(self, name: str) -> Span:
         """Where a section lies."""
-        entry = self.file_entry(name)
-        return self.source.span(entry.start, entry.end)
+        return self.file_entry(name).span
 
-    def fetch(self, start: int, stop: int) -> None:
+    def fetch(self, place: Place) -> None:
         """Reads the stored bytes of a dictionary or stream, which whoever decompresses it then takes from here."""
-        self._fetched[start, stop] = self.source.read_at(start, stop - start)
+        self._fetched[place] = place.read()
 
-    def forget(self, start: int, stop: int) -> None:
+    def forget(self, place: Place) -> None:
         """Drops what was fetched, if nobody took it."""
-        self._fetched.pop((start, stop), None)
+        self._fetched.pop(place, None)
 
-    def inflate(
-        self, start: int, stop: int, max_size: int, size: int | None = None, stored: Buffer | None = None
-    ) -> bytes:
-        """Decompresses the zstd frames at `[start, stop)`; bytes after the frames are left to `verify`.
+    def inflate(self, place: Place, max_size: int, size: int | None = None, stored: Buffer | None = None) -> bytes:
+        """Decompresses the zstd frames that lie there; bytes after the frames are left to `verify`.
 
         `size`, where it is told elsewhere, only makes it faster: what is there may be more or less.  `stored` are the
         bytes there, if they were read already.
 
-        Raises CLPS-302 (behind the end of the source), CLPS-309 (damaged frame), CLPS-501 (too large).
+        Raises CLPS-302 (behind the end of the file), CLPS-309 (damaged frame), CLPS-501 (too large).
         """
-        span = self.source.span(start, stop)
-        if stop > self.source.size:
+        span = place.span
+        if place.is_cut:
+            end = place.source.size
             raise checks.FILE_TOO_SHORT.error(
-                span=self.source.span(self.source.size, self.source.size),
-                expected=f"{stop} bytes",
-                actual=f"{self.source.size} bytes",
+                span=place.source.span(end, end), expected=f"{place.end} bytes", actual=f"{end} bytes"
             )
         if stored is None:
-            stored = self._fetched.pop((start, stop), None) or self.source.read_at(start, stop - start)
+            stored = self._fetched.pop(place, None) or place.read()
         if size is not None and size <= max_size:
             whole = zstd.zstd_sized(stored, size)
             if whole is not None:
@@ -293,16 +330,15 @@ class ClpSArchive(RecordArchive):
             self._has_fetched_structures = True
             self._fetch_structures()
         entry = self.file_entry(name)
-        data = self.inflate(entry.start, entry.end, self.limits.structure_size)
-        return data, self.source.span(entry.start, entry.end).in_payload(0, len(data))
+        data = self.inflate(entry, self.limits.structure_size)
+        return data, entry.span.in_payload(0, len(data))
 
     def _fetch_structures(self) -> None:
-        """Reads the stored bytes of all structures, which lie side by side, at once."""
+        """Reads the stored bytes of all structures at once."""
         try:
-            entries = [self.file_entry(name) for name in STRUCTURES]
-            spans = [(entry.start, entry.end) for entry in entries]
-            if sum(stop - start for start, stop in spans) <= STRUCTURES_TOGETHER:
-                self._fetched |= zip(spans, self.source.read_many(spans), strict=True)
+            places = [self.file_entry(name) for name in STRUCTURES]
+            if sum(place.size for place in places) <= STRUCTURES_TOGETHER:
+                self._fetched |= zip(places, read_together(places), strict=True)
         except ExhumeError:
             return  # it is raised again where the damaged one is read
 
@@ -334,18 +370,18 @@ class ClpSArchive(RecordArchive):
     def dictionary(self, name: str) -> ClpsStrings:
         """A dictionary section, read anew.  Raises CLPS-350."""
         entry = self.file_entry(name)
-        span = self.source.span(entry.start, entry.end)
+        span = entry.span
         if entry.size < DICTIONARY_HEAD:
             raise checks.BAD_DICTIONARY.error(
                 f"{name} has no count", span=span, expected=f"{DICTIONARY_HEAD} bytes", actual=entry.size
             )
-        if entry.end > self.source.size:
-            self.inflate(entry.start, entry.end, 0)  # raises CLPS-302
+        if entry.is_cut:
+            self.inflate(entry, 0)  # raises CLPS-302
         head, body = self._stored_dictionary(entry)
         (count,) = NUM_ENTRIES.unpack(head)
         most = self.limits.payload_size
-        start = entry.start + DICTIONARY_HEAD
-        payload = self.inflate(start, entry.end, most, stored=body) if entry.end > start else b""
+        rest = entry.part(DICTIONARY_HEAD)
+        payload = self.inflate(rest, most, stored=body) if rest.size else b""
         where = span.sub(DICTIONARY_HEAD, span.size).in_payload(0, len(payload))
         most = len(payload) // ENTRY.size
         if count > most:
@@ -370,29 +406,29 @@ class ClpSArchive(RecordArchive):
                 actual=problem.actual,
             ) from error
 
-    def _stored_dictionary(self, entry: FileEntry) -> tuple[Buffer, Buffer | None]:
+    def _stored_dictionary(self, entry: Place) -> tuple[Buffer, Buffer | None]:
         """The count of a dictionary, and its stored body where the same request brought it.
 
-        Over a network one request brings a whole dictionary, and the small ones with it: they are neighbours.
+        Over a network one request brings a whole dictionary, and the small ones come with it.
         """
         if not self.source.is_remote:
-            fetched = self._fetched.pop((entry.start, entry.end), None)
+            fetched = self._fetched.pop(entry, None)
             if fetched is None:
-                return self.source.read_at(entry.start, DICTIONARY_HEAD), None
+                return entry.part(0, DICTIONARY_HEAD).read(), None
             return fetched[:DICTIONARY_HEAD], memoryview(fetched)[DICTIONARY_HEAD:]
         with self._lock:
-            stored = self._small_dictionaries.get(entry.start)
+            stored = self._small_dictionaries.get(entry.name)
             if stored is None:
                 others = [
                     other
                     for other in self.files
                     if other.name in DICTIONARIES and other != entry
                     and DICTIONARY_HEAD <= other.size <= SMALL_DICTIONARY
-                    and other.name not in self.section_problems and other.end <= self.source.size
+                    and other.name not in self.section_problems and not other.is_cut
                 ]  # fmt: skip
-                wanted = [entry, *(o for o in others if o.start not in self._small_dictionaries)]
-                stored, *more = self.source.read_many([(one.start, one.end) for one in wanted])
-                self._small_dictionaries.update(zip((one.start for one in wanted[1:]), more, strict=True))
+                wanted = [entry, *(o for o in others if o.name not in self._small_dictionaries)]
+                stored, *more = read_together(wanted)
+                self._small_dictionaries.update(zip((one.name for one in wanted[1:]), more, strict=True))
         return stored[:DICTIONARY_HEAD], stored[DICTIONARY_HEAD:]
 
     @cached_property
@@ -408,7 +444,7 @@ class ClpSArchive(RecordArchive):
     @cached_property
     def array_types(self) -> ClpsStrings:
         """Array log types as stored; empty when the archive has none.  Raises CLPS-350."""
-        names = {entry.name for entry in self.files}
+        names = {*self.section_problems, *(entry.name for entry in self.files)}
         if "/array.dict" not in names or self.file_entry("/array.dict").size == 0:
             return ClpsStrings(b"", 0)
         return self.dictionary("/array.dict")
@@ -428,17 +464,17 @@ class ClpSArchive(RecordArchive):
             self._layouts[schema.schema_id] = found
         return found
 
-    def stream_bounds(self, stream_id: int) -> tuple[int, int]:
-        """Where a packed stream lies in the archive.  Raises CLPS-342, CLPS-343."""
+    def stream_place(self, stream_id: int) -> Place:
+        """Where a packed stream lies.  Raises CLPS-342, CLPS-343."""
         section = self.file_entry("/0")
         streams = self.table_metadata.streams
         if stream_id >= len(streams):
             raise checks.BAD_STREAM_ID.error(
                 span=self.section_span("/table_metadata"), expected=f"below {len(streams)}", actual=stream_id
             )
-        start = section.start + streams[stream_id].offset
-        stop = section.start + streams[stream_id + 1].offset if stream_id + 1 < len(streams) else section.end
-        if not section.start <= start <= stop <= section.end:
+        start = streams[stream_id].offset
+        stop = streams[stream_id + 1].offset if stream_id + 1 < len(streams) else section.size
+        if not 0 <= start <= stop <= section.size:
             raise checks.BAD_STREAM_OFFSET.error(
                 f"stream {stream_id}",
                 span=self.section_span("/table_metadata"),
@@ -446,11 +482,11 @@ class ClpSArchive(RecordArchive):
                 expected=f"at most {section.size}",
                 actual=streams[stream_id].offset,
             )
-        return start, stop
+        return section.part(start, stop)
 
     def stream_span(self, stream_id: int) -> Span:
-        """Where a packed stream lies in the file.  Raises CLPS-342, CLPS-343."""
-        return self.source.span(*self.stream_bounds(stream_id))
+        """The same as a span.  Raises CLPS-342, CLPS-343."""
+        return self.stream_place(stream_id).span
 
     def stream_payload(self, stream_id: int) -> bytes:
         """A packed stream, decompressed (the last few are kept).  Raises CLPS-309, CLPS-347, CLPS-501."""
@@ -472,22 +508,22 @@ class ClpSArchive(RecordArchive):
         return found
 
     def _inflate_stream(self, stream_id: int) -> bytes:
-        start, stop = self.stream_bounds(stream_id)
+        place = self.stream_place(stream_id)
         size = self.table_metadata.streams[stream_id].size
         if size == 0:
             return b""
         if size > self.limits.payload_size:
             raise checks.TOO_LARGE.error(
                 f"stream {stream_id}",
-                span=self.source.span(start, stop),
+                span=place.span,
                 expected=f"at most {self.limits.payload_size}",
                 actual=size,
             )
-        data = self.inflate(start, stop, self.limits.payload_size, size)
+        data = self.inflate(place, self.limits.payload_size, size)
         if len(data) < size:
             raise checks.BAD_STREAM_SIZE.error(
                 f"stream {stream_id}",
-                span=self.source.span(start, stop),
+                span=place.span,
                 expected=f"{size} bytes",
                 actual=f"{len(data)} bytes",
             )

@@ -1,4 +1,4 @@
-"""Recoding: the same sections and streams, compressed anew or stored in raw zstd blocks."""
+"""Recoding: the same sections and streams, compressed anew or stored in raw zstd blocks, or moved as they are."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from exhume.codecs.stored import store
 from exhume.errors import WriterError
 from exhume.formats.clp_s.layout import (
     DICTIONARIES,
+    DICTIONARY_HEAD,
     STREAM_SIZE,
     STREAMS_AT,
     TABLE_SECTIONS,
-    FileEntry,
     PacketType,
 )
 from exhume.formats.clp_s.layout_packed import OFS_STREAM
-from exhume.formats.clp_s.write.rewrap import Piece, write_container
+from exhume.formats.clp_s.read.places import Place
+from exhume.formats.clp_s.write.rewrap import Piece, put, reserve, write_container
 from exhume.io.source import STREAM_CHUNK
+from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 if TYPE_CHECKING:
@@ -43,13 +45,21 @@ def recode(
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
     level: str | None = None,
+    directory: bool | None = None,
 ) -> None:
     """Writes every section anew at zstd `level` (1 to 22, default 3), or `stored` in raw blocks.
 
-    Packets and sections of unknown kinds are kept as they are.  Raises what reading a damaged section raises.
+    `directory` chooses the form: a directory (True), a single file (False), or what the archive is (None).  A form that
+    is asked for without `level` or `stored` keeps all stored bytes.  Packets and sections of unknown kinds are kept as
+    they are.  Raises what reading a damaged section raises, and `WriterError` for a section that no file can be called
+    after.
     """
     if level is not None and not (level.isdigit() and 1 <= int(level) <= 22):
         raise WriterError("the level is zstd's", expected="1 to 22", actual=level)
+    form = isinstance(archive.source, Tree) if directory is None else directory
+    if directory is not None and level is None and not stored:
+        _move(archive, output, directory, progress)
+        return
     wrap = wrapper(stored=stored, level=None if level is None else int(level))
     write_container(
         output,
@@ -58,7 +68,31 @@ def recode(
         [(packet.type, packet.body) for packet in archive.packets],
         _sections(archive, wrap, progress, Path(output).parent),
         wrap,
+        directory=form,
     )
+
+
+def _move(archive: ClpSArchive, output: str | os.PathLike[str], directory: bool, progress: Progress) -> None:
+    """Writes all stored bytes in the other form, or the same.
+
+    Header and metadata section, which are alike in both, stay as they are unless the files part has gaps.
+    """
+    for problem in archive.section_problems.values():
+        raise problem
+
+    def sections() -> Iterator[Piece]:
+        for done, entry in enumerate(archive.files, 1):
+            yield entry.name, entry.source.chunks(entry.start, entry.end)
+            progress(done, len(archive.files), "sections")
+
+    header = archive.header
+    if sum(entry.size for entry in archive.files) == header.archive_size - header.files_base:
+        with reserve(output, directory) as made:
+            put(made, archive.head.read_at(0, header.files_base), sections())
+    else:
+        packets = [(packet.type, packet.body) for packet in archive.packets]
+        size = header.original_size
+        write_container(output, header.version, size, packets, sections(), wrapper(), directory=directory)
 
 
 def wrapper(*, stored: bool = False, level: int | None = None) -> Wrap:
@@ -87,7 +121,7 @@ def _sections(archive: ClpSArchive, wrap: Wrap, progress: Progress, folder: Path
                 spool.seek(0)
                 yield entry.name, iter(partial(spool.read, STREAM_CHUNK), b"")
             else:
-                yield entry.name, archive.source.chunks(entry.start, entry.end)
+                yield entry.name, entry.source.chunks(entry.start, entry.end)
             progress(done, len(archive.files), "sections")
 
 
@@ -101,18 +135,15 @@ def with_stream_offsets(payload: bytes, sizes: Sequence[int]) -> bytes:
     return bytes(out)
 
 
-def dictionary_payload(archive: ClpSArchive, entry: FileEntry) -> tuple[bytes, bytes]:
+def dictionary_payload(archive: ClpSArchive, entry: Place) -> tuple[bytes, bytes]:
     """The uncompressed count of a dictionary section and its decompressed entries."""
-    if entry.size < 8:
-        return archive.source.read_at(entry.start, entry.size), b""
-    count = archive.source.read_at(entry.start, 8)
-    payload = b""
-    if entry.size > 8:
-        payload = archive.inflate(entry.start + 8, entry.end, archive.limits.payload_size)
-    return count, payload
+    if entry.size <= DICTIONARY_HEAD:
+        return entry.read(), b""
+    payload = archive.inflate(entry.part(DICTIONARY_HEAD), archive.limits.payload_size)
+    return entry.part(0, DICTIONARY_HEAD).read(), payload
 
 
-def _dictionary(archive: ClpSArchive, entry: FileEntry, wrap: Wrap) -> tuple[bytes, bytes]:
+def _dictionary(archive: ClpSArchive, entry: Place, wrap: Wrap) -> tuple[bytes, bytes]:
     count, payload = dictionary_payload(archive, entry)
     return count, wrap(payload)
 
@@ -143,6 +174,6 @@ def content_digest(archive: ClpSArchive) -> str:
                 add(f"stream {number}", archive.stream_payload(number))
         else:
             digest.update(f"{entry.name} {entry.size}\n".encode("utf-8", "surrogateescape"))
-            for chunk in archive.source.chunks(entry.start, entry.end):
+            for chunk in entry.source.chunks(entry.start, entry.end):
                 digest.update(chunk)
     return f"sha256:{digest.hexdigest()}"

@@ -21,10 +21,11 @@ import numpy as np
 from exhume.archive import Progress, no_progress
 from exhume.codecs import decompress
 from exhume.codecs.zstd import zstd_partial
-from exhume.errors import ExhumeError, UnsupportedOperationError
+from exhume.errors import ExhumeError, Span, UnsupportedOperationError
 from exhume.findings import Finding, Severity
 from exhume.formats.clp_s import layout_packed as packed
 from exhume.formats.clp_s.layout import NodeType, PacketType, TableEntry
+from exhume.formats.clp_s.probe import owns
 from exhume.formats.clp_s.read.fragments import WINDOW, Dictionary, Finder, Fragments, span_of
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.recode import wrapper
@@ -51,16 +52,15 @@ def salvage(
     progress: Progress = no_progress,
 ) -> SalvageReport:
     """Writes the tables that survive as a clean archive, or their records as JSON lines, and accounts for the rest."""
-    if isinstance(source, Tree) or mode is SalvageMode.FILES:
+    if mode is SalvageMode.FILES:
         raise UnsupportedOperationError("a clp-s archive holds records: salvage it as an archive or with --jsonl")
     report = SalvageReport("clp-s", os.fspath(output))
     found = Finder(source, limits, report).find()
     if found.tables is None:
         report.lose("schema tree, schema map or table metadata")
-        report.account(
-            span_of(source, _accounted(source, report), source.size), Fate.LOST, "all records",
-            "without schema tree, schema map and table metadata no table can be read",
-        )  # fmt: skip
+        for span in _left(source, report):
+            why = "without schema tree, schema map and table metadata no table can be read"
+            report.account(span, Fate.LOST, "all records", why)
         return report
     dropped: frozenset[int] = frozenset()
     bare: dict[int, bytes] | None = None
@@ -68,7 +68,7 @@ def salvage(
         draft = Path(scratch) / "draft"
         with (Path(scratch) / "streams").open("w+b") as file:
             kept = _Kept(file)
-            for tables in _whole_tables(source, found, limits, report, progress):
+            for tables in _whole_tables(found, limits, report, progress):
                 kept.add(tables)
             while kept.streams:
                 draft.unlink(missing_ok=True)
@@ -151,24 +151,29 @@ class _Kept:
         return self._file.read(stream.stored_size)
 
 
-def _accounted(source: Source, report: SalvageReport) -> int:
-    """How far into the source its bytes are accounted for; an empty one has none."""
-    return max((fate.span.end - source.origin for fate in report.spans), default=0)
+def _left(source: Source | Tree, report: SalvageReport) -> Iterator[Span]:
+    """What is not accounted for: of one file, or of each file of a directory."""
+    files = [source] if isinstance(source, Source) else [source.source(name) for name in source.files() if owns(name)]
+    for file in files:
+        done = [fate.span.end - file.origin for fate in report.spans if fate.span.source == file.name]
+        yield span_of(file, max(done, default=0), file.size)
 
 
 def _whole_tables(
-    source: Source, found: Fragments, limits: Limits, report: SalvageReport, progress: Progress
+    found: Fragments, limits: Limits, report: SalvageReport, progress: Progress
 ) -> Iterator[list[tuple[TableEntry, bytes]]]:
     """Tables whose bytes all come out of their stream, stream by stream."""
     assert found.tables is not None
+    assert found.streams is not None
+    source, base, streams_end = found.streams.source, found.streams.start, found.streams.end
     streams = found.tables.streams
     by_stream: dict[int, list[TableEntry]] = {}
     for table in found.tables.tables:
         by_stream.setdefault(table.stream_id, []).append(table)
     for number, stream in enumerate(streams):
-        start = found.streams_at + stream.offset
+        start = base + stream.offset
         last = number + 1 == len(streams)
-        end = found.streams_end if last else found.streams_at + streams[number + 1].offset
+        end = streams_end if last else base + streams[number + 1].offset
         tables = by_stream.get(number, [])
         payload = b""
         if start < source.size:

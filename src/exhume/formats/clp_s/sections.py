@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from exhume.codecs.zstd import zstd_checksum
 from exhume.errors import ExhumeError
 from exhume.findings import Check
-from exhume.formats.clp_s.layout import DICTIONARIES, DICTIONARY_HEAD, HEADER_SIZE, TABLE_SECTIONS, FileEntry
+from exhume.formats.clp_s.layout import DICTIONARIES, DICTIONARY_HEAD, HEADER_FILE, HEADER_SIZE, TABLE_SECTIONS
+from exhume.formats.clp_s.probe import owns
+from exhume.formats.clp_s.read.places import Place
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.layout.sections import Section, SectionKind, SectionMap
@@ -29,25 +31,46 @@ PAYLOAD_SCHEMAS = {
 
 
 def build(archive: ClpSArchive) -> SectionMap:
-    """The map of an archive; where a damaged part hides what lies in it, its bytes stay one unread section or a gap."""
-    return SectionMap([(archive.source, list(_sections(archive)))])
+    """The map of an archive, file by file of a directory.
+
+    Where a damaged part hides what lies in it, its bytes stay one unread section or a gap.
+    """
+    files: dict[Source, list[Section]] = {archive.head: [*_head(archive)]}
+    for place, sections in _files(archive):
+        files.setdefault(place.source, []).extend(sections)
+    return SectionMap(files.items())
 
 
 def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
-    """The header of an archive that does not open because of it, and the rest."""
-    assert isinstance(source, Source)
+    """The header of an archive that does not open because of it, and the rest: of a directory, its other files."""
+    if isinstance(source, Tree):
+        return SectionMap([*_files_alone(source)])
+    return SectionMap([(source, _header_alone(source))])
+
+
+def _header_alone(source: Source) -> list[Section]:
     stop = min(HEADER_SIZE, source.size)
     sections = [Section("header", source.span(0, stop), schema="clp_s::file_header")]
     if stop < source.size:
         note = "the header does not say what these bytes are"
         sections.append(Section("unread", source.span(stop, source.size), SectionKind.UNREAD, note=note))
-    return SectionMap([(source, sections)])
+    return sections
 
 
-def _sections(archive: ClpSArchive) -> Iterator[Section]:
-    span = archive.source.span
+def _files_alone(tree: Tree) -> Iterator[tuple[Source, list[Section]]]:
+    for name in filter(owns, tree.files()):
+        source = tree.source(name)
+        if name == HEADER_FILE:
+            yield source, _header_alone(source)
+        else:
+            note = "without a header nobody says how this is read"
+            yield source, [Section(f"/{name}", source.span(0, source.size), SectionKind.UNREAD, note=note)]
+
+
+def _head(archive: ClpSArchive) -> Iterator[Section]:
+    span = archive.head.span
     yield Section("header", span(0, HEADER_SIZE), schema="clp_s::file_header")
-    stop = min(archive.header.files_base, archive.source.size)
+    stop = min(archive.header.files_base, archive.head.size)
     is_cut = stop < archive.header.files_base
     yield Section(
         "metadata",
@@ -60,25 +83,37 @@ def _sections(archive: ClpSArchive) -> Iterator[Section]:
         load=lambda: archive.metadata_payload,
         check=partial(_frame_check, archive),
     )
+
+
+def _files(archive: ClpSArchive) -> Iterator[tuple[Place, list[Section]]]:
     try:
         files = archive.files
     except ExhumeError as error:
-        if archive.end > stop:
-            yield Section("files", span(stop, archive.end), SectionKind.UNREAD, note=str(error))
+        stop = min(archive.header.files_base, archive.head.size)
+        rest = [Place("files", archive.head, stop, archive.end)] if archive.end > stop else []
+        if isinstance(archive.source, Tree):
+            tree = archive.source
+            sources = [tree.source(name) for name in tree.files() if owns(name) and name != HEADER_FILE]
+            rest = [Place(f"/{source.name}", source, 0, source.size) for source in sources]
+        for place in rest:
+            yield place, [Section(place.name, place.span, SectionKind.UNREAD, note=str(error))]
         return
     seen: set[str] = set()
     for entry in files:
-        if entry.name in archive.section_problems or entry.start > archive.source.size:
+        if problem := archive.section_problems.get(entry.name):
+            if isinstance(archive.source, Tree):
+                whole = entry.source.span(0, entry.source.size)
+                yield entry, [Section(entry.name, whole, SectionKind.UNREAD, note=str(problem))]
+            continue
+        if entry.start > entry.source.size:
             continue
         name = entry.name if entry.name not in seen else f"{entry.name}@{entry.start}"
         seen.add(name)
-        yield _section(archive, name, entry)
-        if name in TABLE_SECTIONS:
-            yield from _streams(archive, name)
+        yield entry, [_section(archive, name, entry), *(_streams(archive, name) if name in TABLE_SECTIONS else ())]
 
 
-def _section(archive: ClpSArchive, name: str, entry: FileEntry) -> Section:
-    span = archive.source.span(entry.start, entry.end)
+def _section(archive: ClpSArchive, name: str, entry: Place) -> Section:
+    span = entry.span
     if name in TABLE_SECTIONS:
         return Section(name, span, SectionKind.DATA, codec="zstd", schema="zstd_frame",
                        load=_streams_loader(archive), check=partial(_frame_check, archive))  # fmt: skip
@@ -95,7 +130,7 @@ def _section(archive: ClpSArchive, name: str, entry: FileEntry) -> Section:
         codec="zstd",
         schema=schema,
         payload_schema=PAYLOAD_SCHEMAS[name],
-        load=_loader(archive, entry.start + head, entry.end),
+        load=_loader(archive, entry.part(head)),
         check=partial(_frame_check, archive),
     )
 
@@ -104,13 +139,14 @@ def _frame_check(archive: ClpSArchive, chain: Sequence[Field]) -> Check:
     """The checksum of a zstd frame, which is what the field stands in: the frame, its body, the checksum."""
     frame = chain[-3].span
     assert frame is not None
-    stored = archive.source.read_at(frame.start - archive.source.origin, frame.size)
+    source = archive.sections().sources[frame.source]
+    stored = source.read_at(frame.start - source.origin, frame.size)
     values = zstd_checksum(stored, archive.limits.payload_budget(len(stored)))
     return Check.compare(*(f"{value:08x}" for value in values))
 
 
-def _loader(archive: ClpSArchive, start: int, stop: int) -> Callable[[], bytes]:
-    return lambda: archive.inflate(start, stop, archive.limits.payload_size) if stop > start else b""
+def _loader(archive: ClpSArchive, place: Place) -> Callable[[], bytes]:
+    return lambda: archive.inflate(place, archive.limits.payload_size) if place.size > 0 else b""
 
 
 def _streams_loader(archive: ClpSArchive) -> Callable[[], bytes]:
@@ -133,15 +169,15 @@ def _streams(archive: ClpSArchive, parent: str) -> Iterator[Section]:
             tables.setdefault(table.entry.stream_id, []).append(table)
     for index, stream in enumerate(metadata.streams):
         try:
-            span = archive.stream_span(index)
+            place = archive.stream_place(index)
         except ExhumeError:
             continue
-        if span.end - archive.source.origin > archive.source.size:
+        if place.is_cut:
             continue
         name = f"stream-{index}"
         yield Section(
             name,
-            span,
+            place.span,
             SectionKind.DATA,
             codec="zstd",
             schema="zstd_frame",

@@ -25,6 +25,7 @@ from exhume.io.parallel import map_ordered
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.kernel import ClpsStrings
+    from exhume.formats.clp_s.read.places import Place
     from exhume.formats.clp_s.read.tables import Table, TableData
     from exhume.formats.clp_s.reader import ClpSArchive
 
@@ -52,8 +53,8 @@ def verify(archive: ClpSArchive, quick: bool, jobs: int, progress: Progress) -> 
         except ExhumeError as error:
             yield Finding.from_error(error)
     for entry in files:
-        if entry.name not in archive.section_problems and entry.end <= archive.source.size:
-            yield from _frames(archive, entry.name, entry.start, entry.end)
+        if entry.name not in archive.section_problems and not entry.is_cut:
+            yield from _frames(archive, entry)
     yield from _structures(archive)
     if not quick:
         yield from _dictionaries(archive)
@@ -62,7 +63,7 @@ def verify(archive: ClpSArchive, quick: bool, jobs: int, progress: Progress) -> 
 
 
 def _header(archive: ClpSArchive) -> Iterator[Finding]:
-    header, source = archive.header, archive.source
+    header, source = archive.header, archive.head
     if header.version not in KNOWN_VERSIONS:
         yield checks.UNKNOWN_VERSION.finding(
             span=source.span(*HEADER_FIELDS.version), field_path="header.version", actual=header.version_text
@@ -76,11 +77,11 @@ def _header(archive: ClpSArchive) -> Iterator[Finding]:
         yield checks.RESERVED_NOT_ZERO.finding(span=source.span(start, end), field_path=f"header.{name}")
     if archive.cut is not None:
         yield archive.cut
-    elif header.archive_size < source.size:
+    elif archive.end < source.size:
         yield checks.TRAILING_BYTES.finding(
-            span=source.span(header.archive_size, source.size),
+            span=source.span(archive.end, source.size),
             field_path="header.len_archive",
-            expected=f"{header.archive_size} bytes",
+            expected=f"{archive.end} bytes",
             actual=f"{source.size} bytes",
         )
 
@@ -88,7 +89,7 @@ def _header(archive: ClpSArchive) -> Iterator[Finding]:
 def _metadata(archive: ClpSArchive) -> Iterator[Finding]:
     data = archive.metadata_payload
     span = archive.metadata_span.in_payload(0, len(data))
-    yield from _frames(archive, "metadata", layout.HEADER_SIZE, archive.header.files_base)
+    yield from _frames(archive, archive.metadata_place)
     _, end = layout.parse_packets(data, span)
     if end < len(data):
         yield checks.TRAILING_PAYLOAD.finding("metadata", span=span.sub(end, len(data)))
@@ -107,27 +108,25 @@ def _metadata(archive: ClpSArchive) -> Iterator[Finding]:
         yield Finding.from_error(error)
 
 
-def _frames(archive: ClpSArchive, name: str, start: int, end: int) -> Iterator[Finding]:
+def _frames(archive: ClpSArchive, place: Place) -> Iterator[Finding]:
     """Whether the zstd frames of a section end where the section does."""
+    name = place.name
     if name in TABLE_SECTIONS or (name != "metadata" and name not in layout.SECTION_NAMES):
         return  # streams are checked one by one; nothing is known about other sections
-    start += DICTIONARY_HEAD if name in DICTIONARIES else 0
-    if start >= end:
+    if name in DICTIONARIES:
+        place = place.part(DICTIONARY_HEAD)
+    if place.size <= 0:
         return
-    stored = archive.source.read_at(start, end - start)
+    stored = place.read()
     last = 0
     try:
         for _, stop, _ in zstd.zstd_frames(stored, max_size=archive.limits.payload_size):
             last = stop
     except ExhumeError as error:
         if last:
-            yield checks.TRAILING_PAYLOAD.finding(
-                f"{name}: not a zstd frame", span=archive.source.span(start + last, end)
-            )
+            yield checks.TRAILING_PAYLOAD.finding(f"{name}: not a zstd frame", span=place.part(last).span)
         else:
-            yield checks.BAD_FRAME.finding(
-                f"{name}: {error.message}", span=archive.source.span(start, end), actual=error.actual
-            )
+            yield checks.BAD_FRAME.finding(f"{name}: {error.message}", span=place.span, actual=error.actual)
 
 
 def _structures(archive: ClpSArchive) -> Iterator[Finding]:
@@ -201,9 +200,8 @@ def _dictionaries(archive: ClpSArchive) -> Iterator[Finding]:
         except ExhumeError as error:
             yield Finding.from_error(error)
             continue
-        span = archive.source.span(entry.start, entry.end)
-        body = entry.start + DICTIONARY_HEAD
-        payload = archive.inflate(body, entry.end, archive.limits.payload_size) if entry.end > body else b""
+        span, body = entry.span, entry.part(DICTIONARY_HEAD)
+        payload = archive.inflate(body, archive.limits.payload_size) if body.size else b""
         if found.end < len(payload):
             where = span.sub(DICTIONARY_HEAD, span.size).in_payload(found.end, len(payload))
             yield checks.TRAILING_PAYLOAD.finding(name, span=where, actual=f"{len(payload) - found.end} bytes")
@@ -247,14 +245,15 @@ def _streams(archive: ClpSArchive, quick: bool) -> Iterator[Finding]:
     streams = archive.table_metadata.streams
     for index, stream in enumerate(streams):
         try:
-            span = archive.stream_span(index)
+            place = archive.stream_place(index)
+            span = place.span
             if index == 0 and stream.offset:
                 yield checks.BAD_STREAM_OFFSET.finding(
                     "stream 0 does not start the section", span=span, expected=0, actual=stream.offset
                 )
-            if quick or span.end - archive.source.origin > archive.source.size or not span.size:
+            if quick or place.is_cut or not place.size:
                 continue
-            stored = archive.source.read_at(span.start - archive.source.origin, span.size)
+            stored = place.read()
         except ExhumeError as error:
             yield Finding.from_error(error)
             continue

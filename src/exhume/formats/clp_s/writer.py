@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,9 +21,10 @@ from exhume.formats.clp_s.write.encoder import Encoder, make_encoder
 from exhume.formats.clp_s.write.inputs import STDIN, Input, name_of, read_ahead, read_pieces
 from exhume.formats.clp_s.write.jsonscan import REASONS, Status
 from exhume.formats.clp_s.write.options import WriterOptions, check_properties
+from exhume.formats.clp_s.write.rewrap import reserve
 from exhume.formats.clp_s.write.texts import Dialect, encode_formatted_float
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
-from exhume.io.output.atomic import AtomicFile
+from exhume.io.output.atomic import AtomicDirectory, AtomicFile
 
 _NOT_SPACE: Final = re.compile(rb"[^ \t\r\n]")
 _PENDING: Final = 100
@@ -87,7 +89,7 @@ class ClpSWriter(Writer):
         self.paths: list[Path] = []
         self._losses = 0
         self._creator = options.new_creator_id()
-        self._finished: list[AtomicFile] = []
+        self._finished: list[AtomicFile | AtomicDirectory] = []
         self._part: _Part | None = None
         self._unit: _Unit | None = None
         self._line = self._offset = 0
@@ -325,7 +327,7 @@ class ClpSWriter(Writer):
         return self._current()
 
     def _close_part(self) -> None:
-        """Writes the archive under way to its temporary file; the current unit goes on in the next one."""
+        """Writes the archive under way under its temporary name; the current unit goes on in the next one."""
         part = self._part
         if part is None:
             return
@@ -351,19 +353,18 @@ class ClpSWriter(Writer):
         ]
         file = self._reserve(len(self.paths))
         self.paths.append(file.path)
-        write_archive(file.file, part.encoder, part.patterns, self.options, ranges, part.consumed)
-        file.file.flush()
+        write_archive(file, part.encoder, part.patterns, self.options, ranges, part.consumed)
         self._part = None
         if self._unit is not None:
             self._unit = _Unit(self._unit.name, self._unit.properties, self._unit.split + 1)
 
-    def _reserve(self, number: int) -> AtomicFile:
-        """The temporary file of archive `number`; the first one is opened at once, so that errors show early."""
+    def _reserve(self, number: int) -> AtomicFile | AtomicDirectory:
+        """The temporary file or directory of archive `number`; the first is made at once, so that errors show early."""
         if number == len(self._finished):
             path = self.target
             if number:
                 path = path.with_name(f"{path.stem}.{number}{path.suffix}")
-            self._finished.append(AtomicFile(path, overwrite=self.options.overwrite))
+            self._finished.append(reserve(path, self.options.directory, overwrite=self.options.overwrite))
             if number >= _PENDING:
                 self._finished[number - _PENDING].commit()
         return self._finished[number]
@@ -392,8 +393,11 @@ class ClpSWriter(Writer):
             self._part = None
             for number, file in enumerate(self._finished):
                 file.abort()
-                if number + _PENDING < len(self._finished):
-                    file.path.unlink(missing_ok=True)  # one of ours that had to be put in place early
+                if number + _PENDING < len(self._finished):  # one of ours that had to be put in place early
+                    if isinstance(file, AtomicDirectory):
+                        shutil.rmtree(file.path, ignore_errors=True)
+                    else:
+                        file.path.unlink(missing_ok=True)
 
 
 @passes_on(WriterOptions)

@@ -15,6 +15,7 @@ from exhume.errors import ExhumeError
 from exhume.limits import cpu_count
 
 if TYPE_CHECKING:
+    from exhume.formats.clp_s.read.places import Place
     from exhume.formats.clp_s.reader import ClpSArchive
 
 WORTHWHILE: Final = 1 << 18
@@ -36,7 +37,7 @@ class ReadAhead:
         """Decompresses a packed stream."""
         archive = self._archive
         if archive.table_metadata.streams[stream_id].size >= WORTHWHILE:
-            self._start(lambda: archive.stream_bounds(stream_id), lambda: archive.stream_payload(stream_id))
+            self._start(lambda: archive.stream_place(stream_id), lambda: archive.stream_payload(stream_id))
 
     def variables(self) -> None:
         """Reads the variable dictionary, as nearly every record is printed with it."""
@@ -46,10 +47,10 @@ class ReadAhead:
         except ExhumeError:
             return
         if entry.size >= WORTHWHILE:
-            self._start(lambda: (entry.start, entry.end), lambda: archive.texts.escaped_variables)
+            self._start(lambda: entry, lambda: archive.texts.escaped_variables)
 
-    def _start(self, bounds: Callable[[], tuple[int, int]], work: Callable[[], object]) -> None:
-        """Does the work on what is stored in `bounds`."""
+    def _start(self, place: Callable[[], Place], work: Callable[[], object]) -> None:
+        """Does the work on what is stored there."""
 
         def run() -> None:
             try:
@@ -57,15 +58,15 @@ class ReadAhead:
             except (ExhumeError, MemoryError):
                 return  # it is raised again where the result is asked for
             finally:
-                self._archive.forget(*where)
+                self._archive.forget(where)
                 self._cores.release()
 
         if not self._cores.acquire(blocking=False):
             return
         try:
             # Read here: the thread would lose the interpreter while it reads, and wait 5 ms to have it back.
-            where = bounds()
-            self._archive.fetch(*where)
+            where = place()
+            self._archive.fetch(where)
         except (ExhumeError, MemoryError):
             self._cores.release()
             return

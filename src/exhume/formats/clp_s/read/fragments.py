@@ -8,13 +8,12 @@ from typing import Final
 
 from exhume.codecs import zstd
 from exhume.errors import ExhumeError, Span
-from exhume.formats.clp_s import layout
+from exhume.formats.clp_s import checks, layout
 from exhume.formats.clp_s.layout import (
     DICTIONARIES,
     DICTIONARY_HEAD,
     HEADER_SIZE,
     KNOWN_VERSIONS,
-    FileEntry,
     Header,
     NodeType,
     Packet,
@@ -27,8 +26,10 @@ from exhume.formats.clp_s.layout import (
 from exhume.formats.clp_s.layout_packed import NUM_ENTRIES, NUM_SCHEMAS, pack_schema
 from exhume.formats.clp_s.layout_words import ClpWord
 from exhume.formats.clp_s.read.packets import section_list
+from exhume.formats.clp_s.read.places import Place, header_or_nothing, in_directory, section_files
 from exhume.formats.clp_s.read.template import SchemaLayout
 from exhume.io.source import Source
+from exhume.io.tree import Tree
 from exhume.limits import Limits
 from exhume.recovery import Fate, SalvageReport
 
@@ -52,8 +53,7 @@ class Dictionary:
     name: str
     count: int
     entries: list[bytes]
-    start: int = 0
-    end: int = 0
+    place: Place
 
     @property
     def lost(self) -> int:
@@ -74,8 +74,7 @@ class Fragments:
     schemas: dict[int, Schema] = field(default_factory=dict)
     tables: TableMetadata | None = None
     dictionaries: list[Dictionary] = field(default_factory=list)
-    streams_at: int = 0
-    streams_end: int = 0
+    streams: Place | None = None
 
     def version(self) -> Version:
         """The format version: the header's where there is one of that number, else what node and log types tell."""
@@ -93,10 +92,14 @@ class Fragments:
 
 
 class Finder:
-    """Looks for the parts of one archive and accounts for what it passes."""
+    """Looks for the parts of one archive and accounts for what it passes.
 
-    def __init__(self, source: Source, limits: Limits, report: SalvageReport) -> None:
-        self._source = source
+    The sections of a directory are its files, whatever its header says.
+    """
+
+    def __init__(self, source: Source | Tree, limits: Limits, report: SalvageReport) -> None:
+        self._tree = source if isinstance(source, Tree) else None
+        self._source = source if isinstance(source, Source) else header_or_nothing(source)
         self._limits = limits
         self._report = report
 
@@ -104,10 +107,10 @@ class Finder:
         """Everything that can be found."""
         found = Fragments()
         base = self._envelope(found)
-        entries = self._listed(found)
-        if not self._structures(found, entries):
+        entries = self._listed(found) if self._tree is None else section_files(self._tree)
+        if not self._structures(found, entries) and self._tree is None:
             for offset in self._frames(base or HEADER_SIZE):
-                if self._structures(found, {"/schema_tree": offset}):
+                if self._structures(found, {"/schema_tree": self._from(offset)}):
                     break
         return found
 
@@ -120,23 +123,47 @@ class Finder:
             self._report.account(head, Fate.LOST, "header", error.message, error.code)
         else:
             self._report.account(head, Fate.REBUILT, "header")
-        payload, used, whole = self._decode(HEADER_SIZE, self._limits.structure_size)
+        payload, used, whole = self._decode(self._from(HEADER_SIZE), self._limits.structure_size)
         where = self._source.span(HEADER_SIZE, HEADER_SIZE + used)
         try:
             if not whole:
                 raise ValueError("the frame is damaged")
-            found.packets, _ = layout.parse_packets(payload, where.in_payload(0, len(payload)))
+            packets, _ = layout.parse_packets(payload, where.in_payload(0, len(payload)))
+            if self._tree is not None and found.header is not None and self._is_foreign(packets, found.header):
+                found.header = None
+                raise ValueError(checks.FOREIGN_HEADER.title)
         except (ExhumeError, ValueError) as error:
             self._report.account(where, Fate.LOST, "metadata packets", str(getattr(error, "message", error)))
             self._report.lose("metadata packets")
             if found.header is not None and found.header.files_base <= self._source.size:
                 return found.header.files_base
             return 0
+        found.packets = packets
         self._report.account(where, Fate.RECOVERED, "metadata packets")
         return HEADER_SIZE + used
 
-    def _listed(self, found: Fragments) -> dict[str, int]:
-        """Offsets of the sections by name, as the packets say."""
+    def _is_foreign(self, packets: list[Packet], header: Header) -> bool:
+        """Whether the packets of a directory speak of other files than its own."""
+        assert self._tree is not None
+        listing = [packet for packet in packets if packet.type == PacketType.ARCHIVE_FILE_INFO]
+        try:
+            listed, problems = section_list(listing, header, self._source)
+            in_directory(self._tree, listed, problems, self._source.span(0, 0))
+        except ExhumeError as error:
+            return error.code == checks.FOREIGN_HEADER.code
+        return False
+
+    def _from(self, start: int) -> Place:
+        """What lies in the archive's one file from an offset on."""
+        return Place("", self._source, start, max(start, self._source.size))
+
+    @staticmethod
+    def _behind(place: Place) -> Place:
+        """What follows in the same file."""
+        return Place("", place.source, place.end, max(place.end, place.source.size))
+
+    def _listed(self, found: Fragments) -> dict[str, Place]:
+        """Where the sections begin, by name, as the packets say."""
         if not found.packets:
             return {}
         used = self._report.spans[-1].span.end - self._source.origin
@@ -145,10 +172,10 @@ class Finder:
         header = Header(header.version, header.original_size, self._source.size, size, 0)
         listing = [packet for packet in found.packets if packet.type == PacketType.ARCHIVE_FILE_INFO]
         try:
-            entries, _ = section_list(listing, header)
+            entries, _ = section_list(listing, header, self._source)
         except ExhumeError:
             return {}
-        return {entry.name: entry.start for entry in entries if isinstance(entry, FileEntry)}
+        return {entry.name: self._from(entry.start) for entry in entries}
 
     def _frames(self, start: int) -> Iterator[int]:
         """Offsets at which a zstd frame may start."""
@@ -164,29 +191,29 @@ class Finder:
                 return
             at += len(data) - overlap
 
-    def _decode(self, at: int, most: int) -> tuple[bytes, int, bool]:
-        return zstd.zstd_partial(self._source.read_up_to(at, WINDOW), max_size=most)
+    def _decode(self, place: Place, most: int) -> tuple[bytes, int, bool]:
+        return zstd.zstd_partial(place.source.read_up_to(place.start, WINDOW), max_size=most)
 
-    def _structures(self, found: Fragments, at: dict[str, int]) -> bool:
+    def _structures(self, found: Fragments, at: dict[str, Place]) -> bool:
         """Tree, schema map, table metadata and what follows; each is looked for behind the one before it."""
         start = at.get("/schema_tree")
         if start is None:
             return False
         tree, used, whole = self._decode(start, self._limits.structure_size)
-        where = self._source.span(start, start + used)
+        where = start.part(0, used).span
         try:
             parsed, end = layout.parse_schema_tree(tree, where.in_payload(0, len(tree)))
             if not whole or end != len(tree):
                 return False
-            ids_at = at.get("/schema_ids", start + used)
+            ids_at = at.get("/schema_ids", self._behind(start.part(0, used)))
             ids, ids_used, whole = self._decode(ids_at, self._limits.structure_size)
-            ids_span = self._source.span(ids_at, ids_at + ids_used)
+            ids_span = ids_at.part(0, ids_used).span
             schemas, _, end = layout.parse_schema_map(ids, ids_span.in_payload(0, len(ids)))
             if not whole or end != len(ids):
                 return False
-            tables_at = at.get("/table_metadata", ids_at + ids_used)
+            tables_at = at.get("/table_metadata", self._behind(ids_at.part(0, ids_used)))
             tables, tables_used, whole = self._decode(tables_at, self._limits.structure_size)
-            tables_span = self._source.span(tables_at, tables_at + tables_used)
+            tables_span = tables_at.part(0, tables_used).span
             metadata, end = layout.parse_table_metadata(tables, tables_span.in_payload(0, len(tables)))
             if not whole or end != len(tables):
                 return False
@@ -200,22 +227,25 @@ class Finder:
         found.table_metadata, found.tables = tables, metadata
         for name, span in (("schema tree", where), ("schema map", ids_span), ("table metadata", tables_span)):
             self._report.account(span, Fate.RECOVERED, name)
-        self._dictionaries(found, at, tables_at + tables_used)
+        self._dictionaries(found, at, self._behind(tables_at.part(0, tables_used)))
         return True
 
-    def _dictionaries(self, found: Fragments, at: dict[str, int], follows: int) -> None:
+    def _dictionaries(self, found: Fragments, at: dict[str, Place], follows: Place) -> None:
         names = DICTIONARIES
         for number, name in enumerate(names):
-            start = at.get(name, follows)
-            after = at.get(names[number + 1] if number + 1 < len(names) else "/0", at.get("/tables", 0))
-            dictionary = self._dictionary(name, start, after if after > start else 0)
+            place = at.get(name, follows)
+            after = at.get(names[number + 1] if number + 1 < len(names) else "/0", at.get("/tables"))
+            if self._tree is not None:
+                stated_end = place.end
+            else:
+                stated_end = after.start if after is not None and after.start > place.start else 0
+            dictionary = self._dictionary(name, place, stated_end)
             found.dictionaries.append(dictionary)
-            follows = dictionary.end
-        found.streams_at = at.get("/0", at.get("/tables", follows))
-        found.streams_end = self._source.size
+            follows = self._behind(dictionary.place)
+        found.streams = at.get("/0", at.get("/tables", follows))
 
-    def _dictionary(self, name: str, start: int, stated_end: int) -> Dictionary:
-        source = self._source
+    def _dictionary(self, name: str, place: Place, stated_end: int) -> Dictionary:
+        source, start = place.source, place.start
         raw = source.read_up_to(start, DICTIONARY_HEAD)
         count = NUM_ENTRIES.unpack(raw)[0] if len(raw) == DICTIONARY_HEAD else 0
         body = start + DICTIONARY_HEAD
@@ -229,10 +259,11 @@ class Finder:
         stored = max(0, min(stated_end or source.size, source.size) - body)
         if count > min(MAX_DICTIONARY, ENTRIES_PER_BYTE * stored + FEW_ENTRIES):
             count = len(entries)
-        found = Dictionary(name, count, entries, start, end)
-        where = source.span(min(start, source.size), min(end, source.size))
-        if found.lost or not whole:
+        found = Dictionary(name, count, entries, Place(name, source, start, end))
+        where = span_of(source, start, end)
+        if found.lost or not whole or (self._tree is not None and len(raw) < DICTIONARY_HEAD):
             why = f"the section is damaged: {found.lost} of {found.count} entries are gone"
+            why = why if len(raw) == DICTIONARY_HEAD else "the file is missing or cut before its first entry"
             self._report.account(where, Fate.LOST, f"dictionary {name}", why)
             self._report.lose("dictionary entries", found.lost)
         else:

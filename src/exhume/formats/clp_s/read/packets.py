@@ -10,7 +10,9 @@ import msgpack
 from exhume.errors import ExhumeError
 from exhume.findings import Rule
 from exhume.formats.clp_s import checks
-from exhume.formats.clp_s.layout import FileEntry, Header, Packet, RangeEntry
+from exhume.formats.clp_s.layout import Header, Packet, RangeEntry
+from exhume.formats.clp_s.read.places import Place
+from exhume.io.source import Source
 
 
 def unpack(packet: Packet, rule: Rule) -> Any:
@@ -37,8 +39,10 @@ def _is_count(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def section_list(packets: Sequence[Packet], header: Header) -> tuple[list[FileEntry], dict[str, ExhumeError]]:
-    """Sections by the ArchiveFileInfo packets, and what is wrong with the place of each.
+def section_list(
+    packets: Sequence[Packet], header: Header, source: Source
+) -> tuple[list[Place], dict[str, ExhumeError]]:
+    """Sections by the ArchiveFileInfo packets as parts of one file, and what is wrong with the place of each.
 
     Like upstream, takes the value of the first pair of the map, whatever its key is.  Raises CLPS-306.
     """
@@ -59,7 +63,7 @@ def section_list(packets: Sequence[Packet], header: Header) -> tuple[list[FileEn
     if not found:
         raise checks.BAD_FILE_INFO.error("no packet lists the sections")
     room = max(0, header.archive_size - header.files_base)
-    entries: list[FileEntry] = []
+    entries: list[Place] = []
     problems: dict[str, ExhumeError] = {}
     span = packets[0].span
     for index, (name, offset) in enumerate(found):
@@ -69,7 +73,7 @@ def section_list(packets: Sequence[Packet], header: Header) -> tuple[list[FileEn
                 name, span=span, field_path=f"files[{index}].o", expected=f"at most {min(end, room)}", actual=offset
             )
             end = max(offset, end)
-        entries.append(FileEntry(name, header.files_base + offset, header.files_base + end))
+        entries.append(Place(name, source, header.files_base + offset, header.files_base + end))
     return entries, problems
 
 

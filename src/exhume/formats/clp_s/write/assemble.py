@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, BinaryIO, Final
+from typing import Any, Final
 
 from exhume.codecs.zstd import zstd_frame
 from exhume.errors import WriterError
-from exhume.formats.clp_s.layout import HEADER_SIZE
+from exhume.formats.clp_s.layout import HEADER_SIZE, SECTION_NAMES
 from exhume.formats.clp_s.layout_packed import NUM_ENTRIES
 from exhume.formats.clp_s.write import build
 from exhume.formats.clp_s.write.encoder import Encoder
 from exhume.formats.clp_s.write.options import WriterOptions
+from exhume.formats.clp_s.write.rewrap import put
 from exhume.formats.clp_s.write.timestamps import TimestampPatterns
+from exhume.io.output.atomic import AtomicDirectory, AtomicFile
 from exhume.io.parallel import map_ordered
 
 _SMALL: Final = 16
 
 
 def write_archive(
-    file: BinaryIO,
+    made: AtomicFile | AtomicDirectory,
     encoder: Encoder,
     patterns: TimestampPatterns,
     options: WriterOptions,
     ranges: list[tuple[int, int, dict[str, Any]]],
     original_size: int,
 ) -> None:
-    """Writes everything that `encoder` holds as one archive; `file` must be seekable and at its start."""
+    """Writes everything that `encoder` holds as one archive."""
     schemas = [encoder.schema(number) for number in range(encoder.num_schemas())]
     plan = plan_streams([(size, number) for number, (_, _, _, size) in enumerate(schemas)], options.min_table_size)
     if schemas and not any(size for _, size in plan):
@@ -85,10 +87,8 @@ def write_archive(
         )
     )
     total = HEADER_SIZE + len(metadata) + sum(sizes)
-    file.write(build.build_header(options.version_tuple, original_size, total, len(metadata)))
-    file.write(metadata)
-    for pieces in sections:
-        file.writelines(pieces)
+    header = build.build_header(options.version_tuple, original_size, total, len(metadata))
+    put(made, header + metadata, zip(SECTION_NAMES, sections, strict=True))
 
 
 def plan_streams(tables: list[tuple[int, int]], min_table_size: int) -> list[tuple[list[int], int]]:

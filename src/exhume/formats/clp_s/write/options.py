@@ -78,6 +78,7 @@ class WriterOptions:
         allow_loss: Whether to accept, as clp-s does, values that do not come back the same.
         jobs: Threads that read and decompress input ahead and compress sections; 0: one per core.
         overwrite: Whether existing files may be replaced.
+        directory: Whether to write a directory with one file per section instead of a single file.
     """
 
     version: str = DEFAULT_VERSION
@@ -95,6 +96,7 @@ class WriterOptions:
     allow_loss: bool = False
     jobs: int = 1
     overwrite: bool = False
+    directory: bool = False
 
     def __post_init__(self) -> None:
         if self.version not in VERSIONS:
@@ -106,6 +108,8 @@ class WriterOptions:
         for name in ("target_encoded_size", "min_table_size", "max_document_size"):
             if getattr(self, name) < 1:
                 raise WriterError(name, expected="at least 1", actual=getattr(self, name))
+        if self.directory and self.overwrite:
+            raise WriterError("a directory is not replaced: remove it first")
         if self.jobs < 0:
             raise WriterError("jobs", expected="at least 0", actual=self.jobs)
         if self.timestamp_key is not None:

@@ -1,4 +1,4 @@
-"""The container around payloads that exist already: what recoding and salvage write."""
+"""The container around payloads that exist already, a file or a directory: what recoding and salvage write."""
 
 from __future__ import annotations
 
@@ -10,11 +10,44 @@ from pathlib import Path
 
 import msgpack
 
-from exhume.formats.clp_s.layout import HEADER_SIZE, PacketType, Version
+from exhume.errors import WriterError
+from exhume.formats.clp_s.layout import HEADER_FILE, HEADER_SIZE, PacketType, Version
 from exhume.formats.clp_s.write.build import build_header, pack_packets
-from exhume.io.output.atomic import AtomicFile
+from exhume.io.output.atomic import AtomicDirectory, AtomicFile
+from exhume.io.tree import check_relative
 
 Piece = tuple[str, Iterable[bytes]]
+
+
+def reserve(
+    output: str | os.PathLike[str], directory: bool, *, overwrite: bool = False
+) -> AtomicFile | AtomicDirectory:
+    """The file or directory to write an archive to."""
+    return AtomicDirectory(output) if directory else AtomicFile(output, overwrite=overwrite)
+
+
+def put(made: AtomicFile | AtomicDirectory, head: bytes, sections: Iterable[Piece]) -> None:
+    """Writes an archive: header and metadata section, and the stored sections."""
+    if isinstance(made, AtomicDirectory):
+        for name, pieces in sections:
+            _put_file(made, name, pieces)
+        with made.create(HEADER_FILE) as file:
+            file.write(head)
+    else:
+        made.file.write(head)
+        for _, pieces in sections:
+            made.file.writelines(pieces)
+        made.file.flush()
+
+
+def _put_file(folder: AtomicDirectory, name: str, pieces: Iterable[bytes]) -> int:
+    """Writes a section as a file; returns its size.  Raises `WriterError` where no file can be called like it."""
+    file = check_relative(name.removeprefix("/"), os.fspath(folder.path))
+    if file == HEADER_FILE or "/" in file or (folder.temporary / file).exists():
+        raise WriterError("no file of a directory can be called like this section", actual=name)
+    with folder.create(file) as out:
+        out.writelines(pieces)
+        return out.tell()
 
 
 def write_container(
@@ -24,6 +57,8 @@ def write_container(
     packets: Iterable[tuple[int, bytes]],
     sections: Iterable[Piece],
     wrap: Callable[[bytes], bytes],
+    *,
+    directory: bool = False,
 ) -> None:
     """Writes an archive from stored sections, in this order.
 
@@ -31,22 +66,30 @@ def write_container(
         packets: Type and body of the metadata packets; the list of sections is made anew in its place (or in front).
         sections: Name and stored bytes, in pieces, of each section; a piece is all that is held in memory.
         wrap: What turns the metadata payload into its stored form.
+        directory: Whether to write a file for each section, instead of one file.
     """
-    with tempfile.TemporaryFile(prefix="exhume-clps-", dir=Path(output).parent) as spool:
+    with (
+        tempfile.TemporaryFile(prefix="exhume-clps-", dir=Path(output).parent) as spool,
+        reserve(output, directory) as made,
+    ):
         files = []
+        size = 0
         for name, pieces in sections:
-            files.append({"n": name, "o": spool.tell()})
-            for piece in pieces:
-                spool.write(piece)
-        size = spool.tell()
+            files.append({"n": name, "o": size})
+            if isinstance(made, AtomicDirectory):
+                size += _put_file(made, name, pieces)
+            else:
+                spool.writelines(pieces)
+                size = spool.tell()
         kept = [(int(kind), body) for kind, body in packets]
         listed = msgpack.packb({"files": files}, unicode_errors="surrogateescape")
         if not any(kind == PacketType.ARCHIVE_FILE_INFO for kind, _ in kept):
             kept.insert(0, (int(PacketType.ARCHIVE_FILE_INFO), b""))
         chosen = [(kind, listed if kind == PacketType.ARCHIVE_FILE_INFO else body) for kind, body in kept]
         metadata = wrap(pack_packets(chosen))
-        header = build_header(version, original_size, HEADER_SIZE + len(metadata) + size, len(metadata))
-        with AtomicFile(output) as file:
-            file.file.write(header + metadata)
+        put(
+            made, build_header(version, original_size, HEADER_SIZE + len(metadata) + size, len(metadata)) + metadata, ()
+        )
+        if isinstance(made, AtomicFile):
             spool.seek(0)
-            shutil.copyfileobj(spool, file.file, 1 << 20)
+            shutil.copyfileobj(spool, made.file, 1 << 20)

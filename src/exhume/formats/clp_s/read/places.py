@@ -1,0 +1,109 @@
+"""Where stored bytes lie: in the one file of an archive, or in the files of a directory that is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from exhume.errors import EntryNotFoundError, ExhumeError, Span
+from exhume.formats.clp_s import checks
+from exhume.formats.clp_s.layout import HEADER_FILE, SECTION_NAMES
+from exhume.io.parallel import map_ordered
+from exhume.io.source import BytesSource, Source
+from exhume.io.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A named range of stored bytes, such as a section or a stream: `[start, end)` of `source`.
+
+    `source` is the archive's file, or the file of that name where the archive is a directory.
+    """
+
+    name: str
+    source: Source
+    start: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        """Stored bytes."""
+        return self.end - self.start
+
+    @property
+    def span(self) -> Span:
+        """Where they lie."""
+        return self.source.span(self.start, self.end)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the file ends before they do."""
+        return self.end > self.source.size
+
+    def part(self, start: int, end: int | None = None) -> Place:
+        """The bytes from `start` to `end` (by default all that follow), counted from the first byte here."""
+        return Place(self.name, self.source, self.start + start, self.end if end is None else self.start + end)
+
+    def read(self) -> bytes:
+        """The stored bytes.  Raises `TruncatedError` where the file ends before they do."""
+        return self.source.read_at(self.start, self.size)
+
+
+def read_together(places: Sequence[Place]) -> list[bytes]:
+    """The stored bytes of several places; those of a remote archive are asked for at the same time."""
+    if all(place.source is places[0].source for place in places):
+        return places[0].source.read_many([(place.start, place.end) for place in places])
+    return list(map_ordered(Place.read, places, len(places)))
+
+
+def header_or_nothing(tree: Tree) -> Source:
+    """The header file of a directory; an empty one where it is missing."""
+    return tree.source(HEADER_FILE) if tree.exists(HEADER_FILE) else BytesSource(b"", HEADER_FILE)
+
+
+def section_files(tree: Tree) -> dict[str, Place]:
+    """The sections by the names of the files of a directory, whatever its header says; missing ones are empty."""
+    names = ["/tables" if name == "/0" and not tree.exists("0") else name for name in SECTION_NAMES]
+    files = [name.removeprefix("/") for name in names]
+    sources = [tree.source(file) if tree.exists(file) else BytesSource(b"", file) for file in files]
+    return {name: Place(name, source, 0, source.size) for name, source in zip(names, sources, strict=True)}
+
+
+def in_directory(
+    tree: Tree, listed: Sequence[Place], problems: dict[str, ExhumeError], span: Span
+) -> tuple[list[Place], dict[str, ExhumeError]]:
+    """The same sections as files of a directory, where each begins at its file's first byte.
+
+    A file that is missing or longer than it is listed is a problem (one that is shorter shows when it is read).  Raises
+    CLPS-313 where most files have another size than `listed`, at `span`, says.
+    """
+    found: list[Place] = []
+    told: list[Place] = []
+    problems = dict(problems)
+    for place in listed:
+        file = place.name.removeprefix("/")
+        try:
+            source = tree.source(file)
+        except EntryNotFoundError:
+            problems[place.name] = checks.MISSING_SECTION.error(place.name, span=Span(file, 0, 0), expected=file)
+            continue
+        found.append(Place(place.name, source, 0, place.size))
+        if source.size != place.size:
+            told.append(found[-1])
+        if source.size > place.size:
+            problems.setdefault(
+                place.name,
+                checks.FILE_TOO_LONG.error(
+                    place.name,
+                    span=source.span(place.size, source.size),
+                    expected=f"{place.size} bytes",
+                    actual=f"{source.size} bytes",
+                ),
+            )
+    if len(told) > max(1, len(found) // 2):
+        raise checks.FOREIGN_HEADER.error(
+            span=span,
+            expected=", ".join(f"{place.source.name} {place.size}" for place in told),
+            actual=", ".join(f"{place.source.name} {place.source.size}" for place in told),
+        )
+    return found, problems
