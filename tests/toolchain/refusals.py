@@ -15,6 +15,7 @@ from kaitaistruct import BytesIO, KaitaiStruct
 
 from exhume.compiler.instances.roles import reached
 from exhume.compiler.model import Bits, Sequence, Type
+from exhume.compiler.strategies import type_of
 from exhume.compiler.text import safe
 from exhume.layout.kaitai import FAILURES
 from exhume.layout.schema import _TrackedStream, debug_class
@@ -25,8 +26,8 @@ from tests.toolchain.differential import (
     compare_read,
     model,
     read_whole,
-    type_of,
 )
+from tests.toolchain.differential import type_of as type_of_object
 from tools.ksy_facts import STEP
 
 Place = tuple[str, int | None]
@@ -37,10 +38,11 @@ def check(schema: str, data: bytes, arguments: list[Any], ways: Iterable[bool] =
     """Compares values, and what is refused first and where; says whether all was read.  Raises `DifferenceError`.
 
     The fast readers read once for each of `ways`: by compiled code as far as there is some (True), or without (False).
+    `schema` may be a type below one, `zs::file_header`.
     """
     plain = _Plain(data)
     expected = plain.read(schema, arguments)
-    type, given, whole = model().schemas[schema], _given(arguments), True
+    type, given, whole = type_at(schema), _given(arguments), True
     try:
         for native in ways:
             _switch(schema, native)
@@ -68,9 +70,15 @@ def is_compiled(schema: str) -> bool:
 
 
 @functools.cache
+def type_at(schema: str) -> Type:
+    """A type of the project by its path."""
+    return type_of(model(), schema)
+
+
+@functools.cache
 def _natives(schema: str) -> list[tuple[Any, Any]]:
     """The modules that read a schema and may use compiled code, with that code."""
-    ids = sorted({type.root.id for type in reached(model().schemas[schema])})
+    ids = sorted({type.root.id for type in reached(type_at(schema))})
     modules = [importlib.import_module(f"exhume_ksy.fast.{id}") for id in ids]
     return [(module, module.native) for module in modules if hasattr(module, "native")]
 
@@ -198,7 +206,7 @@ class _Plain:
             if index:
                 value, place = value[int(index)], place.get("arr", [{}] * (int(index) + 1))[int(index)]
             else:
-                type = type_of(value)
+                type = type_of_object(value)
                 place = value._debug.get(f"_m_{name}" if name in type.instances else name, {})
                 value = getattr(value, name)
             if isinstance(value, KaitaiStruct) and "start" in place:
@@ -206,7 +214,7 @@ class _Plain:
 
     def below(self, value: Any, path: str) -> Place | None:
         """The first refusal among what a structure holds."""
-        type = type_of(value)
+        type = type_of_object(value)
         for field in (*type.seq, *type.instances.values()):
             here = f"{path}.{field.id}" if path else field.id
             try:
@@ -260,7 +268,7 @@ class _Plain:
             return here, self.absolute(start)
         at = getattr(error, "src_path", None) or ""
         for name, id in ((name, name.removeprefix("_m_")) for name in ([instance] if instance else value.SEQ_FIELDS)):
-            type = type_of(value)
+            type = type_of_object(value)
             position = at.rpartition("/")[2]
             if name not in places or not at.endswith((f"/instances/{id}", f"/seq/{position}")):
                 continue

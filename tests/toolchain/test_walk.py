@@ -10,11 +10,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import find
 
 from exhume import compile_ksy
 from exhume.cli.main import invoke
 from exhume.compiler import compile_specs
 from exhume.layout.foreign import parse_yaml
+from exhume.testing.strategies import from_ksy
 from tests.conftest import ROOT
 
 pytest.importorskip("mypy")
@@ -88,7 +90,7 @@ def test_mypy_names_all_that_must_follow_a_renamed_field(project: Path) -> None:
 def test_a_field_that_is_added_is_shown_without_further_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In objects, in what `explain` prints and gives as JSON, and in Arrow tables."""
+    """In objects, in what `explain` prints and gives as JSON, in Arrow tables, and in instances that are drawn."""
     pytest.importorskip("pyarrow")
     for name in ("zs_index_block", "uleb128"):
         shutil.copy(ROOT / "ksy" / f"{name}.ksy", tmp_path)
@@ -105,3 +107,9 @@ def test_a_field_that_is_added_is_shown_without_further_code(
     assert [line[-1] for line in shown if "num_records" in line] == ["7", "9"]
     invoke(["explain", "--ksy", str(path), str(payload), "--json"])
     assert capsys.readouterr().out.count("num_records") >= 2
+
+    def numbers(data: bytes) -> list[int]:
+        payload.write_bytes(data)
+        return [entry.num_records for entry in compiled.read(payload).entries]
+
+    assert find(from_ksy(path), lambda one: numbers(one.data) == [255]).data[-1] == 255
