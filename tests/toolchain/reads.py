@@ -1,8 +1,8 @@
 """Which share of the bytes that specifications describe is read by generated code, counted while samples are verified.
 
 Every generated reader is wrapped, and what makes rows of generated fields or unpacks generated formats; then each of
-the project's own samples is opened and verified.  What counts as described are the sections that name a schema: their
-stored bytes, or the decompressed ones where they are compressed.
+the project's own samples, and of the archives that the demo writes, is opened and verified.  What counts as described
+are the sections that name a schema: their stored bytes, or the decompressed ones where they are compressed.
 A byte counts as read when a reader of that schema, or of one that it imports, went over it.  Bytes are recognized by
 their contents, since a reader does not know where what it is given came from.
 
@@ -12,8 +12,11 @@ their contents, since a reader does not know where what it is given came from.
 from __future__ import annotations
 
 import io
+import os
 import struct
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -31,8 +34,10 @@ import exhume.layout.fast
 import exhume.layout.kaitai
 import exhume.native.kernel
 import exhume.native.pykernel
+from exhume.errors import ExhumeError
 from exhume.layout.sections import Section, SectionMap
 from tests.archives import own_archives
+from tests.conftest import ROOT
 from tests.toolchain.trees import spec_ids
 from tools.blocks import read_block, write_block
 from tools.ksy_facts import specification
@@ -312,14 +317,48 @@ def everything(found: dict[str, dict[str, Share]]) -> Share:
     return sum((share for shares in found.values() for share in shares.values()), Share())
 
 
-def table(found: dict[str, dict[str, Share]]) -> str:
-    """The page's block: a total per format, a line per schema."""
-    lines = ["| format | bytes described | read by generated code |", "| --- | ---: | ---: |"]
-    for format, shares in sorted(found.items()):
-        total = sum(shares.values(), Share())
-        lines.append(f"| {format} | {total.size} | {total.percent} % |")
-    total = everything(found)
-    lines.append(f"| all | {total.size} | {total.percent} % |")
+def by_format(found: dict[str, dict[str, Share]]) -> dict[str, Share]:
+    """The same by format."""
+    return {format: sum(shares.values(), Share()) for format, shares in sorted(found.items())}
+
+
+def demo_archives(folder: Path) -> list[Path]:
+    """The sound archives that the demo wrote below a folder."""
+    found = []
+    for path in sorted(folder.iterdir()):
+        try:
+            with exhume.open(path) as archive:
+                if not list(archive.verify()):
+                    found.append(path)
+        except ExhumeError:
+            continue  # what the demo damaged, extracted or listed
+    return found
+
+
+def run_demo(folder: Path) -> list[Path]:
+    """Runs `examples/demo.sh`; the sound archives that it wrote below `folder`."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    script = ROOT / "examples" / "demo.sh"
+    subprocess.run(
+        ["bash", str(script)],
+        env={**os.environ, "PATH": path, "DEMO_DIR": str(folder)},
+        check=True,
+        capture_output=True,
+    )
+    return demo_archives(folder)
+
+
+def table(found: dict[str, dict[str, Share]], demo: dict[str, dict[str, Share]]) -> str:
+    """The page's block: a total per format, a line per schema; the archives of the demo apart."""
+    lines = [
+        "| format | described in samples | read by generated code | described in the demo | read by generated code |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    shown = by_format(demo)
+    for format, total in [*by_format(found).items(), ("all", everything(found))]:
+        of_demo = everything(demo) if format == "all" else shown.get(format, Share())
+        cells = f"{of_demo.size} | {of_demo.percent} %" if of_demo.size else "- | -"
+        lines.append(f"| {format} | {total.size} | {total.percent} % | {cells} |")
     lines += ["", "| schema | bytes | share | what reads the rest |", "| --- | ---: | ---: | --- |"]
     for schema, share in sorted(by_schema(found).items()):
         rest = "" if share.read == share.size else REST[schema]
@@ -333,5 +372,12 @@ def recorded_shares() -> dict[str, int]:
     return {row[1].strip(" `"): int(row[3].split()[0]) for row in rows}
 
 
+def recorded_of_demo() -> dict[str, int]:
+    """Percent by format in the archives of the demo, as the page has it."""
+    rows = [line.split("|") for line in read_block(PAGE, TARGET).splitlines() if line.count("|") == 6]
+    return {row[1].strip(): int(row[5].split()[0]) for row in rows if row[5].strip().endswith("%")}
+
+
 if __name__ == "__main__":
-    write_block(PAGE, TARGET, table(measure(own_archives())))
+    with tempfile.TemporaryDirectory() as folder:
+        write_block(PAGE, TARGET, table(measure(own_archives()), measure(run_demo(Path(folder) / "demo"))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,6 +46,16 @@ def test_no_share_falls_below_the_table(shares: dict[str, reads.Share]) -> None:
 @pytest.mark.slow
 def test_what_else_reads_a_schema_is_said(shares: dict[str, reads.Share]) -> None:
     assert {schema for schema, share in shares.items() if share.read < share.size} - reads.REST.keys() == set()
+
+
+@pytest.mark.slow
+def test_no_share_of_the_archives_of_the_demo_falls_below_the_table(tmp_path: Path) -> None:
+    found = reads.measure(reads.run_demo(tmp_path / "demo"))
+    table = reads.recorded_of_demo()
+    now = {format: share.percent for format, share in reads.by_format(found).items()}
+    assert len(now) >= 5
+    now["all"] = reads.everything(found).percent
+    assert {format: (now.get(format), was) for format, was in table.items() if now.get(format, 0) < was} == {}
 
 
 def test_a_byte_counts_only_when_a_reader_of_its_schema_went_over_it() -> None:
@@ -107,8 +118,9 @@ def test_parts_of_buffers_are_found_by_their_contents() -> None:
 
 def test_the_table_names_formats_and_schemas() -> None:
     some = {"zs": {"zstd_frame": reads.Share(10, 3), "zs": reads.Share(10, 10), "zs_index_block": reads.Share()}}
-    text = reads.table(some)
-    assert "| zs | 20 | 65 % |" in text
+    text = reads.table(some, {"zs": {"zs": reads.Share(7, 7)}})
+    assert "| zs | 20 | 65 % | 7 | 100 % |" in text
+    assert "| - | - |" in reads.table(some, {})
     assert "| `zs` | 10 | 100 % |  |" in text
     assert f"| `zstd_frame` | 10 | 30 % | {reads.REST['zstd_frame']} |" in text
     assert "zs_index_block" not in text
