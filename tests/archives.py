@@ -25,6 +25,7 @@ def real_archives() -> list[Path]:
     found = REAL.glob("caf/*.caf")
     found += [path for path in REAL.glob("zs/*.zs") if path.name.startswith(("good", "letters", "tiny", "words"))]
     found += REAL.glob("clp_s/*/*/archive*.clps")
+    found += REAL.glob("clp_s_dir/*/*/archive")
     found += [path for path in REAL.glob("data_bundle/*/bundle") if not path.parent.name.startswith("bad")]
     found += REAL.glob("leveldb/*/db")
     found += REAL.glob("ark/basic")

@@ -19,9 +19,12 @@ from exhume.io.local import LocalTree
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
 from exhume.recovery import SalvageMode
+from tests.archives import descriptors, label
 from tests.clp_s import build
+from tests.clp_s.damaged import ORDERED
 from tests.clp_s.directories import CASES, OTHER, WHOLE, changed, tree
 from tests.clp_s.make_samples import RECORDS
+from tests.real import REAL
 
 Cli = Callable[..., Any]
 DAMAGED = [name for name in CASES if name.endswith((" missing", " cut", " longer", " of another archive"))]
@@ -69,6 +72,22 @@ def test_offsets_are_those_of_each_file() -> None:
             assert (span.source, span.start, span.end) == (name, 0, len(WHOLE[name]))
         coverage = archive.sections().coverage()
         assert (coverage.total, coverage.gap) == (sum(map(len, WHOLE.values())), 0)
+
+
+REAL_ARCHIVES = REAL.glob("clp_s_dir/*/*/archive")
+
+
+def test_real_directories_are_here() -> None:
+    assert {path.parent.parent.name for path in REAL_ARCHIVES} >= {"0.4.1", "0.5.0"}
+
+
+@pytest.mark.parametrize("path", REAL_ARCHIVES, ids=label)
+def test_real_directories_print_what_clp_s_printed(path: Path) -> None:
+    with open_archive(LocalTree(path)) as archive:
+        assert b"".join(archive.json_chunks()) == (path.parent / "expected.jsonl").read_bytes()
+        assert archive.header.version_text == path.parent.parent.name
+        assert not [str(found) for found in archive.verify() if found.severity == "error"]
+        assert archive.sections().coverage().gap == 0
 
 
 @pytest.mark.parametrize(
@@ -123,8 +142,6 @@ def test_what_does_not_need_the_damaged_file_is_read(name: str) -> None:
 
 
 def test_a_cut_stream_keeps_those_before_it() -> None:
-    from tests.clp_s.damaged import ORDERED
-
     files = build.directory(ORDERED.build())
     files["0"] = files["0"][:-3]
     with open_archive(tree(files)) as archive:
@@ -167,8 +184,6 @@ def test_tables_under_their_old_name() -> None:
 
 
 def test_all_files_are_closed(tmp_path: Path) -> None:
-    from tests.archives import descriptors
-
     folder = written(tmp_path / "logs")
     with open_archive(LocalTree(folder)) as archive:
         list(archive.json_lines())
