@@ -19,13 +19,9 @@ from exhume.codecs.common import Buffer
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
 from exhume.formats.clp_s import checks, layout
 from exhume.formats.clp_s.layout import (
-    DICTIONARIES,
     DICTIONARY_HEAD,
-    FILES,
     HEADER_FIELDS,
-    HEADER_FILE,
     HEADER_SIZE,
-    TIMESTAMP_FILE,
     Compression,
     Header,
     Packet,
@@ -39,6 +35,7 @@ from exhume.formats.clp_s.layout import (
     TimestampRange,
 )
 from exhume.formats.clp_s.layout_packed import ENTRY, NUM_ENTRIES
+from exhume.formats.clp_s.names import DICTIONARIES, FILES, HEADER_FILE, TIMESTAMP_FILE
 from exhume.formats.clp_s.read import packets
 from exhume.formats.clp_s.read.columns import Column, Texts
 from exhume.formats.clp_s.read.kernel import ClpsStrings
