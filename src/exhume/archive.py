@@ -234,7 +234,7 @@ class MemberArchive(Archive):
         Raises `EntryNotFoundError`, and the format's own error for a member that is damaged.
         """
 
-    def announce(self, entries: Sequence[Entry]) -> None:
+    def hint(self, entries: Sequence[Entry]) -> None:
         """Tells that these members will be read, mostly in this order: remote ones then come together, and alone."""
 
     def iter_member(self, name: str, chunk_size: int = STREAM_CHUNK) -> Iterator[bytes]:

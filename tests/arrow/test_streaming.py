@@ -14,6 +14,7 @@ from exhume.formats.ark.writer import ArkWriter
 from exhume.formats.clp_s.reader import open_archive as open_clp
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.zs.reader import ZsReader
+from exhume.io.cost import AT_HAND, Cost
 from exhume.io.local import FileSource, LocalTree
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
@@ -27,8 +28,8 @@ class LocalCountingSource(CountingSource):
     """A file on disk that is counted: remote ones are read in larger pieces."""
 
     @property
-    def is_remote(self) -> bool:
-        return False
+    def cost(self) -> Cost:
+        return AT_HAND
 
 
 def zs_file(tmp_path: Path) -> Path:

@@ -22,6 +22,7 @@ from exhume.formats.caf.build import build_index
 from exhume.formats.caf.reader import CafArchive, open_archive
 from exhume.formats.caf.verify import index_order
 from exhume.formats.caf.writer import create
+from exhume.io.cost import AT_HAND, Cost
 from exhume.io.local import FileSource
 from exhume.io.source import BytesSource, Source
 from exhume.io.tree import MemoryTree
@@ -35,8 +36,8 @@ class Local(CountingSource):
     """Counts, but is as cheap to ask as a local file."""
 
     @property
-    def is_remote(self) -> bool:
-        return False
+    def cost(self) -> Cost:
+        return AT_HAND
 
 
 def many(count: int) -> tuple[bytes, dict[str, tuple[int, int]]]:

@@ -56,7 +56,7 @@ def test_scattered_reads_fetch_little_more_than_they_want() -> None:
 
 def test_what_was_promised_is_not_passed() -> None:
     asked = Asked()
-    asked.ahead.expect(100_000, 300_000)
+    asked.ahead.promise(100_000, 300_000)
     for start in range(100_000, 300_000, 1000):
         assert asked.read(start, start + 1000) == DATA[start : start + 1000]
     assert asked.fetched == [(100_000, 300_000)]
@@ -69,7 +69,7 @@ def test_what_was_promised_is_not_passed() -> None:
 
 
 def test_memory_is_bounded_over_all_objects(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(readahead, "HELD", 300_000)
+    monkeypatch.setattr(readahead._held, "limit", 300_000)
     many = [Asked() for _ in range(20)]
     for asked in many:
         asked.ahead.load(0, 100_000, asked._fetch)
@@ -94,7 +94,7 @@ def test_the_bytes_are_right(steps: list[tuple[int, int, str]], gap: int) -> Non
         start = position if place % 3 else place  # mostly on from where the last read ended
         end = min(start + size, len(DATA))
         if what == "expect":
-            asked.ahead.expect(start, end)
+            asked.ahead.promise(start, end)
         elif what == "load":
             asked.ahead.load(start, end, asked._fetch)
         else:
@@ -105,7 +105,7 @@ def test_the_bytes_are_right(steps: list[tuple[int, int, str]], gap: int) -> Non
 
 def test_threads_share_what_one_fetched() -> None:
     asked = Asked()
-    asked.ahead.expect(0, 500_000)
+    asked.ahead.promise(0, 500_000)
     wrong: list[int] = []
 
     def work(first: int) -> Callable[[], None]:

@@ -19,6 +19,7 @@ from exhume.formats.ark.reader import ArkReader
 from exhume.formats.ark.snippet import write_snippet
 from exhume.formats.data_bundle.layout_keys import CONFIG_KEY
 from exhume.formats.leveldb.log import build_batch, build_log
+from exhume.io.cost import Cost
 from exhume.io.remote.source import HEAD, TAIL
 from tests.archives import label, own_archives, real_archives
 from tests.data_bundle.make_samples import add_history, write_bundle
@@ -64,9 +65,14 @@ def waited(wire: Wire, act: Callable[[], object], rounds: int) -> tuple[list[str
     return wire.requests, wire.rounds
 
 
-def describe(url: str, options: dict[str, Any]) -> dict[str, Any]:
-    with exhume.open(url, storage_options=options) as archive:
+def describe(url: str, options: dict[str, Any], **opening: Any) -> dict[str, Any]:
+    with exhume.open(url, storage_options=options, **opening) as archive:
         return archive.info().to_dict()
+
+
+def sparing(format: str) -> dict[str, Any]:
+    """How to open an archive that is to be described without a request for each of its parts."""
+    return {"by_manifest": True} if format == "ark" else {}
 
 
 EXPECTED = {
@@ -86,11 +92,11 @@ def test_directories_in_a_bucket(format: str, slash: str, store: Store, archives
     url = store.put(f"rounds/{format}", archives[format]) + slash
     number, rounds = EXPECTED[format]
     found: list[dict[str, Any]] = []
-    requests, waits = waited(store.wire, lambda: found.append(describe(url, store.options)), rounds)
+    requests, waits = waited(store.wire, lambda: found.append(describe(url, store.options, **sparing(format))), rounds)
     assert len(requests) == number, requests
     assert sum("list-type" in one for one in requests) == 1
     assert waits == rounds, store.wire.noted
-    assert found[-1] == describe(str(archives[format]), {})
+    assert found[-1] == describe(str(archives[format]), {}, **sparing(format))
 
 
 @pytest.mark.parametrize(("format", "more"), [("databundle", 1), ("ark", 1), ("leveldb", 0)])
@@ -102,7 +108,7 @@ def test_directories_by_index_pages(format: str, more: int, archives: dict[str, 
     with serving(files) as served:
         most = EXPECTED[format][1] + more + 2 * (format == "databundle")  # a table's size comes with its tail
         options = {"skip_instance_cache": True}
-        requests, waits = waited(served.wire, lambda: describe(f"{served.url}/a/", options), most)
+        requests, waits = waited(served.wire, lambda: describe(f"{served.url}/a/", options, **sparing(format)), most)
     assert waits <= most, requests
     pages = 1 + len({name.rpartition("/")[0] for name in files} - {"a"})
     assert len(requests) <= pages + len(files) + 2, requests
@@ -155,8 +161,9 @@ def test_verifying_a_bundle_reads_large_pieces(tmp_path: Path, store: Store) -> 
 def test_opening_and_describing_is_three_requests_at_most(path: Path, store: Store) -> None:
     """Of whatever archive; and what `info` then says is what it says locally, or nothing."""
     url = store.put(f"rounds/any/{label(path)}", path) + "/" * path.is_dir()
+    opening = sparing(exhume.identify(path)[0].format)
     store.wire.clear()
-    told = describe(url, store.options)
+    told = describe(url, store.options, **opening)
     assert len(set(store.wire.requests)) == len(store.wire.requests)
     if path.name == "amended":  # two logs: a manifest each, and what a filter cuts through
         assert len(store.wire.requests) == 1 + 2 + 3
@@ -164,7 +171,7 @@ def test_opening_and_describing_is_three_requests_at_most(path: Path, store: Sto
         assert len(store.wire.requests) == 1 + 4
     else:
         assert len(store.wire.requests) <= 3, store.wire.requests
-    known = describe(str(path), {})
+    known = describe(str(path), {}, **opening)
     assert told.keys() == known.keys()
     for key, value in known.items():
         told_all = not isinstance(told[key], (dict, list)) or "None" not in str(told[key])
@@ -266,7 +273,7 @@ def test_a_large_caf_index_is_read_once(store: Store, tmp_path: Path, monkeypatc
             writer.add_bytes(f"a-rather-long-directory-name/member-{i:08}", b"%d" % i * 20)
     url = store.put("rounds/x.caf", tmp_path / "x.caf")
     for eager in (8 << 20, 1000):  # an index that is larger than that is not read on opening
-        monkeypatch.setattr("exhume.formats.caf.reader.EAGER", eager)
+        monkeypatch.setattr("exhume.io.remote.source.BEHIND_A_NETWORK", Cost(wait=64 << 10, piece=eager, together=16))
         store.wire.clear()
         assert describe(url, store.options)["files"] == 12_000
         assert len(store.wire.requests) == 3, store.wire.requests
@@ -320,15 +327,16 @@ def test_what_a_filter_cuts_is_an_estimate(store: Store, tmp_path: Path) -> None
     known = describe(str(part), {})
     url = store.put("rounds/filtered", tmp_path / "log") + f"/manifests/{part.name}"
     store.wire.clear()
-    told = describe(url, store.options)
+    told = describe(url, store.options, by_manifest=True)
     assert len(store.wire.requests) <= 3, store.wire.requests
+    assert told == describe(str(part), {}, by_manifest=True)
     assert known["messages"] == 283
     assert known["messages"] < told["messages"] < 400
     assert 50_000 == told["minimum_ns"] == known["minimum_ns"]
     assert known["maximum_ns"] <= told["maximum_ns"] < 333_000
     assert all(row["is_estimate"] for row in told["channels"])
     assert not any(row["is_estimate"] for row in known["channels"])
-    with exhume.open(url, storage_options=store.options) as archive:
+    with exhume.open(url, storage_options=store.options, by_manifest=True) as archive:
         assert isinstance(archive, ArkReader)
         store.wire.clear()
         assert [row.to_dict() for row in archive.channel_table()] == known["channels"]
@@ -336,16 +344,19 @@ def test_what_a_filter_cuts_is_an_estimate(store: Store, tmp_path: Path) -> None
         assert 0 < cut <= 4, store.wire.requests  # the splits at both ends of both columns
 
 
-def test_a_log_is_counted_by_its_manifest(archives: dict[str, Path], store: Store) -> None:
-    """Whether or not its splits are sound: that is for `verify` to find."""
+def test_a_log_is_counted_by_its_manifest_where_that_is_asked_for(archives: dict[str, Path], store: Store) -> None:
+    """Whether or not its splits are sound (`verify` finds that); otherwise by the splits, wherever they lie."""
     url = store.put("rounds/counted", archives["ark"]) + "/"
     name = next((archives["ark"] / "splits").iterdir()).name
     damaged = archives["ark"].parent / "damaged"
     shutil.copytree(archives["ark"], damaged)
     (damaged / "splits" / name).write_bytes(bytes(1000))
     broken = store.put("rounds/miscounted", damaged) + "/"
-    assert describe(broken, store.options)["messages"] == describe(url, store.options)["messages"] == 4000
-    with exhume.open(broken, storage_options=store.options) as archive, exhume.open(damaged) as local:
+    by_manifest = [describe(one, store.options, by_manifest=True)["messages"] for one in (broken, url)]
+    assert by_manifest == [4000, 4000]
+    assert describe(broken, store.options) == describe(str(damaged), {}) != describe(url, store.options)
+    options: dict[str, Any] = {"storage_options": store.options, "by_manifest": True}
+    with exhume.open(broken, **options) as archive, exhume.open(damaged) as local:
         told = archive.info().to_dict()
         rows = archive.stats()["split_indexes"]
         assert {row["split"] for row in rows if "problem" in row} == {name}

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import gc
-import importlib.util
+import importlib
 import os
+import pkgutil
 import sys
 from typing import Any, NoReturn
 
@@ -38,18 +38,14 @@ class VerbGroup(Group):
             raise Ended(error) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        import pkgutil
-
         names = (module.name for module in pkgutil.iter_modules(_package.__path__))
         return sorted(name[4:].replace("_", "-") for name in names if name.startswith("cmd_"))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         verb = ALIASES.get(cmd_name, cmd_name)
-        module = f"cmd_{verb.replace('-', '_')}"
-        name = f"{_package.__name__}.{module}"
-        if not module.isidentifier() or importlib.util.find_spec(name) is None:
+        if verb not in self.list_commands(ctx):
             return None
-        command: click.Command = importlib.import_module(name).command
+        command: click.Command = importlib.import_module(f"{_package.__name__}.cmd_{verb.replace('-', '_')}").command
         return command
 
 
@@ -88,9 +84,7 @@ def run() -> NoReturn:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by who started us (`>&-`)
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
-    outcome = invoke()
-    gc.freeze()  # the interpreter looks for garbage in every module on its way out, several times: spare it that
-    sys.exit(int(outcome))
+    sys.exit(int(invoke()))
 
 
 def invoke(args: list[str] | None = None) -> Outcome:

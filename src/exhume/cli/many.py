@@ -8,10 +8,12 @@ answer is the same wherever it was worked out.
 from __future__ import annotations
 
 import functools
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -24,8 +26,6 @@ from exhume.cli.runtime import Run
 from exhume.errors import ExhumeError, OutputExistsError, QueryError, SourceError, Span
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from exhume.distributed import Result
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -139,8 +139,6 @@ class _Listed:
         self._name = name
         self.count: int | None = None
         if name != "-":
-            from pathlib import Path
-
             try:
                 with Path(name).open(encoding="utf-8", errors="surrogateescape") as file:
                     self.count = sum(bool(line.strip()) for line in file)
@@ -151,8 +149,6 @@ class _Listed:
         if self._name == "-":
             yield from self._lines(sys.stdin)
             return
-        from pathlib import Path
-
         with Path(self._name).open(encoding="utf-8", errors="surrogateescape") as file:
             yield from self._lines(file)
 
@@ -427,8 +423,6 @@ def worst(outcomes: Iterable[Outcome]) -> Outcome:
 
 def prepare_directory(output: str, *, overwrite: bool = False) -> Path:
     """The directory that takes the outputs of several targets: new or empty, unless things may be replaced."""
-    from pathlib import Path
-
     path = Path(output)
     if "://" in output or output == "-":
         raise click.UsageError("several targets need -o DIR, a local directory")
@@ -468,8 +462,6 @@ class OutputNames:
 def discard(path: Path) -> None:
     """Removes what an earlier attempt at the same unit left (its worker died before it could say so)."""
     if path.is_dir() and not path.is_symlink():
-        import shutil
-
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from exhume.io.jsonout import jsonable
+
 
 def printable(text: str) -> str:
     """A name on one line: control characters and lone surrogates as escapes."""
@@ -34,7 +36,7 @@ def cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, (bytes, bytearray)):
-        value = bytes(value).decode("utf-8", "replace")
+        value = jsonable(bytes(value))["text"]
     if isinstance(value, (list, tuple)):
         return ", ".join(cell(item) for item in value) or "-"
     if isinstance(value, Mapping):

@@ -14,7 +14,7 @@ from exhume.errors import ExhumeError, OutputExistsError, SourceError
 from exhume.io.output.tar import TarSink
 from exhume.io.output.tree import OutputTree
 from exhume.io.parallel import map_ordered
-from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, Source
+from exhume.io.source import COALESCE_GAP, Source
 
 SMALL = 256 << 10
 """Stored members up to this size are batched; larger ones are copied inside the kernel, one at a time."""
@@ -168,7 +168,7 @@ def _plan(archive: MemberArchive, chosen: list[str]) -> Iterator[_Task]:
         if (
             batch is None
             or batch.source is not source
-            or end - batch.start > (COALESCE_SIZE if source.is_remote else BATCH_SIZE)
+            or end - batch.start > max(BATCH_SIZE, source.cost.piece)
             or start - batch.end > COALESCE_GAP
             or len(batch.members) >= BATCH_COUNT
         ):
@@ -196,7 +196,7 @@ def _plan_in_order(chosen: list[str], source: Source, starts: Sequence[int], end
     They end with a directory where that leaves them half full: the system locks a directory while a file is made in it,
     and so two threads seldom wait for each other.
     """
-    most = COALESCE_SIZE if source.is_remote else BATCH_SIZE
+    most = max(BATCH_SIZE, source.cost.piece)
     first, count = 0, len(chosen)
     while first < count:
         limit = min(first + BATCH_COUNT, count)

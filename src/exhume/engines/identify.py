@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from exhume.engines.walk import Found, Kind, join, walk_tree
 from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, shorten
 from exhume.io.local import LocalTree
 from exhume.io.opening import Target, open_target
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.registry import Format, Identification, formats, get_format
-
-if TYPE_CHECKING:
-    from exhume.engines.walk import Found
 
 SURE = 0.5
 """Candidates at least this confident are opened without being asked for by name."""
@@ -47,8 +45,8 @@ def _ranked(found: Iterable[Identification]) -> list[Identification]:
 
 def _probed(source: Source | Tree, among: Iterable[Format]) -> list[Identification]:
     """What the probes of some formats say."""
-    if isinstance(source, Tree) and source.is_remote:
-        source.names()  # a remote directory is listed once and for all, before a probe asks for a part of it
+    if isinstance(source, Tree):
+        source.hint(listing=True)
     found: list[Identification] = []
     for described in among:
         try:
@@ -114,8 +112,6 @@ def walk(target: Target, **storage: Any) -> Iterator[Found]:
 
     A target that is no directory is the one file found.  Raises `SourceError` when it cannot be opened.
     """
-    from exhume.engines.walk import Found, Kind, walk_tree
-
     opened = open_target(target, **storage)
     try:
         if isinstance(opened, Tree):
@@ -140,8 +136,6 @@ def inside(source: Source | Tree) -> str:
     """
     if not isinstance(source, LocalTree):
         return ""
-    from exhume.engines.walk import Kind, join, walk_tree
-
     found: list[str] = []
     for one in itertools.islice(walk_tree(source, _directory_format), LOOK_INSIDE):
         format = one.format if one.kind is Kind.ARCHIVE else None

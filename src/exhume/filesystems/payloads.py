@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from typing import Any, ClassVar
 
 from exhume.archive import Archive
 from exhume.filesystems.base import ArchiveFileSystem, Info, Paths, folder_info, is_path
 from exhume.filesystems.leases import Held
+from exhume.io.lru import Lru
 from exhume.io.source import Source
 from exhume.layout.sections import Section
 
@@ -86,14 +86,11 @@ class PayloadFileSystem(ArchiveFileSystem):
     def _payload(self, held: Held[Archive], path: str) -> bytes:
         section = self._sections(held)[path]
         with held.lock:
-            cache: OrderedDict[str, bytes] = held.notes.setdefault("payloads", OrderedDict())
+            cache: Lru[str, bytes] = held.notes.setdefault("payloads", Lru(CACHE_SIZE))
             data = cache.get(path)
             if data is None:
                 data = held.item.read_section(section.name) if section.load is None else section.load()
-                cache[path] = data
-                while len(cache) > 1 and sum(map(len, cache.values())) > CACHE_SIZE:
-                    cache.popitem(last=False)
-            cache.move_to_end(path)
+                cache.put(path, data, min(len(data), CACHE_SIZE))  # one larger than that is kept, alone
             return data
 
 

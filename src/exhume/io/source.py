@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from exhume.errors import ShortReadError, SourceError, Span, TruncatedError
+from exhume.io.cost import AT_HAND, Cost
 
 if TYPE_CHECKING:
     pass  # imported where it is used: one file is opened without it
@@ -55,9 +56,14 @@ class Source(abc.ABC):
         return self
 
     @property
+    def cost(self) -> Cost:
+        """What a read costs."""
+        return AT_HAND
+
+    @property
     def is_remote(self) -> bool:
         """Whether a read costs a network round trip."""
-        return False
+        return self.cost.wait > 0
 
     def fileno(self) -> int | None:
         """A file descriptor whose byte `origin` is this source's byte 0, for in-kernel copies; None without one."""
@@ -97,7 +103,7 @@ class Source(abc.ABC):
         """The bytes of several half-open ranges, in their order; neighbouring ranges are read together."""
         return [self.read_at(start, end - start) for start, end in ranges]
 
-    def expect(self, start: int, stop: int) -> None:  # noqa: B027 - most sources are at hand
+    def hint(self, start: int, stop: int) -> None:  # noqa: B027 - most sources are at hand
         """Tells that `[start, stop)` will be read in small pieces, mostly in order: a remote one fetches more at once.
 
         Nothing is read yet, and nothing behind `stop` is read for it.
@@ -234,8 +240,8 @@ class WindowSource(Source):
         return self._base.outermost
 
     @property
-    def is_remote(self) -> bool:
-        return self._base.is_remote
+    def cost(self) -> Cost:
+        return self._base.cost
 
     def fileno(self) -> int | None:
         return self._base.fileno()
@@ -249,8 +255,8 @@ class WindowSource(Source):
                 self.read_at(start, end - start)  # raises, with the window's own words
         return self._base.read_many([(self._start + start, self._start + end) for start, end in ranges])
 
-    def expect(self, start: int, stop: int) -> None:
-        self._base.expect(self._start + start, self._start + min(stop, self.size))
+    def hint(self, start: int, stop: int) -> None:
+        self._base.hint(self._start + start, self._start + min(stop, self.size))
 
     def close(self) -> None:
         self._base.close()

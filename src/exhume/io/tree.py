@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Self
 
 from exhume.errors import EntryNotFoundError, Span, UnsafePathError
+from exhume.io.cost import AT_HAND, Cost
 from exhume.io.source import BytesSource, Source
 
 
@@ -33,9 +34,14 @@ class Tree(abc.ABC):
         return [name for name in self.names() if "/" not in name]
 
     @property
+    def cost(self) -> Cost:
+        """What reading a file, or asking for its size, costs."""
+        return AT_HAND
+
+    @property
     def is_remote(self) -> bool:
         """Whether each file that is read costs a request."""
-        return False
+        return self.cost.wait > 0
 
     def listed_size(self, name: str) -> int | None:
         """The size of a file if it is known without asking for the file; 0 when it is known to be missing."""
@@ -49,18 +55,20 @@ class Tree(abc.ABC):
     def source(self, name: str) -> Source:
         """Opens one file; the source is called by its relative name.  Raises `EntryNotFoundError`."""
 
-    def prefetch(  # noqa: B027 - most trees are at hand
+    def hint(  # noqa: B027 - most trees are at hand
         self,
         names: Iterable[str] = (),
         *,
         tails: Iterable[str] = (),
         sizes: Iterable[str] = (),
         spans: Mapping[str, tuple[int, int]] = MappingProxyType({}),
+        listing: bool = False,
     ) -> None:
         """Tells what will be read soon, so that a remote tree can ask for all of it at the same time.
 
         `names`: files whose beginning will be read; `tails`: files whose end and beginning will be; `sizes`: files
-        whose size will be asked; `spans`: ranges that will be read in small pieces, see `Source.expect`.  Whatever
+        whose size will be asked; `spans`: ranges that will be read in small pieces, see `Source.hint`;
+        `listing`: the names of all files.  Whatever
         goes wrong shows when the files are read.
         """
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 
 from exhume.errors import SourceError, Span
+from exhume.io.cost import BEHIND_A_NETWORK, Cost
 from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, Source, plan_reads
 
 
@@ -24,8 +25,8 @@ class CountingSource(Source):
         return self._base.size
 
     @property
-    def is_remote(self) -> bool:
-        return True
+    def cost(self) -> Cost:
+        return BEHIND_A_NETWORK
 
     def _read(self, offset: int, size: int) -> bytes:
         with self._lock:

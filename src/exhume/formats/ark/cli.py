@@ -38,6 +38,11 @@ OPTIONS = {
             type=Choice(["error", "skip"]),
             help="What to do about split files that are missing (default: error).",
         ),
+        click.Option(
+            ["--by-manifest", "by_manifest"],
+            is_flag=True,
+            help="Count messages by the manifest's statistics, not by the index of each split.",
+        ),
     ],
     "cat": [
         _TOPIC,

@@ -13,8 +13,8 @@ from exhume.choices import passes_on
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding, each_once
 from exhume.formats.ark.checks import NOT_A_LOG, SEVERAL_LOGS
-from exhume.formats.ark.names import find_manifests
 from exhume.formats.ark.opening import open_in_tree, open_manifest
+from exhume.formats.ark.places import find_manifests
 from exhume.formats.ark.reader import ArkReader
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
@@ -85,9 +85,8 @@ class ArkDirectory(Archive):
         )
 
     def info(self) -> DirectoryInfo:
-        self._tree.prefetch(self.manifests)
-        with self._tree.source(self.manifests[0]) as first:
-            jobs = 8 if first.is_remote else 1  # each log waits for its splits by itself
+        self._tree.hint(self.manifests)
+        jobs = self._tree.cost.together  # each log waits for its splits by itself
         return DirectoryInfo(tuple(map_ordered(self._row, self.manifests, jobs)))
 
     def _row(self, name: str) -> dict[str, Any]:
@@ -150,7 +149,9 @@ def open_archive(
 
     A directory that holds several logs gives an `ArkDirectory`, unless `log` (GUID or the start of one) chooses.
     `options`: `on_missing="skip"` reads past missing splits; `salvage=True` uses the last rung of the manifest ladder
-    even where a registry is embedded; `unfinished=True` takes a manifest that a writer did not close.  Raises the
+    even where a registry is embedded; `unfinished=True` takes a manifest that a writer did not close;
+    `by_manifest=True` counts messages by the statistics in the manifest instead of the index of each split, which over
+    a network is a request for each split.  Raises the
     errors of rules ARK-101, ARK-108, ARK-348 and those of the manifest.
     """
     if isinstance(source, Source):

@@ -129,7 +129,7 @@ def build_info(reader: ArkReader, trust: Trust = Trust.NONE) -> ArkInfo:
         for rank, (_, is_complete) in stated.items()
         if trust is Trust.ALL or (trust is Trust.EXACT and reader.is_sound and is_complete)
     }
-    reader.prefetch(reference.identifier for reference in reader.references if reference.rank not in told)
+    reader.hint(reference.identifier for reference in reader.references if reference.rank not in told)
     for reference in reader.references:
         found, is_complete = stated[reference.rank]
         is_complete = is_complete and reader.is_sound and reference.rank in told

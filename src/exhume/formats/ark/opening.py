@@ -47,6 +47,7 @@ def open_manifest(
     salvage: bool = False,
     unfinished: bool = False,
     on_missing: Any = "error",
+    by_manifest: bool = False,
 ) -> ArkReader:
     """A reader for the manifest (or split) in `source`; `opened` is what the archive's `source` is to be."""
     span = source.span(0, source.size)
@@ -67,7 +68,7 @@ def open_manifest(
         if attached is None:
             raise
         loaded = attached
-    return ArkReader(opened, source, root, loaded, limits=limits, on_missing=on_missing)
+    return ArkReader(opened, source, root, loaded, limits=limits, on_missing=on_missing, by_manifest=by_manifest)
 
 
 def _last_rung(data: bytes, span: Span, root: Tree | None, error: ExhumeError, *, asked: bool) -> LoadedManifest | None:

@@ -57,7 +57,7 @@ class Query:
     def run(self, references: Sequence[SplitReference]) -> Iterator[ArkMessage]:
         """The messages of the time window, in order."""
         cursors: list[Cursor] = []
-        self.reader.prefetch(
+        self.reader.hint(
             each.identifier
             for each in references
             if any(self.accepts(each, channel) for channel in each.channels.values())

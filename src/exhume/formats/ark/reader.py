@@ -120,6 +120,7 @@ class ArkReader(RecordArchive):
         *,
         limits: Limits = DEFAULT_LIMITS,
         on_missing: OnMissing = "error",
+        by_manifest: bool = False,
     ) -> None:
         super().__init__(source, limits=limits)
         self.manifest_source = manifest_source
@@ -129,7 +130,7 @@ class ArkReader(RecordArchive):
         self.single_split: Source | None = None
         self._facts: dict[str, SplitFacts] = {}
         self._names: dict[str, str | None] = {}
-        self._trust = Trust.ALL if self.is_remote else Trust.NONE
+        self._trust = Trust.ALL if by_manifest else Trust.NONE
         self._info: ArkInfo | None = None
 
     # What the manifest says
@@ -229,11 +230,11 @@ class ArkReader(RecordArchive):
         """Whether the file of a split is not there."""
         return self.single_split is None and self.split_name(identifier) is None
 
-    def prefetch(self, identifiers: Iterable[str]) -> None:
+    def hint(self, identifiers: Iterable[str]) -> None:
         """Tells which splits will be opened soon."""
         if self.root is not None:
             unknown = [one for one in dict.fromkeys(identifiers) if one not in self._facts]
-            self.root.prefetch([self._names.get(one) or f"splits/{one}" for one in unknown])
+            self.root.hint([self._names.get(one) or f"splits/{one}" for one in unknown])
 
     def open_split(self, identifier: str) -> Split:
         """Opens a split file; the caller closes its `source`.
@@ -339,16 +340,17 @@ class ArkReader(RecordArchive):
         return list(self.counted().channels)
 
     def counted(self) -> ArkInfo:
-        """`info` by the indexes of splits, over a network of those of which the manifest does not tell all."""
+        """`info` by the indexes of splits; with `by_manifest`, of those of which the manifest does not tell all."""
         info = self.info()
         if self._trust is Trust.ALL and any(row.is_estimate for row in info.channels):
             return build_info(self, Trust.EXACT)
         return info
 
     def info(self) -> ArkInfo:
-        """Over a network by the manifest alone, until `stats` has read the indexes of splits.
+        """The log in numbers, from the index of each split.
 
-        What only indexes could tell is an estimate then; `counted` asks for these.
+        Of a log that was opened with `by_manifest`, from the statistics in the manifest, until `stats` has read the
+        indexes; what only these could tell is marked as an estimate, and `counted` asks for it.
         """
         if self._info is None:
             self._info = build_info(self, self._trust)
@@ -358,7 +360,7 @@ class ArkReader(RecordArchive):
         """What the index of each split says, or what is wrong with it."""
         if self._trust is not Trust.NONE:
             self._trust, self._info = Trust.NONE, None
-        self.prefetch(reference.identifier for reference in self.references)
+        self.hint(reference.identifier for reference in self.references)
         return {"split_indexes": [self._index_row(reference) for reference in self.references]}
 
     def _index_row(self, reference: SplitReference) -> dict[str, Any]:
@@ -379,11 +381,6 @@ class ArkReader(RecordArchive):
             "maximum_ns": facts.maximum_ns if facts.count else None,
             "sorted": facts.is_sorted,
         }
-
-    @property
-    def is_remote(self) -> bool:
-        """Whether looking into a split costs round trips."""
-        return self.manifest_source is not None and self.manifest_source.is_remote
 
     @property
     def is_sound(self) -> bool:

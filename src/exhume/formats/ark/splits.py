@@ -5,7 +5,7 @@ Spec: ark_log.txt, Split File Format.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -149,7 +149,7 @@ class Split:
     def scan(self) -> SplitFacts:
         """Reads the whole index once, in blocks: is it sorted, and which times does it span."""
         self.check_index()
-        self.source.expect(self.header.index_offset, self.header.index_end)
+        self.source.hint(self.header.index_offset, self.header.index_end)
         count = self.header.item_count
         is_sorted = True
         low, high, last = TIME_MAX, 0, 0
@@ -289,17 +289,12 @@ class Split:
             offsets, sizes = offsets[order], sizes[order]
         ends = offsets + sizes
         reach = np.maximum.accumulate(ends)
-        gap = 0 if self.source.is_remote else PAGE
-        breaks = (offsets[1:] - reach[:-1] > gap) | (offsets[1:] >> RUN_SIZE_BITS != offsets[:-1] >> RUN_SIZE_BITS)
+        breaks = (offsets[1:] - reach[:-1] > PAGE) | (offsets[1:] >> RUN_SIZE_BITS != offsets[:-1] >> RUN_SIZE_BITS)
         edges = np.flatnonzero(breaks) + 1
         firsts = [0, *edges.tolist()]
         lasts = [*edges.tolist(), count]
         ranges = [(int(offsets[first]), int(ends[first:last].max())) for first, last in zip(firsts, lasts, strict=True)]
-        blobs: Sequence[bytes] | Iterator[bytes]
-        if self.source.is_remote:
-            blobs = self.source.read_many(ranges)
-        else:
-            blobs = (self.source.read_at(start, end - start) for start, end in ranges)
+        blobs = self.source.read_many(ranges)
         out: list[bytes] = []
         for blob, first, last, (start, _) in zip(blobs, firsts, lasts, ranges, strict=True):
             if last - first == 1:

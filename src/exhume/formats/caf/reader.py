@@ -28,9 +28,6 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 TAIL = 256 << 10
 """Bytes of the first read: the footer, and for most chunks (some 3,500 files) the whole index."""
 
-EAGER = 8 << 20
-"""A remote index up to this size is fetched and parsed on opening: every lookup would have to fetch it anyway."""
-
 SCANS = 8
 """Names looked up in the text of a large index before it is parsed: by then parsing would have paid off."""
 
@@ -114,9 +111,9 @@ class CafArchive(MemberArchive):
         limits.check("index_size", self.index_size, footer)
         if self.index_size <= len(tail) - FOOTER_SIZE:
             self._parse(tail[-FOOTER_SIZE - self.index_size : -FOOTER_SIZE])
-        elif not source.is_remote:
+        elif not source.cost.wait:
             self._check_start(source.read_at(self.data_size, 1))
-        elif self.index_size <= EAGER:
+        elif self.index_size <= source.cost.piece:
             self._load()
 
     # -- the index
@@ -237,7 +234,7 @@ class CafArchive(MemberArchive):
         """The name in the text of an index that is not parsed; None when it should be parsed now."""
         known = self._known.get(name)
         if known is None and self._scans < SCANS:
-            if self.source.is_remote and not self._scans:  # it was left out on opening
+            if self.source.cost.wait and not self._scans:  # it was left out on opening
                 self._check_start(self.source.read_at(self.data_size, 1))
             self._scans += 1
             known = find_member(self.source, self.data_size, self.index_size, name)
@@ -299,10 +296,10 @@ class CafArchive(MemberArchive):
             return None
         return self.source, [index.starts[place] for place in places], [index.ends[place] for place in places]
 
-    def announce(self, entries: Sequence[Entry]) -> None:
+    def hint(self, entries: Sequence[Entry]) -> None:
         places = [(entry.offset - self.source.origin, entry.size or 0) for entry in entries if entry.offset is not None]
         if places:
-            self.source.expect(min(at for at, _ in places), max(at + size for at, size in places))
+            self.source.hint(min(at for at, _ in places), max(at + size for at, size in places))
 
     def read_members(self, names: Sequence[str]) -> Iterator[tuple[str, bytes]]:
         """Several members, in the order given; neighbours are read together, at most `BATCH` bytes at a time.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -124,8 +125,6 @@ def _property(text: str) -> tuple[str, Any]:
     if not equals:
         raise click.UsageError(f"--property takes NAME=VALUE, not {text!r}")
     try:
-        from json import loads
-
-        return name, loads(value)
+        return name, json.loads(value)
     except ValueError:
         return name, value

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from exhume_ksy.facts.clp_s import FileHeader
-
 from exhume.errors import Span
-from exhume.formats.clp_s.names import FILES, HEADER_FILE, KNOWN_VERSIONS
+from exhume.formats.clp_s.layout import FILES, HEADER_FILE, HEADER_SIZE, KNOWN_VERSIONS, MAGIC, parse_header
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.registry import Identification
@@ -48,14 +46,12 @@ def _size(tree: Tree, name: str) -> int:
 
 
 def _probe_file(source: Source, size: int) -> Identification | None:
-    head = source.read_up_to(0, FileHeader.size)
-    if not head.startswith(FileHeader.magic):
+    head = source.read_up_to(0, HEADER_SIZE)
+    if not head.startswith(MAGIC):
         return None
-    from exhume.formats.clp_s.layout import parse_header
-
-    evidence = [f"magic {FileHeader.magic.hex(' ').upper()}"]
+    evidence = [f"magic {MAGIC.hex(' ').upper()}"]
     confidence = 0.6
-    if len(head) == FileHeader.size:
+    if len(head) == HEADER_SIZE:
         header = parse_header(head, source.span(0, len(head)))
         if header.version in KNOWN_VERSIONS:
             confidence += 0.15

@@ -7,7 +7,6 @@ by one.  What one damaged section does not touch stays readable.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,9 +18,13 @@ from exhume.codecs.common import Buffer
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
 from exhume.formats.clp_s import checks, layout
 from exhume.formats.clp_s.layout import (
+    DICTIONARIES,
     DICTIONARY_HEAD,
+    FILES,
     HEADER_FIELDS,
+    HEADER_FILE,
     HEADER_SIZE,
+    TIMESTAMP_FILE,
     Compression,
     Header,
     Packet,
@@ -35,13 +38,13 @@ from exhume.formats.clp_s.layout import (
     TimestampRange,
 )
 from exhume.formats.clp_s.layout_packed import ENTRY, NUM_ENTRIES
-from exhume.formats.clp_s.names import DICTIONARIES, FILES, HEADER_FILE, TIMESTAMP_FILE
 from exhume.formats.clp_s.read import packets
 from exhume.formats.clp_s.read.columns import Column, Texts
 from exhume.formats.clp_s.read.kernel import ClpsStrings
 from exhume.formats.clp_s.read.places import Place, in_directory, read_together
 from exhume.formats.clp_s.read.tables import Table
 from exhume.formats.clp_s.read.template import SchemaLayout
+from exhume.io.lru import Lru
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -105,7 +108,7 @@ class ClpSArchive(RecordArchive):
                 actual=self.header.compression_type,
             )
         self._opened = [self.head] if isinstance(source, Tree) else []
-        self._streams: OrderedDict[int, bytes] = OrderedDict()
+        self._streams: Lru[int, bytes] = Lru(STREAM_CACHE)
         self._lock = threading.Lock()
         self._stream_locks: dict[int, threading.Lock] = {}
         self._layouts: dict[int, SchemaLayout] = {}
@@ -323,7 +326,7 @@ class ClpSArchive(RecordArchive):
 
     def structure(self, name: str) -> tuple[bytes, Span]:
         """The decompressed payload of a section that is parsed as a whole, and where it lies."""
-        if self.source.is_remote and not self._has_fetched_structures:
+        if self.source.cost.wait and not self._has_fetched_structures:
             self._has_fetched_structures = True
             self._fetch_structures()
         entry = self.file_entry(name)
@@ -408,7 +411,7 @@ class ClpSArchive(RecordArchive):
 
         Over a network one request brings a whole dictionary, and the small ones come with it.
         """
-        if not self.source.is_remote:
+        if not self.source.cost.wait:
             fetched = self._fetched.pop(entry, None)
             if fetched is None:
                 return entry.part(0, DICTIONARY_HEAD).read(), None
@@ -487,21 +490,16 @@ class ClpSArchive(RecordArchive):
 
     def stream_payload(self, stream_id: int) -> bytes:
         """A packed stream, decompressed (the last few are kept).  Raises CLPS-309, CLPS-347, CLPS-501."""
+        found = self._streams.get(stream_id)
+        if found is not None:
+            return found
         with self._lock:
-            found = self._streams.get(stream_id)
-            if found is not None:
-                self._streams.move_to_end(stream_id)
-                return found
             lock = self._stream_locks.setdefault(stream_id, threading.Lock())
         with lock:
-            with self._lock:
-                found = self._streams.get(stream_id)
+            found = self._streams.get(stream_id)
             if found is None:
                 found = self._inflate_stream(stream_id)
-                with self._lock:
-                    self._streams[stream_id] = found
-                    while len(self._streams) > STREAM_CACHE:
-                        self._streams.popitem(last=False)
+                self._streams.put(stream_id, found)
         return found
 
     def _inflate_stream(self, stream_id: int) -> bytes:

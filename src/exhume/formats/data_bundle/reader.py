@@ -15,12 +15,11 @@ from exhume.archive import Entry, Info, MemberArchive, Progress, no_progress
 from exhume.errors import EntryNotFoundError, ExhumeError, FormatError, Span, shorten
 from exhume.findings import Finding, each_once
 from exhume.formats.data_bundle import checks
-from exhume.formats.data_bundle.bundle import View
+from exhume.formats.data_bundle.bundle import View, hint_opening, is_at_hand, shard_number
 from exhume.formats.data_bundle.history import FileVersion, History
-from exhume.formats.data_bundle.index import BundleIndex, FileRow
+from exhume.formats.data_bundle.index import INDEX, BundleIndex, FileRow
 from exhume.formats.data_bundle.layout_keys import FILE_PREFIX, RECORD_STOP
 from exhume.formats.data_bundle.messages import BundleConfig, ShardHeader, compression_name
-from exhume.formats.data_bundle.names import INDEX, is_at_hand, prefetch_opening, shard_number
 from exhume.formats.data_bundle.shard import read_header
 from exhume.formats.leveldb.database import Database
 from exhume.io.source import STREAM_CHUNK, Source
@@ -89,7 +88,7 @@ class DataBundleArchive(MemberArchive):
         from exhume.formats.leveldb.model import SequenceRule
 
         self.tree = source
-        prefetch_opening(source)
+        hint_opening(source)
         rule = SequenceRule(sequence_rule) if sequence_rule is not None else None
         self.database = Database(source.subtree(INDEX), limits=limits, sequence_rule=rule)
         self.view = View(source, lambda shard: self.index.records(shard), limits)
@@ -176,7 +175,7 @@ class DataBundleArchive(MemberArchive):
             }
         return values
 
-    def announce(self, entries: Sequence[Entry]) -> None:
+    def hint(self, entries: Sequence[Entry]) -> None:
         ranges: dict[int, tuple[int, int]] = {}
         for entry in entries:
             shard, start = entry.details.get("shard"), entry.details.get("shard_offset", 0)
@@ -185,7 +184,7 @@ class DataBundleArchive(MemberArchive):
                 ranges[shard] = min(low, start), max(high, start + entry.size)
         for number, (start, stop) in ranges.items():
             with suppress(ExhumeError):  # it is raised again where the member is read
-                self.view.shard(number).expect(start, stop)
+                self.view.shard(number).hint(start, stop)
 
     def entries(self) -> Iterator[Entry]:
         return (self.entry_of(row) for row in self.rows().values())
@@ -229,7 +228,7 @@ class DataBundleArchive(MemberArchive):
     def info(self) -> BundleInfo:
         """Rows of an index that takes more than one request are counted once they were read (`stats`, `rows`)."""
         shards: dict[int, dict[str, Any]] = {}
-        self.tree.prefetch(sizes=self.shard_files().values())
+        self.tree.hint(sizes=self.shard_files().values())
         for number, name in self.shard_files().items():
             with self.tree.source(name) as source:
                 shards[number] = {"shard": number, "size": source.size, "records": None}
@@ -243,7 +242,7 @@ class DataBundleArchive(MemberArchive):
         counts: dict[str, int | None] = dict.fromkeys(("files", "directories", "size"))
         if self._counts_rows:
             config = self.config
-            self._prefetch_rows()
+            self._hint_rows()
             sizes = [None if row.meta.is_directory else row.meta.size for row in self.rows().values()]
             files = [size for size in sizes if size is not None]
             counts |= {"files": len(files), "directories": len(sizes) - len(files), "size": sum(files)}
@@ -255,10 +254,10 @@ class DataBundleArchive(MemberArchive):
         stored_size = sum(shard["size"] for shard in shards.values()) + index["size"]
         return BundleInfo(config, header, tuple(shards.values()), index, **counts, stored_size=stored_size)
 
-    def _prefetch_rows(self) -> None:
+    def _hint_rows(self) -> None:
         """Asks for all rows at the same time, where that takes requests."""
-        spans = self.database.spans(FILE_PREFIX, RECORD_STOP) if self.database.is_remote else {}
-        self.tree.prefetch(spans={f"{INDEX}/{name}": span for name, span in spans.items()})
+        spans = self.database.spans(FILE_PREFIX, RECORD_STOP) if self.tree.cost.wait else {}
+        self.tree.hint(spans={f"{INDEX}/{name}": span for name, span in spans.items()})
 
     def _first_header(self) -> ShardHeader | None:
         """The header of the first shard, None where it is damaged or missing."""
@@ -271,7 +270,7 @@ class DataBundleArchive(MemberArchive):
     def _shard_headers(self) -> Iterator[dict[str, Any]]:
         """What the header of each shard says, or what is wrong with it."""
         shards = self.shard_files()
-        self.tree.prefetch(shards.values())
+        self.tree.hint(shards.values())
         for number, name in shards.items():
             with self.tree.source(name) as source:
                 yield {"shard": number, **self._describe(source)}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict
 from collections.abc import Iterator
 
 from exhume.codecs import decompress_prefix
@@ -17,6 +16,7 @@ from exhume.errors import CodecError, LimitExceededError, Span, UnsupportedFeatu
 from exhume.formats.data_bundle import checks, layout
 from exhume.formats.data_bundle.index import RecordRow
 from exhume.formats.data_bundle.messages import Compression, ShardHeader, compression_name
+from exhume.io.lru import Lru
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 
@@ -30,38 +30,16 @@ LARGE_FILE = 1 << 20
 """A file of at least this size starts its own record."""
 
 
-class RecordCache:
-    """Decoded records by `(shard, record)`, least recently used first out.  Thread-safe; a record is decoded once."""
+class RecordCache(Lru[tuple[int, int], bytes]):
+    """Decoded records by `(shard, record)`; a record is decoded once, however many ask for it at the same time."""
 
     def __init__(self, size: int = CACHE_SIZE) -> None:
-        self._limit = size
-        self._held = 0
-        self._items: OrderedDict[tuple[int, int], bytes] = OrderedDict()
-        self._lock = threading.Lock()
+        super().__init__(size)
         self._busy = [threading.Lock() for _ in range(32)]
 
     def lock(self, key: tuple[int, int]) -> threading.Lock:
         """A lock to hold while the record is decoded."""
         return self._busy[hash(key) % len(self._busy)]
-
-    def get(self, key: tuple[int, int]) -> bytes | None:
-        """The record, None when it is not held."""
-        with self._lock:
-            found = self._items.get(key)
-            if found is not None:
-                self._items.move_to_end(key)
-            return found
-
-    def put(self, key: tuple[int, int], data: bytes) -> None:
-        """Keeps a record; one that is larger than the cache is not kept."""
-        if len(data) > self._limit:
-            return
-        with self._lock:
-            if key not in self._items:
-                self._items[key] = data
-                self._held += len(data)
-                while self._held > self._limit:
-                    self._held -= len(self._items.popitem(last=False)[1])
 
 
 def read_header(source: Source, limits: Limits = DEFAULT_LIMITS) -> ShardHeader:
@@ -130,8 +108,8 @@ class Shard:
         """Uncompressed bytes of a record as its neighbour says; None for the last one."""
         return self.starts[index + 1] - self.starts[index] if index + 1 < len(self.starts) else None
 
-    def expect(self, start: int, stop: int) -> None:
-        """Tells that bytes `[start, stop)` of the stream will be read in pieces; see `Source.expect`."""
+    def hint(self, start: int, stop: int) -> None:
+        """Tells that bytes `[start, stop)` of the stream will be read in pieces; see `Source.hint`."""
         size = self.source.size
         if self.is_flat:
             first, last = self.header.data_offset + start, self.header.data_offset + stop
@@ -140,7 +118,7 @@ class Shard:
             places = [(place, self.bounds[i]) for i in chosen if (place := self.places[i]) is not None]
             first, last = min((at for at, _ in places), default=size), max((end for _, end in places), default=0)
         if first < last:
-            self.source.expect(min(first, size), min(last, size))
+            self.source.hint(min(first, size), min(last, size))
 
     def read(self, start: int, stop: int) -> bytes:
         """Bytes `[start, stop)` of the uncompressed stream."""
@@ -213,7 +191,7 @@ class Shard:
                 found = self._cache.get(key)
                 if found is None:
                     found, _ = self.decode(index)
-                    self._cache.put(key, found)
+                    self._cache.put(key, found, len(found))
         return found
 
     def decode(self, index: int) -> tuple[bytes, int]:

@@ -13,7 +13,7 @@ from exhume.archive import Progress
 from exhume.errors import ExhumeError, SourceError, Span, UnsafePathError
 from exhume.findings import Finding, Severity
 from exhume.formats.data_bundle import checks, layout
-from exhume.formats.data_bundle.bundle import View
+from exhume.formats.data_bundle.bundle import View, shard_name
 from exhume.formats.data_bundle.history import History
 from exhume.formats.data_bundle.index import (
     FileRow,
@@ -25,7 +25,6 @@ from exhume.formats.data_bundle.index import (
 )
 from exhume.formats.data_bundle.layout_keys import CONFIG_KEY, FILE_PREFIX, Tables, parse_table
 from exhume.formats.data_bundle.messages import BundleConfig, Compression, FileType
-from exhume.formats.data_bundle.names import shard_name
 from exhume.formats.data_bundle.shard import DEFAULT_RECORD_SIZE, Shard
 from exhume.formats.leveldb import checks as leveldb_checks
 from exhume.formats.leveldb.model import Status
@@ -136,7 +135,7 @@ class _Walk:
             yield from _check_places(shard)
             if not quick and not shard.is_flat:
                 stored = [index for index, place in enumerate(shard.places) if place is not None]
-                shard.source.expect(shard.header.data_offset, shard.source.size)
+                shard.source.hint(shard.header.data_offset, shard.source.size)
                 for findings in map_ordered(_record_checker(shard), stored, jobs):
                     yield from findings
         known = set(there.values())
@@ -217,7 +216,7 @@ class _Walk:
             return None
 
         for shard in self.shards.values():
-            shard.source.expect(shard.header.data_offset, shard.source.size)
+            shard.source.hint(shard.header.data_offset, shard.source.size)
         seen: set[tuple[Any, ...]] = set()
         for done, finding in enumerate(map_ordered(one, rows, jobs), 1):
             progress(done, len(rows), "files")

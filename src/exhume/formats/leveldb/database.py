@@ -23,7 +23,17 @@ from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
-from exhume.formats.leveldb.files import DbFile, list_files, load_manifest, named_manifest, old_manifests
+from exhume.formats.leveldb.files import (
+    DbFile,
+    hint_files,
+    hint_rows,
+    list_files,
+    load_manifest,
+    named_manifest,
+    obvious_manifest,
+    old_manifests,
+    plain_names,
+)
 from exhume.formats.leveldb.forensics import Kept, Survey, forensic_items, survey_table
 from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.manifest import Manifest, level_runs
@@ -37,7 +47,6 @@ from exhume.formats.leveldb.model import (
     ValueTypes,
     Version,
 )
-from exhume.formats.leveldb.names import obvious_manifest, plain_names, prefetch_files, prefetch_rows
 from exhume.formats.leveldb.pool import SourcePool
 from exhume.formats.leveldb.replay import LoadedLog, load_log
 from exhume.formats.leveldb.table import Item, Table
@@ -78,7 +87,7 @@ class Database:
         self.problems: list[Finding] = []
         self.errors: list[ExhumeError] = []
         report = self._note
-        prefetch_files(tree, plain_names(tree))
+        hint_files(tree, plain_names(tree))
         self.manifest: Manifest | None = None if standalone else load_manifest(tree, report, limits)
         report_files = checks.ignore if standalone else report
         self.files: list[DbFile] = list_files(tree, self.manifest, self._was_named, report_files)
@@ -140,11 +149,6 @@ class Database:
         """Whether keys are ordered as bytes, so that files can be merged and searched by key."""
         families = self.manifest.families.values() if self.manifest else ()
         return all((f.comparator or self.comparator) == BYTEWISE for f in families) and self.comparator == BYTEWISE
-
-    @property
-    def is_remote(self) -> bool:
-        """Whether reading a table costs round trips."""
-        return any(self.source(file.name).is_remote for file in self.tables(Role.LIVE)[:1])
 
     def source(self, name: str) -> Source:
         """One file of the directory."""
@@ -282,7 +286,7 @@ class Database:
         return self._last_sequence
 
     def _prefetch_live(self) -> None:
-        prefetch_rows(self.tree, [file.name for file in self.logs(Role.LIVE) + self.tables(Role.LIVE)])
+        hint_rows(self.tree, [file.name for file in self.logs(Role.LIVE) + self.tables(Role.LIVE)])
 
     def range_deletions(self) -> list[RangeDeletion]:
         """RocksDB range deletions of live tables and logs."""

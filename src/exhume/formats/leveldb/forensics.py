@@ -87,8 +87,8 @@ def _blocks(table: Table, report: Report, kept: Kept | None) -> Iterator[Block]:
 def _read(table: Table, handles: list[Handle] | None, report: Report) -> Iterator[Block | None]:
     if handles is None:
         return find_data_blocks(table)
-    if handles and table.source.is_remote:
-        table.source.expect(min(handle.offset for handle in handles), table.source.size)
+    if handles:
+        table.source.hint(min(handle.offset for handle in handles), table.source.size)
     return table.read_blocks(handles, report)
 
 

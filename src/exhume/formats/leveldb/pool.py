@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 
+from exhume.io.cost import Cost
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 
@@ -54,10 +55,10 @@ class SourcePool:
             with self._lock:
                 self._uses[name] -= 1
 
-    def expect(self, name: str, start: int, stop: int) -> None:
+    def hint(self, name: str, start: int, stop: int) -> None:
         """Tells that a range of a file will be read in small pieces."""
         with self._lock:
-            self._opened(name).expect(start, stop)
+            self._opened(name).hint(start, stop)
 
     def close(self) -> None:
         """Closes every file."""
@@ -75,7 +76,7 @@ class PooledSource(Source):
         self._pool = pool
         self._file = file
         self._size = opened.size
-        self._remote = opened.is_remote
+        self._cost = opened.cost
         self.name = opened.name
         self.origin = opened.origin
 
@@ -84,12 +85,12 @@ class PooledSource(Source):
         return self._size
 
     @property
-    def is_remote(self) -> bool:
-        return self._remote
+    def cost(self) -> Cost:
+        return self._cost
 
-    def expect(self, start: int, stop: int) -> None:
-        if self._remote:
-            self._pool.expect(self._file, start, stop)
+    def hint(self, start: int, stop: int) -> None:
+        if self._cost.wait:  # a file at hand need not be opened for it
+            self._pool.hint(self._file, start, stop)
 
     def _read(self, offset: int, size: int) -> bytes:
         return self._pool.read(self._file, offset, size)

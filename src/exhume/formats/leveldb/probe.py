@@ -5,14 +5,9 @@ from __future__ import annotations
 import re
 
 from exhume.errors import Span
-from exhume.formats.leveldb.names import (
-    CURRENT,
-    MANIFEST_NAME,
-    classify_name,
-    obvious_manifest,
-    plain_names,
-    prefetch_files,
-)
+from exhume.formats.leveldb.files import CURRENT, classify_name, hint_files, obvious_manifest, plain_names
+from exhume.formats.leveldb.layout_facts import LEVELDB_FOOTER, LEVELDB_MAGIC, MAGIC_SIZE, ROCKSDB_MAGIC
+from exhume.formats.leveldb.manifest import MANIFEST_NAME
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.registry import Identification
@@ -32,7 +27,7 @@ def probe(source: Source | Tree) -> Identification | None:
     if CURRENT in names:
         text = obvious_manifest(source) or ""
         if not text:
-            prefetch_files(source, names)
+            hint_files(source, names)
             with source.source(CURRENT) as current:
                 text = current.read_up_to(0, 64).decode("ascii", "replace").rstrip("\r\n")
         if MANIFEST_NAME.fullmatch(text):
@@ -54,8 +49,6 @@ def owns(name: str) -> bool:
 
 
 def _probe_table(source: Source) -> Identification | None:
-    from exhume.formats.leveldb.layout_facts import LEVELDB_FOOTER, LEVELDB_MAGIC, MAGIC_SIZE, ROCKSDB_MAGIC
-
     if source.size < LEVELDB_FOOTER:
         return None
     tail = source.read_at(source.size - MAGIC_SIZE, MAGIC_SIZE)

@@ -410,9 +410,9 @@ class Table:
         """
         index = self._strict_index
         first = 0 if start is None else bisect_left(self._index_keys, start)
-        span = self.span_of(start, stop) if self.source.is_remote else None
+        span = self.span_of(start, stop) if self.source.cost.wait else None
         if span is not None and first < len(index) and span[1] - span[0] > index[first][1].size:
-            self.source.expect(*span)
+            self.source.hint(*span)
         previous: Item | None = None
         whole = start is None and stop is None
         for items in self._all_blocks(rank) if whole else self._blocks_from(rank, first, start or b""):

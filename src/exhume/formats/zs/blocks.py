@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Iterator
-from typing import Generic, TypeVar
 
 from exhume.codecs import decompress_prefix
 from exhume.codecs.checksums import crc64_xz
@@ -18,8 +15,11 @@ from exhume.findings import Check
 from exhume.formats.zs import checks
 from exhume.formats.zs.layout import (
     CODEC_AT,
+    CRC,
+    DECODERS,
     FRAME_SIZE,
     LENGTH_SIZE,
+    PREAMBLE,
     Header,
     IndexEntry,
     RawBlock,
@@ -28,17 +28,14 @@ from exhume.formats.zs.layout import (
     parse_checksum,
     parse_frame,
     parse_index,
+    parse_preamble,
 )
-from exhume.formats.zs.layout_facts import CRC, DECODERS, PREAMBLE, parse_preamble
 from exhume.io.source import Source
 from exhume.limits import Limits
 from exhume.native.kernel import MalformedRecordsError, build_uleb128, find_range, take_records
 
 READ_AHEAD = 256 << 10
 """Bytes per read while blocks are streamed from a local file: what is read stays in the processor's cache."""
-
-REMOTE_READ_AHEAD = 8 << 20
-"""The same where a read is a network round trip."""
 
 FIRST_READ_AHEAD = 256 << 10
 """First read where it is not known how much will be wanted; doubled from read to read."""
@@ -137,7 +134,7 @@ class BlockFile:
         """
         size = self.source.size
         stop = size if end is None else min(end, size)
-        most = REMOTE_READ_AHEAD if self.source.is_remote else READ_AHEAD
+        most = max(READ_AHEAD, self.source.cost.piece)
         step = min(read_ahead, most) if read_ahead else most
         base = at = start
         window = memoryview(b"")
@@ -169,7 +166,7 @@ class BlockFile:
 
         Raises as `walk` does.
         """
-        if self.source.is_remote:
+        if self.source.cost.piece > FRAME_WINDOW:
             for block in self.walk(start):
                 yield block.offset, block.size, block.level
             return
@@ -299,36 +296,3 @@ class BlockFile:
             )
         left = payload_size - error.offset - len(build_uleb128(error.length))
         return checks.RECORD_CUT.error(span=span, expected=f"{error.length} bytes", actual=f"{left} bytes")
-
-
-T = TypeVar("T")
-
-
-class BlockCache(Generic[T]):
-    """What was made of the blocks used last, up to a number of bytes; thread-safe."""
-
-    def __init__(self, capacity: int) -> None:
-        self.capacity = capacity
-        self._held = 0
-        self._items: OrderedDict[int, tuple[T, int]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, offset: int) -> T | None:
-        """What was stored for the block at `offset`, or None."""
-        with self._lock:
-            found = self._items.get(offset)
-            if found is None:
-                return None
-            self._items.move_to_end(offset)
-            return found[0]
-
-    def put(self, offset: int, value: T, cost: int) -> None:
-        """Remembers a value of `cost` bytes; those not used for longest make room."""
-        if cost > self.capacity // 2:
-            return
-        with self._lock:
-            old = self._items.pop(offset, None)
-            self._held += cost - (old[1] if old else 0)
-            self._items[offset] = (value, cost)
-            while self._held > self.capacity:
-                self._held -= self._items.popitem(last=False)[1][1]

@@ -11,7 +11,7 @@ from exhume.choices import check_keywords
 from exhume.errors import ExhumeError, SourceError, Span
 from exhume.findings import Finding, each_once
 from exhume.formats.zs import checks
-from exhume.formats.zs.blocks import FIRST_READ_AHEAD, BlockCache, BlockFile
+from exhume.formats.zs.blocks import FIRST_READ_AHEAD, BlockFile
 from exhume.formats.zs.framing import framing, split_in_parts
 from exhume.formats.zs.head import kind_of, read_head
 from exhume.formats.zs.layout import (
@@ -21,6 +21,7 @@ from exhume.formats.zs.layout import (
 )
 from exhume.formats.zs.search import Bounds, Index, make_bounds
 from exhume.io.heap import keep_freed_memory
+from exhume.io.lru import Lru
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
 from exhume.io.tree import Tree
@@ -129,7 +130,7 @@ class ZsReader(RecordArchive):
         """Where reading a range ends at the latest, for who reads the file in parts; nothing is read ahead then."""
         self._head = head.data
         self.index = Index(self.file, self._from_head)
-        self._cache: BlockCache[tuple[RawBlock, bytes, bool]] = BlockCache(PAYLOAD_CACHE)
+        self._cache: Lru[int, tuple[RawBlock, bytes, bool]] = Lru(PAYLOAD_CACHE)
 
     def _from_head(self, start: int, end: int) -> bytes | None:
         """A range out of what opening has read already, or None."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from exhume.errors import ExhumeError
 from exhume.formats.zs import checks
-from exhume.formats.zs.blocks import BlockCache, BlockFile
+from exhume.formats.zs.blocks import BlockFile
 from exhume.formats.zs.layout import (
     MAX_INDEX_LEVEL,
     ROOT_LENGTH_AT,
@@ -18,6 +18,7 @@ from exhume.formats.zs.layout import (
     ShortBlockError,
     parse_block,
 )
+from exhume.io.lru import Lru
 
 INDEX_CACHE = 16 << 20
 """Bytes of index payloads kept for the next search."""
@@ -81,7 +82,7 @@ class Index:
     def __init__(self, file: BlockFile, read_head: Callable[[int, int], bytes | None]) -> None:
         self._file = file
         self._read_head = read_head
-        self._cache: BlockCache[IndexNode] = BlockCache(INDEX_CACHE)
+        self._cache: Lru[int, IndexNode] = Lru(INDEX_CACHE)
 
     def root(self) -> IndexNode:
         """The root.  Raises ZS-335..337 and what any block may be broken by."""

@@ -12,8 +12,7 @@ from exhume.findings import Check
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile, header_check
 from exhume.formats.zs.head import Head, kind_of, read_head
-from exhume.formats.zs.layout import Header, IndexEntry
-from exhume.formats.zs.layout_facts import CRC, FIXED_HEADER, INCOMPLETE_MAGIC, MAGIC, PREAMBLE
+from exhume.formats.zs.layout import CRC, FIXED_HEADER, INCOMPLETE_MAGIC, MAGIC, PREAMBLE, Header, IndexEntry
 from exhume.formats.zs.search import Index, IndexNode
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source
@@ -90,7 +89,7 @@ def _indexed(archive: ZsReader) -> list[tuple[int, int, int]]:
         found += [(entry.offset, entry.size, level) for entry in entries]
         if level:
             read = partial(_node, index, level)
-            nodes = list(map_ordered(read, entries, READERS if archive.source.is_remote else 1))
+            nodes = list(map_ordered(read, entries, min(READERS, archive.source.cost.together)))
     found.sort()
     out: list[tuple[int, int, int]] = []
     at = header.blocks_offset

@@ -7,12 +7,12 @@ import errno
 import os
 import stat
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 from exhume.errors import ExhumeError, OutputExistsError, SourceError, Span, UnsafePathError, WriterError
+from exhume.io.lru import Lru
 from exhume.io.output.atomic import exists_error
 from exhume.io.output.copying import copy_range, write_all
 from exhume.io.output.names import NAME_MAX, PATH_MAX, safe_parts
@@ -37,14 +37,12 @@ class OutputTree:
             self._root_fd = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
         except OSError as error:
             raise source_error(error, os.fspath(self.root)) from error
-        self._folders: OrderedDict[tuple[str, ...], int] = OrderedDict()
+        self._folders: Lru[tuple[str, ...], int] = Lru(_DIR_CACHE, drop=os.close)
         self._lock = threading.Lock()
 
     def close(self) -> None:
         """Releases the directory handles."""
         with self._lock:
-            for fd in self._folders.values():
-                os.close(fd)
             self._folders.clear()
             if self._root_fd >= 0:
                 os.close(self._root_fd)
@@ -169,7 +167,6 @@ class OutputTree:
         with self._lock:
             known = self._folders.get(parts)
             if known is not None:
-                self._folders.move_to_end(parts)
                 return os.dup(known)
             fd = os.dup(self._root_fd)
             try:
@@ -182,9 +179,7 @@ class OutputTree:
             except OSError as error:
                 os.close(fd)
                 raise self._clash(error, "/".join(parts)) from error
-            self._folders[parts] = os.dup(fd)
-            if len(self._folders) > _DIR_CACHE:
-                os.close(self._folders.popitem(last=False)[1])
+            self._folders.put(parts, os.dup(fd))
             return fd
 
     def _clash(self, error: OSError, name: str) -> UnsafePathError | SourceError:

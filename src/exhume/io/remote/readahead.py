@@ -6,8 +6,9 @@ Memory is bounded twice: by piece (`AHEAD`), and over all objects of the process
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
+
+from exhume.io.lru import Lru
 
 AHEAD = 8 << 20
 """At most so many bytes are fetched ahead at a time."""
@@ -37,21 +38,20 @@ class Run:
         self.data = b""
         self.lock = threading.Lock()
 
+    def forget(self) -> None:
+        """Gives back what was fetched ahead."""
+        self.data = b""
 
-_held: OrderedDict[Run, int] = OrderedDict()
-_held_lock = threading.Lock()
+
+_held: Lru[Run, Run] = Lru(HELD, drop=Run.forget)
 
 
 def _hold(run: Run, at: int, data: bytes) -> None:
     """Keeps what a run fetched ahead; of too much, what was used longest ago is forgotten."""
-    with _held_lock:
-        run.at, run.data = at, data
-        _held.pop(run, None)
-        if data:
-            _held[run] = len(data)
-        while sum(_held.values()) > HELD:
-            oldest, _ = _held.popitem(last=False)
-            oldest.data = b""
+    _held.pop(run)
+    run.at, run.data = at, data
+    if data:
+        _held.put(run, run, len(data))
 
 
 class ReadAhead:
@@ -67,7 +67,7 @@ class ReadAhead:
         self._runs: list[Run] = []
         self._lock = threading.Lock()
 
-    def expect(self, start: int, stop: int) -> Run:
+    def promise(self, start: int, stop: int) -> Run:
         """The bytes `[start, stop)` will be read in small pieces, mostly in order."""
         with self._lock:
             for run in self._runs:
@@ -81,7 +81,7 @@ class ReadAhead:
         with self._lock:
             if any(run.at <= start and end <= run.at + len(run.data) for run in self._runs):
                 return
-        run = self.expect(start, stop)
+        run = self.promise(start, stop)
         with run.lock:
             if not run.data:
                 _hold(run, start, fetch(start, end, end))

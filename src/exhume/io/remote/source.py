@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
 from exhume.errors import ExhumeError, RangeNotSupportedError, ShortReadError, SourceChangedError, SourceError, Span
+from exhume.io.cost import BEHIND_A_NETWORK, Cost
 from exhume.io.remote.readahead import BELOW, ReadAhead
 from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, Source, plan_reads
 
@@ -161,8 +162,8 @@ class RemoteSource(Source):
         return self.name
 
     @property
-    def is_remote(self) -> bool:
-        return True
+    def cost(self) -> Cost:
+        return BEHIND_A_NETWORK
 
     def _read(self, offset: int, size: int) -> bytes:
         end = offset + size
@@ -199,8 +200,8 @@ class RemoteSource(Source):
             end = stop
         return self._fetch_checked([(start, end)])[0]
 
-    def expect(self, start: int, stop: int) -> None:
-        self._ahead.expect(start, stop)
+    def hint(self, start: int, stop: int) -> None:
+        self._ahead.promise(start, stop)
 
     def preload(self, start: int, stop: int) -> None:
         """The same, and fetches the first of it now, in one request."""

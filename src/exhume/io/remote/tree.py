@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
@@ -14,6 +13,8 @@ from typing import Any
 from fsspec.asyn import sync
 
 from exhume.errors import EntryNotFoundError, ExhumeError, SourceError, Span
+from exhume.io.cost import BEHIND_A_NETWORK, Cost
+from exhume.io.lru import Lru
 from exhume.io.parallel import map_ordered
 from exhume.io.remote.source import HEAD, TAIL, RemoteSource, attempt
 from exhume.io.remote.stores import FsspecSource, HttpSource, S3Source, source_kind
@@ -53,7 +54,7 @@ class _Snapshot:
 
     def __init__(self) -> None:
         self.listings: dict[str, dict[str, Mapping[str, Any]]] = {}
-        self.sources: OrderedDict[str, RemoteSource] = OrderedDict()
+        self.sources: Lru[str, RemoteSource] = Lru(MOST_KNOWN, drop=RemoteSource.forget)
         self.lock = threading.RLock()
 
     def find(self, path: str) -> tuple[bool, Mapping[str, Any] | None]:
@@ -144,7 +145,7 @@ class FsspecTree(Tree):
     def exists(self, name: str) -> bool:
         path = f"{self._path}/{check_relative(name, self.name)}"
         with self._known.lock:
-            if path in self._known.sources:
+            if self._known.sources.get(path) is not None:
                 return True
             told, info = self._known.find(path)
         if told:
@@ -165,7 +166,6 @@ class FsspecTree(Tree):
         with self._known.lock:
             source = self._known.sources.get(path)
             if source is not None:
-                self._known.sources.move_to_end(path)
                 return source
             told, info = self._known.find(path)
         if told and info is None:
@@ -189,19 +189,24 @@ class FsspecTree(Tree):
             raise
         source.is_shared = True
         with self._known.lock:
-            source = self._known.sources.setdefault(path, source)
-            while len(self._known.sources) > MOST_KNOWN:
-                self._known.sources.popitem(last=False)[1].forget()
+            known = self._known.sources.get(path)
+            if known is not None:  # somebody was faster
+                return known
+            self._known.sources.put(path, source)
         return source
 
-    def prefetch(
+    def hint(
         self,
         names: Iterable[str] = (),
         *,
         tails: Iterable[str] = (),
         sizes: Iterable[str] = (),
         spans: Mapping[str, tuple[int, int]] = MappingProxyType({}),
+        listing: bool = False,
     ) -> None:
+        if listing:  # once and for all, before somebody asks for a part of it
+            self.names()
+
         def head(name: str) -> None:
             self.source(name).read_up_to(0, 1)
 
@@ -237,8 +242,8 @@ class FsspecTree(Tree):
             pass
 
     @property
-    def is_remote(self) -> bool:
-        return True
+    def cost(self) -> Cost:
+        return BEHIND_A_NETWORK
 
     def listed_size(self, name: str) -> int | None:
         path = f"{self._path}/{check_relative(name, self.name)}"

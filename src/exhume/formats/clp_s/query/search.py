@@ -23,7 +23,7 @@ from exhume.formats.clp_s.query.plan import Check, Every, Options, Part, Plan, T
 from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.query.tree import EQUAL, EscapeError, Expression, Key, parse_column
 from exhume.formats.clp_s.query.wildcard import STAR, Wildcard
-from exhume.formats.clp_s.read.decompressing import ReadAhead
+from exhume.formats.clp_s.read.decompressing import AheadOfSearch
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.columns import Column
@@ -88,7 +88,7 @@ class Search:
         self.archive = archive
         self.query = query if isinstance(query, str) else ""
         expression = compile_query(query)
-        self._ahead = ReadAhead(archive)
+        self._ahead = AheadOfSearch(archive)
         promising = self._ahead.variables if printing else None
         self.plan: Plan = make_plan(
             archive, archive.header.version, expression, options, query=self.query, promising=promising

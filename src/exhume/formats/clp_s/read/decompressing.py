@@ -22,7 +22,7 @@ WORTHWHILE: Final = 1 << 18
 """Bytes, decompressed (streams) or stored (dictionaries), below which a thread costs more than it saves."""
 
 
-class ReadAhead:
+class AheadOfSearch:
     """What is asked for is made in the background and kept by the archive; whatever fails there fails again in front.
 
     One core stays with the search: what finds all others at work is left to whoever needs it.  Does nothing for remote
@@ -31,7 +31,7 @@ class ReadAhead:
 
     def __init__(self, archive: ClpSArchive) -> None:
         self._archive = archive
-        self._cores = threading.Semaphore(0 if archive.source.is_remote else cpu_count() - 1)
+        self._cores = threading.Semaphore(0 if archive.source.cost.wait else cpu_count() - 1)
 
     def stream(self, stream_id: int) -> None:
         """Decompresses a packed stream."""

@@ -1,0 +1,82 @@
+"""What was used last is kept, up to a limit: the one cache of the project."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+K = TypeVar("K", bound=Hashable)
+V = TypeVar("V")
+
+
+class Lru(Generic[K, V]):
+    """Values by key, those not used for longest dropped first.  Thread-safe.
+
+    `limit` is what the costs of all values may add up to (their number, where each costs 1).  `drop` is called, outside
+    the lock, with every value that leaves.
+    """
+
+    def __init__(self, limit: int, drop: Callable[[V], object] | None = None) -> None:
+        self.limit = limit
+        self._drop = drop
+        self._held = 0
+        self._items: OrderedDict[K, tuple[V, int]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: K) -> V | None:
+        """The value of a key, which counts as used now; None when it is not held."""
+        with self._lock:
+            found = self._items.get(key)
+            if found is None:
+                return None
+            self._items.move_to_end(key)
+            return found[0]
+
+    def put(self, key: K, value: V, cost: int = 1) -> None:
+        """Keeps a value in place of what the key had; one that costs more than the limit is dropped at once."""
+        gone: list[V] = []
+        with self._lock:
+            old = self._items.pop(key, None)
+            if old is not None:
+                self._held -= old[1]
+                if old[0] is not value:
+                    gone.append(old[0])
+            self._items[key] = (value, cost)
+            self._held += cost
+            if cost > self.limit:  # it alone leaves: all others would not make room for it
+                gone.append(self._items.pop(key)[0])
+                self._held -= cost
+            while self._held > self.limit:
+                oldest, paid = self._items.popitem(last=False)[1]
+                self._held -= paid
+                gone.append(oldest)
+        self._dropped(gone)
+
+    def pop(self, key: K) -> V | None:
+        """Takes a value out without dropping it; None when it is not held."""
+        with self._lock:
+            found = self._items.pop(key, None)
+            if found is None:
+                return None
+            self._held -= found[1]
+            return found[0]
+
+    def clear(self) -> None:
+        """Drops everything."""
+        with self._lock:
+            gone = [value for value, _ in self._items.values()]
+            self._items.clear()
+            self._held = 0
+        self._dropped(gone)
+
+    def values(self) -> list[V]:
+        """What is held, least recently used first."""
+        with self._lock:
+            return [value for value, _ in self._items.values()]
+
+    def _dropped(self, gone: list[V]) -> None:
+        if self._drop is not None:
+            for value in gone:
+                self._drop(value)
