@@ -1,5 +1,8 @@
 """What `src/exhume` knows of a layout by itself although the specifications say it: places, formats, magics, enums.
 
+Python is looked at as a tree; Cython (`.pyx`, `.pxi`) line by line, for what is moved or counted by a width that is
+spelled out, for slices, magics and the members of enums.
+
     python -m tests.toolchain.copies [FOLDER]
 
 prints what is found, a line each.  The facts that belong in their place are in `exhume_ksy.facts`.
@@ -8,7 +11,10 @@ prints what is found, a line each.  The facts that belong in their place are in 
 from __future__ import annotations
 
 import ast
+import io
+import re
 import sys
+import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
@@ -63,11 +69,14 @@ EXCEPTIONS = {
     ): "what a damaged header says at the places of its fields",
     ("formats/ark/rbuf/compiler.py", "<{count}{letter}"): "numbers of a type that the archive declares itself",
     ("formats/ark/rbuf/encoder.py", "<{count}{letter}"): "numbers of a type that the archive declares itself",
+    ("formats/caf/native.pxi", "memcmp(text + i, CAF_"): "JSON, in the one form that the index has",
     ("formats/caf/pieces.py", ""): "the parts that other programs put around a CAF: " + OTHERS,
     ("formats/leveldb/blocks.py", "[:size]"): "compares two keys as numbers, no field",
     ("formats/leveldb/blocks.py", "contents[:8]"): "the size that RocksDB puts in front of LZ4 data: " + OTHERS,
     ("formats/zs/framing.py", ""): "records in a stream, each behind eight bytes with its length: " + OTHERS,
+    ("formats/clp_s/read/native.pxi", "digits"): "the nine digits of a second, as text",
     ("formats/clp_s/write/jsonscan.py", ""): "JSON",
+    ("formats/clp_s/write/native.pxi", "memcmp(self.at, b"): "JSON",
     ("formats/clp_s/query/search.py", "int.from_bytes"): "rows that match, a byte each, combined as one number",
     ("formats/clp_s/writer.py", "data[at:at + "): "the text that goes in",
     ("testing/contracts.py", ""): "reads at places that it makes up",
@@ -219,6 +228,52 @@ def _kind(node: ast.AST, format: bool) -> str | None:
     return None
 
 
+_MOVED = re.compile(r"\b(?:memcpy|memcmp|memmove)\((?:[^()]|\([^()]*\))*, (?:[2-9]|1[0-6])\)")
+_WIDTH = re.compile(r"\b(?:4|8|16) \* [A-Za-z_(<]|[\w)\]] \* (?:4|8|16)\b(?!\.)")
+_SLICE = re.compile(rf"\b(?:{'|'.join(sorted(BUFFERS))})\[(?:\d*:-?[2-9]\d*|-?[2-9]\d*:\d*|\d+:\d+)\]")
+_MEMBER = re.compile(r"^\s*(?:cdef enum:|DEF )?\s*(\w+) *= *(-?\d+|0x[0-9A-Fa-f]+)\s*(?:#.*)?$")
+
+
+def native_copies(text: str, file: str = "formats/x.pxi") -> Iterator[Copy]:
+    """The same of one file of Cython."""
+    lines = [*text.split("\n"), ""]
+    members: dict[str, tuple[int, int]] = {}
+    strings: list[tuple[int, str]] = []
+    quiet: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.STRING and token.line.strip().startswith(('"', "'")):
+            quiet.update(range(token.start[0], token.end[0] + 1))  # what documents a function
+        elif token.type == tokenize.STRING:
+            strings.append((token.start[0], token.string))
+        elif token.type == tokenize.NUMBER and token.string[:2].lower() == "0x":
+            value = int(token.string, 16)
+            if 1 << 24 <= value < 1 << 64 and any(value.to_bytes(8, order) in magics() for order in ("little", "big")):
+                yield Copy(file, token.start[0], "magic", token.string)
+    for number, line in enumerate(lines, 1):
+        code = line.partition(" #")[0].strip()
+        if number in quiet or code.startswith("#"):
+            continue
+        for kind, pattern in (("width", _MOVED), ("width", _WIDTH), ("span", _SLICE)):
+            if pattern.search(code):
+                yield Copy(file, number, kind, code)
+                break
+        if (found := _MEMBER.match(line)) is not None:
+            members[found[1].lower()] = int(found[2], 0), number
+    for number, literal in strings:
+        meant = ast.literal_eval(literal) if literal[0] in "\"'bBrR" else ""
+        if (magic := _constant(ast.Constant(meant))) is not None:
+            yield Copy(file, number, magic, literal)
+    for name, known in enums().items():
+        same = [
+            place
+            for member, value in known.items()
+            for own, (stated, place) in members.items()
+            if stated == value and (own == member.lower() or own.endswith(f"_{member.lower()}"))
+        ]
+        if len(same) > 1:
+            yield Copy(file, min(same), f"enum {name}", lines[min(same) - 1].strip())
+
+
 def copies(text: str, file: str = "formats/x.py") -> Iterator[Copy]:
     """What the code of one module knows of a layout."""
     tree = ast.parse(text)
@@ -235,10 +290,11 @@ def copies(text: str, file: str = "formats/x.py") -> Iterator[Copy]:
 def found() -> dict[str, list[Copy]]:
     """What stands in the modules of `src/exhume`, by folder; the compiler apart, which makes all of it."""
     out: dict[str, list[Copy]] = {}
-    for path in sorted(SRC.rglob("*.py")):
+    for path in sorted(path for path in SRC.rglob("*.p*") if path.suffix in (".py", ".pyx", ".pxi")):
         file = path.relative_to(SRC).as_posix()
         if not file.startswith("compiler/"):
-            out.setdefault(file.rpartition("/")[0], []).extend(copies(path.read_text(encoding="utf-8"), file))
+            look = copies if path.suffix == ".py" else native_copies
+            out.setdefault(file.rpartition("/")[0], []).extend(look(path.read_text(encoding="utf-8"), file))
     return out
 
 

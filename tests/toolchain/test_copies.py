@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.toolchain.copies import copies
+from tests.toolchain.copies import copies, native_copies
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,37 @@ def test_other_code_is_none(code: str) -> None:
 
 def test_outside_of_the_formats_numbers_are_multiplied_freely() -> None:
     assert [one.kind for one in copies("at = 8 * rows", "source.py")] == []
+
+
+@pytest.mark.parametrize(
+    ("code", "kind"),
+    [
+        ("memcpy(&value, at, 8)", "width"),
+        ("at = start + 8 * rows", "width"),
+        ("at += (rows + 1) * 4", "width"),
+        ("size = load(data[8:16])", "span"),
+        ("end = key[:-8]", "span"),
+        ("cdef const char* MAGIC = b'daBS'", "magic data_bundle_shard.DataBundleShard.magic"),
+        ("if found == 0x88E241B785F4CFF7:\n    pass", "magic"),
+        ("cdef enum:\n    N_OBJECT = 5\n    N_BOOLEAN = 4", "enum clp_s_schema_tree.NodeType"),
+    ],
+)
+def test_a_copy_is_found_in_cython(code: str, kind: str) -> None:
+    assert [one.kind for one in native_copies(code)] == [kind]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "memcpy(&value, at, sizeof(value))",
+        "memcpy(out, text, size)",
+        "value = value * 10 + digit",
+        "at = start + sizeof(int64_t) * rows  # 8 * rows",
+        "# memcpy(&value, at, 8)",
+        'def f():\n    """Takes data[8:16], 8 * rows, daBS."""',
+        "cdef enum:\n    N_OPEN = 5\n    N_BOOLEAN = 4",
+        "hash = 0x9E3779B97F4A7C15",
+    ],
+)
+def test_other_cython_is_none(code: str) -> None:
+    assert [str(one) for one in native_copies(code)] == []

@@ -163,10 +163,10 @@ def caf_entries(bytes text not None, Py_ssize_t at):
         if not done:
             return None
         names = PyList_New(count)
-        starts = array("q", bytes(8 * count))
-        ends = array("q", bytes(8 * count))
-        keys = array("q", bytes(8 * count))
-        sizes = array("q", bytes(8 * count))
+        starts = array("q", bytes(sizeof(long long) * count))
+        ends = array("q", bytes(sizeof(long long) * count))
+        keys = array("q", bytes(sizeof(long long) * count))
+        sizes = array("q", bytes(sizeof(long long) * count))
         caf_fill(table, count, base, names, starts, ends, keys, sizes)
         return names, starts, ends, keys, sizes, [i for i in range(count) if table[i].escaped]
     finally:

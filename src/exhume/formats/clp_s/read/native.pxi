@@ -442,7 +442,7 @@ cdef inline bint needs_escape(const char* text, Py_ssize_t size) noexcept nogil:
     """Whether a JSON string holds an escape for some byte: eight bytes at a time, as dictionaries have millions."""
     cdef uint64_t word, quote, slash, high
     while size >= 8:
-        memcpy(&word, text, 8)
+        memcpy(&word, text, sizeof(word))
         quote = word ^ <uint64_t>0x2222222222222222
         slash = word ^ <uint64_t>0x5C5C5C5C5C5C5C5C
         # The top bit of a byte stays set where it is below 0x20, or zero after the exclusive or.
@@ -1166,17 +1166,17 @@ cdef class ClpsProgram:
         out.data = NULL
         out.size = 0
         out.capacity = 0
-        made = PyBytes_New(NULL, 8 * (stop - start + 1))
+        made = PyBytes_New(NULL, sizeof(int64_t) * (stop - start + 1))
         ends = PyBytes_AS_STRING(<PyObject*>made)
         try:
             with nogil:
-                memcpy(ends, &end, 8)
+                memcpy(ends, &end, sizeof(int64_t))
                 while row < stop:
                     if add_row(&out, self.ops, self.count, row, &trouble) != F_NONE:
                         break
                     row += 1
                     end = out.size
-                    memcpy(ends + 8 * (row - start), &end, 8)
+                    memcpy(ends + sizeof(int64_t) * (row - start), &end, sizeof(int64_t))
             fault = self._fault(&trouble)
             return PyBytes_New(out.data if out.size else EMPTY, out.size), made, fault
         finally:
@@ -1190,14 +1190,14 @@ def clps_undelta(values):
     cdef char* data
     PyObject_GetBuffer(values, &view, PyBUF_SIMPLE)
     try:
-        count = view.len // 8
-        made = PyBytes_New(NULL, 8 * count)
+        count = view.len // sizeof(uint64_t)
+        made = PyBytes_New(NULL, sizeof(uint64_t) * count)
         data = PyBytes_AS_STRING(<PyObject*>made)
         with nogil:
             for i in range(count):
-                memcpy(&step, <const char*>view.buf + 8 * i, 8)
+                memcpy(&step, <const char*>view.buf + sizeof(uint64_t) * i, sizeof(uint64_t))
                 total += step
-                memcpy(data + 8 * i, &total, 8)
+                memcpy(data + sizeof(uint64_t) * i, &total, sizeof(uint64_t))
         return made
     finally:
         PyBuffer_Release(&view)
@@ -1251,7 +1251,7 @@ def clps_merge_order(keys):
                 heap[size].key = load64(<const char*>views[i].buf, 0)
                 heap[size].table = <uint32_t>i
                 size += 1
-        found = array("I", bytes(4 * total))
+        found = array("I", bytes(sizeof(uint32_t) * total))
         PyObject_GetBuffer(found, &made, PyBUF_SIMPLE)
         order = <uint32_t*>made.buf
         with nogil:

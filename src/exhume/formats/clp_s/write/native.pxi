@@ -120,16 +120,16 @@ cdef inline int enc_buf_put(EncBuf* b, const void* data, size_t size) except -1 
 
 
 cdef inline int enc_buf_u64(EncBuf* b, uint64_t value) except -1 nogil:
-    enc_buf_room(b, 8)
-    memcpy(b.p + b.n, &value, 8)
-    b.n += 8
+    enc_buf_room(b, sizeof(value))
+    memcpy(b.p + b.n, &value, sizeof(value))
+    b.n += sizeof(value)
     return 0
 
 
 cdef inline int enc_buf_i32(EncBuf* b, int32_t value) except -1 nogil:
-    enc_buf_room(b, 4)
-    memcpy(b.p + b.n, &value, 4)
-    b.n += 4
+    enc_buf_room(b, sizeof(value))
+    memcpy(b.p + b.n, &value, sizeof(value))
+    b.n += sizeof(value)
     return 0
 
 
@@ -157,7 +157,7 @@ cdef inline uint64_t enc_hash_bytes(const unsigned char* p, size_t size) noexcep
     cdef uint64_t h = enc_hash_seed ^ (<uint64_t>size * <uint64_t>0x9E3779B97F4A7C15)
     cdef uint64_t word
     while size >= 8:
-        memcpy(&word, p, 8)
+        memcpy(&word, p, sizeof(word))
         h = (h ^ word) * <uint64_t>0xFF51AFD7ED558CCD
         h ^= h >> 32
         p += 8
@@ -182,8 +182,8 @@ cdef int enc_dictionary_grow(EncDictionary* d) except -1 nogil:
     cdef uint64_t h, start, length
     for i in range(d.count):
         start = (<uint64_t*>d.starts.p)[i]
-        memcpy(&length, d.data.p + start, 8)
-        h = enc_hash_bytes(d.data.p + start + 8, length)
+        memcpy(&length, d.data.p + start, sizeof(length))
+        h = enc_hash_bytes(d.data.p + start + sizeof(length), length)
         at = h & mask
         while slots[at]:
             at = (at + 1) & mask
@@ -208,8 +208,8 @@ cdef int64_t enc_dictionary_id(EncDictionary* d, const unsigned char* p, size_t 
             break
         if (slot & <uint64_t>0xFFFFFFFF00000000) == tag:
             start = (<uint64_t*>d.starts.p)[(slot & <uint64_t>0xFFFFFFFF) - 1]
-            memcpy(&length, d.data.p + start, 8)
-            if length == size and memcmp(d.data.p + start + 8, p, size) == 0:
+            memcpy(&length, d.data.p + start, sizeof(length))
+            if length == size and memcmp(d.data.p + start + sizeof(length), p, size) == 0:
                 return <int64_t>((slot & <uint64_t>0xFFFFFFFF) - 1)
         at = (at + 1) & d.mask
     if d.count >= <size_t>0xFFFFFFFE:
@@ -954,9 +954,9 @@ cdef class ClpsEncoder:
         cdef EncBuf slots
         cdef size_t i, at
         memset(&slots, 0, sizeof(EncBuf))
-        enc_buf_room(&slots, size * 4)
-        memset(slots.p, 0, size * 4)
-        slots.n = size * 4
+        enc_buf_room(&slots, size * sizeof(uint32_t))
+        memset(slots.p, 0, size * sizeof(uint32_t))
+        slots.n = size * sizeof(uint32_t)
         for i in range(self.num_names):
             at = (<EncName*>self.names.p)[i].hash & (size - 1)
             while (<uint32_t*>slots.p)[at]:
@@ -1133,7 +1133,7 @@ cdef class ClpsEncoder:
             value = <double>mantissa / enc_powers_of_ten[point]
             if negative:
                 value = -value
-            memcpy(&token.number, &value, 8)
+            memcpy(&token.number, &value, sizeof(value))
             if not self.retain_floats:
                 token.type = N_FLOAT
             else:
@@ -1144,7 +1144,7 @@ cdef class ClpsEncoder:
         with gil:
             text = bytes_of(<char*>token.text, token.size)
             value = float(text)
-            memcpy(&token.number, &value, 8)
+            memcpy(&token.number, &value, sizeof(value))
             if value - value != 0:
                 return E_BIG_FLOAT
             if not self.retain_floats:
@@ -1254,7 +1254,7 @@ cdef class ClpsEncoder:
                     if marker >= ENC_MAX_NODES:
                         return E_TOO_LARGE
                     marker |= (N_STRUCTURED_ARRAY if frame.kind else N_OBJECT) << CLP_S_SCHEMA_IDS_ENTRY_SHIFT_CONTAINER_TYPE
-                    memcpy(self.unordered.p + frame.marker * 4, &marker, 4)
+                    memcpy(self.unordered.p + frame.marker * sizeof(marker), &marker, sizeof(marker))
                 depth -= 1
                 continue
             if token.flags & F_SURROGATE:
@@ -1363,14 +1363,14 @@ cdef class ClpsEncoder:
             self.shape_slots.n = 0
         if self.shape_slots.n == 0:
             self.shape_mask = ENC_MAX_SHAPES * 2 - 1 if self.shape_slots.cap > 4096 else 1023
-            enc_buf_room(&self.shape_slots, (self.shape_mask + 1) * 4)
-            memset(self.shape_slots.p, 0, (self.shape_mask + 1) * 4)
-            self.shape_slots.n = (self.shape_mask + 1) * 4
+            enc_buf_room(&self.shape_slots, (self.shape_mask + 1) * sizeof(uint32_t))
+            memset(self.shape_slots.p, 0, (self.shape_mask + 1) * sizeof(uint32_t))
+            self.shape_slots.n = (self.shape_mask + 1) * sizeof(uint32_t)
         elif self.num_shapes * 2 > self.shape_mask:
             self.shape_mask = ENC_MAX_SHAPES * 2 - 1
-            enc_buf_room(&self.shape_slots, (self.shape_mask + 1) * 4)
-            memset(self.shape_slots.p, 0, (self.shape_mask + 1) * 4)
-            self.shape_slots.n = (self.shape_mask + 1) * 4
+            enc_buf_room(&self.shape_slots, (self.shape_mask + 1) * sizeof(uint32_t))
+            memset(self.shape_slots.p, 0, (self.shape_mask + 1) * sizeof(uint32_t))
+            self.shape_slots.n = (self.shape_mask + 1) * sizeof(uint32_t)
             for i in range(self.num_shapes):
                 at = (<EncShape*>self.shapes.p)[i].hash & self.shape_mask
                 while (<uint32_t*>self.shape_slots.p)[at]:
@@ -1382,8 +1382,8 @@ cdef class ClpsEncoder:
             if slot == 0:
                 break
             shape = &(<EncShape*>self.shapes.p)[slot - 1]
-            if shape.hash == h and <size_t>shape.num_ordered * 4 == self.ordered.n \
-                    and <size_t>shape.num_unordered * 4 == self.unordered.n \
+            if shape.hash == h and <size_t>shape.num_ordered * sizeof(int32_t) == self.ordered.n \
+                    and <size_t>shape.num_unordered * sizeof(int32_t) == self.unordered.n \
                     and memcmp(self.shape_ids.p + shape.ids, self.ordered.p, self.ordered.n) == 0 \
                     and memcmp(self.shape_ids.p + shape.ids + self.ordered.n, self.unordered.p, self.unordered.n) == 0:
                 return slot - 1
@@ -1418,20 +1418,20 @@ cdef class ClpsEncoder:
         self.sorted_ids.n = 0
         enc_buf_i32(&self.sorted_ids, num_ordered)
         enc_buf_put(&self.sorted_ids, self.ordered.p, self.ordered.n)
-        qsort(self.sorted_ids.p + 4, num_ordered, 4, enc_compare_ids)
+        qsort(self.sorted_ids.p + sizeof(int32_t), num_ordered, sizeof(int32_t), enc_compare_ids)
         enc_buf_put(&self.sorted_ids, self.unordered.p, self.unordered.n)
         shape.table = self.table_of()
-        ids = <int32_t*>(self.sorted_ids.p + 4)
+        ids = <int32_t*>(self.sorted_ids.p + sizeof(int32_t))
         # The column of each sorted entry: its rank among those that have one.
-        enc_buf_room(&self.text, (num_ordered + 1) * 4)
+        enc_buf_room(&self.text, (num_ordered + 1) * sizeof(int32_t))
         ranks = <int32_t*>self.text.p
         for i in range(num_ordered):
             ranks[i] = column
             column += self.has_column(ids[i])
         shape.sources = self.shape_ids.n
-        enc_buf_room(&self.shape_ids, column * 4 + 4)
+        enc_buf_room(&self.shape_ids, (column + 1) * sizeof(int32_t))
         sources = <int32_t*>(self.shape_ids.p + self.shape_ids.n)
-        self.shape_ids.n += column * 4
+        self.shape_ids.n += column * sizeof(int32_t)
         for i in range(num_ordered):
             node = (<int32_t*>self.ordered.p)[i]
             if not self.has_column(node):
@@ -1458,7 +1458,7 @@ cdef class ClpsEncoder:
         enc_buf_room(&self.tables, sizeof(EncTable))
         table = &(<EncTable*>self.tables.p)[id]
         memset(table, 0, sizeof(EncTable))
-        enc_buf_put(&table.entries, ids + 1, count * 4)
+        enc_buf_put(&table.entries, ids + 1, count * sizeof(int32_t))
         table.num_ordered = ids[0]
         for i in range(count):
             if not clp_s_schema_ids_entry_is_marker(ids[i + 1]) and self.has_column(ids[i + 1]):
@@ -1638,7 +1638,7 @@ cdef class ClpsEncoder:
                                          and (<EncName*>self.names.p)[node.name].is_timestamp == 2):
             node.has_time = 1
             if token.kind == T_FLOAT:
-                memcpy(&value, &token.number, 8)
+                memcpy(&value, &token.number, sizeof(value))
                 if not self.saw_float_time:
                     self.saw_float_time = True
                     self.float_time_min = self.float_time_max = value
