@@ -47,7 +47,7 @@ REASONS = {
     "ark_split": "room that writers keep before the index and in it; nothing says where the header ends",
     "ark_split.index[].data": "messages, of the types that the manifest declares",
     "caf.data": "the contents of the members; where each lies is in the JSON of the index",
-    "clp_s.files": "compressed; what is in them only the compressed metadata say",
+    "clp_s.files": "compressed; what is in them only the compressed metadata says",
     "clp_s.metadata.frames[].body.blocks[].content.data": "compressed",
     "clp_s.sections[].body.streams[].compressed.frames[].body.blocks[].content.data": "truth values, a byte each",
     "data_bundle_shard.records": "the contents of the members, compressed; where a record ends is in the index",

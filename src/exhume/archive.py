@@ -1,4 +1,4 @@
-"""What all archives have in common: `Archive`, its two capabilities, and the writer's side of the same."""
+"""What all archives have in common: `Archive`, its two kinds (of members and of records), and `Writer`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Entry:
 
     @property
     def label(self) -> str:
-        """What people call it."""
+        """The name, or the kind and ordinal of what has no name."""
         return self.name if self.name is not None else f"{self.kind} {self.ordinal}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,12 +72,12 @@ class Info(abc.ABC):
 
     @property
     def left_out(self) -> str:
-        """What is None because it would have taken too many requests, for people to read; mostly nothing."""
+        """A sentence that names the values left None because they would take too many requests; usually empty."""
         return ""
 
     @property
     def damage(self) -> Sequence[Finding]:
-        """The errors that came up while this was found out: values may be missing or wrong for them."""
+        """The errors met while the values were gathered; because of them, values may be missing or wrong."""
         return ()
 
 
@@ -110,7 +110,10 @@ class Archive(abc.ABC):
         """What every byte is for."""
 
     def outline(self) -> SectionMap:
-        """The sections, found as cheaply as the archive's own index allows; of a sound archive the same."""
+        """The sections, found as cheaply as the archive's own index allows.
+
+        For an undamaged archive they are the same as those of `sections`.
+        """
         return self.sections()
 
     @abc.abstractmethod
@@ -119,7 +122,7 @@ class Archive(abc.ABC):
 
     @abc.abstractmethod
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
-        """Every broken rule, in file order where that is possible; never stops at the first.
+        """Yields a finding for every broken rule, in file order where that is possible.
 
         `quick` leaves out what needs the payloads (checksums of stored bytes and structure are still checked).
         """
@@ -129,7 +132,10 @@ class Archive(abc.ABC):
         return {}
 
     def content_digest(self) -> str:
-        """`algorithm:hex` over the logical content: archives that hold the same share it, however they are stored."""
+        """A digest of the logical content as `algorithm:hex`; it does not depend on how the content is stored.
+
+        Raises `UnsupportedOperationError` where the format defines none.
+        """
         raise UnsupportedOperationError(f"{self.format} archives have no content digest", span=Span(self.name, 0, 0))
 
     def read_section(self, name: str) -> bytes:
@@ -144,23 +150,26 @@ class Archive(abc.ABC):
     def to_arrow(self, **options: Any) -> Any:
         """The archive's table as a streaming `pyarrow.RecordBatchReader` (extra `arrow`): records, or members.
 
-        Every format takes `columns` (names to give, in that order), `batch_rows`, and `lost`, a `collections.Counter`
-        that is told what did not fit (see `exhume.tabular.arrow`); the rest is the format's own.  Records and members
-        are read when their batch is asked for, and damage is raised by the batch that meets it.  Raises
-        `MissingDependencyError` without pyarrow, `EntryNotFoundError` for an unknown column.
+        Every format takes `columns` (the names to return, in that order), `batch_rows` (rows per batch), and `lost`, a
+        `collections.Counter` of values that did not fit (see `exhume.tabular.arrow`); other options are the format's
+        own.  Records and members are read when their batch is requested, and damage is raised by the batch that meets
+        it.  Raises `MissingDependencyError` without pyarrow, `EntryNotFoundError` for an unknown column, and
+        `UnsupportedOperationError` where the format has no Arrow form.
         """
         raise UnsupportedOperationError(f"{self.format} has no Arrow form", span=Span(self.name, 0, 0))
 
     def to_dataset(self, **options: Any) -> Any:
-        """The same table as a `pyarrow.dataset.Dataset`, which DuckDB, Polars (`scan_pyarrow_dataset`) and pyarrow tell
-        what they need of it: only those columns are read, and each scan reads anew.  Options are those of `to_arrow`.
+        """The same table as a `pyarrow.dataset.Dataset`, for DuckDB, Polars (`scan_pyarrow_dataset`) and pyarrow.
+
+        Only the columns that a query needs are read, and every scan reads the archive again.  Options and errors are
+        those of `to_arrow`.
         """
         from exhume.tabular.dataset import ArchiveDataset
 
         return ArchiveDataset(self, options)
 
     def arrow_tables(self, **options: Any) -> Mapping[str, Callable[[], Any]]:
-        """The archive's tables by name, each with what makes its reader; most formats have one, without a name."""
+        """A function that makes the reader of each table, by its name; most formats have one table, named ""."""
         return {"": functools.partial(self.to_arrow, **options)}
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
@@ -175,12 +184,13 @@ class Archive(abc.ABC):
         storage_options: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> list[Partition]:
-        """The archive in parts of about `size` stored bytes (None: one), small and picklable, for dask or any pool.
+        """The archive in parts of about `size` stored bytes (None: a single part), for dask or any pool of workers.
 
-        Each opens the archive by itself, in another process or on another machine, and reads its own bytes:
-        `partition.records()`, `partition.to_arrow()`.  `opening` and `storage_options` are what this archive was opened
-        with, where it was with any; `options` are those of reading, see `exhume.distributed.partitions`, which plans
-        many archives.  Raises `UnsupportedOperationError` for what no path or URL leads to.
+        Parts are small and picklable.  Each one opens the archive for itself, in another process or on another machine,
+        and reads only its own bytes: `partition.records()`, `partition.to_arrow()`.  `opening` and `storage_options`
+        are those that this archive was opened with, if any; `options` are those of reading (see
+        `exhume.distributed.partitions`, which plans many archives).  Raises `UnsupportedOperationError` for an archive
+        that no path or URL leads to.
         """
         from exhume.parts.partition import Partition, plan
 
@@ -235,7 +245,10 @@ class MemberArchive(Archive):
         """
 
     def hint(self, entries: Sequence[Entry]) -> None:
-        """Tells that these members will be read, mostly in this order: remote ones then come together, and alone."""
+        """Announces that these members will be read, mostly in this order.
+
+        A remote archive then fetches them in few requests, and fetches nothing else.
+        """
 
     def iter_member(self, name: str, chunk_size: int = STREAM_CHUNK) -> Iterator[bytes]:
         """A member's bytes in pieces, with bounded memory."""
@@ -250,7 +263,7 @@ class MemberArchive(Archive):
     def stored_ranges(self, names: Sequence[str]) -> tuple[Source, Sequence[int], Sequence[int]] | None:
         """`stored_range` of many members of one source at once: `(source, starts, ends)` in the order of `names`.
 
-        None where they have to be asked for one by one, because some are unknown, damaged or not stored as they are.
+        None when they have to be looked up one by one, because some are unknown, damaged or not stored uncompressed.
         """
         return None
 
@@ -321,8 +334,9 @@ class RecordArchive(Archive):
 
 
 class Writer(abc.ABC):
-    """Builds one archive.  A context manager: leaving it normally finishes the archive, an exception leaves nothing
-    that looks whole.
+    """Builds one archive, as a context manager.
+
+    Leaving it normally finishes the archive; after an exception, nothing remains that looks like a complete archive.
     """
 
     def __enter__(self) -> Self:
@@ -336,8 +350,8 @@ class Writer(abc.ABC):
 
     @abc.abstractmethod
     def finish(self) -> None:
-        """Completes the archive and puts it in place; harmless to repeat."""
+        """Completes the archive and puts it in place; a second call does nothing."""
 
     @abc.abstractmethod
     def abort(self) -> None:
-        """Drops what was written; harmless to repeat and after `finish`."""
+        """Removes what was written; it may be called again, and after `finish` it does nothing."""

@@ -1,4 +1,4 @@
-"""Names that are wrong: the nearest one that is right, and keyword arguments that nothing takes."""
+"""Suggestions for misspelt names, and the check of keyword arguments that no function takes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     F = TypeVar("F")
 
 LOOKED_AT = 10_000
-"""Names that a wrong one is compared with: a hint is not worth reading a large index for."""
+"""At most this many known names are compared with a wrong one: a hint is not worth reading a large index."""
 
 
 def near(wrong: str, known: Iterable[str]) -> str | None:
-    """The known name that is most like a wrong one, if any is."""
+    """The known name most similar to a wrong one; None when none is similar."""
     import difflib
 
     names = [name for name in islice(known, LOOKED_AT) if isinstance(name, str)]
@@ -26,13 +26,13 @@ def near(wrong: str, known: Iterable[str]) -> str | None:
 
 
 def hint(wrong: str, known: Iterable[str]) -> str:
-    """` (did you mean 'zs'?)`, or nothing where no known name is like the wrong one."""
+    """` (did you mean 'zs'?)`, or "" when no known name is similar to the wrong one."""
     found = near(wrong, known)
     return "" if found is None else f" (did you mean {found!r}?)"
 
 
 def passes_on(*others: Callable[..., Any]) -> Callable[[F], F]:
-    """Says of a function with `**options` whose keyword arguments these are."""
+    """Declares, for a function with `**options`, to which functions it passes them on."""
 
     def mark(function: F) -> F:
         marked: Any = function
@@ -43,7 +43,7 @@ def passes_on(*others: Callable[..., Any]) -> Callable[[F], F]:
 
 
 def keywords(function: Callable[..., Any]) -> set[str]:
-    """The keyword arguments that a function takes, those included that it hands on."""
+    """The names of the keyword arguments that a function takes, including those that it passes on."""
     import inspect
 
     if isinstance(function, type) and (fields := getattr(function, "__dataclass_fields__", None)):
@@ -54,7 +54,7 @@ def keywords(function: Callable[..., Any]) -> set[str]:
 
 
 def check_keywords(what: str, given: Mapping[str, Any], *functions: Callable[..., Any]) -> None:
-    """Raises `TypeError` for a keyword argument that none of the functions takes, with the one that was meant."""
+    """Raises `TypeError` for a keyword argument that none of the functions takes, and suggests a similar one."""
     if given:
         known = set().union(*map(keywords, functions)) - {"self"}
         for name in given:

@@ -115,7 +115,7 @@ def _rebuild(cls: type[ExhumeError], message: str, state: dict[str, Any]) -> Exh
 def describe(
     code: str, message: str, span: Span | None, field_path: str | None, expected: Any = None, actual: Any = None
 ) -> str:
-    """The one line that errors and findings share: code, what, where, expected, found."""
+    """The line of text that errors and findings share: code, message, place, expected and actual value."""
     line = f"{code}: {message}"
     if span is not None:
         place = str(span)
@@ -136,19 +136,19 @@ class FormatError(ExhumeError, ValueError):
 
 
 class UnrecognizedFormatError(FormatError):
-    """No format claims these bytes, or not the one that was asked for."""
+    """No format recognises these bytes, or the requested format does not."""
 
     default_code = "EX-101"
 
 
 class UnsupportedFeatureError(FormatError):
-    """Well-formed, but a version, codec or feature that is not read."""
+    """The data is well-formed, but uses a version, codec or feature that exhume does not read."""
 
     default_code = "EX-102"
 
 
 class TruncatedError(FormatError, EOFError):
-    """The data end before the structure does."""
+    """The data ends before the structure does."""
 
     default_code = "EX-301"
 
@@ -209,7 +209,7 @@ class EntryNotFoundError(ExhumeError, KeyError):
 
 
 class SpecificationError(ExhumeError, ValueError):
-    """A Kaitai Struct specification is wrong, or uses what readers are not compiled for."""
+    """A Kaitai Struct specification is wrong, or uses a construct that the compiler does not support."""
 
     default_code = "EX-404"
 
@@ -221,7 +221,7 @@ class UnsupportedOperationError(ExhumeError, io.UnsupportedOperation):
 
 
 class UnsafePathError(ExhumeError, ValueError):
-    """A name that must not become a path below the output directory."""
+    """A name must not become a path below the output directory."""
 
     default_code = "EX-502"
 
@@ -242,7 +242,7 @@ class RangeNotSupportedError(SourceError):
 
 
 class ShortReadError(SourceError, EOFError):
-    """Fewer bytes came back than were asked for and must exist."""
+    """Fewer bytes came back than were requested, although all of them must exist."""
 
     default_code = "EX-603"
 
@@ -254,13 +254,13 @@ class SourceChangedError(SourceError):
 
 
 class WriterError(ExhumeError, ValueError):
-    """The caller gave what the format cannot hold, or used a writer wrongly."""
+    """The caller gave a value that the format cannot hold, or misused a writer."""
 
     default_code = "EX-701"
 
 
 class OutputExistsError(WriterError, FileExistsError):
-    """The output is there already and overwriting was not asked for."""
+    """The output exists already, and overwriting was not requested."""
 
     default_code = "EX-702"
 

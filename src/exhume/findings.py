@@ -22,7 +22,7 @@ class Severity(enum.StrEnum):
 class Finding:
     """One result of `verify`; `span` is absolute in the file it names.
 
-    `declared` is where the structure begins that holds the expected value, when that is far from `span` (a checksum in
+    `declared` is the place of the structure that holds the expected value, when that is far from `span` (a checksum in
     an index).
     """
 
@@ -61,9 +61,9 @@ class Finding:
 
     @classmethod
     def from_error(cls, error: ExhumeError, *, unread: bool = False) -> Finding:
-        """The finding that says what an exception says.
+        """The finding that reports the same as an exception.
 
-        Raises `SourceError` again, unless `unread`: a disk or server that fails says nothing about the archive.
+        Raises a `SourceError` again, unless `unread`: a disk or server that fails says nothing about the archive.
         """
         if isinstance(error, SourceError) and not unread:
             raise error
@@ -80,7 +80,7 @@ class Finding:
 
 
 class CheckOutcome(enum.StrEnum):
-    """What became of a stored checksum; `matches` and `mismatch` only where it was computed here and now."""
+    """The result of checking a stored checksum; `matches` and `mismatch` mean that it was computed and compared."""
 
     MATCHES = "matches"
     MISMATCH = "mismatch"
@@ -91,8 +91,8 @@ class CheckOutcome(enum.StrEnum):
 class Check:
     """One stored checksum, computed again and compared, or not checked for a `reason`.
 
-    `expected` is what is stored and `actual` what was computed, as text; `algorithm` says which was computed where the
-    specification of the field leaves that open.
+    `expected` is the stored value and `actual` the computed one, as text; `algorithm` names the computed checksum where
+    the specification of the field leaves that open.
     """
 
     outcome: CheckOutcome
@@ -103,7 +103,7 @@ class Check:
 
     @classmethod
     def compare(cls, stored: str, computed: str, algorithm: str = "") -> Check:
-        """The outcome of a computation; both values in the same form."""
+        """The result of comparing the stored value with the computed one; both have the same textual form."""
         outcome = CheckOutcome.MATCHES if stored == computed else CheckOutcome.MISMATCH
         return cls(outcome, stored, computed, algorithm=algorithm)
 
@@ -232,11 +232,11 @@ class RuleTable:
 
 
 MAX_PER_RULE = 100
-"""Findings of one rule in one file that are told; the rest are counted in one more."""
+"""At most this many findings of one rule are reported for one file; one further finding counts the rest."""
 
 
 class Capped:
-    """The findings of one file, of each rule not more than `MAX_PER_RULE`: hostile files may break one any number of
+    """The findings of one file, at most `MAX_PER_RULE` for each rule: a hostile file may break a rule any number of
     times.
     """
 
@@ -246,7 +246,7 @@ class Capped:
         self._last: dict[str, Finding] = {}
 
     def append(self, finding: Finding) -> None:
-        """Keeps or counts one."""
+        """Keeps a finding, or only counts it when enough findings of its rule are kept."""
         count = self._counts[finding.code] = self._counts.get(finding.code, 0) + 1
         if count <= MAX_PER_RULE:
             self._kept.append(finding)
@@ -254,7 +254,7 @@ class Capped:
             self._last[finding.code] = finding
 
     def told(self) -> list[Finding]:
-        """Those that were kept, and then for each rule that has more how many they are, with the place of the last."""
+        """The findings that were kept, then one for each rule that has more: their number and the place of the last."""
         more = []
         for code, one in self._last.items():
             message = f"{one.message.split(':')[0]}: {self._counts[code] - MAX_PER_RULE} more in this file"
@@ -263,14 +263,14 @@ class Capped:
 
 
 REMEMBERED = 1 << 16
-"""Findings that are kept to recognise a repetition: bounded, because a hostile archive may have any number of them."""
+"""At most this many findings are remembered to recognise repetitions: a hostile archive may have any number."""
 
 
 def each_once(findings: Iterable[Finding]) -> Iterator[Finding]:
     """The findings without repetitions.
 
-    Checks that need the same structure all meet what is wrong with it, and each reports it; it is one fault.  Findings
-    repeat each other when code, span and message are the same, unless they name different fields.
+    Several checks may need the same structure, and each of them reports what is wrong with it; that is one fault.
+    Findings repeat each other when code, span and message are the same, unless they name different fields.
     """
     seen: dict[tuple[str, Span | None, str], set[str | None]] = {}
     for finding in findings:

@@ -49,7 +49,7 @@ class Limits:
         cap = getattr(self, name)
         if value > cap:
             raise LimitExceededError(
-                f"limit {name} exceeded (raise it with --limit {name}=VALUE if the data are legitimate)",
+                f"limit {name} exceeded (raise it with --limit {name}=VALUE if the data is legitimate)",
                 span=span,
                 expected=f"at most {cap}",
                 actual=value,

@@ -1,7 +1,7 @@
 """What a notebook shows of an archive, its sections and a finding: small self-contained tables.
 
-Everything comes from untrusted files, so every text is escaped, cut to a length that can be read, and control
-characters are made visible.  Nothing is read but what `info` and `sections` read anyway.
+Everything comes from untrusted files, so every text is escaped and cut to a readable length, and control characters are
+made visible.  Nothing is read except what `info` and `sections` read anyway.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COLOURS = {"error": "#c62828", "warning": "#b26a00", "note": "#1565c0"}
 
 
 def archive_html(archive: Archive) -> str:
-    """Format, name, and what `info` says; of an archive that cannot say it, why not."""
+    """Format, name and the values of `info`, or the error that prevents reading them."""
     from exhume.errors import ExhumeError
 
     try:

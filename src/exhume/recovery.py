@@ -20,7 +20,7 @@ class SalvageMode(enum.StrEnum):
 
 
 class Verified(enum.StrEnum):
-    """What stands behind the content of a salvaged output, the strongest first; it is that of its weakest part."""
+    """How the content of a salvaged output was verified, strongest first; its weakest part decides."""
 
     CHECKSUMS = "checksums"  # every byte was checked against a checksum that the damaged archive keeps of it
     REREAD = "reread"  # it was decoded, or parsed, without an error, but no checksum covers it
@@ -70,7 +70,7 @@ class SalvageReport:
     notes: list[str] = field(default_factory=list)
     verified: Verified = Verified.NOTHING
     findings: list[Finding] = field(default_factory=list)
-    """Errors of the output, where it is read again."""
+    """Errors found when the output was read again."""
 
     @property
     def complete(self) -> bool:
@@ -78,7 +78,7 @@ class SalvageReport:
         return not sum(self.lost.values()) and not any(s.fate is Fate.LOST for s in self.spans)
 
     def vouch(self, verified: Verified) -> None:
-        """Says what stands behind content that was written; of several parts the weakest counts."""
+        """Records how content that was written had been verified; the weakest of several parts counts."""
         order = list(Verified)
         if self.verified is Verified.NOTHING or order.index(verified) > order.index(self.verified):
             self.verified = verified
@@ -92,7 +92,7 @@ class SalvageReport:
         self.lost[kind] += count
 
     def account(self, span: Span, fate: Fate, what: str, why: str = "", code: str | None = None) -> None:
-        """Records the fate of a span; touching spans of the same story are joined."""
+        """Records the fate of a span; adjacent spans with the same content, fate and reason are joined."""
         if span.size <= 0:
             return
         if self.spans:
@@ -119,7 +119,7 @@ class SalvageReport:
 
 
 class Verdict(enum.StrEnum):
-    """How much of a carved archive is there."""
+    """How complete a carved archive is."""
 
     WHOLE = "whole"
     PARTIAL = "partial"  # its beginning or its end is not: cut, unfinished, or going on elsewhere in the image
@@ -127,7 +127,7 @@ class Verdict(enum.StrEnum):
 
 
 class Proof(enum.StrEnum):
-    """What the verdict on a carved archive rests on: what would have shown that other bytes are in its contents."""
+    """What the verdict on a carved archive rests on: what would have revealed foreign bytes among its contents."""
 
     CHECKSUMS = "checksums"  # those of its contents were computed
     STRUCTURE = "structure"  # its contents were decoded, or each of their parts begins or ends as it must
@@ -136,7 +136,7 @@ class Proof(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Carved:
-    """An archive found inside raw bytes: which bytes of the outermost file it is, and how much of it is there."""
+    """An archive found inside raw bytes: which bytes of the outermost file it occupies, and how complete it is."""
 
     format: str
     span: Span
@@ -158,12 +158,12 @@ class Carved:
 
     @property
     def length(self) -> int:
-        """How many bytes of it are there."""
+        """How many of its bytes are present."""
         return self.span.size
 
     @property
     def intact(self) -> int:
-        """How many of its bytes lie before the first error: what verifies of an archive that is cut or fragmented."""
+        """How many of its bytes lie before the first error: the part of a cut or fragmented archive that verifies."""
         errors = (f.span.start for f in self.findings if f.severity is Severity.ERROR and f.span is not None)
         return min(self.length, max(0, min(errors, default=self.end) - self.offset))
 

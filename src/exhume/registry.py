@@ -41,7 +41,7 @@ class Identification:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Bytes that betray a format: `magic` found at `offset` from the start of an archive (carving, identification)."""
+    """Bytes by which a format is recognised: `magic`, `offset` bytes from the start of an archive."""
 
     magic: bytes
     offset: int = 0
@@ -55,23 +55,24 @@ class Format:
     Hooks are `"module:attribute"` texts, relative to the format's package.  For all of them, and for the archives that
     `open` returns: a position that is given counts from the first byte of the source that it is given with; every
     offset and `Span` that is reported counts from the first byte of the outermost file, as `Source.span` makes them.
-    So the same bytes give the same answer wherever they lie, but for offsets that are moved by `Source.origin`.
+    So the same bytes give the same answer wherever they lie, except that offsets are shifted by `Source.origin`.
 
     - `open(source_or_tree, *, limits, **options) -> Archive`
     - `probe(source_or_tree) -> Identification | None`, from a few small reads at head and tail
-    - `verify(source_or_tree, *, limits, quick, jobs, progress) -> Iterator[Finding]`: instead of opening and asking the
-      archive, for formats that can go on where opening fails
+    - `verify(source_or_tree, *, limits, quick, jobs, progress) -> Iterator[Finding]`: used instead of `Archive.verify`,
+      for formats that can continue where opening fails
     - `create(target, **options) -> Writer`, None for read-only formats
     - `rules -> RuleTable`
     - `salvage(source_or_tree, output_path, *, mode, limits, progress, **options) -> recovery.SalvageReport`: writes a
       new archive (or files, or records) at `output_path`; the engine verifies what was written
-    - `recode(archive, output_path, *, stored, limits, progress, **options) -> None`: the same content, stored otherwise
+    - `recode(archive, output_path, *, stored, limits, progress, **options) -> None`: writes the same content, stored
+      differently
     - `locate(source, hit, *, limits) -> recovery.Carved | None`: the archive whose signature was hit at `hit` of a
       source, with its exact span
     - `owns(name) -> bool`, for formats that are directories: whether a file or directory of that name, relative to an
       archive, belongs to it
     - `inspect(source_or_tree, *, limits) -> SectionMap`: the sections of an archive that does not open, as far as they
-      can be told
+      can be determined
     - `parts`: the module that plans and reads parts of an archive; see `exhume.parts`
     """
 
@@ -172,9 +173,9 @@ def rules_of(described: Format) -> RuleTable:
 def create_archive(target: Any, format: str, **options: Any) -> Writer:
     """A writer for a new archive at `target` (path); see `exhume.create`.
 
-    A context manager: leaving it finishes the archive, an exception leaves nothing that looks whole.  Raises
-    `UnsupportedOperationError` for read-only formats, `WriterError` for options that make no sense, and `TypeError` for
-    options that do not exist.
+    The writer is a context manager: leaving it finishes the archive, and after an exception nothing remains that looks
+    like a complete archive.  Raises `UnsupportedOperationError` for read-only formats, `WriterError` for options that
+    make no sense, and `TypeError` for options that do not exist.
     """
     described = get_format(format)
     create = described.hook("create")

@@ -96,7 +96,7 @@ def printed(paths: list[Path], ordered: bool = False) -> bytes:
 
 
 def payloads(path: Path) -> dict[str, Any]:
-    """Decompressed sections and what the metadata say, without what chance decides."""
+    """Decompressed sections and what the metadata says, without what chance decides."""
     with open_archive(FileSource(path)) as archive:
         found: dict[str, Any] = {name: archive.read_section(name) for name in SECTION_NAMES[:2]}
         found["tables"] = [(t.entry.schema_id, t.num_messages, bytes(t.load().data)) for t in archive.tables]

@@ -1,8 +1,8 @@
-"""The only place that inflates: every decoder works under an output budget and says where the stream ended.
+"""The only place that decompresses: every decoder has an output budget and reports where the stream ended.
 
-Each function takes the stored bytes and `max_size`, the most that may come out, and raises `CodecError` (corrupt, cut,
-or followed by bytes that are not allowed) or `LimitExceededError`.  Formats turn these into their own rule with
-`raise RULE.error(...) from error`.
+Each function takes the stored bytes and `max_size`, the most bytes that it may return, and raises `CodecError`
+(corrupt, cut short, or followed by forbidden bytes) or `LimitExceededError`.  Formats turn these into their own rule
+with `raise RULE.error(...) from error`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from exhume.errors import CodecError, UnsupportedFeatureError
 def decompress(codec: str, data: Buffer, *, max_size: int, size: int | None = None) -> bytes:
     """Decodes a whole payload: the stream must end exactly at the end of `data`.
 
-    `codec` is one of `CODECS`.  `size` is the decompressed size where the container states it (required for `lz4`,
-    checked for the others).
+    `codec` is one of `CODECS`.  `size` is the decompressed size in bytes where the container states it (required for
+    `lz4`, checked for the others).  Raises `CodecError` for damage, another size, or bytes after the stream,
+    `LimitExceededError` when more than `max_size` bytes would come out, and `UnsupportedFeatureError` for an unknown
+    codec.
     """
     decoded = decompress_prefix(codec, data, max_size=max_size, size=size)
     if decoded.consumed != len(data):
@@ -31,7 +33,10 @@ def decompress(codec: str, data: Buffer, *, max_size: int, size: int | None = No
 
 
 def decompress_prefix(codec: str, data: Buffer, *, max_size: int, size: int | None = None) -> Decoded:
-    """Decodes the stream at the start of `data`; what follows it is left alone (padding, the next structure)."""
+    """Decodes the stream at the start of `data`; what follows it (padding, the next structure) is left alone.
+
+    Raises `CodecError`, `LimitExceededError` and `UnsupportedFeatureError` as `decompress` does.
+    """
     decoder = _decoder(codec)
     if size is not None and size > max_size:
         raise over_budget(codec, max_size, size)
@@ -57,7 +62,7 @@ _DECODERS = {
     "lz4": "blocks:lz4_block",
     "lz4-frame": "blocks:lz4_frame",
 }
-"""Where each decoder is found; its module is imported when it is used first."""
+"""The module and name of each decoder; the module is imported when the decoder is first used."""
 
 CODECS = tuple(_DECODERS)
 """Names that `decompress` takes.  `zstd`: any number of frames; `zstd-frame`: exactly one; `deflate`: raw RFC 1951;
@@ -75,10 +80,11 @@ def _decoder(codec: str) -> Decoder:
 
 
 def compress(codec: str, data: Buffer, *, level: int | None = None, extreme: bool = False) -> bytes:
-    """Encodes a whole payload.  `level` is the codec's own scale; None is its usual default.
+    """Encodes a whole payload.  `level` is on the codec's own scale; None is its usual default.
 
-    The bytes depend on the version of the codec's library alone, which is never the interpreter's (but for `bz2`, whose
-    libbzip2 has not changed since 2019).
+    The output depends only on the version of the codec's library, which is never the interpreter's (except for `bz2`,
+    whose libbzip2 has not changed since 2019).  Raises `UnsupportedFeatureError` for an unknown codec and
+    `MissingDependencyError` when its package is not installed.
     """
     match codec:
         case "none":

@@ -23,7 +23,8 @@ def _snappy_size(data: Buffer) -> tuple[int, int]:
 def snappy_end(data: Buffer) -> tuple[int, int]:
     """`(stored_size, decompressed_size)` of the raw Snappy block at the start of `data`, from its element headers.
 
-    The block has no end marker: it ends when the declared length is reached, whatever follows.
+    The block has no end marker: it ends when the declared length is reached, whatever follows.  Raises `CodecError`
+    when the elements do not add up to that length.
     """
     size, at = _snappy_size(data)
     end, out = len(data), 0
@@ -56,6 +57,7 @@ def snappy_end(data: Buffer) -> tuple[int, int]:
 
 
 def snappy(data: Buffer, max_size: int, size: int | None) -> Decoded:
+    """The raw Snappy block at the start of `data`.  Raises `CodecError`, or `LimitExceededError` beyond `max_size`."""
     stated, _ = _snappy_size(data)
     if stated > max_size:
         raise over_budget("snappy", max_size, stated)
@@ -73,6 +75,10 @@ def snappy(data: Buffer, max_size: int, size: int | None) -> Decoded:
 
 
 def lz4_block(data: Buffer, max_size: int, size: int | None) -> Decoded:
+    """The raw LZ4 block that fills `data`; the caller has checked that `size` is within `max_size`.
+
+    Raises `CodecError` for damage or another size, `UnsupportedFeatureError` when `size` is None.
+    """
     if size is None:
         raise UnsupportedFeatureError("lz4: a block without its decompressed size cannot be decoded")
     if size == 0:
@@ -92,11 +98,15 @@ def lz4_block(data: Buffer, max_size: int, size: int | None) -> Decoded:
 
 LZ4_FRAME_MAGIC = b"\x04\x22\x4d\x18"
 LZ4_MOST = 255
-"""A block of LZ4 becomes at most so many times larger."""
+"""The largest possible ratio of decompressed to stored size of LZ4."""
 
 
 def lz4_frame(data: Buffer, max_size: int, size: int | None) -> Decoded:
-    """LZ4 frames that fill `data`.  Their own sizes are not believed: no more is taken than they can become."""
+    """The LZ4 frames that fill `data`.
+
+    The sizes that they state are not believed: the output buffer is as large as their stored bytes can become.  Raises
+    `CodecError`, or `LimitExceededError` beyond `max_size`.
+    """
     raw = bytes(data)
     if not raw.startswith(LZ4_FRAME_MAGIC):
         raise CodecError("lz4: not a frame")

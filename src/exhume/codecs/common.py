@@ -1,4 +1,4 @@
-"""What every decoder gives and takes."""
+"""The parameters and results that all decoders share."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Decoded:
 
 
 Decoder = Callable[[Buffer, int, int | None], Decoded]
-"""Stored bytes, output budget and the stated decompressed size, if there is one."""
+"""Takes the stored bytes, the output budget in bytes, and the stated decompressed size, if there is one."""
 
 
 def over_budget(codec: str, max_size: int, actual: Any = None) -> LimitExceededError:
@@ -33,7 +33,7 @@ def over_budget(codec: str, max_size: int, actual: Any = None) -> LimitExceededE
 
 
 def none(data: Buffer, max_size: int, size: int | None) -> Decoded:
-    """Bytes stored as they are."""
+    """Bytes stored as they are.  Raises `CodecError` when cut short, `LimitExceededError` beyond `max_size`."""
     length = len(data) if size is None else size
     if length > max_size:
         raise over_budget("none", max_size, length)

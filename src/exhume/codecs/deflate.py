@@ -1,4 +1,4 @@
-"""deflate, zlib and gzip: inflated by ISA-L where there is a build of it, else by zlib; deflated by libdeflate."""
+"""deflate, zlib and gzip: decompressed by ISA-L where it is installed, else by zlib; compressed by libdeflate."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from exhume.codecs.common import Buffer, Decoded, Decoder, over_budget
 from exhume.errors import CodecError, MissingDependencyError
 
 INFLATE_FIRST = 1 << 20
-"""Bytes that ISA-L may put out in the first step."""
+"""Bytes that ISA-L may return in the first step."""
 
 
 def _ended(name: str, engine: Any, data: Buffer, out: bytes, max_size: int) -> Decoded:
-    """What came out, once it is sure that the stream has ended within its budget."""
+    """The decoded bytes, after a check that the stream ended within its budget."""
     if len(out) > max_size:
         raise over_budget(name, max_size)
     if not engine.eof:
@@ -36,7 +36,7 @@ def _zlib_family(name: str, wbits: int) -> Decoder:
 
 @functools.cache
 def igzip_lib() -> Any:
-    """ISA-L, which inflates about twice as fast as zlib; None where there is no build of it."""
+    """ISA-L, which decompresses about twice as fast as zlib; None where it is not installed."""
     try:
         from isal import igzip_lib as found
     except ImportError:
@@ -45,7 +45,7 @@ def igzip_lib() -> Any:
 
 
 def _igzip_family(name: str, wbits: int, flag: str) -> Decoder:
-    """Inflating with ISA-L where it is there, else with zlib; both check what trailer the container has."""
+    """A decoder that uses ISA-L where it is installed, else zlib; both check the trailer of the container."""
     fallback = _zlib_family(name, wbits)
 
     def decode(data: Buffer, max_size: int, size: int | None) -> Decoded:
@@ -69,7 +69,7 @@ def _igzip_family(name: str, wbits: int, flag: str) -> Decoder:
 
 
 def inflated_size(data: Buffer, limit: int) -> int:
-    """Decompressed bytes of a raw deflate stream, counted up to the first step past `limit`; nothing is kept.
+    """The decompressed size of a raw deflate stream in bytes, without keeping the output; stops beyond `limit`.
 
     Raises `CodecError` for a corrupt stream.
     """
@@ -96,14 +96,15 @@ gzip = _zlib_family("gzip", 31)
 
 
 DEFLATE_LEVEL = 5
-"""Level of libdeflate where none is named: a little smaller than zlib's 6, in less than 0.4 of its time."""
+"""The default level of libdeflate: its output is a little smaller than zlib's at 6, in less than 0.4 of the time."""
 
 
 def deflate_compress(data: Buffer, container: str, level: int | None = None) -> bytes:
-    """A stream from libdeflate, whose output depends on its version alone: neither on the processor, as ISA-L's does,
-    nor on which zlib the interpreter was built with.
+    """Compresses with libdeflate, whose output depends only on its version: neither on the processor, as that of ISA-L
+    does, nor on the zlib that the interpreter was built with.
 
-    `container` is `deflate`, `zlib` or `gzip`; `level` is 0 (stored) to 12.
+    `container` is `deflate`, `zlib` or `gzip`; `level` is 0 (stored) to 12.  Raises `MissingDependencyError` without
+    the package `deflate`.
     """
     try:
         import deflate
@@ -114,7 +115,10 @@ def deflate_compress(data: Buffer, container: str, level: int | None = None) -> 
 
 
 def isal_compress(data: Buffer) -> bytes:
-    """A raw deflate stream from ISA-L: the soonest, and other bytes on processors with other vector instructions."""
+    """Compresses to a raw deflate stream with ISA-L: fastest, but the output depends on the processor's instructions.
+
+    Raises `MissingDependencyError` without the package `isal`.
+    """
     igzip = igzip_lib()
     if igzip is None:
         raise MissingDependencyError("this compression level needs the package isal")

@@ -1,4 +1,4 @@
-"""Where zstd frames are looked into rather than decoded, by their specification; libzstd decodes them."""
+"""The structure of zstd frames, read through their specification; libzstd decodes them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def raw_block_header(size: int, *, last: bool) -> bytes:
 
 
 def skip_skippable(data: Buffer, at: int) -> int:
-    """Where the skippable frames that start at `at` end."""
+    """The offset where the skippable frames that start at `at` end.  Raises `CodecError` when one is cut short."""
     while bytes(data[at : at + DESCRIPTOR_AT]) in _SKIPPABLE:
         try:
             _, at = read_skippable_body(memoryview(data), at + DESCRIPTOR_AT, len(data))
@@ -38,7 +38,7 @@ def skip_skippable(data: Buffer, at: int) -> int:
 
 
 def stored_checksum(frame: Buffer) -> int:
-    """The checksum at the end of a frame.  Raises `CodecError` for a frame without one, and for what is none."""
+    """The checksum at the end of a frame.  Raises `CodecError` when it has none, or when `frame` is not a frame."""
     try:
         found, _ = read_frame(memoryview(frame), 0, len(frame))
     except LayoutError as error:

@@ -1,4 +1,4 @@
-"""Decoding no more of a stream than is asked for."""
+"""Decoding a stream only as far as its output is needed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from exhume.errors import CodecError
 class Stepwise:
     """Decodes a payload a step at a time, for readers that may not need all of it.
 
-    What is decoded comes out as from `decompress_prefix`; damage behind it is not seen.
+    The output is the same as that of `decompress_prefix`; damage behind the decoded part is not noticed.
     """
 
     def __init__(self, codec: str, data: Buffer) -> None:

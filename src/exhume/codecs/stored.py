@@ -13,7 +13,10 @@ STORED_BLOCK = {"deflate": 65_535, "lzma2": 65_536, "zstd": 131_072}
 
 
 def store(codec: str, data: Buffer) -> bytes:
-    """A valid stream of `codec` that holds `data` uncompressed, in raw blocks (`recode --stored`)."""
+    """A valid stream of `codec` that holds `data` uncompressed, in raw blocks (`recode --stored`).
+
+    Raises `UnsupportedFeatureError` for a codec without raw blocks.
+    """
     view = memoryview(data)
     out = bytearray()
     match codec:

@@ -1,8 +1,8 @@
-"""LZMA: raw LZMA2 and the containers `.xz` and `.lzma`; and bzip2, whose decoder in the standard library works alike.
+"""LZMA: raw LZMA2 and the containers `.xz` and `.lzma`; and bzip2, whose decoder in the standard library is used alike.
 
-Raw LZMA2 is the usual codec of ZS files, and decoding it is nearly all of the time that reading them takes.  liblzma
-5.6 made that a quarter faster; Python comes with the one of its system, often an older one.  The package `imagecodecs`
-(the extra `lzma`) brings a current one, which is used where there is much to decode.
+Raw LZMA2 is the usual codec of ZS files, and decoding it takes nearly all of the time that reading them takes.  liblzma
+5.6 decodes a quarter faster; Python uses the version of the system, which is often older.  The package `imagecodecs`
+(the extra `lzma`) brings a current version, which is used where there is much to decode.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from exhume.native.kernel import build_uleb128
 ZS_LZMA2_DICTIONARY: Final = 1 << 20
 
 WORTHWHILE: Final = 32 << 20
-"""Bytes that the standard library decodes before a newer liblzma is loaded, which takes a tenth of a second."""
+"""Bytes that the standard library decodes before a newer liblzma is loaded; loading takes a tenth of a second."""
 
 REDUNDANCY_SAMPLE: Final = 32 << 10
-"""Bytes from the middle of a payload that tell how much its records are alike."""
+"""Bytes from the middle of a payload that show how similar its records are."""
 
 REDUNDANT: Final = 3
-"""A sample that libdeflate's level 1 makes so many times smaller is of records that share most of a line."""
+"""Records share most of a line when libdeflate's level 1 makes a sample of them this many times smaller."""
 
 
 def _family(name: str, make: Callable[[], Any]) -> Decoder:
@@ -91,13 +91,13 @@ _standard_lzma2 = _family("lzma2", lzma2_decoder)
 
 
 class NewerLiblzma:
-    """Raw LZMA2 by the liblzma of `imagecodecs`, once enough was decoded to be worth loading it."""
+    """Decodes raw LZMA2 with the liblzma of `imagecodecs`, once enough was decoded to make loading it worthwhile."""
 
     def __init__(self, worthwhile: int = WORTHWHILE) -> None:
         self._left = worthwhile
 
     def decode(self, data: Buffer, max_size: int) -> Decoded | None:
-        """None where it is not used, or fails: the standard library then tells what is wrong."""
+        """The decoded stream; None when this decoder is not used or fails (the standard library then reports why)."""
         if self._left > 0:
             return None
         engine = newer_engine()
@@ -112,7 +112,7 @@ class NewerLiblzma:
             return None
 
     def count(self, size: int) -> None:
-        """Takes note of what the standard library decoded."""
+        """Adds `size` bytes to what the standard library has decoded."""
         self._left -= size
 
 
@@ -132,7 +132,10 @@ _newer = NewerLiblzma()
 
 
 def lzma2(data: Buffer, max_size: int, size: int | None) -> Decoded:
-    """Raw LZMA2 with a dictionary of 1 MiB.  A newer liblzma gives what the standard library's gives, sooner."""
+    """Raw LZMA2 with a dictionary of 1 MiB.  A newer liblzma gives the same result as the standard library's, faster.
+
+    Raises `CodecError`, or `LimitExceededError` beyond `max_size`.
+    """
     found = _newer.decode(data, max_size)
     if found is None:
         found = _standard_lzma2(data, max_size, size)
@@ -174,12 +177,12 @@ bz2 = _family("bz2", _bz2_decoder)
 
 
 EXTREME: Final = 1 << 31
-"""The flag of liblzma that makes a preset slower and its output smaller."""
+"""The flag of liblzma that makes a preset slower and its output smaller (`xz --extreme`)."""
 
 
 @functools.cache
 def _encoder() -> Any:
-    """The liblzma of cramjam.  That of the standard library is whatever the interpreter was built with."""
+    """The liblzma of cramjam; the version of the standard library's depends on how the interpreter was built."""
     try:
         from cramjam import xz
     except ImportError as error:
@@ -205,12 +208,12 @@ def lzma2_compress(data: Buffer, level: int | None = None, *, extreme: bool = Fa
 
 
 def lzma2_fast(data: Buffer) -> bytes:
-    """A raw LZMA2 stream from preset 0e, fitted to sorted records: within 1 % of its size or smaller, and sooner.
+    """A raw LZMA2 stream with preset 0e tuned for sorted records: faster, and at most 1 % larger than without.
 
-    Records of any length follow each other, so nothing is aligned (`pb` 0) and what precedes a byte says more about it
-    than its position does (`lc` 4).  A match of 48 bytes ends the search for a longer one.  Where records share little
-    (words), the last few of a hash chain are as good candidates as a tree of all, which is slow to keep; where they
-    share most of a line (logs, addresses), the tree finds the better ones.
+    Records of any length follow each other, so nothing is aligned (`pb` 0), and the preceding bytes predict a byte
+    better than its position does (`lc` 4).  A match of 48 bytes ends the search for a longer one.  Where records share
+    little (words), the last few entries of a hash chain are as good candidates as a tree of all, which is slow to
+    maintain; where they share most of a line (logs, addresses), the tree finds better ones.
     """
     found = _encoder().MatchFinder
     sample = data[len(data) // 2 :][:REDUNDANCY_SAMPLE]

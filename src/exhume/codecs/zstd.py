@@ -1,4 +1,4 @@
-"""zstd: one frame, all frames of a section, what is left of a damaged one."""
+"""zstd: one frame, all frames of a section, or what is left of a damaged frame."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ ZSTD_WINDOW_MAX = 1 << 27
 
 
 def zstd_frame_size(data: Buffer, max_size: int) -> int | None:
-    """The decompressed size that a zstd frame states, or None; refuses what its header already betrays."""
+    """The decompressed size in bytes that a zstd frame states, or None, after a check of its header.
+
+    Raises `CodecError` when this is not a frame, `UnsupportedFeatureError` when it needs a dictionary, and
+    `LimitExceededError` when its size or window is too large.
+    """
     try:
         header = zstandard.get_frame_parameters(data)
     except zstandard.ZstdError as error:
@@ -36,7 +40,10 @@ def zstd_frame_size(data: Buffer, max_size: int) -> int | None:
 
 
 def zstd_one(data: Buffer, max_size: int, size: int | None) -> Decoded:
-    """One zstd frame (skippable frames in front of it are passed over)."""
+    """One zstd frame (skippable frames in front of it are passed over).
+
+    Raises `CodecError` for damage, `LimitExceededError` beyond `max_size`, and as `zstd_frame_size` does.
+    """
     at = skip_skippable(data, 0)
     zstd_frame_size(memoryview(data)[at : at + 18], max_size)
     engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj()
@@ -64,11 +71,10 @@ def zstd_one(data: Buffer, max_size: int, size: int | None) -> Decoded:
 
 
 def zstd_sized(data: Buffer, size: int) -> bytes | None:
-    """The one zstd frame at the start of `data`, decoded in one go; faster than `zstd_frames`, for the reader whose
-    container tells the decompressed size and who does not care about what follows.
+    """The one zstd frame at the start of `data`, decoded in one call; faster than `zstd_frames`, for readers whose
+    container states the decompressed size and who ignore what follows.
 
-    None when that does not work out (another size, several frames, damage, a size out of proportion): `zstd_frames`
-    then says what is there.
+    None when that fails (another size, several frames, damage, an implausible size): `zstd_frames` then reports why.
     """
     if size > (1 << 20) + 256 * len(data):
         return None
@@ -83,10 +89,10 @@ def zstd_sized(data: Buffer, size: int) -> bytes | None:
 
 
 def zstd_whole(data: Buffer, *, max_size: int) -> bytes | None:
-    """The one zstd frame that `data` is, decoded in one call where that is safe; None otherwise (`zstd_frames` tells).
+    """The single zstd frame that fills `data`, decoded in one call where that is safe; None otherwise.
 
-    One call leaves the interpreter to other threads from its start to its end, which `zstd_frames`, in pieces, does
-    not.  The decoder writes into one buffer of 16 times what is stored, of which only what is used becomes memory.
+    Other threads can run during the whole call, while `zstd_frames` takes the interpreter back for every piece.  The
+    decoder writes into one buffer of 16 times the stored size, of which only the used pages occupy memory.
     """
     room = min(max_size, (1 << 16) + 16 * len(data))
     try:
@@ -109,9 +115,10 @@ def zstd_frames(data: Buffer, *, max_size: int) -> Iterator[tuple[int, int, byte
 
 
 def zstd_checksum(frame: Buffer, max_size: int) -> tuple[int, int]:
-    """The checksum at the end of a frame that has one, as it is stored and as computed: half of the content's XXH64.
+    """The checksum at the end of a frame, as stored and as computed: the low half of the content's XXH64.
 
-    The content is decoded as if the frame had none, so that a wrong one is a result and not an error.
+    The content is decoded as if the frame had no checksum, so that a wrong one is a result and not an error.  Raises
+    `CodecError` for a frame without a checksum and for damage.
     """
     from exhume.codecs.checksums import xxhash64  # no search needs it, and it loads much
 
@@ -121,9 +128,9 @@ def zstd_checksum(frame: Buffer, max_size: int) -> tuple[int, int]:
 
 
 def zstd_partial(data: Buffer, *, max_size: int) -> tuple[bytes, int, bool]:
-    """What can be decoded of the zstd frame at the start of `data`: output, bytes used, whether it is the whole frame.
+    """What can be decoded of the zstd frame at the start of `data`: output, bytes used, whether the frame is whole.
 
-    For salvage only: nothing is raised but `LimitExceededError`; damage ends the output at the last whole block.
+    For salvage only: raises nothing but `LimitExceededError`; damage ends the output at the last whole block.
     """
     engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj()
     parts: list[bytes] = []
@@ -151,9 +158,9 @@ def zstd_all(data: Buffer, max_size: int, size: int | None) -> Decoded:
 
 
 def zstd_frame(pieces: Iterable[Buffer], level: int = 3) -> Iterator[bytes]:
-    """One zstd frame over pieces that are not held together, in pieces itself; nothing at all when they are empty.
+    """One zstd frame over a stream of pieces, itself yielded in pieces; yields nothing when all of them are empty.
 
-    The frame states no content size and no checksum, like those of clp-s.
+    The frame states no content size and has no checksum, like those of clp-s.
     """
     engine: Any = None
     for piece in pieces:

@@ -1,7 +1,7 @@
 """The carve engine: finds archives inside raw bytes.
 
-One pass over the image looks for every format's signatures; each hit goes to the format's own `locate`, which finds the
-exact span and verifies it.  Memory is bounded by one window, whatever the size of the image.
+One pass over the image looks for the signatures of every format; each hit goes to the format's own `locate`, which
+finds the exact span and verifies it.  Memory is bounded by one window, whatever the size of the image.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ def carve(
     progress: Progress = no_progress,
     storage_options: dict[str, Any] | None = None,
 ) -> Iterator[Carved]:
-    """Archives that start inside `[start, stop)` of an image, in order of offset, nested ones marked.
+    """Yields the archives that start inside `[start, stop)` of an image, in order of offset, nested ones marked.
 
-    `start` and `stop` count from the first byte of `target`, as every position that a source is asked for; the spans of
-    what is found, as all spans, from the first byte of the outermost file.
-    `only` restricts the formats.  Archives are reported even when they are cut or damaged, with the verdict that says
-    so.  Raises `SourceError` when reading fails, `UnrecognizedFormatError` for an unknown format id.
+    `start` and `stop` count from the first byte of `target`; the spans of the archives, like all spans, count from the
+    first byte of the outermost file.  `only` restricts the formats.  Cut or damaged archives are reported, too, with a
+    verdict that says so.  Raises `SourceError` when reading fails, `UnrecognizedFormatError` for an unknown format id,
+    and `TypeError` for a directory.
     """
     image = open_target(target, storage_options=storage_options)
     if isinstance(image, Tree):
@@ -64,10 +64,10 @@ def find(
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
 ) -> Iterator[Carved]:
-    """What the signatures that begin in `[start, stop)` lead to, in order of the signatures, each archive once.
+    """The archives found by the signatures that begin in `[start, stop)`, in the order of the signatures, each once.
 
-    Signatures may reach past `stop` and archives to either side, so the finds of adjoining ranges, one after the other,
-    are those of the whole: `join` makes the same of them.
+    Signatures may reach past `stop`, and archives may reach beyond both ends.  So the finds of adjacent ranges, one
+    after the other, are those of the whole range, and `join` gives the same result for both.
     """
     wanted = [get_format(id) for id in only] or list(formats().values())
     wanted = [described for described in wanted if described.has("locate") and described.signatures]
@@ -87,10 +87,10 @@ def find(
 
 
 def join(finds: Iterable[Carved]) -> Iterator[Carved]:
-    """Finds in order of offset, each archive once, nested ones marked.
+    """Sorts finds by offset, keeps each archive once, and marks nested ones.
 
-    A format without a leading magic is found from its end, after others that start behind it: all finds are looked at
-    before the first is given.
+    A format without a leading magic is found by its end, after archives that start behind it, so all finds are read
+    before the first is returned.
     """
     once = {_key(found): found for found in reversed(list(finds))}
     open_ones: list[tuple[int, Carved]] = []

@@ -1,7 +1,7 @@
 """The explain engine: every byte of an archive, section by section, from the generated debug classes.
 
-One section (or one decompressed payload) is in memory at a time.  What `verify` found stands at the fields that it is
-about.  The verdict on a checksum is not taken from there, where silence would have to be read as consent: it is
+One section (or one decompressed payload) is in memory at a time.  Findings of `verify` are noted at the fields that
+they concern.  The verdict on a checksum is not derived from findings, because their absence proves nothing: it is
 computed from the archive when the checksum's field is explained.
 """
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from exhume.layout.foreign import Specification, SpecifiedFile
 
 BULK_SECTIONS = 16
-"""Sections of one sort that are explained before the rest is summed up, unless all are asked for."""
+"""Sections of one kind that are explained before the rest is summarised, unless all are requested."""
 
 
 @dataclass(slots=True)
 class Selection:
-    """What to explain: everything, or one section, or sections that touch `[start, end)`, or of the file `source`."""
+    """What to explain: everything, one section, sections that touch `[start, end)`, or those of the file `source`."""
 
     section: str | None = None
     start: int | None = None
@@ -55,7 +55,7 @@ class Selection:
 
     @property
     def narrow(self) -> bool:
-        """Whether only a part was asked for: then nothing of it is summed up."""
+        """Whether only a part was requested; nothing in it is then summarised."""
         return self.whole or self.section is not None or self.start is not None
 
 
@@ -67,10 +67,10 @@ def explain(
     ksy: Specification | None = None,
     **options: Any,
 ) -> Iterator[Explained]:
-    """Explains an archive section by section, as far as it can be known; see `explain_archive`.
+    """Explains an archive section by section, as far as it can be understood; see `explain_archive`.
 
-    With `ksy`, what `compile_ksy` gives, a file is explained by the specification of somebody else, as one section.
-    `options` go to `exhume.open`.
+    With `ksy`, the result of `compile_ksy`, a file is explained as one section by another specification.  `options` go
+    to `exhume.open`, and the errors are those of both functions.
     """
     if ksy is not None:
         check_keywords("explain()", options, explain)
@@ -96,10 +96,10 @@ def _explain_specified(target: Target, ksy: Specification, selection: Selection)
 def explain_archive(
     archive: Archive | SpecifiedFile, selection: Selection, findings: Iterable[Finding] = (), *, unchecked: str = ""
 ) -> Iterator[Explained]:
-    """Every section that `selection` wants, in file order, with `findings` where they belong.
+    """Explains every section that `selection` includes, in file order, with `findings` at the fields they concern.
 
-    Each checksum is computed when its field is shown; `unchecked` is the reason why that is left out, where it is.
-    Raises `EntryNotFoundError` when none has the name, or lies in the file, that was asked for.
+    Each checksum is computed when its field is shown; a reason in `unchecked` means that checksums are not computed.
+    Raises `EntryNotFoundError` when no section has the requested name or lies in the requested file.
     """
     found = archive.sections()
     if selection.section is not None and not any(selection.wants(section) for section in found):
@@ -139,9 +139,9 @@ def _explain(
 
 
 def _place(item: Explained, findings: Iterable[Finding], *, first: bool) -> None:
-    """Notes each finding at the innermost field that holds all of its bytes, or else with the section it touches.
+    """Notes each finding at the innermost field that holds all of its bytes, or else at the section that it touches.
 
-    What is about a file as a whole stands with the `first` of its sections that is explained.
+    A finding about a file as a whole is noted at the `first` explained section of the file.
     """
     where = item.section.span
     near = [(f, f.span) for f in findings if f.span is not None and _touches(f.span, where, first=first)]
@@ -164,12 +164,12 @@ def _place(item: Explained, findings: Iterable[Finding], *, first: bool) -> None
 
 
 def _range(span: Span) -> tuple[int, int]:
-    """Start and end of what a span is about: in the payload where it is about one."""
+    """Start and end of a span: inside the payload when it narrows one, else in the file."""
     return span.payload if span.payload is not None else (span.start, span.end)
 
 
 def _touches(a: Span, section: Span, *, first: bool) -> bool:
-    """Whether a span, or the place where an empty one is, lies in a section at least in part."""
+    """Whether a span overlaps a section, or, if it is empty, lies in it."""
     if a.source != section.source:
         return False
     if a.start == a.end == 0:  # about the file as a whole, wherever it starts
@@ -256,7 +256,7 @@ def _leaf_coverage(found: SectionMap, section: Section) -> tuple[int, list[Span]
 
 
 def _is_leaf(node: Field) -> bool:
-    """Whether nothing within a field lies anywhere: it has no parts, or they come of bytes that are encoded."""
+    """Whether no part of a field has a place of its own: it has no parts, or they are decoded from its bytes."""
     return all(child.span is None for child in node.children)
 
 
@@ -287,7 +287,7 @@ def _chain(node: Field, offset: int, payload_offset: int | None) -> list[Field]:
 
 
 def neighbours(parent: Field, node: Field) -> tuple[Field | None, Field | None]:
-    """The stored fields just before and after one among its siblings."""
+    """The stored fields just before and just after `node` among the children of `parent`."""
     placed: Sequence[Field] = [child for child in parent.children if child.span is not None]
     at = next((i for i, child in enumerate(placed) if child is node), None)
     if at is None:

@@ -1,4 +1,4 @@
-"""One section explained: the tree of its stored bytes, that of its payload, and the verdicts on its checksums."""
+"""One section explained: the field trees of its stored bytes and of its payload, and the verdicts on its checksums."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from exhume.layout.schema import Explainer, Field
 from exhume.layout.sections import Section, SectionMap
 
 PARSED_SIZE = 8 << 20
-"""Sections and payloads above this are summed up unless asked for: debug objects take about 100 bytes per byte."""
+"""Larger sections and payloads are summarised, unless requested: debug objects take about 100 bytes per byte."""
 
 
 @dataclass(slots=True)
@@ -27,7 +27,7 @@ class Explained:
     findings: list[Finding] = field(default_factory=list)  # those that no single field holds
 
     def trees(self) -> Iterator[Field]:
-        """The trees there are."""
+        """The field trees that exist: of the stored bytes, of the payload."""
         if self.stored is not None:
             yield self.stored
         if self.payload is not None:
@@ -110,12 +110,12 @@ def explain_section(found: SectionMap, section: Section, *, whole: bool = False)
 
 
 def parsed_whole(item: Explained) -> bool:
-    """Whether parsing went to the end of each structure: before findings are placed, nothing else leaves a note."""
+    """Whether every structure was parsed to its end; call it before findings are placed, which are notes as well."""
     return not any(node.note for tree in item.trees() for _, node in tree.walk())
 
 
 def check_fields(section: Section, node: Field, around: list[Field], unchecked: str) -> None:
-    """Says of every checksum at and below a field what became of it."""
+    """Sets the result of checking every checksum at and below a field."""
     chain = [*around, node]
     if node.checksum:
         node.check = _checked(section, chain, unchecked)

@@ -1,4 +1,4 @@
-"""The extract engine: members of any `MemberArchive` into a directory or tar stream, refusals reported, never fatal."""
+"""The extract engine: members of any `MemberArchive` into a directory or tar stream; refused members are reported."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ def extract(
 ) -> ExtractReport:
     """Writes members (all of them, or `names`) to `output`.
 
-    Members whose name is unsafe, whose bytes are damaged, or that clash with what is there are left out and reported;
-    failures of the output itself (disk full) are raised.  Small members that lie uncompressed next to each other are
-    read together and written in one go.
+    Members whose name is unsafe, whose bytes are damaged, or that clash with existing files are left out and reported.
+    A failure of the output itself (disk full) raises `SourceError`.  Small uncompressed members that lie next to each
+    other are read together and written in one pass.
     """
     chosen = list(archive.names() if names is None else names)
     report = ExtractReport()
@@ -142,7 +142,7 @@ _Task = int | _Failed | _Batch
 
 
 def _plan(archive: MemberArchive, chosen: list[str]) -> Iterator[_Task]:
-    """Tasks for all chosen members; those that are stored and small are batched in the order of their bytes."""
+    """Tasks for all chosen members; small uncompressed ones are batched in the order of their bytes."""
     stored_together = archive.stored_ranges(chosen)
     if stored_together is not None and _in_order(*stored_together[1:]):
         yield from _plan_in_order(chosen, *stored_together)
@@ -191,10 +191,10 @@ def _in_order(starts: Sequence[int], ends: Sequence[int]) -> bool:
 
 
 def _plan_in_order(chosen: list[str], source: Source, starts: Sequence[int], ends: Sequence[int]) -> Iterator[_Batch]:
-    """Batches of members that `_in_order` holds for, cut without a look at each.
+    """Batches of members for which `_in_order` holds, made without examining each member.
 
-    They end with a directory where that leaves them half full: the system locks a directory while a file is made in it,
-    and so two threads seldom wait for each other.
+    A batch that is at least half full ends with a directory: the system locks a directory while it creates a file
+    there, and so two threads seldom wait for each other.
     """
     most = max(BATCH_SIZE, source.cost.piece)
     first, count = 0, len(chosen)

@@ -1,4 +1,4 @@
-"""Which formats do these bytes look like?  Every candidate is told, with confidence and evidence; none is chosen."""
+"""Which formats do these bytes look like?  Every candidate is given, with confidence and evidence; none is chosen."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from exhume.io.tree import Tree
 from exhume.registry import Format, Identification, formats, get_format
 
 SURE = 0.5
-"""Candidates at least this confident are opened without being asked for by name."""
+"""Candidates with at least this confidence are opened without being named by the caller."""
 
 EVIDENT = 0.95
-"""A file that a file format claims with this confidence is not shown to the directory formats, nor the reverse."""
+"""When a format of files recognises a file with this confidence, no format of directories is tried, nor the reverse."""
 
 
 def identify(target: Target, **storage: Any) -> list[Identification]:
@@ -35,7 +35,7 @@ def identify(target: Target, **storage: Any) -> list[Identification]:
 
 
 def identify_source(source: Source | Tree) -> list[Identification]:
-    """`identify` for what is open already."""
+    """`identify` for a source or tree that is open already."""
     return _ranked(_probed(source, formats().values()))
 
 
@@ -44,7 +44,7 @@ def _ranked(found: Iterable[Identification]) -> list[Identification]:
 
 
 def _probed(source: Source | Tree, among: Iterable[Format]) -> list[Identification]:
-    """What the probes of some formats say."""
+    """The candidates that the probes of some formats report."""
     if isinstance(source, Tree):
         source.hint(listing=True)
     found: list[Identification] = []
@@ -61,13 +61,13 @@ def _probed(source: Source | Tree, among: Iterable[Format]) -> list[Identificati
 
 
 LOOK_INSIDE = 200
-"""Files and directories of a directory that are looked at for a hint."""
+"""Entries of a directory that are examined for a hint."""
 
 
 def certain(source: Source | Tree) -> Identification | None:
     """A candidate of full confidence among the formats whose signature the source starts with, or None.
 
-    Spares the other formats' code, which is what most of the time for opening a small archive would go into.
+    It avoids importing the other formats, which would take most of the time for opening a small archive.
     """
     if isinstance(source, Tree):
         return None
@@ -95,7 +95,7 @@ def recognise(source: Source | Tree) -> str:
 
 
 def _candidates(source: Source | Tree) -> list[Identification]:
-    """What the source may be, best first; other formats than the best may be missing where that one is evident."""
+    """The candidates for a source, best first; when one is certain, the others may be missing."""
     sure = certain(source)
     if sure is not None:
         return [sure]
@@ -110,7 +110,7 @@ def _candidates(source: Source | Tree) -> list[Identification]:
 def walk(target: Target, **storage: Any) -> Iterator[Found]:
     """Everything below a directory: archives, the files that belong to them, and all others; see `Found`.
 
-    A target that is no directory is the one file found.  Raises `SourceError` when it cannot be opened.
+    If the target is a file, it is the only one found.  Raises `SourceError` when the target cannot be opened.
     """
     opened = open_target(target, **storage)
     try:
@@ -130,9 +130,9 @@ def _directory_format(tree: Tree) -> str | None:
 
 
 def inside(source: Source | Tree) -> str:
-    """The archives in a local directory that is none itself, for somebody who named the folder above.
+    """The archives in a local directory that is not an archive itself, as a hint for whoever named the folder above.
 
-    `name (format)` of the first three, empty when there are none among the first `LOOK_INSIDE` things in it.
+    It gives `name (format)` of the first three, or "" when none is among the first `LOOK_INSIDE` entries.
     """
     if not isinstance(source, LocalTree):
         return ""

@@ -1,7 +1,7 @@
-"""Inspection: an archive as far as it can be known, whatever is broken in it.
+"""Inspection: as much of an archive as can be understood, whatever is broken in it.
 
-Reading is strict: an archive whose header lies is not opened.  Whoever wants to see what is wrong (`explain`, `map`,
-`list --sections`, `info`) gets an `Inspection` instead: the archive itself where it opens, and otherwise the sections
+Reading is strict: an archive with a wrong header is not opened.  The verbs that show what is wrong (`explain`, `map`,
+`list --sections`, `info`) use an `Inspection` instead: the archive itself where it opens, and otherwise the sections
 that the format's `inspect` hook finds in what is left, with the reasons in `problems`.
 """
 
@@ -26,12 +26,12 @@ from exhume.registry import Format
 T = TypeVar("T")
 
 HEADERS = 4
-"""Sections whose values `info` shows of an archive that does not open."""
+"""The number of sections whose values `info` shows for an archive that does not open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known(Info):
-    """What `info` can tell: the archive's own facts or those of its header, and why there are no others."""
+    """What `info` can report: the archive's own values or those of its header, and why there are no others."""
 
     facts: dict[str, Any]
     findings: tuple[Finding, ...]
@@ -48,12 +48,12 @@ class Known(Info):
 
 
 class Inspection(Archive):
-    """An archive that may not open.  `problems` are the reasons, as findings; more may come with what is asked for."""
+    """An archive that may not open.  `problems` are the reasons, as findings; later calls may add more."""
 
     def __init__(
         self, source: Source | Tree, described: Format, *, limits: Limits = DEFAULT_LIMITS, **options: Any
     ) -> None:
-        """Raises what is not about the content: `SourceError`, a missing dependency, a directory for a file."""
+        """Raises only errors that do not concern the content, such as `SourceError` and `MissingDependencyError`."""
         super().__init__(source, limits=limits)
         self.format = described.id
         self.problems: list[Finding] = []
@@ -65,7 +65,7 @@ class Inspection(Archive):
         )
 
     def _attempt(self, work: Callable[[], T], *, final: bool = False) -> T | None:
-        """What `work` gives; None when the content is too broken for it, which is noted.  `final`: it must not fail."""
+        """The result of `work`; None, with a problem noted, when the content is too damaged (`final`: never)."""
         try:
             return work()
         except (MissingDependencyError, UnsupportedOperationError):
@@ -79,7 +79,7 @@ class Inspection(Archive):
             return None
 
     def sections(self) -> SectionMap:
-        """The archive's sections; those that the format finds in what is left of it; or each file as it is."""
+        """The archive's sections, else those that the format finds in what is left of it, else one for each file."""
         if self._sections is None:
             archive, described = self._archive, self._described
             found = self._attempt(archive.sections) if archive is not None else None
@@ -126,7 +126,7 @@ def _may_be(tree: Tree, described: Format) -> bool:
 
 
 def _unread(source: Source | Tree) -> SectionMap:
-    """Every file as one section that nobody understands."""
+    """Every file as one section of unknown content."""
     files = [source.source(name) for name in sorted(source.names())] if isinstance(source, Tree) else [source]
     return SectionMap(
         [

@@ -1,4 +1,4 @@
-"""Opening an archive whose format is known, asked for or recognised; the damaged ones as far as they can be known."""
+"""Opening an archive whose format is given or recognised, and damaged archives as far as they can be understood."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def open_archive(
 ) -> Archive:
     """Opens an archive for reading; see `exhume.open`.
 
-    `damaged`: as far as it can be known (`exhume.engines.inspect`), where it would be refused otherwise.  Raises
-    `TypeError` for options that the format does not have.
+    With `damaged`, an archive that would be refused is opened as far as it can be understood
+    (`exhume.engines.inspect`).  Raises `TypeError` for options that the format does not have.
     """
     known = get_format(format) if format else None
     tail_first = known is not None and known.tail_first and not offset and length is None

@@ -1,4 +1,4 @@
-"""The recode engine: the same logical content in other codec settings, proved before the result gets its name."""
+"""The recode engine: the same logical content with other codec settings, verified before the output gets its name."""
 
 from __future__ import annotations
 

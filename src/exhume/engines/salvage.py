@@ -39,8 +39,8 @@ def salvage(
     """Writes what survives of a damaged archive to `output`, never in place, and reports what became of every byte.
 
     `mode` chooses a clean archive of the same format, members as files below a directory, or records as JSON lines.
-    `report.verified` tells what stands behind what was written, which is read again first.  Raises `WriterError` when
-    the output exists or is the input, `UnrecognizedFormatError` when no format can be told (pass `format`).
+    `report.verified` says how the output was verified; it is read again for that.  Raises `WriterError` when the output
+    exists or is the input, `UnrecognizedFormatError` when the format cannot be recognised (pass `format`).
     """
     path = Path(output)
     source = open_target(target, storage_options=storage_options, offset=offset, length=length)

@@ -56,7 +56,7 @@ class Scanner:
 
 
 class _Hyperscan:
-    """A thin shape over pyperscan: `scan(data)` gives `(pattern index, end)` per match."""
+    """A thin wrapper of pyperscan: `scan(data)` gives `(pattern index, end)` for each match."""
 
     def __init__(self, patterns: Sequence[bytes]) -> None:
         import pyperscan

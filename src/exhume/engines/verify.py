@@ -1,4 +1,4 @@
-"""The verify engine: opens what can be opened and collects what the format's rules find; failures become findings."""
+"""The verify engine: opens the archive where possible and collects findings of its rules; failures become findings."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Verification:
 
     @property
     def checked(self) -> tuple[str, ...]:
-        """The checksums that were compared: all of them when `ok`, else those that could be got at."""
+        """The kinds of checksums that were compared: all of them when `ok`, else those that could be reached."""
         if self.format is None:
             return ()
         described = get_format(self.format)
@@ -53,7 +53,7 @@ class Verification:
 
     @property
     def unchecked(self) -> tuple[str, ...]:
-        """The checksums that `quick` left out."""
+        """The kinds of checksums that `quick` left out."""
         if self.format is None or not self._options["quick"]:
             return ()
         return get_format(self.format).payload_checksums

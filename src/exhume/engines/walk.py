@@ -1,7 +1,7 @@
 """What lies below a directory: archives, the files that belong to them, and everything else, each named once.
 
-A directory is one archive when its root is one.  Links are told and not followed, so nothing is met twice.  One
-directory at a time is held in memory (of a remote one, its listing).
+A directory is one archive when a format recognises its root.  Links are reported and not followed, so nothing is
+visited twice.  One directory at a time is held in memory (for a remote one, its listing).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from exhume.registry import formats, get_format
 
 
 class Kind(enum.StrEnum):
-    """What was met."""
+    """What kind of thing was found."""
 
     ARCHIVE = "archive"
     PART = "part"
@@ -30,7 +30,7 @@ class Kind(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One thing that was met: its path or URL, and what it is.
+    """One thing that was found: its path or URL, and what it is.
 
     ARCHIVE: a directory of that `format`; PART: a file of the archive `archive`; FILE: any other file, which may be an
     archive of its own; LINK: a symbolic link; UNREADABLE: a directory or file, for the reason in `error`.
@@ -98,7 +98,7 @@ def _owns(owner: Found | None, name: str) -> bool:
 
 
 def _promising(entries: list[Entry]) -> bool:
-    """Whether a directory may be an archive, told from the names in it; most are not."""
+    """Whether a directory may be an archive, judged by the names in it; most are not."""
     hooks = [described.hook("owns") for described in formats().values() if described.owns]
     return any(owns(name) for name, _ in entries for owns in hooks)
 
@@ -139,7 +139,7 @@ def _listed(root: Tree) -> Callable[[str], list[Entry]]:
 
 
 def join(root: str, name: str) -> str:
-    """The path or URL of a name below a directory; of a chained URL the first link is the one that grows."""
+    """The path or URL of a name below a directory; in a chained URL, the name is appended to the first link."""
     head, link, rest = root.partition("::") if "://" in root else (root, "", "")
     if not name:
         return root

@@ -10,7 +10,7 @@ from exhume.tabular.report import ExportReport
 
 
 def stored_order(archive: MemberArchive) -> list[str]:
-    """Names in the order of their bytes: what is written so reads straight through, and packs again the same way."""
+    """Names in the order of their bytes, so that the input is read sequentially and repacking keeps the order."""
     places = {
         e.name: (e.source or "", e.offset, e.size or 0) for e in archive.entries() if e.name and e.offset is not None
     }
@@ -33,7 +33,7 @@ def each_member(archive: MemberArchive, report: ExportReport, progress: Progress
 
 
 def lose(report: ExportReport, error: ExhumeError) -> None:
-    """Counts a member as lost; raises again what is no fault of the member."""
+    """Counts a member as lost; raises the error again when it is not the member's fault."""
     if isinstance(error, SourceError) and not isinstance(error, OutputExistsError):
         raise error
     report.lost["members"] += 1

@@ -1,4 +1,4 @@
-"""What the targets for tables share: batches of `to_arrow` on their way into files, and what they cannot hold.
+"""What the targets for tables share: writing batches of `to_arrow` to files, and counting what these cannot hold.
 
 One table goes to one file or standard output, several (the channels of an Ark log) into a directory of one file each.
 """
@@ -50,7 +50,7 @@ class TableFile(ABC):
 
 
 class _Sink(io.RawIOBase):
-    """The output as the writers of pyarrow see it; closing it leaves the output open."""
+    """The output as a file for the writers of pyarrow; closing it leaves the output open."""
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__()
@@ -65,7 +65,10 @@ class _Sink(io.RawIOBase):
 
 
 def exporter(kind: type[TableFile]) -> Callable[..., ExportReport]:
-    """The `export` function of a target that writes files of this kind."""
+    """The `export` function of a target that writes files of this kind.
+
+    It raises `WriterError` when several tables would go to one stream.
+    """
 
     def export(
         archive: Archive,
@@ -135,8 +138,8 @@ def file_names(tables: Mapping[str, Callable[[], Any]], suffix: str) -> dict[str
 def flat_column(pa: Any, column: Any, lost: Any) -> Any:
     """A column as CSV can hold it.
 
-    Dictionaries become their values, bytes text (U+FFFD for what is not UTF-8), durations integers, nested values JSON
-    text; what that loses is counted.
+    Dictionaries become their values, bytes become text (U+FFFD for what is not UTF-8), durations integers, and nested
+    values JSON text; losses are counted.
     """
     types, kind = pa.types, column.type
     if types.is_dictionary(kind):
@@ -152,7 +155,7 @@ def flat_column(pa: Any, column: Any, lost: Any) -> Any:
 
 
 def json_column(pa: Any, column: Any) -> list[Any]:
-    """The values of a column as `exhume.io.jsonout` prints them; times of a calendar are text with all their digits."""
+    """The values of a column as `exhume.io.jsonout` prints them; dates and times are text with all their digits."""
     types, kind = pa.types, column.type
     if types.is_duration(kind):
         column = column.cast(pa.int64())

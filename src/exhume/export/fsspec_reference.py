@@ -30,8 +30,8 @@ def export(
 ) -> ExportReport:
     """Writes references (version 1) to `output`: for each member the archive's URL, offset and size in bytes.
 
-    `url` is what the references name instead of the place the archive was read from.  Members that are not stored as
-    they are, and empty names, have no reference and are reported.  Raises `WriterError` when there is no URL at all.
+    `url` is the URL in the references, if it is not the one that the archive was read from.  Members that are not
+    stored uncompressed, and empty names, get no reference and are reported.  Raises `WriterError` when there is no URL.
     """
     refuse_options("fsspec-reference", options)
     report = ExportReport()

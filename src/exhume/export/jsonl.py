@@ -1,6 +1,6 @@
 """`--to jsonl`: the archive's table as JSON, one object per row and line.
 
-As everywhere in exhume's JSON, integers past 2^53 are text, and bytes are `{"text": …}` with `"base64"` where the text
+As in all JSON of exhume, integers beyond 2^53 are text, and bytes are `{"text": …}` with `"base64"` where the text
 is not exact: nothing is lost.
 """
 
@@ -27,7 +27,7 @@ class JsonLinesFile(TableFile):
         self.file.write("".join(f"{line}\n" for line in lines).encode("ascii"))
 
     def close(self) -> None:
-        """Nothing is held back."""
+        """Does nothing: every batch is written at once."""
 
 
 export = exporter(JsonLinesFile)

@@ -9,7 +9,7 @@ from exhume.export._tables import TableFile, exporter
 ACCEPTS = "tables"
 
 GROUP_ROWS = 1 << 20
-"""A row group ends with the batch that reaches so many rows,"""
+"""A row group ends with the batch that reaches this many rows,"""
 
 GROUP_BYTES = 64 << 20
 """or so many bytes in memory: small batches share one, and memory stays bounded."""

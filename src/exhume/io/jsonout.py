@@ -1,4 +1,4 @@
-"""JSON as other programs may build on it: integers past 2^53 as text, bytes as text plus exact base64."""
+"""JSON that other programs can rely on: integers beyond 2^53 as text, bytes as text plus exact base64."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SAFE_INTEGER = 1 << 53
 
 
 def jsonable(value: Any) -> Any:
-    """A value as JSON can carry it exactly.
+    """A value in a form that JSON carries exactly.
 
     Integers beyond 2^53 become decimal text; bytes become `{"text": …}` with `"base64"` where the text is not exact;
     NaN and infinities become text.

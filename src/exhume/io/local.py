@@ -149,6 +149,7 @@ class LocalTree(Tree):
         return self._resolve(name).is_file()
 
     def source(self, name: str) -> Source:
+        """Opens one file.  Raises `EntryNotFoundError`, or `UnsafePathError` for a name that leads outside."""
         path = self._resolve(name)
         if not path.is_file():
             raise EntryNotFoundError("no such file in the directory", span=Span(self.name, 0, 0), actual=name)

@@ -26,9 +26,9 @@ def open_target(
     """A `Source` (file, bytes, file object, URL) or `Tree` (directory) for what the caller has.
 
     `offset` and `length` (bytes) select an archive inside a larger file; offsets in messages stay those of the larger
-    file.  `size` is what the caller knows a remote object's size to be, which may spare the question (a wrong one is a
-    `SourceChangedError` when it is read); `tail_first` says that the end of the file is needed first.  Raises
-    `SourceError` when it cannot be opened.
+    file.  `size` is the size of a remote object in bytes where the caller knows it, which can save a request (reading
+    raises `SourceChangedError` if it is wrong); `tail_first` says that the end of the file is needed first.  Raises
+    `SourceError` when the target cannot be opened.
     """
     opened = _open_target(target, storage_options, size, tail_first)
     if not offset and length is None:

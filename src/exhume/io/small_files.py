@@ -1,7 +1,7 @@
 """Many small files at a time: compiled loops that release the GIL, or their pure-Python twins.
 
-Per file they cost what the system calls cost.  Anything out of the ordinary (a name that is taken, a file that changed)
-is left to the caller's careful path: these functions only say for which files that is.
+Per file they cost little more than the system calls.  Anything out of the ordinary (a name that is taken, a file that
+changed) is left to the caller's careful path: these functions only report which files need it.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ def py_read_files(paths: list[bytes], sizes: Sequence[int]) -> tuple[bytes, list
     """Reads files whose sizes are known: `(buffer, whole)`.
 
     File `i` takes `sizes[i]` bytes of the buffer, behind those of the files before it; they mean something only where
-    `whole[i]` says that the file was readable and had exactly that size.  The buffer ends with one spare byte.
+    `whole[i]` says that the file was readable and had exactly that size.  The buffer ends with one spare byte.  Raises
+    `ValueError` when there are not as many sizes as paths, or a path contains NUL.
     """
     if len(paths) != len(sizes):
         raise ValueError("one size for each path")
@@ -122,7 +123,7 @@ if not TYPE_CHECKING and COMPILED:
 
 
 def list_folder(path: bytes) -> Listing:
-    """What is in a directory, looked at in one go; see `py_list_folder`."""
+    """The content of a directory, listed in one pass; see `py_list_folder`."""
     return Listing(*_list_folder(path))
 
 

@@ -29,8 +29,8 @@ STREAM_CHUNK = 1 << 20
 class Source(abc.ABC):
     """A readable byte string with absolute positions.
 
-    `name` is what people call it (a path, a URL, a name inside a `Tree`); `origin` is where its byte 0 lies in the
-    outermost file, so that `span()` can speak in absolute offsets.
+    `name` is a path, a URL, or a name inside a `Tree`; `origin` is the offset of its byte 0 in the outermost file, so
+    that `span()` can give absolute offsets.
     """
 
     name: str
@@ -47,12 +47,12 @@ class Source(abc.ABC):
 
     @property
     def location(self) -> str | None:
-        """The path or URL that opens this source again, or None when there is no such thing."""
+        """The path or URL that opens this source again, or None when there is none."""
         return None
 
     @property
     def outermost(self) -> Source:
-        """The file that `origin` counts in: of a window the one that it looks into."""
+        """The name of the file that `origin` is an offset in: for a window, the file that it is a part of."""
         return self
 
     @property
@@ -72,7 +72,7 @@ class Source(abc.ABC):
     def read_at(self, offset: int, size: int) -> bytes:
         """Exactly `size` bytes from `offset`.
 
-        Raises `TruncatedError` when the source ends before, `ShortReadError` when bytes that must exist do not come.
+        Raises `TruncatedError` when the source ends too early, `ShortReadError` when fewer bytes arrive than exist.
         """
         if offset < 0 or size < 0 or offset + size > self.size:
             raise TruncatedError(
@@ -164,6 +164,7 @@ class PositionedFile(io.RawIOBase):
         return self._position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        """Moves the position and returns it.  Raises `ValueError` for a negative one and for an unknown `whence`."""
         base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}.get(whence)
         if base is None:
             raise ValueError(f"invalid whence ({whence})")

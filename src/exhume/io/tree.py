@@ -110,6 +110,7 @@ class MemoryTree(Tree):
         return check_relative(name, self.name) in self._files
 
     def source(self, name: str) -> Source:
+        """Opens one file.  Raises `EntryNotFoundError`, or `UnsafePathError` for a name that leads outside."""
         data = self._files.get(check_relative(name, self.name))
         if data is None:
             raise EntryNotFoundError("no such file in the directory", span=Span(self.name, 0, 0), actual=name)

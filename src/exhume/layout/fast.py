@@ -1,4 +1,4 @@
-"""From a byte window to a value by a fast reader: what does not fit becomes our exception, with absolute offsets."""
+"""From a window of bytes to a value, by a fast reader; its failures become our exceptions, with absolute offsets."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 __all__ = ["FAILURES", "RAISED", "LayoutError", "View", "numbers", "read", "reading", "refused", "short"]
 
 FAILURES = (LayoutError, IndexError, TypeError, AttributeError, OverflowError, RecursionError, UnicodeDecodeError)
-"""What generated readers raise on hostile input: mostly the first; the others come from expressions over fields that
-are not there, and from structures that nest too deeply."""
+"""What generated readers raise on hostile input: mostly the first; the others come from expressions over absent fields
+and from structures that nest too deeply."""
 
 RAISED = (*FAILURES, ValueError, ArithmeticError, LookupError, NameError, MemoryError)
-"""The same of readers compiled from the specifications of others, whose expressions may make no sense."""
+"""The same for readers compiled from other people's specifications, whose expressions may make no sense."""
 
 
 def read(
@@ -34,8 +34,8 @@ def read(
 ) -> tuple[T, int]:
     """The structure at the start of `data`, which lies at `where`, and the offset in `data` at which it ends.
 
-    Raises `TruncatedError` when the bytes end too early and `StructureError` for every other way not to fit, or the
-    error of `rule`; with the absolute offset and the path of the field.
+    Raises the error of `rule`; without one, `TruncatedError` when the bytes end too early and `StructureError` when
+    they break the layout in any other way.  The error has the absolute offset and the path of the field.
     """
     try:
         return reader(data, 0, len(data))
@@ -52,9 +52,9 @@ def _dtype(kind: Any) -> np.dtype[Any]:
 
 
 def rows(kind: Any, data: View) -> np.ndarray[Any, Any]:
-    """All of `data` as rows of fixed fields: an array with a column for each field of `kind`, a class of facts.
+    """All of `data` as rows of fixed size: a structured array with a column for each field of `kind`, a class of facts.
 
-    It is read-only, and nothing is copied.  Raises `ValueError` unless `data` is whole rows.
+    The array is read-only and shares the memory of `data`.  Raises `ValueError` unless the rows fill `data`.
     """
     import numpy as np
 
@@ -62,7 +62,7 @@ def rows(kind: Any, data: View) -> np.ndarray[Any, Any]:
 
 
 class reading:  # noqa: N801 - used like a function: `with reading(where, rule):`
-    """The same for whatever reads in between: the lazy fields of a value, or a reader called from here."""
+    """A context that translates failures like `read`, for lazy fields of a value and for readers called inside it."""
 
     __slots__ = ("rule", "where")
 
@@ -79,7 +79,7 @@ class reading:  # noqa: N801 - used like a function: `with reading(where, rule):
 
 
 def refused(error: Exception, where: Span, rule: Rule | None = None) -> ExhumeError:
-    """Our exception for bytes at `where` that do not fit: of `rule`, or by what is wrong with them."""
+    """Our exception for bytes at `where` that do not fit the layout: that of `rule`, else one for the kind of failure."""
     if not isinstance(error, LayoutError):
         why = "structures nest too deeply" if isinstance(error, RecursionError) else "the layout does not fit"
         how: dict[str, Any] = {"span": where, "actual": shorten(error)}
@@ -91,5 +91,5 @@ def refused(error: Exception, where: Span, rule: Rule | None = None) -> ExhumeEr
     if rule is not None:
         return rule.error("the data ends inside a field" if error.short else "", span=span, **facts)
     if error.short:
-        return TruncatedError("the data ends inside a structure", span=span, **facts)
+        return TruncatedError("the data ends in the middle of a structure", span=span, **facts)
     return StructureError("a value breaks the layout", span=span, **facts)

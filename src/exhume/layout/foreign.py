@@ -1,7 +1,7 @@
-"""Kaitai Struct specifications of others: from a `.ksy` file to readers, by `exhume.compiler`.
+"""Other people's Kaitai Struct specifications: from a `.ksy` file to readers, by `exhume.compiler`.
 
-The YAML is read as Kaitai's own tools read it (YAML 1.2, core schema), and without what a specification does not need:
-anchors, tags, keys given twice.  Nothing of a specification becomes code but names and constants, see
+The YAML is read as Kaitai's own tools read it (YAML 1.2, core schema), but refused if it has what a specification does
+not need: anchors, tags, repeated keys.  Only names and constants of a specification become code, see
 `exhume.compiler.validate`.
 """
 
@@ -37,10 +37,10 @@ from exhume.layout.sections import Section, SectionMap
 from exhume.layout.tracing import Traced, keep, keep_instance, slot
 
 LARGEST = 4 << 20
-"""Bytes of one specification; the largest of the public collection has a twentieth."""
+"""Bytes of one specification; the largest of the public collection has a twentieth of that."""
 
 MOST_FILES = 500
-"""Specifications that may be imported by one, however far down."""
+"""Specifications that one may import, directly and indirectly."""
 
 OURS = frozenset(("-columns", "-element", "-ends"))
 """Keys that mean something in the specifications of exhume only."""
@@ -61,8 +61,8 @@ _IMPORT = re.compile(r"/?[A-Za-z0-9_-]{1,200}(/[A-Za-z0-9_-]{1,200}){0,9}")
 def compile_ksy(path: str | os.PathLike[str], *, imports: Sequence[str | os.PathLike[str]] = ()) -> Specification:
     """Compiles a `.ksy` file, and what it imports, to readers.
 
-    Imports are looked for beside the importing file, then in the folders `imports`; those that begin with `/` only
-    there.  Raises `SpecificationError` (EX-404), naming the file, the field and what is wrong or not covered there;
+    Imports are looked up beside the importing file, then in the folders `imports`; those that begin with `/` only in
+    these folders.  Raises `SpecificationError` (EX-404), which names the file, the field, and what is wrong there;
     `SourceError` for a file that cannot be read; `MissingDependencyError` without PyYAML (extra `ksy`).
     """
     found = _Reading([Path(one) for one in imports])
@@ -88,10 +88,10 @@ class Specification:
         return Model(self.specs, foreign=True)
 
     def to_arrow(self, target: Target, path: str, *arguments: Any) -> Any:
-        """What the field at a path repeats (`chunks`, `body.rows`, `tables[2].rows`), as a `pyarrow.Table`.
+        """A `pyarrow.Table` with a row for each element of the repeated field at a path such as `tables[2].rows`.
 
-        See `foreign_table` for the columns.  Raises what `read` raises; `EntryNotFoundError` when nothing repeated is
-        there; `MissingDependencyError` without pyarrow (extra `arrow`).
+        See `foreign_table` for the columns.  Raises what `read` raises; `EntryNotFoundError` when the path leads to no
+        repeated field; `MissingDependencyError` without pyarrow (extra `arrow`).
         """
         from exhume.layout.foreign_table import table
 
@@ -123,7 +123,7 @@ class Specification:
             raise refused(error, where) from error
 
     def _type_of(self, value: Any) -> Type | None:
-        """The type that a value is of; None for what is no structure."""
+        """The type of a value; None for a value that is not a structure."""
         id = value.__class__.__module__.rpartition(".")[2]
         schema = self.model.schemas.get(id)
         return (
@@ -159,7 +159,7 @@ class Specification:
             raise SpecificationError(said, actual=len(given))
 
     def _around(self, reader: Any) -> list[Any]:
-        """What a reader is told of what is around the root: that its stream begins with it, and nothing else."""
+        """The arguments that describe what is around the root: its stream begins with it, and there is nothing else."""
         code = reader.__code__
         names = code.co_varnames[3 : code.co_argcount - len(self.specs[self.id].get("params", ()))]
         return [0 if name == "base" else None for name in names]
@@ -172,14 +172,15 @@ class Specification:
     def read(self, target: Target, *arguments: Any) -> Any:
         """The whole file as one object with the field names of the specification; `arguments` are its parameters.
 
-        The file is read into memory; instances are parsed when they are asked for.  Raises `TruncatedError` and
-        `StructureError` with the offset and the path of the field.  What is asked for later raises `LayoutError`.
+        The file is read into memory; instances are parsed on first access.  Raises `SpecificationError` when the root
+        takes other parameters, and `TruncatedError` or `StructureError` with the offset and the path of the field.
+        Instances that fail on later access raise `LayoutError`.
         """
         with one_file(open_target(target)) as source:
             return self.read_source(source, *arguments)
 
     def read_source(self, source: Source, *arguments: Any) -> Any:
-        """The same for an open `Source`."""
+        """The same as `read` for an open `Source`; raises the same errors."""
         where = source.span(0, source.size)
         data = source.read_at(0, source.size)
         reader = getattr(self.module, self.model.schemas[self.id].reader_name)
@@ -192,7 +193,7 @@ class Specification:
 
 
 def one_file(opened: Source | Tree) -> Source:
-    """What was opened, if it is one file; raises `SpecificationError` for a directory."""
+    """The opened target if it is one file; raises `SpecificationError` for a directory."""
     if isinstance(opened, Tree):
         opened.close()
         raise SpecificationError("one file is expected, not a directory", span=Span(opened.name, 0, 0))
@@ -200,7 +201,7 @@ def one_file(opened: Source | Tree) -> Source:
 
 
 class SpecifiedFile:
-    """A file and its specification, for what explains archives: one section, of which nothing can be verified."""
+    """A file and its specification, as the explain engine needs it: one section, in which nothing can be verified."""
 
     problems: Sequence[Finding] = ()
 
@@ -247,7 +248,7 @@ class _Reading:
         return id
 
     def refused(self, error: RefusedError, id: str) -> SpecificationError:
-        """Our exception for what the compiler refuses, with the file that it stands in."""
+        """Our exception for what the compiler refuses, with the name of the file."""
         first = re.match(r"\w+", error.where)
         path = self.paths.get(first[0] if first else id, self.paths[id])
         return _wrong(path, error.why, error.where)
@@ -286,7 +287,7 @@ class _Reading:
 
 
 def _without_ours(part: Any) -> Any:
-    """A part of a specification without the keys by which ours ask the compiler for more."""
+    """A part of a specification without the keys that mean something in exhume's own specifications only."""
     if isinstance(part, dict):
         return {key: _without_ours(one) for key, one in part.items() if key not in OURS}
     return [_without_ours(one) for one in part] if isinstance(part, list) else part
@@ -302,7 +303,10 @@ def _wrong(path: Path, why: str, where: str = "") -> SpecificationError:
 
 
 def parse_yaml(path: Path) -> Any:
-    """A YAML file in the form that JSON has: all keys are texts.  Raises `SpecificationError` for what is none."""
+    """The content of a YAML file in the form of JSON: all keys are texts.
+
+    Raises `SpecificationError` when it is not such a file, `MissingDependencyError` without PyYAML.
+    """
     try:
         import yaml
     except ImportError:
@@ -326,14 +330,14 @@ def parse_yaml(path: Path) -> Any:
 
 
 class _YamlError(ValueError):
-    """YAML that specifications have no use for; the message says what, and the line."""
+    """YAML that a specification must not contain; the message says what it is, and the line."""
 
     def __init__(self, why: str, event: Any) -> None:
         super().__init__(f"{why}, line {event.start_mark.line + 1}")
 
 
 def _document(events: Iterator[Any]) -> Any:
-    """The value of the only document that parsing events tell of."""
+    """The value of the only document in a stream of parsing events."""
     top: list[Any] = []
     open_: list[tuple[Any, Any]] = [(top, None)]  # what is not complete, with the key that waits for its value
     for event in events:

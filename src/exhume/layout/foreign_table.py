@@ -1,9 +1,9 @@
-"""What a specification repeats as a table: a `pyarrow.Table` of columns, or of objects.
+"""Repeated fields of a specification as a table: a `pyarrow.Table` made of columns or of objects.
 
-A field is a column of its own name and width; bytes and texts as they are; a value of an enum by its name (one that has
-none by its number, as text); a structure as a struct; numbers that are repeated as a list.  Instances that are computed
-are columns, too.  What has no one type (`switch-on`), is always the same (`contents`), or repeats structures itself,
-has no column.
+Each field is a column with its name and width.  Bytes and texts are kept as they are; a value of an enum becomes its
+name (or its number as text, if it has none), a structure becomes a struct, repeated numbers become a list.  Computed
+instances are columns, too.  Fields that have no single type (`switch-on`), that are always the same (`contents`), or
+that themselves repeat structures have no column.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from exhume.layout.tracing import slot
 from exhume.tabular.arrow import import_pyarrow
 
 DEEPEST = 8
-"""Structures within structures that have columns: types may hold themselves."""
+"""Levels of nested structures that get columns: a type may contain itself."""
 
 
 def table(rows: Any, field: Described) -> Any:
-    """The table of what a repeated field holds: `rows` is its value, columns or a list.
+    """The table of a repeated field: `rows` is its value, columns or a list.
 
-    Raises `SpecificationError` when nothing of its elements has a column.
+    Raises `SpecificationError` when no field of its elements has a column.
     """
     pa = import_pyarrow()
     kind = field.one
@@ -98,7 +98,7 @@ def _of_fields(pa: Any, rows: Sequence[Any], fields: Sequence[Described], depth:
 
 
 def _array(pa: Any, kind: Kind, values: list[Any], depth: int) -> Any:
-    """One column; None for what has none."""
+    """One column; None for a kind of value that has no column."""
     if isinstance(kind, (Integer, Bits)) and kind.enum is not None:
         return _names(pa, kind.enum.values, values)
     if isinstance(kind, (Integer, Bits)) or (isinstance(kind, Plain) and kind.kind in ("float", "bool")):

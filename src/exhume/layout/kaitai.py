@@ -1,4 +1,4 @@
-"""From a byte window to a generated object: Kaitai's many ways to fail become ours, with absolute offsets."""
+"""From a window of bytes to a generated object; Kaitai's many exceptions become ours, with absolute offsets."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FAILURES = (
     zlib.error,
     MemoryError,
 )
-"""Everything that generated code was seen to raise on hostile input; caught here and nowhere else."""
+"""Everything that generated code has been seen to raise on hostile input; it is caught here and nowhere else."""
 
 
 def parse(cls: type[T], data: bytes | memoryview | BinaryIO, where: Span, *args: Any) -> T:
@@ -47,7 +47,7 @@ def parse(cls: type[T], data: bytes | memoryview | BinaryIO, where: Span, *args:
 
 
 def touch(value: Any, name: str, stream: Any, where: Span) -> Any:
-    """Reads a lazy instance `name` of a parsed object, with the same translation of failures as `parse`."""
+    """Reads the lazy instance `name` of a parsed object; raises the same errors as `parse`."""
     try:
         return getattr(value, name)
     except FAILURES as error:
@@ -65,7 +65,7 @@ def translate(error: BaseException, stream: Any, where: Span, field: str | None 
         needed = getattr(error, "bytes_needed", None)
         available = getattr(error, "bytes_available", None)
         return TruncatedError(
-            "the data end inside a structure",
+            "the data ends in the middle of a structure",
             span=here,
             field_path=path,
             expected=f"{needed} bytes" if needed is not None else None,
@@ -87,7 +87,7 @@ def translate(error: BaseException, stream: Any, where: Span, field: str | None 
 
 
 def _plain(actual: Any) -> Any:
-    """A value that a specification refuses; of a small structure (a variable-length integer) the one it stands for."""
+    """A value that a specification refuses; for a small structure (a variable-length integer), the value it encodes."""
     return getattr(actual, "value", None) if isinstance(actual, KaitaiStruct) else actual
 
 

@@ -1,6 +1,6 @@
-"""The generated parsers as a description: every field's absolute position, type, documentation.
+"""Descriptions from the generated parsers: every field's absolute position, type and documentation.
 
-Works on the `debug` classes (which remember where each field lies) and the specifications kept as JSON beside them.
+It works on the `debug` classes (which remember where each field lies) and the specifications kept as JSON beside them.
 The debug classes know positions only relative to their own stream; a stream that hands out positions remembering where
 they came from makes them absolute, through substreams and `io:` instances alike.
 """
@@ -32,7 +32,7 @@ DEBUG_PACKAGE = "exhume_ksy.debug"
 SPECS_PACKAGE = "exhume_ksy"
 
 ARRAY_SHOWN = 64
-"""Elements of an array that are shown one by one unless all are asked for; the rest is summed up in one line."""
+"""Elements of an array that are shown one by one, unless all are requested; the rest is summarised in one line."""
 
 STOPPED = "parsing stops here"
 """The note of a field that could not be read to its end."""
@@ -76,8 +76,8 @@ class Field:
     """One field of a parsed structure, with everything known about it.
 
     `span` is absolute in the file (with the payload range when the bytes were decompressed first); None for values that
-    a specification derives.  `children` are in the order of the specification; `omitted` counts array elements left
-    out.  `checksum` names the algorithm of a field that is one, and `check` says what became of it.
+    a specification derives.  `children` are in the order of the specification; `omitted` counts the array elements that
+    were left out.  `checksum` names the algorithm of a field that is a checksum, and `check` is its verdict.
     """
 
     name: str
@@ -161,7 +161,7 @@ def describe_type(cls: Any) -> dict[str, FieldDoc]:
 
 @functools.cache
 def _describe_traced(type: Type) -> dict[str, FieldDoc]:
-    """The same about a type of a specification that was compiled here."""
+    """The same as `describe_type` for a type of a specification that was compiled at run time."""
     around = [type]
     while around[0].parent is not None:
         around.insert(0, around[0].parent)
@@ -169,7 +169,7 @@ def _describe_traced(type: Type) -> dict[str, FieldDoc]:
 
 
 def _described(around: Sequence[Mapping[str, Any]]) -> dict[str, FieldDoc]:
-    """What is said in the last of several types, each around the next."""
+    """What the specification says in the last of several types, each of which encloses the next."""
     content, enums = around[-1], _enum_docs(around)
     described = {"": FieldDoc(doc=_text(content.get("doc")), doc_ref=_text(content.get("doc-ref")))}
     scalar = content.get("-scalar")
@@ -194,7 +194,7 @@ def _described(around: Sequence[Mapping[str, Any]]) -> dict[str, FieldDoc]:
 
 
 def _enum_docs(around: Sequence[Mapping[str, Any]]) -> dict[str, dict[int, FieldDoc]]:
-    """What is said about enum values that the type can see: its own, its enclosing types', the file's."""
+    """The documentation of the enum values that a type can see: its own, those of enclosing types, and the file's."""
     found: dict[str, dict[int, FieldDoc]] = {}
     for content in around:
         for name, values in content.get("enums", {}).items():
@@ -225,10 +225,10 @@ def _type_text(item: dict[str, Any]) -> str:
 
 
 class Explainer:
-    """Walks one parsed window of bytes.
+    """Builds the field tree of one parsed window of bytes.
 
-    `where` is the window's `Span` (a payload span for decompressed bytes); `whole` shows every array element and every
-    lazy instance, however many.
+    `where` is the window's `Span` (a payload span for decompressed bytes); with `whole`, the tree has every array
+    element and every lazy instance, however many there are.
     """
 
     def __init__(self, where: Span, *, whole: bool = False) -> None:
@@ -240,7 +240,7 @@ class Explainer:
     def explain(self, schema: str, data: bytes | memoryview, *args: Any) -> Field:
         """The field tree of `data` under a schema (`id` or `id::type`), as far as parsing goes.
 
-        A structure that breaks off keeps what was read before; `note` says why it ended.
+        A structure that cannot be parsed to its end keeps the fields before the failure; its `note` says why it ended.
         """
         stream = _TrackedStream(BytesIO(bytes(data)))
         self._base(stream, 0)
@@ -352,7 +352,7 @@ class Explainer:
         self._broken_off(made, place)
 
     def _broken_off(self, made: Field, place: dict[str, Any]) -> None:
-        """Marks a field that begins and does not end; it reaches as far as what could be read of it."""
+        """Marks a field that could not be read to its end; its span covers the part that could be read."""
         if "start" not in place or "end" in place:
             return
         made.note = STOPPED
@@ -402,7 +402,7 @@ class Explainer:
                 self._parse_as(made, doc.parsed_as, value.encode("latin-1", "replace"))
 
     def _parse_as(self, made: Field, schema: str, data: bytes) -> None:
-        """The parts of bytes that the specification put together; they lie nowhere, so they have no spans."""
+        """The parts of bytes that the specification composes; they are not stored as such, so they have no spans."""
         parsed = debug_class(schema)(_TrackedStream(BytesIO(data)))
         try:
             parsed._read()  # noqa: SLF001
@@ -433,13 +433,13 @@ class Explainer:
 
 
 def _begins_here(start: Any) -> bool:
-    """Whether any byte of a field is among those that are explained: one that lies elsewhere is in another section."""
+    """Whether any byte of a field is in the explained window: a field that lies elsewhere is in another section."""
     stream = getattr(start, "stream", None)
     return stream is not None and int(start) < stream.size()
 
 
 def _qualified(value: Any) -> str:
-    """The name of a structure's type as Kaitai's Python has it, those around it first."""
+    """The qualified name of a structure's type in Kaitai's Python classes, enclosing types first."""
     if not isinstance(value, Traced):
         return type(value).__qualname__
     names: list[str] = []
@@ -461,7 +461,7 @@ PLACEHOLDER = re.compile(r"\{([\w.]+)(?::(\w+)[^}]*)?\}")
 
 
 def _is_one_line(made: Field, kind: FieldDoc) -> bool:
-    """Whether a structure is nothing but the one value that it stands for: a number, or bytes and what they spell."""
+    """Whether a structure only encodes one value: a number, or bytes and the text that they spell."""
     whole = PLACEHOLDER.fullmatch(kind.representation)
     if whole is None or kind.is_scalar:
         return kind.is_scalar
@@ -470,7 +470,7 @@ def _is_one_line(made: Field, kind: FieldDoc) -> bool:
 
 
 def _represented(made: Field, path: str, form: str | None) -> Any:
-    """What a representation's placeholder stands for, None when it is not there."""
+    """The value that a placeholder of a representation stands for; None when it is absent."""
     at: Field | None = made
     for name in path.split("."):
         at = next((child for child in at.children if child.name == name), None) if at is not None else None
@@ -494,8 +494,8 @@ def _empty(value: Any) -> Any:
 
 
 def _summary(value: Any, made: Field, representation: str) -> Any:
-    """The one value that stands for a structure: what the specification says of it in one line, else its `value`
-    instance, else its `name` (fields told apart by a number).
+    """The one value that represents a structure: the specification's `-webide-representation`, else its `value`
+    instance, else its `name` (fields distinguished by a number).
     """
     if whole := PLACEHOLDER.fullmatch(representation):
         found = next((child for child in made.children if child.name == whole[1]), None)

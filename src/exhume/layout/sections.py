@@ -33,9 +33,9 @@ class Section:
 
     `schema` is the ksy id (optionally `id::type`) of the *stored* bytes, `payload_schema` of the decompressed ones,
     with `schema_args` / `payload_args` as parameters.  `load()` returns the decompressed payload.  `parent` names an
-    enclosing section: only sections without one take part in the tiling.  `check` computes the checksum that a field is
-    (the last of the chain of fields around it) and compares.  `parse` gives the tree of stored bytes where no schema
-    of ours does.
+    enclosing section: only sections without one take part in the tiling.  `check` takes a chain of nested fields, of
+    which the last is a checksum, computes it and compares.  `parse` gives the field tree of stored bytes that no schema
+    of exhume describes.
     """
 
     name: str
@@ -96,7 +96,7 @@ class Coverage:
 
 
 def _clipped(sections: Iterable[Section], end: int) -> Iterator[Section]:
-    """The sections as far as the file goes; one that goes further is not all there."""
+    """The sections, cut at the end of the file; one that reaches further is only partly there."""
     for section in sections:
         span = section.span
         if span.end <= end:
@@ -110,7 +110,7 @@ def _clipped(sections: Iterable[Section], end: int) -> Iterator[Section]:
 class SectionMap(Sequence[Section]):
     """Sections of one archive in file order, gaps filled in: each file is tiled from its first to its last byte.
 
-    What reaches past the end of its file is cut there, and unread.
+    A section that reaches past the end of its file is cut there, and its payload is not read.
     """
 
     def __init__(self, files: Iterable[tuple[Source, Iterable[Section]]]) -> None:
@@ -197,7 +197,7 @@ class SectionMap(Sequence[Section]):
         return [s for s in self._sections if s.span.start <= offset < s.span.end and source in (None, s.span.source)]
 
     def coverage(self) -> Coverage:
-        """How many bytes are claimed, padding, gap, and claimed twice."""
+        """The numbers of bytes that are claimed, padding, gaps, and claimed twice."""
         padding = sum(s.span.size for s in self.tiles() if s.kind is SectionKind.PADDING)
         gap = sum(s.span.size for s in self.gaps())
         overlap = sum(o.span.size for o in self.overlaps)

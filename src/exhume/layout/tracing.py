@@ -1,4 +1,4 @@
-"""What readers use that remember where each field lies (`exhume.compiler.traced`)."""
+"""The run-time support of readers that remember where each field lies (`exhume.compiler.traced`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Place = list[Any]
 
 
 class Traced:
-    """A structure whose fields are known with their places."""
+    """A structure that remembers the place of each of its fields."""
 
     PLACES: dict[str, Place]
     PARTIALS: dict[str, Any]
@@ -35,7 +35,7 @@ class Named(int):
 
 
 def type_of(value: Traced) -> Type:
-    """The type of the specification that a structure is of."""
+    """The type of a structure in its specification."""
     return value.TYPE
 
 
@@ -62,7 +62,7 @@ def named(value: Any, type: Type, id: str) -> Any:
 
 
 def keep(value: Traced, error: Exception) -> None:
-    """Keeps what was read of the field in which a structure broke off, and hands itself on to what encloses it."""
+    """Keeps what was read of the field in which reading failed, and passes the structure on to the enclosing one."""
     places, partials = value.PLACES, value.PARTIALS
     open_ = (id for id, place in reversed(places.items()) if place[2] is None or id in partials)
     id = next(open_, None)
@@ -72,7 +72,7 @@ def keep(value: Traced, error: Exception) -> None:
 
 
 def keep_instance(value: Traced, error: Exception, id: str, kept: str) -> None:
-    """The same for an instance, which may be asked for from anywhere: it hands nothing on."""
+    """The same as `keep` for an instance, which may be read from anywhere: nothing is passed on."""
     begun = getattr(value, kept, None)
     if hasattr(value, kept):
         delattr(value, kept)

@@ -1,4 +1,4 @@
-"""Finds the compiled kernel, without importing its pure twins: short commands need one of the two only."""
+"""Finds the compiled kernel without importing its pure-Python twins: short commands need only one of the two."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from exhume_ksy.fast import ELEMENTS
 
 VERSION = 10
-"""Raised with every function that is added or changed in `pykernel` and `_kernel.pyx`: both must be of one version."""
+"""Incremented whenever a function in `pykernel` and `_kernel.pyx` is added or changed: both must have one version."""
 
 
 def _load() -> tuple[Any, str]:
@@ -24,6 +24,6 @@ def _load() -> tuple[Any, str]:
 
 _LOADED = _load()
 KERNEL: Any = _LOADED[0]
-"""The compiled module, None when there is none, when it is outdated, or when `EXHUME_PURE=1` forces the twins."""
+"""The compiled module; None when there is none, when it is outdated, or when `EXHUME_PURE=1` forces the twins."""
 STATE: str = _LOADED[1]
 """`compiled`, or why the twins run: `forced`, `stale` (built from older sources or specifications) or `absent`."""

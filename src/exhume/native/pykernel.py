@@ -3,7 +3,7 @@
 Import `exhume.native.kernel`, which picks one of the two.  Both raise the same errors at the same offsets; the tests in
 `tests/zs/test_kernel.py` run against each of them.
 
-Layouts are read by what was compiled from `ksy/`: single elements in the compiled twin, columns here.  Offsets are
+Layouts are read by the readers generated from `ksy/`: single elements in the compiled twin, columns here.  Offsets are
 relative to the payload.
 """
 
@@ -81,7 +81,7 @@ def scan_records(payload: Buffer) -> Scan:
 def find_range(payload: Buffer, start: bytes | None, stop: bytes | None) -> tuple[int, int]:
     """Half-open range of the payload that holds the records with start <= record < stop.
 
-    The end is that of the payload when no record reaches `stop`.  A `None` does not bound.
+    The end is that of the payload when no record reaches `stop`.  `None` means that side has no bound.
 
     Raises:
         MalformedRecordsError: in the part that had to be looked at.
@@ -143,8 +143,8 @@ def frame_terminated(text: Buffer, terminator: bytes) -> tuple[bytes, int]:
 def take_records(data: Buffer, budget: int) -> int:
     """Where to cut a run of length-prefixed records: after the record that reaches or passes byte `budget`.
 
-    When the data end first, the end of the last whole record is returned; so 0 means that not even one record is
-    there.
+    When the data ends first, the end of the last whole record is returned; so 0 means that there is not even one whole
+    record.
 
     Raises:
         MalformedRecordsError: `overlong`.
@@ -212,8 +212,8 @@ def internal_entries(
     """Like `block_entries` for internal keys: `(user key, ~packed, rank, offset, value, place)` per entry.
 
     `~packed` is 2^64 - 1 minus the packed sequence and type, so that plain tuples sort as LevelDB sorts: by user key,
-    newest first; `rank` and `place` are passed through, for the caller's merge.  The fourth result is the offset of the
-    first entry that does not sort after the one before it, -1 when there is none.
+    newest first; `rank` and `place` are passed through for the caller's merge.  The fourth result is the offset of the
+    first entry that does not sort after the one before it, or -1.
     """
     entries, stop, problem = block_entries(block, end, budget)
     out: list[tuple[bytes, int, int, int, bytes, Any]] = []
@@ -237,7 +237,7 @@ def entries_order(
 ) -> tuple[tuple[bytes, int] | None, tuple[bytes, int] | None, bool]:
     """First and last `(user key, ~packed)` of a block of internal keys, and whether it is whole and in order.
 
-    What `internal_entries` would say about the same block, without making objects of its entries.
+    The answer is the same as that of `internal_entries`, without making objects of the entries.
     """
     items, _, problem, disorder = internal_entries(block, end, budget, 0, None)
     if not items:
@@ -256,8 +256,8 @@ def resolve_items(
 ) -> tuple[list[Any], tuple[bytes | None, int, int]]:
     """Statuses of merged LevelDB items (newest version of a key first), as tuples of `row_type`.
 
-    `state` is what the items before left: key, sequence and kind of its newest visible version so far (-1: none).
-    `statuses` are live, replaced, deleted, tombstone, beyond.  where `place.operations` is not None, `operation(item)`
+    `state` comes from the items before: the key, and sequence and kind of its newest visible version so far (-1: none).
+    `statuses` are live, replaced, deleted, tombstone, beyond.  Where `place.operations` is not None, `operation(item)`
     gives the number of an operation in its batch.  Each result is `(key, value, sequence, kind, status, superseded by,
     offset, operation, place, family)`.
     """

@@ -1,4 +1,4 @@
-"""What both kernels give and raise; apart from `pykernel`, so that the compiled one need not import its twin."""
+"""The results and errors of both kernels, in their own module: the compiled one need not import its twin."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class MalformedRecordsError(ValueError):
     """A length-prefixed payload cannot be split.
 
     Attributes:
-        reason: `truncated` (the data end inside a length), `overlong` (a length not in its shortest form or beyond
+        reason: `truncated` (the data ends inside a length), `overlong` (a length not in its shortest form or beyond
             64 bits) or `overrun` (a record passes the end of the data).
         offset: where the length of the offending record starts, relative to the payload.
         length: the claimed length for `overrun`, else -1.
@@ -27,7 +27,7 @@ class MalformedRecordsError(ValueError):
 
 
 def malformed_records(payload: bytes | bytearray | memoryview, offset: int) -> MalformedRecordsError:
-    """The error for the record whose length starts at `offset` and that does not fit, as the generated reader tells."""
+    """The error for the record whose length starts at `offset` and that does not fit, as the generated reader found."""
     from exhume_ksy.fast._layout import LayoutError
     from exhume_ksy.fast.zs_data_block import read_record
 

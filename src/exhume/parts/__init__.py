@@ -2,15 +2,15 @@
 
 A format that can be read in parts has a module (`Format.parts`) with
 
-- `plan(archive, size, options) -> Iterator[Part]`: parts of about `size` stored bytes each (None: one part), that
-  together give every record (or member) once, in the archive's order where that can be kept
+- `plan(archive, size, options) -> Iterator[Part]`: parts of about `size` stored bytes each (None: a single part), which
+  together give every record (or member) once, in the archive's order where possible
 - `items(archive, part, options) -> Iterator[Any]`: the records of one part, which reads its own bytes and little else
 - `table(archive, part, options) -> pyarrow.RecordBatchReader`: the same as a table
 
 and may have `last_key(archive) -> bytes` (where parts have keys) and `PARTS_LACK_COLUMNS = True` (where the table of a
 part has fewer columns than that of the whole).
 
-`part` is `Part.selection` there, a small picklable tuple; `()` means the whole archive.
+The argument `part` is a `Part.selection`, a small picklable tuple; `()` means the whole archive.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Selection = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of an archive: how to find it, about how many stored bytes it reads, the key it starts at if it has one.
+    """One part of an archive: how to find it, about how many stored bytes it has, and the keys that bound it, if any.
 
     `first` and `stop` bound the keys of sorted formats: first <= key < stop; None for an open end.
     """
@@ -36,7 +36,10 @@ class Part:
 
 
 def ranges(sizes: Iterable[int], size: int | None) -> Iterator[tuple[int, int, int]]:
-    """Cuts a row of things into half-open ranges of about `size` bytes, as `(first, stop, bytes)`; None: one range."""
+    """Divides items of the given sizes into half-open ranges of about `size` bytes, as `(first, stop, bytes)`.
+
+    With None as `size`, there is a single range.
+    """
     first = held = 0
     count = 0
     for count, one in enumerate(sizes, 1):

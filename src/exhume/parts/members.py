@@ -1,4 +1,4 @@
-"""Archives of members in parts: ranges of members in the order of their bytes; every part reads the index."""
+"""Archives of members in parts: each part is a range of members in the order of their bytes, and reads the index."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Partitions: picklable units of reading, each of which opens its archive by itself and reads its own bytes.
+"""Partitions: picklable units of reading, each of which opens its archive for itself and reads only its own bytes.
 
-A partition is a few hundred bytes: where the archive is, and which part of it.  `Archive.partitions` plans those of one
-open archive, `exhume.distributed.partitions` those of many.
+A partition takes a few hundred bytes: where the archive is, and which part of it to read.  `Archive.partitions` plans
+those of one open archive, `exhume.distributed.partitions` those of many.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Options = tuple[tuple[str, Any], ...]
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """One part of one archive; `selection` is the format's own (`()`: all of it), `size` its stored bytes, about.
+    """One part of an archive: `selection` in the format's terms (`()`: all of it), `size` in stored bytes, roughly.
 
     `first` and `stop` bound its keys where the format is sorted.  Options are pairs, so that a partition is hashable.
     """
@@ -66,9 +66,9 @@ class Partition:
 
 
 def plan(archive: Archive, template: Partition, target: str, size: int | None) -> list[Partition]:
-    """The partitions of an open archive, which `target` opens again; the rest is the template's.
+    """The partitions of an open archive that `target` opens again; everything else is taken from `template`.
 
-    Raises `UnsupportedOperationError` for formats without parts, and what reading their index raises.
+    Raises `UnsupportedOperationError` for formats without parts, and whatever reading the index raises.
     """
     found = parts_of(archive).plan(archive, size, dict(template.options))
     return [with_part(template, target, archive.format, part) for part in found]

@@ -1,9 +1,9 @@
 """Archives as Arrow tables: what every `to_arrow` shares, and the member table of archives of members.
 
-pyarrow is imported when it is used (extra `arrow`).  Readers stream: a batch is made when it is asked for.
+pyarrow is imported when it is used (extra `arrow`).  Readers stream: a batch is made when it is requested.
 
-What a value loses on its way into a column is counted under one of the names below, in the `Counter` that a caller
-hands in as `lost`.
+What values lose on their way into a column is counted under the names below, in the `Counter` that the caller passes as
+`lost`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ BATCH_ROWS: Final = 65_536
 """Rows of a batch at most, unless the caller says otherwise."""
 
 BATCH_BYTES: Final = 16 << 20
-"""A batch of byte strings ends after so many bytes even when it has fewer rows."""
+"""A batch of byte strings ends after this many bytes even when it has fewer rows."""
 
 BAD_TEXT: Final = "texts that are not UTF-8"
 BAD_RECORD: Final = "records that do not fit the record format"
@@ -47,9 +47,9 @@ def import_pyarrow() -> Any:
 
 
 def choose(available: Iterable[str], columns: Iterable[str] | None) -> list[str]:
-    """The columns to give: all, or those asked for in the order asked.
+    """The columns to return: all, or those requested, in the order requested.
 
-    Raises `EntryNotFoundError` for one that the table does not have and `QueryError` for one that is named twice.
+    Raises `EntryNotFoundError` for a column that the table does not have, `QueryError` for one that is named twice.
     """
     names = list(available)
     if columns is None:
@@ -68,7 +68,7 @@ def choose(available: Iterable[str], columns: Iterable[str] | None) -> list[str]
 
 
 def batched(rows: Iterable[T], batch_rows: int, size: Callable[[T], int] = lambda row: 0) -> Iterator[list[T]]:
-    """Rows in lists of at most `batch_rows`, or of as many as reach `BATCH_BYTES`."""
+    """Rows in lists of at most `batch_rows`; a list ends earlier with the row that reaches `BATCH_BYTES`."""
     held: list[T] = []
     held_bytes = 0
     for row in rows:
@@ -126,8 +126,8 @@ def member_table(
 
     Columns: `name`, `kind`, `size`, `offset` (absolute; null where the bytes do not lie as they are), `stored_size`,
     `digest` (`algorithm:hex`), the format's own (`MemberArchive.detail_columns`), `problem` (the code of the rule that
-    a damaged member breaks) and `reason`.  `digest="stored"` gives the checksum that the archive itself keeps, null for
-    formats without; `"sha256"` reads every member and computes it, null for those that are damaged (counted in `lost`).
+    a damaged member breaks) and `reason`.  `digest="stored"` gives the checksum that the archive itself stores, null in
+    formats without one; `"sha256"` reads and hashes every member, and is null for damaged ones (counted in `lost`).
 
     Raises `EntryNotFoundError` for an unknown column, `QueryError` for another digest, and `MissingDependencyError`.
     """

@@ -1,7 +1,7 @@
-"""An archive's table as a pyarrow dataset: DuckDB, Polars and pyarrow tell it which columns and rows they want.
+"""An archive's table as a pyarrow dataset, of which DuckDB, Polars and pyarrow request the columns and rows they need.
 
-Columns are handed on to the archive's reader, so that others are not decoded; rows are chosen batch by batch.  Imported
-when it is used (extra `arrow`).
+The columns are passed on to the archive's reader, so that others are not decoded; rows are filtered batch by batch.
+This module is imported when it is used (extra `arrow`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
         return dataset.Scanner.from_batches(reader, columns=columns, filter=filter, **options)
 
     def _needed(self, columns: Sequence[str] | Mapping[str, Any] | None, filter: Any) -> list[str]:
-        """The columns to read: those asked for, and those whose names are somewhere in the text of an expression."""
+        """The columns to read: those requested, and those whose names occur in the text of an expression."""
         names = list(self._schema.names)
         if columns is None:
             return names
@@ -70,18 +70,18 @@ class ArchiveDataset(dataset.Dataset):  # type: ignore[misc]
         return count
 
     def _refuse(self, *args: Any, **options: Any) -> NoReturn:
-        """Refused: the archive is no set of files."""
+        """Refuses the call: the archive is not a set of files."""
         raise UnsupportedOperationError("an archive's table is scanned as a whole: use to_table(columns=, filter=)")
 
     def get_fragments(self, filter: Any = None) -> Iterator[ArchiveFragment]:
-        """One fragment, which is the whole table: an archive is no set of files.  DataFusion scans fragments."""
+        """One fragment, the whole table, because an archive is not a set of files.  DataFusion scans fragments."""
         yield ArchiveFragment(self)
 
     filter = replace_schema = join = join_asof = sort_by = _refuse
 
     @property
     def partition_expression(self) -> Any:
-        """Nothing is known of all rows."""
+        """The expression that is true of every row: nothing more is known about all rows."""
         return compute.scalar(True)
 
     def __reduce__(self) -> NoReturn:
@@ -95,7 +95,7 @@ class ArchiveFragment:
         self._table = table
 
     def scanner(self, schema: Any = None, **options: Any) -> Any:
-        """That of the dataset; `schema` can only be the dataset's."""
+        """The scanner of the dataset; raises `UnsupportedOperationError` for a `schema` other than the dataset's."""
         if schema is not None and not schema.equals(self._table.schema):
             raise UnsupportedOperationError("an archive's table is scanned in its own schema")
         return self._table.scanner(**options)

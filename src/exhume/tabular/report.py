@@ -1,4 +1,4 @@
-"""What an export tells of itself, and the options that mean nothing to it."""
+"""The report of an export, and the refusal of options that do not apply to its target."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from exhume.errors import WriterError
 
 @dataclass(slots=True)
 class ExportReport:
-    """What was written, and what was coerced or left out (any of which makes the exit code 3)."""
+    """What was written, coerced and left out; anything coerced or left out makes the exit code 3."""
 
     written: Counter[str] = field(default_factory=Counter)
     lost: Counter[str] = field(default_factory=Counter)
@@ -20,7 +20,7 @@ class ExportReport:
 
     @property
     def complete(self) -> bool:
-        """Whether nothing was lost on the way."""
+        """Whether nothing was coerced or left out."""
         return not sum(self.lost.values())
 
     def without_zeros(self) -> ExportReport:
@@ -35,7 +35,7 @@ class ExportReport:
 
 
 def refuse_options(target: str, options: Mapping[str, Any]) -> None:
-    """Raises `WriterError` for an option that means nothing to this target."""
+    """Raises `WriterError` for an option that does not apply to this target."""
     for name, value in options.items():
         if value is not None and value is not False and value not in ((), ""):
             raise WriterError(f"--{name.replace('_', '-')} does not apply to --to {target}")

@@ -73,7 +73,7 @@ RUNG = rule(
 
 # 3xx: structure and order
 
-ENDS_EARLY = rule(301, "the data end inside an rbuf value", spec=_RBUF, error=TruncatedError)
+ENDS_EARLY = rule(301, "the data ends in the middle of an rbuf value", spec=_RBUF, error=TruncatedError)
 OBJECT_HEADER = rule(302, "not an rbuf object header", spec=_RBUF)
 RESERVED_BIT = rule(
     303,

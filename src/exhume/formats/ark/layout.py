@@ -176,7 +176,7 @@ def read_text_before(data: bytes, start: int, end: int) -> str | None:
 
 
 def read_guid_at(data: bytes, place: tuple[int, int]) -> str | None:
-    """The GUID at a place; None where the data end before it does."""
+    """The GUID at a place; None where the data ends before it does."""
     start, end = place
     return guid_text(data[start:end]) if end <= len(data) else None
 

@@ -1,8 +1,8 @@
 """The catalog: which chunk holds which path, and where in it, so that one range request fetches a member.
 
 The table `file_locations` has the specification's columns `file_path` and `caf_file_id` plus offset and size; the table
-`caf_files` says which chunk an id means, with its size and the digest of its tail as identity.  Real data hold the same
-path in several chunks, so `file_path` is indexed, not unique.  SQLite files need nothing but the standard library;
+`caf_files` says which chunk an id means, with its size and the digest of its tail as identity.  In practice several
+chunks hold the same path, so `file_path` is indexed, not unique.  SQLite files need nothing but the standard library;
 other databases go through SQLAlchemy (extra `catalog`).
 """
 

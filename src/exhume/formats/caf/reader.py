@@ -348,7 +348,7 @@ class CafArchive(MemberArchive):
         return build_sections(self)
 
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
-        """Every broken rule.  There are no checksums, so `quick` and `jobs` change nothing: no data are read."""
+        """Every broken rule.  There are no checksums, so `quick` and `jobs` change nothing: no data is read."""
         from exhume.formats.caf.verify import verify
 
         return each_once(verify(self, progress))
@@ -374,7 +374,7 @@ def verify_source(
 ) -> Iterator[Finding]:
     """Every broken rule of what may not even open: goes on after an unknown version or bytes behind the footer.
 
-    There are no checksums, so `quick` and `jobs` change nothing: no data are read.
+    There are no checksums, so `quick` and `jobs` change nothing: no data is read.
     """
     try:
         archive = open_archive(source, limits=limits)

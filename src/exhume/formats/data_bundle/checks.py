@@ -23,7 +23,7 @@ CONFIG_MAGIC = _rule(102, "the configuration row does not say daBundleV1", spec=
 SHARD_MAGIC = _rule(103, "a shard does not start with daBS", spec=_SHARD, error=UnrecognizedFormatError)
 COMPRESSION = _rule(104, "unknown compression method", spec=_SHARD, error=UnsupportedFeatureError)
 METADATA_PLACE = _rule(
-    105, "the shard does not say that its metadata are in the index", spec=_SHARD, severity=Severity.WARNING
+    105, "the shard does not say that its metadata is in the index", spec=_SHARD, severity=Severity.WARNING
 )
 
 # 2xx checksums

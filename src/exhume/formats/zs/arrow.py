@@ -113,7 +113,7 @@ def to_arrow(
     else:
         described = archive.metadata.get(RECORD_FORMAT) if split is True else split
         if described is None:
-            raise QueryError(f"the metadata have no {RECORD_FORMAT}: give one")
+            raise QueryError(f"the metadata has no {RECORD_FORMAT}: give one")
         form = _Split(pa, RecordFormat.parse(described))
     names = choose(form.types, columns)
     schema = pa.schema([pa.field(name, form.types[name]) for name in names])

@@ -148,14 +148,14 @@ ROOT_REFERENCED = _rule(338, "an index refers to the root", spec="Key invariants
 
 # 4xx: content
 
-METADATA_UTF8 = _rule(401, "the metadata are not UTF-8", spec="Header, Metadata")
+METADATA_UTF8 = _rule(401, "the metadata is not UTF-8", spec="Header, Metadata")
 METADATA_JSON = _rule(
     402,
-    "the metadata are not JSON",
+    "the metadata is not JSON",
     spec="Header, Metadata",
     hint="`NaN`, `Infinity` and a byte order mark are not JSON either, although some parsers take them.",
 )
-METADATA_OBJECT = _rule(403, "the metadata are not a JSON object", spec="Header, Metadata")
+METADATA_OBJECT = _rule(403, "the metadata is not a JSON object", spec="Header, Metadata")
 METADATA_TWICE = _rule(
     404,
     "a key occurs twice in the metadata",

@@ -87,9 +87,9 @@ class AtomicFile(_Atomic):
 
 
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
-    """Removes the temporary files that killed processes left of an `AtomicFile` of this name.
+    """Removes the temporary files that killed processes left behind for an `AtomicFile` of this name.
 
-    Only for a caller who knows that nobody else writes it now.
+    Only for a caller who knows that nobody else is writing the file now.
     """
     target = Path(path)
     ours = re.compile(rf"\.{re.escape(target.name[:100])}\.[a-z0-9_]{{8}}\.part")  # as `tempfile` makes them
@@ -120,7 +120,10 @@ class AtomicDirectory(_Atomic):
         return path.open("xb", buffering=STREAM_CHUNK)
 
     def commit(self) -> None:
-        """Flushes every file to disk and gives the directory its name; harmless to repeat."""
+        """Flushes every file to disk and gives the directory its name; a second call does nothing.
+
+        Raises `OutputExistsError` when the name has been taken meanwhile, else `SourceError` when renaming fails.
+        """
         if self._done:
             return
         for folder, _, files in os.walk(self.temporary, topdown=False):
@@ -168,7 +171,7 @@ class GrowingFile:
             raise source_error(error, os.fspath(self.path)) from error
 
     def write_at(self, offset: int, data: bytes | bytearray | memoryview) -> None:
-        """Writes all of `data` at `offset` (bytes in between read as zeros)."""
+        """Writes all of `data` at `offset`; bytes skipped between writes read as zeros.  Raises `SourceError`."""
         view = memoryview(data)
         try:
             while view:
@@ -194,7 +197,10 @@ class GrowingFile:
 
 
 def put_in_place(temporary: Path, path: Path, *, overwrite: bool) -> None:
-    """Renames a finished temporary file; without `overwrite` a name taken meanwhile is an error, never replaced."""
+    """Renames a finished temporary file.
+
+    Without `overwrite`, a file that took the name meanwhile is never replaced: raises `OutputExistsError`.
+    """
     if overwrite:
         temporary.replace(path)
         return
@@ -213,7 +219,7 @@ def put_in_place(temporary: Path, path: Path, *, overwrite: bool) -> None:
 
 
 def exists_error(path: str | os.PathLike[str]) -> OutputExistsError:
-    """The one wording for "will not overwrite"."""
+    """The error for an output that exists already, with the one wording of its message."""
     return OutputExistsError(
         "the output exists already (use --overwrite to replace it)", span=Span(os.fspath(path), 0, 0)
     )

@@ -16,7 +16,7 @@ _CONTROL = bytes(byte for byte in range(32) if byte not in (9, 10, 13)) + b"\x7f
 
 @contextmanager
 def binary_output(output: str, *, overwrite: bool) -> Iterator[BinaryIO]:
-    """A new file that appears when complete, or standard output for `-` (never a terminal)."""
+    """A new file that appears when complete, or standard output for `-`; raises `WriterError` for a terminal."""
     if output == "-" and sys.stdout.isatty():
         raise WriterError("refusing to write binary data to a terminal: redirect it, or use -o FILE")
     with _opened(output, overwrite) as file:
@@ -25,7 +25,7 @@ def binary_output(output: str, *, overwrite: bool) -> Iterator[BinaryIO]:
 
 @contextmanager
 def text_output(output: str, *, overwrite: bool) -> Iterator[BinaryIO]:
-    """The same for text, which may go to a terminal unless it holds control characters."""
+    """Like `binary_output` for text, which may go to a terminal unless it holds control characters (`WriterError`)."""
     with _opened(output, overwrite) as file:
         yield cast("BinaryIO", _Guarded(file)) if output == "-" and sys.stdout.isatty() else file
 
@@ -42,7 +42,7 @@ def _opened(output: str, overwrite: bool) -> Iterator[BinaryIO]:
 
 
 class _Guarded(io.RawIOBase):
-    """A terminal that is only sent what it will not obey."""
+    """A terminal that receives text only, never control characters that it would act on."""
 
     def __init__(self, file: BinaryIO) -> None:
         super().__init__()

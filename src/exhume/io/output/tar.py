@@ -21,8 +21,8 @@ class TarSink:
     def write(self, name: str, size: int, chunks: Iterable[bytes]) -> int:
         """Adds one file of a known size; raises `UnsafePathError` for names that extraction would refuse.
 
-        A member whose first piece cannot be read is left out whole; one that breaks later has announced its size
-        already, so the stream cannot go on: `SourceError`.
+        A member whose first piece cannot be read is left out entirely.  For one that fails later, the header with its
+        size has been written already, so the stream cannot continue: raises `SourceError`.
         """
         safe_parts(name)
         info = tarfile.TarInfo(name)

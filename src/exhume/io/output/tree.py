@@ -71,9 +71,10 @@ class OutputTree:
             return total
 
     def write_batch(self, files: Sequence[tuple[str, int, int]], data: bytes) -> list[ExhumeError | None]:
-        """Creates small files `(name, start, stop)` that hold `data[start:stop]`; says for each what went wrong, if so.
+        """Creates small files `(name, start, stop)` that hold `data[start:stop]`; returns the error or None for each.
 
-        The same refusals as `write`, at a fraction of its cost; failures of the output itself (disk full) are raised.
+        They are refused for the same reasons as by `write`, at a fraction of its cost.  A failure of the output itself
+        (disk full) raises `SourceError`.
         """
         folders: dict[str, int] = {}
         jobs: list[tuple[int, bytes, int, int]] = []

@@ -27,7 +27,7 @@ class Status(enum.IntEnum):
     DONE = 0
     """At the end of the data."""
     MORE = 1
-    """Inside a document: more data are needed."""
+    """Inside a document: more data is needed."""
     SPLIT = 2
     """The target size or record count is reached."""
     FULL = 3
