@@ -79,7 +79,7 @@ class reading:  # noqa: N801 - used like a function: `with reading(where, rule):
 
 
 def refused(error: Exception, where: Span, rule: Rule | None = None) -> ExhumeError:
-    """Our exception for bytes at `where` that do not fit the layout: that of `rule`, else one for the kind of failure."""
+    """Our exception for bytes at `where` that do not fit the layout: that of `rule`, else one for the failure."""
     if not isinstance(error, LayoutError):
         why = "structures nest too deeply" if isinstance(error, RecursionError) else "the layout does not fit"
         how: dict[str, Any] = {"span": where, "actual": shorten(error)}
