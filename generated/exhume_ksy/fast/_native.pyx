@@ -1,13 +1,31 @@
 """Columns filled by compiled code; written by `make generated`, never edited by hand."""
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 
-from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
+from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
 SOURCE = 'de81f717773f9fbf'
 """What this was compiled from: a module built from other specifications is not used."""
+
+
+cdef int64_t room_for(int64_t rows, int64_t taken, int64_t left, int64_t wanted) noexcept nogil:
+    """Elements to have room for, when there are `rows` in the bytes `taken`: those that are `left`, if they are alike.
+
+    A few more, for they may be shorter; never more than are wanted, than bytes are left for, or than eight times those
+    that are there, for what follows may be no elements.
+    """
+    cdef int64_t room = 8 * rows + 64
+    cdef double alike = 1.0625 * rows * left / taken + 64 if taken > 0 else 64
+    if rows + alike < room:
+        room = rows + <int64_t>alike
+    if room > rows + left:
+        room = rows + left
+    if 0 <= wanted < room:
+        room = wanted
+    return room if room > rows else rows + 1
 
 
 cdef bint grow(void **column, size_t size, size_t room) noexcept nogil:
@@ -73,7 +91,7 @@ def clp_s_dictionary_entries_entry(columns, const uint8_t[::1] view, int64_t sta
             if after < 0:
                 break
             if rows == room:
-                room = room * 2 if room else 64
+                room = room_for(rows, at - start, stop - at, count)
                 if not grow(<void **> &c_at, sizeof(int64_t), room):
                     full = False
                     break
@@ -92,9 +110,9 @@ def clp_s_dictionary_entries_entry(columns, const uint8_t[::1] view, int64_t sta
         if not full:
             raise MemoryError
         if rows:
-            columns.at.frombytes((<char *> c_at)[: rows * sizeof(int64_t)])
-            columns.value_start.frombytes((<char *> c_value_start)[: rows * sizeof(int64_t)])
-            columns.value_end.frombytes((<char *> c_value_end)[: rows * sizeof(int64_t)])
+            columns.at.frombytes(PyMemoryView_FromMemory(<char *> c_at, rows * sizeof(int64_t), PyBUF_READ))
+            columns.value_start.frombytes(PyMemoryView_FromMemory(<char *> c_value_start, rows * sizeof(int64_t), PyBUF_READ))
+            columns.value_end.frombytes(PyMemoryView_FromMemory(<char *> c_value_end, rows * sizeof(int64_t), PyBUF_READ))
     finally:
         free(c_at)
         free(c_value_start)
@@ -119,7 +137,7 @@ def clp_s_schema_ids_entry(columns, const uint8_t[::1] view, int64_t start, int6
             if after < 0:
                 break
             if rows == room:
-                room = room * 2 if room else 64
+                room = room_for(rows, at - start, stop - at, count)
                 if not grow(<void **> &c_at, sizeof(int64_t), room):
                     full = False
                     break
@@ -134,8 +152,8 @@ def clp_s_schema_ids_entry(columns, const uint8_t[::1] view, int64_t start, int6
         if not full:
             raise MemoryError
         if rows:
-            columns.at.frombytes((<char *> c_at)[: rows * sizeof(int64_t)])
-            columns.value.frombytes((<char *> c_value)[: rows * sizeof(int32_t)])
+            columns.at.frombytes(PyMemoryView_FromMemory(<char *> c_at, rows * sizeof(int64_t), PyBUF_READ))
+            columns.value.frombytes(PyMemoryView_FromMemory(<char *> c_value, rows * sizeof(int32_t), PyBUF_READ))
     finally:
         free(c_at)
         free(c_value)
@@ -162,7 +180,7 @@ def clp_s_schema_tree_node(columns, const uint8_t[::1] view, int64_t start, int6
             if after < 0:
                 break
             if rows == room:
-                room = room * 2 if room else 64
+                room = room_for(rows, at - start, stop - at, count)
                 if not grow(<void **> &c_at, sizeof(int64_t), room):
                     full = False
                     break
@@ -189,11 +207,11 @@ def clp_s_schema_tree_node(columns, const uint8_t[::1] view, int64_t start, int6
         if not full:
             raise MemoryError
         if rows:
-            columns.at.frombytes((<char *> c_at)[: rows * sizeof(int64_t)])
-            columns.parent_id.frombytes((<char *> c_parent_id)[: rows * sizeof(int32_t)])
-            columns.key_start.frombytes((<char *> c_key_start)[: rows * sizeof(int64_t)])
-            columns.key_end.frombytes((<char *> c_key_end)[: rows * sizeof(int64_t)])
-            columns.type.frombytes((<char *> c_type)[: rows * sizeof(uint8_t)])
+            columns.at.frombytes(PyMemoryView_FromMemory(<char *> c_at, rows * sizeof(int64_t), PyBUF_READ))
+            columns.parent_id.frombytes(PyMemoryView_FromMemory(<char *> c_parent_id, rows * sizeof(int32_t), PyBUF_READ))
+            columns.key_start.frombytes(PyMemoryView_FromMemory(<char *> c_key_start, rows * sizeof(int64_t), PyBUF_READ))
+            columns.key_end.frombytes(PyMemoryView_FromMemory(<char *> c_key_end, rows * sizeof(int64_t), PyBUF_READ))
+            columns.type.frombytes(PyMemoryView_FromMemory(<char *> c_type, rows * sizeof(uint8_t), PyBUF_READ))
     finally:
         free(c_at)
         free(c_parent_id)
@@ -221,7 +239,7 @@ def clp_s_table_metadata_stream(columns, const uint8_t[::1] view, int64_t start,
             if after < 0:
                 break
             if rows == room:
-                room = room * 2 if room else 64
+                room = room_for(rows, at - start, stop - at, count)
                 if not grow(<void **> &c_at, sizeof(int64_t), room):
                     full = False
                     break
@@ -240,9 +258,9 @@ def clp_s_table_metadata_stream(columns, const uint8_t[::1] view, int64_t start,
         if not full:
             raise MemoryError
         if rows:
-            columns.at.frombytes((<char *> c_at)[: rows * sizeof(int64_t)])
-            columns.ofs_stream.frombytes((<char *> c_ofs_stream)[: rows * sizeof(uint64_t)])
-            columns.len_uncompressed.frombytes((<char *> c_len_uncompressed)[: rows * sizeof(uint64_t)])
+            columns.at.frombytes(PyMemoryView_FromMemory(<char *> c_at, rows * sizeof(int64_t), PyBUF_READ))
+            columns.ofs_stream.frombytes(PyMemoryView_FromMemory(<char *> c_ofs_stream, rows * sizeof(uint64_t), PyBUF_READ))
+            columns.len_uncompressed.frombytes(PyMemoryView_FromMemory(<char *> c_len_uncompressed, rows * sizeof(uint64_t), PyBUF_READ))
     finally:
         free(c_at)
         free(c_ofs_stream)
@@ -270,7 +288,7 @@ def clp_s_table_metadata_table(columns, const uint8_t[::1] view, int64_t start, 
             if after < 0:
                 break
             if rows == room:
-                room = room * 2 if room else 64
+                room = room_for(rows, at - start, stop - at, count)
                 if not grow(<void **> &c_at, sizeof(int64_t), room):
                     full = False
                     break
@@ -297,11 +315,11 @@ def clp_s_table_metadata_table(columns, const uint8_t[::1] view, int64_t start, 
         if not full:
             raise MemoryError
         if rows:
-            columns.at.frombytes((<char *> c_at)[: rows * sizeof(int64_t)])
-            columns.stream_id.frombytes((<char *> c_stream_id)[: rows * sizeof(uint64_t)])
-            columns.ofs_table.frombytes((<char *> c_ofs_table)[: rows * sizeof(uint64_t)])
-            columns.schema_id.frombytes((<char *> c_schema_id)[: rows * sizeof(int32_t)])
-            columns.num_messages.frombytes((<char *> c_num_messages)[: rows * sizeof(uint64_t)])
+            columns.at.frombytes(PyMemoryView_FromMemory(<char *> c_at, rows * sizeof(int64_t), PyBUF_READ))
+            columns.stream_id.frombytes(PyMemoryView_FromMemory(<char *> c_stream_id, rows * sizeof(uint64_t), PyBUF_READ))
+            columns.ofs_table.frombytes(PyMemoryView_FromMemory(<char *> c_ofs_table, rows * sizeof(uint64_t), PyBUF_READ))
+            columns.schema_id.frombytes(PyMemoryView_FromMemory(<char *> c_schema_id, rows * sizeof(int32_t), PyBUF_READ))
+            columns.num_messages.frombytes(PyMemoryView_FromMemory(<char *> c_num_messages, rows * sizeof(uint64_t), PyBUF_READ))
     finally:
         free(c_at)
         free(c_stream_id)
@@ -345,7 +363,7 @@ def leveldb_block_entry(columns, const uint8_t[::1] view, int64_t start, int64_t
             if after < 0:
                 break
             if rows == room:
-                room = room * 2 if room else 64
+                room = room_for(rows, at - start, stop - at, count)
                 if not grow(<void **> &c_at, sizeof(int64_t), room):
                     full = False
                     break
@@ -380,13 +398,13 @@ def leveldb_block_entry(columns, const uint8_t[::1] view, int64_t start, int64_t
         if not full:
             raise MemoryError
         if rows:
-            columns.at.frombytes((<char *> c_at)[: rows * sizeof(int64_t)])
-            columns.len_shared.frombytes((<char *> c_len_shared)[: rows * sizeof(uint64_t)])
-            columns.len_value.frombytes((<char *> c_len_value)[: rows * sizeof(uint64_t)])
-            columns.key_suffix_start.frombytes((<char *> c_key_suffix_start)[: rows * sizeof(int64_t)])
-            columns.key_suffix_end.frombytes((<char *> c_key_suffix_end)[: rows * sizeof(int64_t)])
-            columns.value_data_start.frombytes((<char *> c_value_data_start)[: rows * sizeof(int64_t)])
-            columns.value_data_end.frombytes((<char *> c_value_data_end)[: rows * sizeof(int64_t)])
+            columns.at.frombytes(PyMemoryView_FromMemory(<char *> c_at, rows * sizeof(int64_t), PyBUF_READ))
+            columns.len_shared.frombytes(PyMemoryView_FromMemory(<char *> c_len_shared, rows * sizeof(uint64_t), PyBUF_READ))
+            columns.len_value.frombytes(PyMemoryView_FromMemory(<char *> c_len_value, rows * sizeof(uint64_t), PyBUF_READ))
+            columns.key_suffix_start.frombytes(PyMemoryView_FromMemory(<char *> c_key_suffix_start, rows * sizeof(int64_t), PyBUF_READ))
+            columns.key_suffix_end.frombytes(PyMemoryView_FromMemory(<char *> c_key_suffix_end, rows * sizeof(int64_t), PyBUF_READ))
+            columns.value_data_start.frombytes(PyMemoryView_FromMemory(<char *> c_value_data_start, rows * sizeof(int64_t), PyBUF_READ))
+            columns.value_data_end.frombytes(PyMemoryView_FromMemory(<char *> c_value_data_end, rows * sizeof(int64_t), PyBUF_READ))
     finally:
         free(c_at)
         free(c_len_shared)
@@ -432,7 +450,7 @@ def leveldb_index_delta_entry(columns, const uint8_t[::1] view, int64_t start, i
             if after < 0:
                 break
             if rows == room:
-                room = room * 2 if room else 64
+                room = room_for(rows, at - start, stop - at, count)
                 if not grow(<void **> &c_at, sizeof(int64_t), room):
                     full = False
                     break
@@ -467,13 +485,13 @@ def leveldb_index_delta_entry(columns, const uint8_t[::1] view, int64_t start, i
         if not full:
             raise MemoryError
         if rows:
-            columns.at.frombytes((<char *> c_at)[: rows * sizeof(int64_t)])
-            columns.len_shared.frombytes((<char *> c_len_shared)[: rows * sizeof(uint64_t)])
-            columns.key_suffix_start.frombytes((<char *> c_key_suffix_start)[: rows * sizeof(int64_t)])
-            columns.key_suffix_end.frombytes((<char *> c_key_suffix_end)[: rows * sizeof(int64_t)])
-            columns.handle_ofs_block.frombytes((<char *> c_handle_ofs_block)[: rows * sizeof(uint64_t)])
-            columns.handle_len_block.frombytes((<char *> c_handle_len_block)[: rows * sizeof(uint64_t)])
-            columns.raw_delta.frombytes((<char *> c_raw_delta)[: rows * sizeof(uint64_t)])
+            columns.at.frombytes(PyMemoryView_FromMemory(<char *> c_at, rows * sizeof(int64_t), PyBUF_READ))
+            columns.len_shared.frombytes(PyMemoryView_FromMemory(<char *> c_len_shared, rows * sizeof(uint64_t), PyBUF_READ))
+            columns.key_suffix_start.frombytes(PyMemoryView_FromMemory(<char *> c_key_suffix_start, rows * sizeof(int64_t), PyBUF_READ))
+            columns.key_suffix_end.frombytes(PyMemoryView_FromMemory(<char *> c_key_suffix_end, rows * sizeof(int64_t), PyBUF_READ))
+            columns.handle_ofs_block.frombytes(PyMemoryView_FromMemory(<char *> c_handle_ofs_block, rows * sizeof(uint64_t), PyBUF_READ))
+            columns.handle_len_block.frombytes(PyMemoryView_FromMemory(<char *> c_handle_len_block, rows * sizeof(uint64_t), PyBUF_READ))
+            columns.raw_delta.frombytes(PyMemoryView_FromMemory(<char *> c_raw_delta, rows * sizeof(uint64_t), PyBUF_READ))
     finally:
         free(c_at)
         free(c_len_shared)
@@ -547,7 +565,7 @@ def leveldb_write_batch_operation(columns, const uint8_t[::1] view, int64_t star
             if after < 0:
                 break
             if rows == room:
-                room = room * 2 if room else 64
+                room = room_for(rows, at - start, stop - at, count)
                 if not grow(<void **> &c_at, sizeof(int64_t), room):
                     full = False
                     break
@@ -598,17 +616,17 @@ def leveldb_write_batch_operation(columns, const uint8_t[::1] view, int64_t star
         if not full:
             raise MemoryError
         if rows:
-            columns.at.frombytes((<char *> c_at)[: rows * sizeof(int64_t)])
-            columns.operation_type.frombytes((<char *> c_operation_type)[: rows * sizeof(uint8_t)])
-            columns.column_family.frombytes((<char *> c_column_family)[: rows * sizeof(uint64_t)])
-            columns.key_data_start.frombytes((<char *> c_key_data_start)[: rows * sizeof(int64_t)])
-            columns.key_data_end.frombytes((<char *> c_key_data_end)[: rows * sizeof(int64_t)])
-            columns.value_data_start.frombytes((<char *> c_value_data_start)[: rows * sizeof(int64_t)])
-            columns.value_data_end.frombytes((<char *> c_value_data_end)[: rows * sizeof(int64_t)])
-            columns.commit_timestamp_data_start.frombytes((<char *> c_commit_timestamp_data_start)[: rows * sizeof(int64_t)])
-            columns.commit_timestamp_data_end.frombytes((<char *> c_commit_timestamp_data_end)[: rows * sizeof(int64_t)])
-            columns.transaction_name_data_start.frombytes((<char *> c_transaction_name_data_start)[: rows * sizeof(int64_t)])
-            columns.transaction_name_data_end.frombytes((<char *> c_transaction_name_data_end)[: rows * sizeof(int64_t)])
+            columns.at.frombytes(PyMemoryView_FromMemory(<char *> c_at, rows * sizeof(int64_t), PyBUF_READ))
+            columns.operation_type.frombytes(PyMemoryView_FromMemory(<char *> c_operation_type, rows * sizeof(uint8_t), PyBUF_READ))
+            columns.column_family.frombytes(PyMemoryView_FromMemory(<char *> c_column_family, rows * sizeof(uint64_t), PyBUF_READ))
+            columns.key_data_start.frombytes(PyMemoryView_FromMemory(<char *> c_key_data_start, rows * sizeof(int64_t), PyBUF_READ))
+            columns.key_data_end.frombytes(PyMemoryView_FromMemory(<char *> c_key_data_end, rows * sizeof(int64_t), PyBUF_READ))
+            columns.value_data_start.frombytes(PyMemoryView_FromMemory(<char *> c_value_data_start, rows * sizeof(int64_t), PyBUF_READ))
+            columns.value_data_end.frombytes(PyMemoryView_FromMemory(<char *> c_value_data_end, rows * sizeof(int64_t), PyBUF_READ))
+            columns.commit_timestamp_data_start.frombytes(PyMemoryView_FromMemory(<char *> c_commit_timestamp_data_start, rows * sizeof(int64_t), PyBUF_READ))
+            columns.commit_timestamp_data_end.frombytes(PyMemoryView_FromMemory(<char *> c_commit_timestamp_data_end, rows * sizeof(int64_t), PyBUF_READ))
+            columns.transaction_name_data_start.frombytes(PyMemoryView_FromMemory(<char *> c_transaction_name_data_start, rows * sizeof(int64_t), PyBUF_READ))
+            columns.transaction_name_data_end.frombytes(PyMemoryView_FromMemory(<char *> c_transaction_name_data_end, rows * sizeof(int64_t), PyBUF_READ))
     finally:
         free(c_at)
         free(c_operation_type)
@@ -666,7 +684,7 @@ def zs_data_block_record(columns, const uint8_t[::1] view, int64_t start, int64_
             if after < 0:
                 break
             if rows == room:
-                room = room * 2 if room else 64
+                room = room_for(rows, at - start, stop - at, count)
                 if not grow(<void **> &c_at, sizeof(int64_t), room):
                     full = False
                     break
@@ -685,9 +703,9 @@ def zs_data_block_record(columns, const uint8_t[::1] view, int64_t start, int64_
         if not full:
             raise MemoryError
         if rows:
-            columns.at.frombytes((<char *> c_at)[: rows * sizeof(int64_t)])
-            columns.data_start.frombytes((<char *> c_data_start)[: rows * sizeof(int64_t)])
-            columns.data_end.frombytes((<char *> c_data_end)[: rows * sizeof(int64_t)])
+            columns.at.frombytes(PyMemoryView_FromMemory(<char *> c_at, rows * sizeof(int64_t), PyBUF_READ))
+            columns.data_start.frombytes(PyMemoryView_FromMemory(<char *> c_data_start, rows * sizeof(int64_t), PyBUF_READ))
+            columns.data_end.frombytes(PyMemoryView_FromMemory(<char *> c_data_end, rows * sizeof(int64_t), PyBUF_READ))
     finally:
         free(c_at)
         free(c_data_start)
@@ -715,7 +733,7 @@ def zs_index_block_entry(columns, const uint8_t[::1] view, int64_t start, int64_
             if after < 0:
                 break
             if rows == room:
-                room = room * 2 if room else 64
+                room = room_for(rows, at - start, stop - at, count)
                 if not grow(<void **> &c_at, sizeof(int64_t), room):
                     full = False
                     break
@@ -742,11 +760,11 @@ def zs_index_block_entry(columns, const uint8_t[::1] view, int64_t start, int64_
         if not full:
             raise MemoryError
         if rows:
-            columns.at.frombytes((<char *> c_at)[: rows * sizeof(int64_t)])
-            columns.key_start.frombytes((<char *> c_key_start)[: rows * sizeof(int64_t)])
-            columns.key_end.frombytes((<char *> c_key_end)[: rows * sizeof(int64_t)])
-            columns.ofs_block.frombytes((<char *> c_ofs_block)[: rows * sizeof(uint64_t)])
-            columns.len_block.frombytes((<char *> c_len_block)[: rows * sizeof(uint64_t)])
+            columns.at.frombytes(PyMemoryView_FromMemory(<char *> c_at, rows * sizeof(int64_t), PyBUF_READ))
+            columns.key_start.frombytes(PyMemoryView_FromMemory(<char *> c_key_start, rows * sizeof(int64_t), PyBUF_READ))
+            columns.key_end.frombytes(PyMemoryView_FromMemory(<char *> c_key_end, rows * sizeof(int64_t), PyBUF_READ))
+            columns.ofs_block.frombytes(PyMemoryView_FromMemory(<char *> c_ofs_block, rows * sizeof(uint64_t), PyBUF_READ))
+            columns.len_block.frombytes(PyMemoryView_FromMemory(<char *> c_len_block, rows * sizeof(uint64_t), PyBUF_READ))
     finally:
         free(c_at)
         free(c_key_start)

@@ -13,13 +13,31 @@ from exhume.compiler.text import Lines
 HEAD = '''"""Columns filled by compiled code; written by `make generated`, never edited by hand."""
 # cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
 
-from cpython.buffer cimport PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_READ, PyBUF_SIMPLE, Py_buffer, PyBuffer_Release, PyObject_GetBuffer
+from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
 SOURCE = {source!r}
 """What this was compiled from: a module built from other specifications is not used."""
+
+
+cdef int64_t room_for(int64_t rows, int64_t taken, int64_t left, int64_t wanted) noexcept nogil:
+    """Elements to have room for, when there are `rows` in the bytes `taken`: those that are `left`, if they are alike.
+
+    A few more, for they may be shorter; never more than are wanted, than bytes are left for, or than eight times those
+    that are there, for what follows may be no elements.
+    """
+    cdef int64_t room = 8 * rows + 64
+    cdef double alike = 1.0625 * rows * left / taken + 64 if taken > 0 else 64
+    if rows + alike < room:
+        room = rows + <int64_t>alike
+    if room > rows + left:
+        room = rows + left
+    if 0 <= wanted < room:
+        room = wanted
+    return room if room > rows else rows + 1
 
 
 cdef bint grow(void **column, size_t size, size_t room) noexcept nogil:
@@ -59,7 +77,7 @@ def _scan(element: Element) -> str:
         with lines.block("if after < 0:"):
             lines.add("break")
         with lines.block("if rows == room:"):
-            lines.add("room = room * 2 if room else 64")
+            lines.add("room = room_for(rows, at - start, stop - at, count)")
             for column, code in columns:
                 with lines.block(f"if not grow(<void **> &c_{column}, sizeof({C_TYPES[code]}), room):"):
                     lines.add("full = False", "break")
@@ -70,7 +88,10 @@ def _scan(element: Element) -> str:
             lines.add("raise MemoryError")
         with lines.block("if rows:"):
             for column, code in columns:
-                lines.add(f"columns.{column}.frombytes((<char *> c_{column})[: rows * sizeof({C_TYPES[code]})])")
+                size = f"rows * sizeof({C_TYPES[code]})"
+                lines.add(
+                    f"columns.{column}.frombytes(PyMemoryView_FromMemory(<char *> c_{column}, {size}, PyBUF_READ))"
+                )
     with lines.block("finally:"):
         lines.add(*(f"free(c_{column})" for column, _ in columns))
     lines.add("return at")
