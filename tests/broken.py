@@ -257,8 +257,15 @@ def _databundle() -> Named:
     yield "deleted and replaced", aged
 
 
+def _kv_ir() -> Named:
+    from tests.kv_ir.broken import CASES
+
+    yield from ((name, _bytes(data)) for name, data in CASES.items())
+
+
 _BUILDERS: dict[str, Callable[[], Named]] = {
-    "ark": _ark, "caf": _caf, "clp-s": _clp_s, "databundle": _databundle, "leveldb": _leveldb, "zs": _zs,
+    "ark": _ark, "caf": _caf, "clp-s": _clp_s, "databundle": _databundle, "kv-ir": _kv_ir,
+    "leveldb": _leveldb, "zs": _zs,
 }  # fmt: skip
 FORMATS = tuple(_BUILDERS)
 CONTENT = {"caf": SalvageMode.FILES, "databundle": SalvageMode.FILES}

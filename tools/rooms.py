@@ -28,7 +28,7 @@ ROOMS = {
     "parts": "an archive in parts, and picklable partitions of it",
     "archive": "what an archive, a member, a writer is",
     "engines": "identify, verify, explain, salvage, carve, extract, recode: written once for all formats",
-    "formats": "one folder per format; none imports another, but for a bundle its LevelDB",
+    "formats": "one folder per format; none imports another, but for a bundle its LevelDB, clp-s and KV-IR each other",
     "export": "archives in the forms of other ecosystems",
     "filesystems": "archives as fsspec file systems, and catalogues of many of them",
     "distributed": "one command over many archives: partitions, workers, clusters",

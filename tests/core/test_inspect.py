@@ -27,7 +27,15 @@ from exhume.testing.corrupt import flip
 
 Cli = Callable[..., Any]
 SAMPLES = Path(__file__).resolve().parent.parent / "samples"
-FORMATS = {"zs": "zs", "caf": "caf", "clp-s": "clp_s", "ark": "ark", "databundle": "data_bundle", "leveldb": "leveldb"}
+FORMATS = {
+    "zs": "zs",
+    "caf": "caf",
+    "clp-s": "clp_s",
+    "ark": "ark",
+    "databundle": "data_bundle",
+    "leveldb": "leveldb",
+    "kv-ir": "kv_ir",
+}
 TABLE = [["explain", "--json"], ["list", "--sections", "--json"], ["info", "--json"], ["map"]]
 
 

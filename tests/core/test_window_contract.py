@@ -123,6 +123,8 @@ def records(archive: Archive) -> Iterator[Any]:
             yield from map(described, reader.messages())
         case "clp-s":
             yield from reader.events()
+        case "kv-ir":
+            yield from ([described(span), event] for span, event in reader.events_with_place())
         case "leveldb":
             yield from map(described, reader.database.versions(lambda *_: None))
         case "databundle" if isinstance(archive.source, Tree):
@@ -299,7 +301,15 @@ def differences(plain: Any, other: Any, path: str = "", key: str = "") -> Iterat
         yield f"{path}: {plain!r} {other!r}"
 
 
-IDS = {"ark": "ark", "caf": "caf", "clp_s": "clp-s", "data_bundle": "databundle", "leveldb": "leveldb", "zs": "zs"}
+IDS = {
+    "ark": "ark",
+    "caf": "caf",
+    "clp_s": "clp-s",
+    "data_bundle": "databundle",
+    "kv_ir": "kv-ir",
+    "leveldb": "leveldb",
+    "zs": "zs",
+}
 
 
 def samples() -> Iterator[Sample]:
@@ -349,7 +359,7 @@ def test_every_hook(sample: Sample, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert wrong == []
 
 
-@pytest.mark.parametrize("id", ["caf", "clp-s", "zs"])
+@pytest.mark.parametrize("id", ["caf", "clp-s", "kv-ir", "zs"])
 @pytest.mark.slow
 def test_remote_windows(id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A URL and an offset: what is read ahead, and from the end, is that of the window."""
@@ -391,7 +401,7 @@ VERBS = (
     "explain --html {out}", "recode --stored -o {out}", "salvage -o {out}", "salvage --jsonl -o {out}",
     "salvage --as-files -o {out}", "carve", "carve -o {out}", "carve --from {at} --to {to}",
 )  # fmt: skip
-QUERIES = {"zs": "a", "clp-s": "*", "caf": "*", "ark": "*", "leveldb": "a"}
+QUERIES = {"zs": "a", "clp-s": "*", "kv-ir": "*", "caf": "*", "ark": "*", "leveldb": "a"}
 
 
 @pytest.mark.parametrize("id", sorted(ON_THE_COMMAND_LINE))

@@ -312,6 +312,140 @@ cdef inline int64_t read_ark_stored_message_message_footer(const uint8_t *p, int
     return at
 
 
+cdef struct ClpKvIrToken:
+    uint8_t tag
+    int8_t number1
+    int16_t number2
+    int32_t number4
+    int64_t number8
+    double real
+    uint8_t len_text1
+    uint16_t len_text2
+    uint32_t len_text4
+    int64_t text_start
+    int64_t text_end
+    wide has_text1
+    wide has_text2
+    wide has_text4
+
+
+cdef inline int64_t read_clp_kv_ir_token(const uint8_t *p, int64_t at, int64_t end, ClpKvIrToken *out) noexcept nogil:
+    cdef wide size
+    cdef uint8_t tag_ = 0
+    cdef int8_t number1_ = 0
+    cdef int16_t number2_ = 0
+    cdef int32_t number4_ = 0
+    cdef int64_t number8_ = 0
+    cdef double real_ = 0
+    cdef uint64_t real_word_ = 0
+    cdef uint8_t len_text1_ = 0
+    cdef uint16_t len_text2_ = 0
+    cdef uint32_t len_text4_ = 0
+    cdef int64_t at_text_ = 0
+    cdef int64_t end_text_ = 0
+    if end - at < 1:
+        return -1
+    memcpy(&tag_, p + at, 1)
+    at += 1
+    if not (((((((((((((((((((((((((((((((((((<uint64_t> tag_ == <uint64_t> 0 or <uint64_t> tag_ == <uint64_t> 17) or <uint64_t> tag_ == <uint64_t> 18) or <uint64_t> tag_ == <uint64_t> 19) or <uint64_t> tag_ == <uint64_t> 24) or <uint64_t> tag_ == <uint64_t> 25) or <uint64_t> tag_ == <uint64_t> 33) or <uint64_t> tag_ == <uint64_t> 34) or <uint64_t> tag_ == <uint64_t> 35) or <uint64_t> tag_ == <uint64_t> 63) or <uint64_t> tag_ == <uint64_t> 65) or <uint64_t> tag_ == <uint64_t> 66) or <uint64_t> tag_ == <uint64_t> 67) or <uint64_t> tag_ == <uint64_t> 81) or <uint64_t> tag_ == <uint64_t> 82) or <uint64_t> tag_ == <uint64_t> 83) or <uint64_t> tag_ == <uint64_t> 84) or <uint64_t> tag_ == <uint64_t> 86) or <uint64_t> tag_ == <uint64_t> 87) or <uint64_t> tag_ == <uint64_t> 88) or <uint64_t> tag_ == <uint64_t> 89) or <uint64_t> tag_ == <uint64_t> 90) or <uint64_t> tag_ == <uint64_t> 94) or <uint64_t> tag_ == <uint64_t> 95) or <uint64_t> tag_ == <uint64_t> 96) or <uint64_t> tag_ == <uint64_t> 97) or <uint64_t> tag_ == <uint64_t> 98) or <uint64_t> tag_ == <uint64_t> 101) or <uint64_t> tag_ == <uint64_t> 102) or <uint64_t> tag_ == <uint64_t> 103) or <uint64_t> tag_ == <uint64_t> 113) or <uint64_t> tag_ == <uint64_t> 114) or <uint64_t> tag_ == <uint64_t> 115) or <uint64_t> tag_ == <uint64_t> 116) or <uint64_t> tag_ == <uint64_t> 117) or <uint64_t> tag_ == <uint64_t> 118):
+        return -1
+    if (<wide> tag_ == <wide> 101 or <wide> tag_ == <wide> 96) or <wide> tag_ == <wide> 81:
+        if end - at < 1:
+            return -1
+        memcpy(&number1_, p + at, 1)
+        at += 1
+    else:
+        number1_ = 0
+    if (<wide> tag_ == <wide> 102 or <wide> tag_ == <wide> 97) or <wide> tag_ == <wide> 82:
+        if end - at < 2:
+            return -1
+        memcpy(&number2_, p + at, 2)
+        at += 2
+        number2_ = <int16_t> swap2(<uint16_t> number2_)
+    else:
+        number2_ = 0
+    if ((<wide> tag_ == <wide> 103 or <wide> tag_ == <wide> 98) or <wide> tag_ == <wide> 83) or <wide> tag_ == <wide> 24:
+        if end - at < 4:
+            return -1
+        memcpy(&number4_, p + at, 4)
+        at += 4
+        number4_ = <int32_t> swap4(<uint32_t> number4_)
+    else:
+        number4_ = 0
+    if (<wide> tag_ == <wide> 84 or <wide> tag_ == <wide> 25) or <wide> tag_ == <wide> 63:
+        if end - at < 8:
+            return -1
+        memcpy(&number8_, p + at, 8)
+        at += 8
+        number8_ = <int64_t> swap8(<uint64_t> number8_)
+    else:
+        number8_ = 0
+    if <wide> tag_ == <wide> 86:
+        if end - at < 8:
+            return -1
+        memcpy(&real_, p + at, 8)
+        at += 8
+        memcpy(&real_word_, &real_, 8)
+        real_word_ = swap8(real_word_)
+        memcpy(&real_, &real_word_, 8)
+    else:
+        real_ = 0
+    if (<wide> tag_ == <wide> 65 or <wide> tag_ == <wide> 17) or <wide> tag_ == <wide> 33:
+        if end - at < 1:
+            return -1
+        memcpy(&len_text1_, p + at, 1)
+        at += 1
+        if not (<wide> len_text1_ <= <wide> (end - at)):
+            return -1
+    else:
+        len_text1_ = 0
+    if (<wide> tag_ == <wide> 66 or <wide> tag_ == <wide> 18) or <wide> tag_ == <wide> 34:
+        if end - at < 2:
+            return -1
+        memcpy(&len_text2_, p + at, 2)
+        at += 2
+        len_text2_ = <uint16_t> swap2(<uint16_t> len_text2_)
+        if not (<wide> len_text2_ <= <wide> (end - at)):
+            return -1
+    else:
+        len_text2_ = 0
+    if (<wide> tag_ == <wide> 67 or <wide> tag_ == <wide> 19) or <wide> tag_ == <wide> 35:
+        if end - at < 4:
+            return -1
+        memcpy(&len_text4_, p + at, 4)
+        at += 4
+        len_text4_ = <uint32_t> swap4(<uint32_t> len_text4_)
+        if not (<wide> len_text4_ <= <wide> (end - at)):
+            return -1
+    else:
+        len_text4_ = 0
+    if (((<wide> tag_ == <wide> 65 or <wide> tag_ == <wide> 17) or <wide> tag_ == <wide> 33) or ((<wide> tag_ == <wide> 66 or <wide> tag_ == <wide> 18) or <wide> tag_ == <wide> 34)) or ((<wide> tag_ == <wide> 67 or <wide> tag_ == <wide> 19) or <wide> tag_ == <wide> 35):
+        size = (<wide> len_text1_ if ((<wide> tag_ == <wide> 65 or <wide> tag_ == <wide> 17) or <wide> tag_ == <wide> 33) else (<wide> len_text2_ if ((<wide> tag_ == <wide> 66 or <wide> tag_ == <wide> 18) or <wide> tag_ == <wide> 34) else <wide> len_text4_))
+        if size < 0 or size > <wide> (end - at):
+            return -1
+        at_text_ = at
+        at += <int64_t> size
+        end_text_ = at
+    else:
+        at_text_ = 0
+        end_text_ = 0
+    out.tag = tag_
+    out.number1 = number1_
+    out.number2 = number2_
+    out.number4 = number4_
+    out.number8 = number8_
+    out.real = real_
+    out.len_text1 = len_text1_
+    out.len_text2 = len_text2_
+    out.len_text4 = len_text4_
+    out.text_start = at_text_
+    out.text_end = end_text_
+    out.has_text1 = (<wide> tag_ == <wide> 65 or <wide> tag_ == <wide> 17) or <wide> tag_ == <wide> 33
+    out.has_text2 = (<wide> tag_ == <wide> 66 or <wide> tag_ == <wide> 18) or <wide> tag_ == <wide> 34
+    out.has_text4 = (<wide> tag_ == <wide> 67 or <wide> tag_ == <wide> 19) or <wide> tag_ == <wide> 35
+    return at
+
+
 cdef struct ClpSDictionaryEntriesEntry:
     int64_t value_start
     int64_t value_end
@@ -1179,6 +1313,38 @@ cdef inline int64_t read_zs_index_block_entry(const uint8_t *p, int64_t at, int6
     return at
 
 
+cdef inline uint64_t clp_kv_ir_decimal_4_num_fraction_digits(uint64_t word) noexcept nogil:
+    return (word & 7) + 1
+
+
+cdef inline uint64_t clp_kv_ir_decimal_4_num_digits(uint64_t word) noexcept nogil:
+    return (word >> 3 & 7) + 1
+
+
+cdef inline uint64_t clp_kv_ir_decimal_4_digits(uint64_t word) noexcept nogil:
+    return word >> 6 & 0x1ffffff
+
+
+cdef inline uint64_t clp_kv_ir_decimal_4_sign(uint64_t word) noexcept nogil:
+    return word >> 31
+
+
+cdef inline uint64_t clp_kv_ir_decimal_8_num_fraction_digits(uint64_t word) noexcept nogil:
+    return (word & 15) + 1
+
+
+cdef inline uint64_t clp_kv_ir_decimal_8_num_digits(uint64_t word) noexcept nogil:
+    return (word >> 4 & 15) + 1
+
+
+cdef inline uint64_t clp_kv_ir_decimal_8_digits(uint64_t word) noexcept nogil:
+    return word >> 8 & <uint64_t> 0x3fffffffffffff
+
+
+cdef inline uint64_t clp_kv_ir_decimal_8_sign(uint64_t word) noexcept nogil:
+    return word >> 62 >> 1
+
+
 cdef inline int64_t clp_s_schema_ids_entry_is_marker(int64_t value) noexcept nogil:
     return value & <int64_t> 0xffffffff >= 0x1000000
 
@@ -1259,4 +1425,4 @@ cdef inline int64_t clp_s_table_classic_variable_first_id(int64_t value) noexcep
     return <int64_t> 0x4000000000000000
 
 
-ELEMENTS = '39c81cacb74f0f0a'
+ELEMENTS = 'c9ead759697ceda4'

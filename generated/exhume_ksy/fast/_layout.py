@@ -66,7 +66,7 @@ def short(path: Any, at: int, end: int, size: int) -> LayoutError:
     return LayoutError(path, start, end, f"{size} bytes", f"{max(0, end - start)} bytes", short=True)
 
 
-SOURCE = "de81f717773f9fbf"
+SOURCE = "fd738198c475071b"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

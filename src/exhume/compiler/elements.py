@@ -309,9 +309,11 @@ class Element:
         into = self.variable(f"{field.id}_", C_TYPES[code])
         self.fail(f"end - at < {kind.size}")
         self.lines.add(f"memcpy(&{into}, p + at, {kind.size})", f"at += {kind.size}")
-        if kind.big and kind.size > 1:
-            if isinstance(kind, Plain):
-                raise RefusedError("floats of this byte order are not covered by compiled code")
+        if kind.big and isinstance(kind, Plain):
+            word, whole = self.variable(f"{field.id}_word_", f"uint{8 * kind.size}_t"), kind.size
+            self.lines.add(f"memcpy(&{word}, &{into}, {whole})", f"{word} = swap{whole}({word})")
+            self.lines.add(f"memcpy(&{into}, &{word}, {whole})")
+        elif kind.big and kind.size > 1:
             self.lines.add(f"{into} = <{C_TYPES[code]}> swap{kind.size}(<uint{8 * kind.size}_t> {into})")
         self._add(field, code)
         self._check(field)

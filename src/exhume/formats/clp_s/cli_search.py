@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.reader import ClpSArchive
 
 
-def search(run: Any, archives: Sequence[ClpSArchive], query: str, options: dict[str, Any]) -> Outcome:
+def search(
+    run: Any, archives: Collection[ClpSArchive], query: str, options: dict[str, Any], format: str = "clp-s"
+) -> Outcome:
     """Runs the query on each archive in turn; `Outcome.NO` when nothing matches anywhere."""
     kql.parse(query)  # before any archive is read
     if None not in (options["tge"], options["tle"]) and options["tge"] > options["tle"]:
@@ -30,11 +32,11 @@ def search(run: Any, archives: Sequence[ClpSArchive], query: str, options: dict[
     counting = options["explain_plan"] or options["count_by_time"] or options["count"]
     searches = _Searches(run, archives, query, how, printing=not counting)
     if options["explain_plan"]:
-        return _explain(run, searches)
+        return _explain(run, searches, format)
     if options["count_by_time"]:
-        return _count_by_time(run, query, searches, options["count_by_time"])
+        return _count_by_time(run, query, searches, options["count_by_time"], format)
     if options["count"]:
-        return _say_count(run, query, sum(one.count() for one in searches))
+        return _say_count(run, query, sum(one.count() for one in searches), format)
     found = False
     if run.machine:
 
@@ -45,7 +47,7 @@ def search(run: Any, archives: Sequence[ClpSArchive], query: str, options: dict[
                     found = True
                     yield {"target": name, "record": parse_json(line)}
 
-        run.items("search", {"format": "clp-s", "query": query}, "matches", matches())
+        run.items("search", {"format": format, "query": query}, "matches", matches())
         return Outcome.DONE if found else Outcome.NO
     for _, chunk in _chunks(searches, options):
         found = True
@@ -58,24 +60,26 @@ def merges(options: dict[str, Any], machine: bool) -> bool:
     return bool(options["count"] or options["count_by_time"] or (options["explain_plan"] and machine))
 
 
-def merge(run: Any, documents: Sequence[dict[str, Any]], query: str, options: dict[str, Any]) -> Outcome:
+def merge(
+    run: Any, documents: Sequence[dict[str, Any]], query: str, options: dict[str, Any], format: str = "clp-s"
+) -> Outcome:
     """One answer of those of several archives, each searched by itself."""
     if options["explain_plan"]:
         plans = [plan for document in documents for plan in document["plans"]]
-        run.document("search", {"format": "clp-s", "query": query, "plans": plans})
+        run.document("search", {"format": format, "query": query, "plans": plans})
         return Outcome.DONE
     if options["count_by_time"]:
         spans: Counter[int] = Counter()
         for document in documents:
             for row in document["counts"]:
                 spans[int(row["timestamp"])] += row["count"]
-        return _say_spans(run, query, spans, options["count_by_time"])
-    return _say_count(run, query, sum(int(document["count"]) for document in documents))
+        return _say_spans(run, query, spans, options["count_by_time"], format)
+    return _say_count(run, query, sum(int(document["count"]) for document in documents), format)
 
 
-def _say_count(run: Any, query: str, total: int) -> Outcome:
+def _say_count(run: Any, query: str, total: int, format: str) -> Outcome:
     if run.machine:
-        run.document("search", {"format": "clp-s", "query": query, "count": total})
+        run.document("search", {"format": format, "query": query, "count": total})
     else:
         run.say(str(total))
     return Outcome.DONE if total else Outcome.NO
@@ -93,7 +97,9 @@ def _chunks(searches: _Searches, options: dict[str, Any]) -> Iterator[tuple[str,
 class _Searches:
     """The searches of a run, made one by one; says on standard error what is worth a note."""
 
-    def __init__(self, run: Any, archives: Sequence[ClpSArchive], query: str, how: Options, *, printing: bool) -> None:
+    def __init__(
+        self, run: Any, archives: Collection[ClpSArchive], query: str, how: Options, *, printing: bool
+    ) -> None:
         self.run, self.archives, self.query, self.how, self.printing = run, archives, query, how, printing
 
     def __iter__(self) -> Iterator[Search]:
@@ -107,10 +113,10 @@ class _Searches:
             yield one
 
 
-def _explain(run: Any, searches: _Searches) -> Outcome:
+def _explain(run: Any, searches: _Searches, format: str) -> Outcome:
     plans = [{"target": one.archive.name, **one.plan.explain()} for one in searches]
     if run.machine:
-        run.document("search", {"format": "clp-s", "query": searches.query, "plans": plans})
+        run.document("search", {"format": format, "query": searches.query, "plans": plans})
         return Outcome.DONE
     for one, archive in zip(plans, searches.archives, strict=True):
         for line in plan_lines(one, archive):
@@ -136,19 +142,19 @@ def plan_lines(explained: dict[str, Any], archive: ClpSArchive) -> Iterator[str]
             yield f"    {check}"
 
 
-def _count_by_time(run: Any, query: str, searches: _Searches, width: int) -> Outcome:
+def _count_by_time(run: Any, query: str, searches: _Searches, width: int, format: str) -> Outcome:
     """Counts matches in spans of `width` milliseconds by the timestamp column (records without one count as 0)."""
     spans: Counter[int] = Counter()
     for one in searches:
         for hits in one.hits():
             spans.update(value // width * width for value in times(one, hits))
-    return _say_spans(run, query, spans, width)
+    return _say_spans(run, query, spans, width, format)
 
 
-def _say_spans(run: Any, query: str, spans: Counter[int], width: int) -> Outcome:
+def _say_spans(run: Any, query: str, spans: Counter[int], width: int, format: str) -> Outcome:
     rows = [{"timestamp": start, "count": spans[start]} for start in sorted(spans)]
     if run.machine:
-        run.document("search", {"format": "clp-s", "query": query, "span_ms": width, "counts": rows})
+        run.document("search", {"format": format, "query": query, "span_ms": width, "counts": rows})
     else:
         for row in rows:
             run.say(f"{row['timestamp']}\t{row['count']}")

@@ -24,13 +24,13 @@ from exhume.formats.clp_s.write.options import WriterOptions, check_properties
 from exhume.formats.clp_s.write.rewrap import reserve
 from exhume.formats.clp_s.write.texts import Dialect, encode_formatted_float
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
+from exhume.formats.kv_ir.ingest import Ingest, is_kv_ir
+from exhume.formats.kv_ir.units import Status as IrStatus
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
 
 _NOT_SPACE: Final = re.compile(rb"[^ \t\r\n]")
 _PENDING: Final = 100
 """Finished archives that wait under temporary names until all are finished; more are put in place one by one."""
-
-_KV_IR: Final = b"\xfd\x2f\xb5"
 
 
 class BadRecordError(WriterError):
@@ -96,6 +96,8 @@ class ClpSWriter(Writer):
         self._held: list[bytes] = []
         self._num_held = self._wanted = 0
         self._skipping = False
+        self._events: Ingest | None = None
+        self._lead: bytes | None = b""
         self._state = "open"
         self._reserve(0)
 
@@ -118,6 +120,7 @@ class ClpSWriter(Writer):
             raise WriterError("properties need a range index, which is not written without log order")
         self._unit = _Unit(name, merged)
         self._line, self._offset = 1, 0
+        self._events, self._lead = None, b""
         self._join(self._current())
 
     def write(self, event: Mapping[str, Any]) -> None:
@@ -183,8 +186,9 @@ class ClpSWriter(Writer):
     def add_files(self, sources: Iterable[str | os.PathLike[str]], *, progress: Progress = no_progress) -> None:
         """Adds files, each as one ingestion unit named as given (`-` is standard input).
 
-        Each holds JSON objects, one per line or otherwise separated by white space or nothing, plain or compressed
-        with gzip or zstd.  With `jobs` above 1 they are read and decompressed ahead in other threads.
+        Each holds JSON objects, one per line or otherwise separated by white space or nothing, or one KV-IR stream,
+        plain or compressed with gzip or zstd.  With `jobs` above 1 they are read and decompressed ahead in other
+        threads.
 
         Raises `BadRecordError` for a bad record (or skips it), `SourceError` and `CodecError` for the file.
         """
@@ -218,6 +222,17 @@ class ClpSWriter(Writer):
     def _ingest(self, piece: bytes | None) -> None:
         """Encodes what is complete; None ends the unit."""
         final = piece is None
+        if self._lead is not None:
+            piece, self._lead = self._lead + (piece or b""), None
+            found = is_kv_ir(piece)
+            if found is None and not final:
+                self._lead = piece
+                return
+            if found:
+                self._events = Ingest(self._unit.name if self._unit else STDIN)
+        if self._events is not None:
+            self._ingest_events(self._events, piece or b"", final)
+            return
         self._held.append(piece or b"")
         self._num_held += len(piece or b"")
         if not final and self._num_held < self._wanted:
@@ -252,8 +267,6 @@ class ClpSWriter(Writer):
             detail = ""
             if status == Status.MORE:
                 status, detail = Status.TOO_LARGE, " or never ends"
-            if data[at : at + 3] == _KV_IR:
-                detail = " (a KV-IR stream: only JSON is taken)"
             self._refuse(Status(status), self._offset, self._offset + stopped - at, data[at : at + 80], detail)
             if whole:
                 at = self._advance(data, at, stopped)
@@ -263,6 +276,35 @@ class ClpSWriter(Writer):
         self._num_held = len(data) - at if not final else 0
         # A document that was not complete is looked at again only when twice as much of it is there.
         self._wanted = 2 * self._num_held
+
+    def _ingest_events(self, events: Ingest, piece: bytes, final: bool) -> None:
+        """Encodes the events of a KV-IR stream, which is one ingestion unit; its metadata are properties of that."""
+        if events.ended:
+            return
+        known, counted = events.metadata, events.at
+        events.push(piece, final=final)
+        if known is None and events.metadata is not None and self._unit is not None:
+            check_properties(events.metadata)
+            self._unit.properties = {**self._unit.properties, **events.metadata}
+        while not events.ended:
+            part = self._room()
+            start, before = events.at, part.encoder.records
+            status, error = events.run(part.encoder, self.options.target_encoded_size, final=final)
+            part.consumed += events.at - counted
+            counted = events.at
+            part.full = status == IrStatus.FULL or (status == IrStatus.NO_ROOM and part.encoder.records > 0)
+            self._line, self._offset = events.events, events.at
+            if status == IrStatus.NO_ROOM and not before and not part.encoder.records:
+                self._refuse(Status.FULL, start, events.at, b"")
+                events.ended = True
+            elif status == IrStatus.RECORD:
+                self._refuse(Status(events.encoder_fault), start, events.at, b"")
+            elif error is not None:
+                if self.options.on_error == "fail":
+                    raise error
+                self._refuse(Status.BAD_EVENT, start, events.at, b"", f": {error.message}")
+            elif not part.full:
+                break
 
     def _advance(self, data: bytes, start: int, stop: int) -> int:
         """Takes input as consumed: keeps count of bytes and lines."""
@@ -291,22 +333,7 @@ class ClpSWriter(Writer):
     def _current(self) -> _Part:
         """The archive under way, begun if there is none."""
         if self._part is None:
-            options = self.options
-            version = options.version_tuple
-            patterns = TimestampPatterns(TimeDialect.of_version(version), lossy=options.allow_loss)
-            encoder = make_encoder(
-                core=Dialect.of_version(version) is Dialect.CORE,
-                structurize=options.structurize_arrays,
-                retain_floats=options.keeps_floats,
-                time_nodes=version >= (0, 5, 0),
-                lossy=options.allow_loss,
-                max_document=options.max_document_size,
-                log_order_type=options.log_order_type,
-                path=options.key_path,
-                resolve_timestamp=patterns.resolve,
-                encode_float=encode_formatted_float,
-            )
-            self._part = _Part(encoder, patterns)
+            self._part = _Part(*begin(self.options))
             if self._unit is not None:
                 self._join(self._part)
         return self._part
@@ -398,6 +425,26 @@ class ClpSWriter(Writer):
                         shutil.rmtree(file.path, ignore_errors=True)
                     else:
                         file.path.unlink(missing_ok=True)
+
+
+def begin(options: WriterOptions) -> tuple[Encoder, TimestampPatterns]:
+    """What a new archive is encoded with."""
+    version = options.version_tuple
+    patterns = TimestampPatterns(TimeDialect.of_version(version), lossy=options.allow_loss)
+    encoder = make_encoder(
+        core=Dialect.of_version(version) is Dialect.CORE,
+        structurize=options.structurize_arrays,
+        retain_floats=options.keeps_floats,
+        time_nodes=version >= (0, 5, 0),
+        lossy=options.allow_loss,
+        max_document=options.max_document_size,
+        log_order_type=options.log_order_type,
+        path=options.key_path,
+        root=options.key_root,
+        resolve_timestamp=patterns.resolve,
+        encode_float=encode_formatted_float,
+    )
+    return encoder, patterns
 
 
 @passes_on(WriterOptions)

@@ -408,21 +408,20 @@ cdef bint add_formatted(Out* out, double value, uint16_t word) noexcept nogil:
 
 cdef bint put_encoded_float(Out* out, uint64_t word, bint core) noexcept nogil:
     """An encoded float variable; False when its digit counts are impossible.  Needs room for 20 bytes."""
-    cdef int digits, point, n
-    cdef uint64_t value
-    cdef char[20] text
-    cdef bint negative
     if core:
-        digits = <int>clp_s_table_decimal_variable_num_digits(word)
-        point = <int>clp_s_table_decimal_variable_num_fraction_digits(word)
-        value = clp_s_table_decimal_variable_digits(word)
-        negative = clp_s_table_decimal_variable_sign(word)
-    else:
-        digits = <int>clp_s_table_classic_decimal_variable_num_digits(word)
-        point = <int>clp_s_table_classic_decimal_variable_num_fraction_digits(word)
-        value = clp_s_table_classic_decimal_variable_digits(word)
-        negative = clp_s_table_classic_decimal_variable_sign(word)
-    n = put_unsigned(text, value)
+        return put_decimal(out, <int>clp_s_table_decimal_variable_num_digits(word),
+                           <int>clp_s_table_decimal_variable_num_fraction_digits(word),
+                           clp_s_table_decimal_variable_digits(word), clp_s_table_decimal_variable_sign(word))
+    return put_decimal(out, <int>clp_s_table_classic_decimal_variable_num_digits(word),
+                       <int>clp_s_table_classic_decimal_variable_num_fraction_digits(word),
+                       clp_s_table_classic_decimal_variable_digits(word),
+                       clp_s_table_classic_decimal_variable_sign(word))
+
+
+cdef bint put_decimal(Out* out, int digits, int point, uint64_t value, bint negative) noexcept nogil:
+    """`digits` digits (at most 16), `point` of them behind the point; False when that cannot be."""
+    cdef char[20] text
+    cdef int n = put_unsigned(text, value)
     if point > digits or n > digits:
         return False
     if negative:

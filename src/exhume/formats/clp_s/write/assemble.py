@@ -29,6 +29,18 @@ def write_archive(
     original_size: int,
 ) -> None:
     """Writes everything that `encoder` holds as one archive."""
+    head, sections = parts_of_archive(encoder, patterns, options, ranges, original_size)
+    put(made, head, zip(SECTION_NAMES, sections, strict=True))
+
+
+def parts_of_archive(
+    encoder: Encoder,
+    patterns: TimestampPatterns,
+    options: WriterOptions,
+    ranges: list[tuple[int, int, dict[str, Any]]],
+    original_size: int,
+) -> tuple[bytes, list[list[bytes]]]:
+    """The head of an archive with everything that `encoder` holds, and its sections in pieces."""
     schemas = [encoder.schema(number) for number in range(encoder.num_schemas())]
     plan = plan_streams([(size, number) for number, (_, _, _, size) in enumerate(schemas)], options.min_table_size)
     if schemas and not any(size for _, size in plan):
@@ -88,7 +100,7 @@ def write_archive(
     )
     total = HEADER_SIZE + len(metadata) + sum(sizes)
     header = build.build_header(options.version_tuple, original_size, total, len(metadata))
-    put(made, header + metadata, zip(SECTION_NAMES, sections, strict=True))
+    return header + metadata, sections
 
 
 def plan_streams(tables: list[tuple[int, int]], min_table_size: int) -> list[tuple[list[int], int]]:

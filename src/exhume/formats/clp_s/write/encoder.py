@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from exhume.formats.clp_s.layout import COLUMN_TYPES, MAX_NODE_ID, ROOT, NodeType, pack_marker
@@ -45,7 +46,8 @@ class Encoder(Protocol):
     The constructor takes `core` (text dialect), `structurize` (open arrays up), `retain_floats`, `time_nodes`
     (timestamps as from 0.5.0), `lossy` (accept, as upstream does, what does not come back the same),
     `max_document` (bytes), `log_order_type` (node type of log_event_idx, or None for none), `path`
-    (unescaped keys of the timestamp key), `resolve_timestamp` and `encode_float` (see `encode.encode_formatted_float`).
+    (unescaped keys of the timestamp key), `root` (the key of the root that it is below), `resolve_timestamp` and
+    `encode_float` (see `encode.encode_formatted_float`).
     """
 
     records: int
@@ -93,6 +95,21 @@ class Encoder(Protocol):
 
     def columns(self, index: int) -> Iterator[bytes]:
         """The bytes of a table, in pieces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A value of a record that is not JSON: the keys that lead to it, the key of its root first, and its node type.
+
+    `number` holds integers and booleans, `text` what they and all others are as text; `exact`: a float whose text is
+    kept where floats are.
+    """
+
+    keys: tuple[bytes, ...]
+    type: int
+    text: bytes = b""
+    number: int = 0
+    exact: bool = False
 
 
 class _RefusedError(Exception):
@@ -152,13 +169,14 @@ class PureEncoder:
         max_document: int,
         log_order_type: int | None,
         path: Sequence[bytes],
+        root: bytes = b"",
         resolve_timestamp: ResolveTimestamp,
         encode_float: Callable[[bytes], tuple[float, int] | None],
     ) -> None:
         self._dialect = Dialect.CORE if core else Dialect.CLASSIC
         self._structurize, self._retain_floats = structurize, retain_floats
         self._time_nodes, self._lossy, self._max_document = time_nodes, lossy, max_document
-        self._path = tuple(path)
+        self._path, self._root = tuple(path), root
         self._resolve_timestamp, self._encode_float = resolve_timestamp, encode_float
         self.records = self.losses = self.size = 0
         self.saw_integer_time = self.saw_float_time = False
@@ -206,14 +224,65 @@ class PureEncoder:
             try:
                 record = self._resolve(scanner.tokens)
             except _RefusedError as error:
-                while len(self._nodes) > known:
-                    del self._ids[self._nodes.pop()]
-                    self._depths.pop()
+                self._forget(known)
                 return error.status, at, end, True
             self._commit(*record)
             at = end
             if self.size >= target:
                 return Status.SPLIT, at, at, False
+
+    def add_leaves(self, leaves: Sequence[Leaf]) -> Status | None:
+        """Adds a record that is not JSON but known by its leaves, in the order in which their nodes are made.
+
+        Returns why it is refused, None when it is not.
+        """
+        count = sum(len(leaf.keys) for leaf in leaves)
+        if len(self._nodes) + count >= MAX_IDS or any(len(d) + count >= MAX_IDS for d in self._dictionaries[1:]):
+            return Status.FULL
+        known = len(self._nodes)
+        ordered = [self._log_node] if self._log_node >= 0 else []
+        values: list[_Value] = []
+        try:
+            for leaf in leaves:
+                value = self._leaf(leaf)
+                ordered.append(value.node)
+                if value.type in COLUMN_TYPES:
+                    values.append(value)
+        except _RefusedError as error:
+            self._forget(known)
+            return error.status
+        self._commit(ordered, [], values, [])
+        return None
+
+    def _leaf(self, leaf: Leaf) -> _Value:
+        value = _Value(leaf.text)
+        value.type, value.number = leaf.type, leaf.number
+        parent = ROOT
+        for key in leaf.keys[:-1]:
+            parent = self._node(parent, key, NodeType.OBJECT)
+        is_time = self._is_time(parent, leaf.keys[-1])
+        if leaf.type in (NodeType.VAR_STRING, NodeType.CLP_STRING):
+            if is_time and self._timestamp(value, True):
+                value.type = NodeType.TIMESTAMP if self._time_nodes else NodeType.DATE_STRING
+        elif leaf.type == NodeType.INTEGER and is_time and not self._time_nodes:
+            value.is_time, value.epoch = True, leaf.number
+        elif leaf.type in (NodeType.INTEGER, NodeType.FLOAT) and is_time and self._time_nodes:
+            if self._timestamp(value, False):
+                value.type = NodeType.TIMESTAMP
+        elif leaf.type == NodeType.FLOAT:
+            if self._retain_floats and leaf.exact:
+                self._float(value)
+            else:
+                (value.number,) = array("Q", array("d", [float(leaf.text)]).tobytes())
+            value.is_time = is_time
+        value.node = self._node(parent, leaf.keys[-1], value.type)
+        return value
+
+    def _forget(self, known: int) -> None:
+        """Takes back the nodes behind so many."""
+        while len(self._nodes) > known:
+            del self._ids[self._nodes.pop()]
+            self._depths.pop()
 
     def _node(self, parent: int, key: bytes, node_type: int) -> int:
         triple = (parent, key, node_type)
@@ -225,7 +294,7 @@ class PureEncoder:
             if node_type == NodeType.OBJECT:
                 above = self._depths[parent] if parent >= 0 else -1
                 if parent < 0:
-                    depth = 0
+                    depth = 0 if key == self._root else -1
                 elif 0 <= above < len(self._path) and self._path[above] == key:
                     depth = above + 1
             self._depths.append(depth)

@@ -46,6 +46,7 @@ class Status(enum.IntEnum):
     CUT_SHORT = 21
     TOO_LARGE = 22
     BAD_ESCAPE = 23
+    BAD_EVENT = 24
 
 
 REASONS: Final = {
@@ -64,6 +65,7 @@ REASONS: Final = {
     Status.CUT_SHORT: "the JSON document is cut short",
     Status.TOO_LARGE: "the record is too large",
     Status.BAD_ESCAPE: "not valid JSON: unknown escape in a string",
+    Status.BAD_EVENT: "a KV-IR stream is damaged",
 }
 """Why a record is refused, for people."""
 

@@ -493,6 +493,7 @@ cdef class ClpsEncoder:
     cdef bint core, structurize, retain_floats, time_nodes, lossy
     cdef uint8_t log_type
     cdef object resolve_timestamp, encode_float, path
+    cdef bytes root         # the key of the root that the timestamp key is below
     cdef readonly int64_t records
     cdef readonly int64_t losses
     cdef public int64_t size
@@ -517,7 +518,7 @@ cdef class ClpsEncoder:
     cdef uint8_t token_class[256]
 
     def __cinit__(self, *, bint core, bint structurize, bint retain_floats, bint time_nodes, bint lossy,
-                  int64_t max_document, log_order_type, path, resolve_timestamp, encode_float):
+                  int64_t max_document, log_order_type, path, resolve_timestamp, encode_float, bytes root=b""):
         cdef int32_t metadata
         self.core = core
         self.structurize = structurize
@@ -526,6 +527,7 @@ cdef class ClpsEncoder:
         self.lossy = lossy
         self.max_document = max_document
         self.path = tuple(path)
+        self.root = root
         self.resolve_timestamp = resolve_timestamp
         self.encode_float = encode_float
         self.first_root = -1
@@ -1052,13 +1054,19 @@ cdef class ClpsEncoder:
         node.path = -1
         if type == N_OBJECT:
             if name.parent < 0:
-                node.path = 0
+                node.path = 0 if self.is_time_root(name) else -1
             elif name.is_timestamp:
                 node.path = (<EncNode*>self.nodes.p)[name.parent].path + 1
         self.num_nodes += 1
         self.nodes.n = self.num_nodes * sizeof(EncNode)
         name.nodes[type] = found
         return found
+
+    cdef bint is_time_root(self, EncName* name) noexcept nogil:
+        cdef size_t size
+        with gil:
+            size = len(self.root)
+            return name.key_size == size and memcmp(self.keys.p + name.key, <char*>self.root, size) == 0
 
     cdef int32_t node_of(self, int32_t parent, int32_t previous, const unsigned char* key, size_t size, uint8_t type,
                          int32_t* name) except -1 nogil:
@@ -1347,6 +1355,41 @@ cdef class ClpsEncoder:
             if type != N_OBJECT and type != N_NULL_VALUE:
                 enc_buf_i32(&self.ordered_tokens, <int32_t>i)
         return 0
+
+    # --- records whose leaves are known, of KV-IR streams ---
+
+    cdef int leaves_begin(self) except -1 nogil:
+        self.record_serial += 1
+        self.ordered.n = self.unordered.n = self.ordered_tokens.n = self.unordered_tokens.n = 0
+        self.num_tokens = 0
+        if self.log_node >= 0:
+            enc_buf_i32(&self.ordered, self.log_node)
+        return 0
+
+    cdef int leaf(self, int32_t index, EncToken* token, int32_t known) except -1 nogil:
+        """A leaf of the name `index` (or the node that is `known`), whose token has a type; its node is put there."""
+        cdef EncName* name = &(<EncName*>self.names.p)[index]
+        cdef int fault = 0
+        if name.is_timestamp == 2 and token.kind <= T_FLOAT:
+            fault = self.timestamp_value(token)
+            if fault > 1:
+                return fault
+            if fault == 1:
+                token.type = N_TIMESTAMP if self.time_nodes else N_DATE_STRING
+                token.kind = T_TIMESTAMP
+        token.node = known if known >= 0 and not fault else self.typed_node(index, token.type)
+        enc_buf_room(&self.tape, (self.num_tokens + 1) * sizeof(EncToken))
+        (<EncToken*>self.tape.p)[self.num_tokens] = token[0]
+        enc_buf_i32(&self.ordered, token.node)
+        if token.type != N_OBJECT and token.type != N_NULL_VALUE:
+            enc_buf_i32(&self.ordered_tokens, <int32_t>self.num_tokens)
+        self.num_tokens += 1
+        return 0
+
+    cdef bint leaves_fit(self, size_t count) noexcept nogil:
+        """Whether ids are left for a record that makes so many nodes and log types at most."""
+        return self.num_nodes + count < ENC_MAX_NODES and self.log_types.count + count < ENC_MAX_LOG_TYPES \
+            and self.array_types.count + count < ENC_MAX_LOG_TYPES
 
     # --- schemas ---
 

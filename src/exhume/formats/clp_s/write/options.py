@@ -24,6 +24,9 @@ DEFAULT_TARGET_SIZE: Final = 8 << 30
 DEFAULT_TABLE_SIZE: Final = 1 << 20
 DEFAULT_DOCUMENT_SIZE: Final = 512 << 20
 
+AUTO: Final = "@"
+"""Begins the paths of keys that loggers add themselves, in KV-IR streams; also the key of the root above them."""
+
 _KEY_PART: Final = re.compile(r"(?:[^\\.*?]|\\u[0-9A-Fa-f]{4}|\\[^u])+")
 _KEY_ESCAPE: Final = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
 _CONTROL_ESCAPES: Final = {"t": "\t", "r": "\r", "n": "\n"}
@@ -32,8 +35,10 @@ _CONTROL_ESCAPES: Final = {"t": "\t", "r": "\r", "n": "\n"}
 def parse_key_path(text: str) -> tuple[bytes, ...]:
     r"""The keys of a column path such as `a.t\.x`: `.` separates, a backslash takes the next character as it is.
 
-    Raises `WriterError` for empty keys, wildcards, and paths into a namespace (`@ $ ! #` first).
+    A path that begins with `@` leads to keys of the logger in KV-IR streams; that is left out of what is returned.
+    Raises `WriterError` for empty keys, wildcards, and paths into other namespaces (`$ ! #` first).
     """
+    text = text.removeprefix(AUTO)
     if text[:1] in ("@", "$", "!", "#"):
         raise WriterError(f"a timestamp key must not start with an unescaped {text[0]} (a namespace)", actual=text)
     parts: list[bytes] = []
@@ -127,6 +132,11 @@ class WriterOptions:
     def key_path(self) -> tuple[bytes, ...]:
         """Unescaped keys of the timestamp key, empty without one."""
         return () if self.timestamp_key is None else parse_key_path(self.timestamp_key)
+
+    @property
+    def key_root(self) -> bytes:
+        """The key of the root that the timestamp key is below."""
+        return AUTO.encode() if (self.timestamp_key or "").startswith(AUTO) else b""
 
     @property
     def log_order_type(self) -> NodeType | None:

@@ -1,0 +1,271 @@
+meta:
+  id: clp_kv_ir
+  title: CLP key-value pair IR stream
+  application: CLP
+  file-extension: clp
+  tags:
+    - log
+    - serialization
+  license: CC0-1.0
+  ks-version: '0.11'
+  encoding: UTF-8
+  endian: be
+doc: |
+  Structured log events as loggers write them, before they are compressed into
+  an archive: a preamble, then tokens to the end. Mostly such a stream lies
+  inside Zstandard frames (`.clp.zst`).
+
+  Tokens make up units, one after the other:
+
+  - a key becomes known: a `node_` token with its type, the `parent_` token of
+    the object that it stands in, and the `text_` token of its name. The keys
+    that a logger adds itself and those of its user make up two trees; in each
+    the root is node 0 and the others are numbered in the order in which they
+    become known;
+  - a log event: pairs of a `key_` token of the first tree and a value, then
+    `key_` tokens of the second tree, then as many values. `empty_object`
+    stands for the latter two where an event has no user's keys;
+  - a change of the offset from UTC that the logger writes in;
+  - the end of the stream.
+
+  A value is one token, or, after `four_byte_encoding` or `eight_byte_encoding`,
+  text that was taken apart: variables, and a `log_type_` token that says where
+  they stand.
+doc-ref: https://github.com/y-scope/clp/tree/main/components/core/src/clp/ffi/ir_stream
+seq:
+  - id: preamble
+    type: preamble
+  - id: units
+    type: units
+types:
+  preamble:
+    doc: What the stream is, and the metadata.
+    -webide-representation: '{encoding} {metadata:str}'
+    seq:
+      - id: magic_start
+        contents: [0xfd, 0x2f, 0xb5]
+      - id: encoding
+        type: u1
+        enum: encodings
+        valid:
+          in-enum: true
+        doc: How wide variables are; a value says it again.
+      - id: metadata_type
+        type: u1
+        enum: metadata_types
+        valid:
+          in-enum: true
+        doc: How the metadata are written.
+      - id: metadata_length
+        type: u1
+        enum: metadata_lengths
+        valid:
+          in-enum: true
+        doc: How wide the next length is.
+      - id: len_metadata1
+        type: u1
+        if: metadata_length == metadata_lengths::one_byte
+      - id: len_metadata2
+        type: u2
+        valid:
+          max: _io.size - _io.pos
+        if: metadata_length == metadata_lengths::two_bytes
+      - id: metadata
+        size: 'metadata_length == metadata_lengths::one_byte ? len_metadata1 : len_metadata2'
+        doc: |
+          A JSON object. `VERSION` is "0.1.0" for streams of key-value pairs, and
+          `USER_DEFINED_METADATA` an object of whoever wrote the stream.
+  units:
+    doc: Tokens to the one that ends the stream, or as far as there are any.
+    seq:
+      - id: tokens
+        -lint-ok: A stream ends with a token that says so.
+        type: token
+        repeat: until
+        repeat-until: _.tag == tags::end_of_stream or _io.eof
+  token:
+    -element: true
+    doc: One byte that says what this is, and a number or bytes.
+    -webide-representation: '{tag} {number1:dec}{number2:dec}{number4:dec}{number8:dec}{real}{text}'
+    seq:
+      - id: tag
+        type: u1
+        enum: tags
+        valid:
+          in-enum: true
+        doc: What the token is, and what follows.
+      - id: number1
+        type: s1
+        if: tag == tags::key_1 or tag == tags::parent_1 or tag == tags::integer_1
+        doc: A number of one byte. Keys of the logger are stored as -1 - id.
+      - id: number2
+        type: s2
+        if: tag == tags::key_2 or tag == tags::parent_2 or tag == tags::integer_2
+      - id: number4
+        type: s4
+        if: |
+          tag == tags::key_4 or tag == tags::parent_4 or tag == tags::integer_4
+          or tag == tags::variable_4
+      - id: number8
+        type: s8
+        if: |
+          tag == tags::integer_8 or tag == tags::variable_8
+          or tag == tags::utc_offset_change
+        doc: Offsets from UTC are milliseconds.
+      - id: real
+        type: f8
+        if: tag == tags::real
+        doc: A float.
+      - id: len_text1
+        type: u1
+        valid:
+          max: _io.size - _io.pos
+        if: |
+          tag == tags::text_1 or tag == tags::variable_text_1
+          or tag == tags::log_type_1
+      - id: len_text2
+        type: u2
+        valid:
+          max: _io.size - _io.pos
+        if: |
+          tag == tags::text_2 or tag == tags::variable_text_2
+          or tag == tags::log_type_2
+      - id: len_text4
+        type: u4
+        valid:
+          max: (_io.size - _io.pos).as<u4>
+        if: |
+          tag == tags::text_4 or tag == tags::variable_text_4
+          or tag == tags::log_type_4
+      - id: text
+        size: 'has_text1 ? len_text1 : has_text2 ? len_text2 : len_text4'
+        if: has_text1 or has_text2 or has_text4
+        doc: |
+          UTF-8. In a log type some bytes stand for variables (`marks`), and a
+          backslash takes the special meaning from the next byte.
+    instances:
+      has_text1:
+        value: tag == tags::text_1 or tag == tags::variable_text_1 or tag == tags::log_type_1
+      has_text2:
+        value: tag == tags::text_2 or tag == tags::variable_text_2 or tag == tags::log_type_2
+      has_text4:
+        value: tag == tags::text_4 or tag == tags::variable_text_4 or tag == tags::log_type_4
+  log_type_byte:
+    -lint-ok: Bytes of texts that are log types.
+    doc: A byte of a log type that is no text.
+    -webide-representation: '{mark}'
+    seq:
+      - id: mark
+        type: u1
+        enum: marks
+  decimal_4:
+    -lint-ok: What a variable is only its log type tells.
+    -scalar: word
+    doc: |
+      What `variable_4` holds at a mark for decimal fractions: how many digits
+      there are, where the point stands, the digits and the sign.
+    -webide-representation: '{digits:dec}, {num_digits:dec} digits'
+    seq:
+      - id: word
+        type: u4
+    instances:
+      num_fraction_digits:
+        value: word % 8 + 1
+        doc: Digits behind the point.
+      num_digits:
+        value: word / 8 % 8 + 1
+        -webide-parse-mode: eager
+      digits:
+        value: word / 0x40 % 0x2000000
+        doc: As one number, without the point.
+        -webide-parse-mode: eager
+      sign:
+        value: word / 0x80000000
+        doc: 1 when a minus stands in front.
+  decimal_8:
+    -lint-ok: What a variable is only its log type tells.
+    -scalar: word
+    doc: The same of `variable_8`.
+    -webide-representation: '{digits:dec}, {num_digits:dec} digits'
+    seq:
+      - id: word
+        type: u8
+    instances:
+      num_fraction_digits:
+        value: word.as<s8> % 0x10 + 1
+        doc: Digits behind the point.
+      num_digits:
+        value: (word / 0x10).as<s8> % 0x10 + 1
+        -webide-parse-mode: eager
+      digits:
+        value: ((word / 0x100).as<s8> % 0x40000000000000).as<s8>
+        doc: As one number, without the point.
+        -webide-parse-mode: eager
+      sign:
+        value: word / 0x4000000000000000 / 2
+        doc: 1 when a minus stands in front.
+enums:
+  encodings:
+    0x29: four_byte
+    0x30: eight_byte
+  metadata_types:
+    0x01: json
+  metadata_lengths:
+    0x11: one_byte
+    0x12: two_bytes
+  tags:
+    0x00: end_of_stream
+    0x11:
+      id: variable_text_1
+      doc: A variable that is kept as text; the digit is how many bytes its length takes.
+    0x12: variable_text_2
+    0x13: variable_text_4
+    0x18:
+      id: variable_4
+      doc: A variable that is an integer, or a decimal fraction.
+    0x19: variable_8
+    0x21:
+      id: log_type_1
+      doc: Text with marks for the variables before it; ends a text that was taken apart.
+    0x22: log_type_2
+    0x23: log_type_4
+    0x3f: utc_offset_change
+    0x41: text_1
+    0x42: text_2
+    0x43: text_4
+    0x51: integer_1
+    0x52: integer_2
+    0x53: integer_4
+    0x54: integer_8
+    0x56: real
+    0x57: true_value
+    0x58: false_value
+    0x59:
+      id: four_byte_encoding
+      doc: Text follows that was taken apart, variables first.
+    0x5a: eight_byte_encoding
+    0x5e: empty_object
+    0x5f: null_value
+    0x60:
+      id: parent_1
+      doc: The node that a new key stands in.
+    0x61: parent_2
+    0x62: parent_4
+    0x65: key_1
+    0x66: key_2
+    0x67: key_4
+    0x71: node_integer
+    0x72: node_real
+    0x73: node_boolean
+    0x74: node_text
+    0x75:
+      id: node_array
+      doc: Its values are JSON text, taken apart.
+    0x76:
+      id: node_object
+      doc: Also the type of keys whose value is null.
+  marks:
+    0x11: integer
+    0x12: text
+    0x13: decimal
+    0x5c: escape

@@ -1,0 +1,32 @@
+"""KV-IR: streams of structured log events as CLP's loggers write them, mostly inside Zstandard frames."""
+
+from __future__ import annotations
+
+from exhume_ksy.facts.clp_kv_ir import Encodings, Preamble
+
+from exhume.codecs.layout import ZSTD_MAGIC
+from exhume.registry import Format, Signature
+
+FORMAT = Format(
+    id="kv-ir",
+    title="CLP key-value pair IR stream",
+    package=__name__,
+    container="file",
+    content="records",
+    extensions=(".clp", ".clp.zst"),
+    aliases=("kv_ir", "kvir"),
+    signatures=(
+        Signature(Preamble.magic_start + bytes((Encodings.FOUR_BYTE,)), note="variables of four bytes"),
+        Signature(Preamble.magic_start + bytes((Encodings.EIGHT_BYTE,)), note="variables of eight bytes"),
+        Signature(ZSTD_MAGIC, note="a Zstandard frame, looked into"),
+    ),
+    codecs=("none", "zstd"),
+    create=None,
+    verify="verify:verify_source",
+    salvage="salvage:salvage",
+    locate="locate:locate",
+    verbs=("identify", "info", "list", "cat", "search", "create", "verify", "payload", "recode", "salvage", "carve"),
+    inspect="sections:inspect",
+    parts="parts",
+    limitations=("unstructured IR streams of older loggers are named, not read",),
+)

@@ -1,0 +1,106 @@
+"""Numbered rules of KV-IR: one wording and one code for the reader's exception and for `verify`'s finding."""
+
+from __future__ import annotations
+
+from exhume.errors import (
+    CodecError,
+    LimitExceededError,
+    TruncatedError,
+    UnrecognizedFormatError,
+    UnsupportedFeatureError,
+)
+from exhume.findings import Rule, RuleTable, Severity
+from exhume.formats.kv_ir.units import Status
+
+RULES = RuleTable("KVIR")
+_rule = RULES.rule
+
+PREAMBLE = "KV-IR, Preamble"
+UNITS = "KV-IR, Units"
+KEYS = "KV-IR, Keys"
+EVENTS = "KV-IR, Events"
+TEXTS = "KV-IR, Texts taken apart"
+WRAPPING = "KV-IR, Wrapping"
+
+# 1xx: is this a stream that can be read?
+
+NOT_KV_IR = _rule(101, "not a KV-IR stream: wrong magic number", spec=PREAMBLE, error=UnrecognizedFormatError)
+UNSTRUCTURED = _rule(
+    102,
+    "an unstructured IR stream of an older logger: text messages, not key-value pairs",
+    spec=PREAMBLE,
+    error=UnsupportedFeatureError,
+    hint="`clp-ffi-py` (ClpIrStreamReader) and `clp` read it.",
+)
+UNKNOWN_VERSION = _rule(103, "a version of IR streams that is not known", spec=PREAMBLE, error=UnsupportedFeatureError)
+
+# 3xx: structure and order
+
+PREAMBLE_CUT = _rule(301, "the stream ends inside its preamble", spec=PREAMBLE, error=TruncatedError)
+BAD_PREAMBLE = _rule(302, "the preamble is malformed", spec=PREAMBLE)
+NO_END = _rule(
+    303,
+    "the stream has no end",
+    spec=UNITS,
+    error=TruncatedError,
+    hint="The logger is still writing or was stopped, or the file was cut between two events. All events are read.",
+)
+UNIT_CUT = _rule(304, "the stream ends inside a unit", spec=UNITS, error=TruncatedError)
+UNKNOWN_TAG = _rule(
+    305, "a byte where a token should start is none", spec=UNITS, hint="What follows cannot be told apart any more."
+)
+UNEXPECTED = _rule(306, "a token that must not stand here", spec=UNITS)
+FRAME_CORRUPT = _rule(307, "the zstd frame cannot be decoded", spec=WRAPPING, error=CodecError)
+FRAME_CUT = _rule(308, "the file ends inside a zstd frame", spec=WRAPPING, error=TruncatedError)
+TRAILING_BYTES = _rule(
+    309,
+    "bytes after the end of the stream",
+    spec=UNITS,
+    severity=Severity.WARNING,
+    hint="Readers stop at the end; something may have been appended.",
+)
+BAD_PARENT = _rule(320, "a new key stands in what is no known object", spec=KEYS)
+KNOWN_KEY = _rule(321, "a new key is known already", spec=KEYS)
+UNKNOWN_KEY = _rule(322, "an event refers to a key that is not known", spec=EVENTS)
+KEY_ORDER = _rule(323, "a key of the logger stands behind one of the user", spec=EVENTS)
+VALUE_TYPE = _rule(324, "a value is not of the type of its key", spec=EVENTS)
+REPEATED_KEY = _rule(325, "a key is there twice in one object of an event", spec=EVENTS)
+NOT_EMPTY = _rule(326, "an object that is null or empty has members", spec=EVENTS)
+
+# 4xx: content
+
+METADATA_JSON = _rule(401, "the metadata are not a JSON object", spec=PREAMBLE)
+USER_METADATA = _rule(402, "the user-defined metadata are not an object", spec=PREAMBLE)
+BAD_TEXT = _rule(403, "a text cannot be put together: its variables do not fit its log type", spec=TEXTS)
+BAD_ARRAY = _rule(404, "the text of an array is not a JSON array", spec=TEXTS)
+NOT_UTF8 = _rule(
+    405,
+    "a text or a key is not UTF-8",
+    spec=TEXTS,
+    hint="Reading gives the bytes as they are; other programs may refuse the event.",
+)
+
+# 5xx: safety
+
+TOO_DEEP = _rule(
+    501, "keys nest deeper than is read", spec=KEYS, error=LimitExceededError, hint="The bound is 1,000 levels."
+)
+
+OF_STATUS: dict[int, Rule] = {
+    Status.UNEXPECTED: UNEXPECTED,
+    Status.PARENT: BAD_PARENT,
+    Status.TWICE_KNOWN: KNOWN_KEY,
+    Status.KEY: UNKNOWN_KEY,
+    Status.ORDER: KEY_ORDER,
+    Status.TYPE: VALUE_TYPE,
+    Status.TWICE: REPEATED_KEY,
+    Status.NESTED: NOT_EMPTY,
+    Status.LOG_TYPE: BAD_TEXT,
+    Status.ARRAY: BAD_ARRAY,
+    Status.DEPTH: TOO_DEEP,
+    Status.UTF8: NOT_UTF8,
+}
+"""The rule that a decoder's verdict stands for."""
+
+LOSES_COUNT = frozenset((Status.PARENT, Status.TWICE_KNOWN, Status.DEPTH))
+"""Verdicts on a new key: which numbers the keys behind it have can no longer be told."""

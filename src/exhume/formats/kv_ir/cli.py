@@ -1,0 +1,94 @@
+"""What KV-IR adds to the command line: which pairs of events are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from exhume.cli.params import Choice
+from exhume.formats.clp_s import cli as clp_s_cli
+
+if TYPE_CHECKING:
+    from exhume.cli.outcome import Outcome
+    from exhume.cli.runtime import Run
+    from exhume.formats.kv_ir.reader import KvIrArchive
+
+_PAIRS = click.Option(
+    ["--pairs"],
+    type=Choice(["user", "auto", "both"]),
+    default="user",
+    help="Pairs of the user (as clp-s prints), of the logger (auto), or both.",
+)
+
+_TIME = click.Option(
+    ["--timestamp-key"],
+    metavar="PATH",
+    help="The key with times, for --tge, --tle and --count-by-time (default: @timestamp.unix_millisecs).",
+)
+
+OPTIONS: dict[str, list[click.Option]] = {"cat": [_PAIRS], "search": [*clp_s_cli.OPTIONS["search"], _TIME]}
+
+TIMESTAMP_KEY = "@timestamp.unix_millisecs"
+"""Where CLP's loggers keep the time of an event."""
+
+merges = clp_s_cli.merges
+
+
+def cat(run: Run, archive: KvIrArchive, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:
+    """`exhume cat`: the events as JSON lines; with `--json`/`--ndjson` each with its place."""
+    if names:
+        raise click.UsageError("events of a KV-IR stream have no names")
+    pairs = options["pairs"] or "user"
+    if run.machine:
+
+        def items() -> Iterator[dict[str, Any]]:
+            for span, (auto, user) in archive.events_with_place():
+                shown: dict[str, Any] = {"span": span.to_dict()}
+                if pairs != "user":
+                    shown["auto"] = auto
+                if pairs != "auto":
+                    shown["user"] = user
+                yield shown
+
+        run.items("records", {"target": archive.name, "format": archive.format}, "records", items())
+        return None
+    for chunk in archive.json_chunks(pairs=pairs):
+        run.out.write(chunk)
+    return None
+
+
+class _Archives(Collection[Any]):
+    """Streams as clp-s archives, made one after the other when they are needed; as many as there are streams."""
+
+    def __init__(self, streams: list[KvIrArchive], timestamp_key: str | None) -> None:
+        self.streams, self.timestamp_key = streams, timestamp_key
+
+    def __len__(self) -> int:
+        return len(self.streams)
+
+    def __contains__(self, one: object) -> bool:
+        return one in self.streams
+
+    def __iter__(self) -> Iterator[Any]:
+        from exhume.formats.kv_ir.rows import archives
+
+        for stream in self.streams:
+            yield from archives(stream, self.timestamp_key)
+
+
+def search(run: Run, archives: list[KvIrArchive], query: str, options: dict[str, Any]) -> Outcome:
+    """`exhume search`: the query runs on clp-s archives in memory that hold the events, in their order."""
+    from exhume.formats.clp_s import cli_search
+
+    timed = options["tge"] is not None or options["tle"] is not None or options["count_by_time"]
+    key = options.pop("timestamp_key", None) or (TIMESTAMP_KEY if timed else None)
+    return cli_search.search(run, _Archives(archives, key), query, {**options, "ordered": True}, "kv-ir")
+
+
+def merge(run: Run, documents: list[dict[str, Any]], query: str, options: dict[str, Any]) -> Outcome:
+    """One answer of those of several streams, each searched by itself."""
+    from exhume.formats.clp_s import cli_search
+
+    return cli_search.merge(run, documents, query, options, "kv-ir")

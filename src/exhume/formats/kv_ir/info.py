@@ -1,0 +1,125 @@
+"""What `info()` and `entries()` tell about a KV-IR stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from exhume.archive import Entry, Info
+from exhume.findings import Finding
+from exhume.formats.kv_ir.layout import NODES, Preamble, Tags
+from exhume.formats.kv_ir.stream import UnitError, Units
+from exhume.formats.kv_ir.units import How
+
+if TYPE_CHECKING:
+    from exhume.formats.kv_ir.reader import KvIrArchive
+
+EVENTS = 1 << 20
+"""Events that are counted at once."""
+
+SPACES = ("auto", "user")
+"""The two trees of keys: those of the logger, those of its user."""
+
+
+@dataclass(frozen=True, slots=True)
+class KvIrInfo(Info):
+    """Version, sizes, metadata and keys; `complete` tells whether the stream has its end."""
+
+    version: str
+    preamble: Preamble
+    wrapped: bool
+    stored_size: int
+    size: int
+    events: int
+    keys: Mapping[str, Sequence[Mapping[str, Any]]]
+    utc_offset: int | None
+    complete: bool
+    metadata: Mapping[str, Any]
+    found: Sequence[Finding]
+
+    @property
+    def damage(self) -> Sequence[Finding]:
+        return self.found
+
+    def to_dict(self) -> dict[str, Any]:
+        """The documented JSON of `exhume info --json`."""
+        return {
+            "version": self.version,
+            "encoding": self.preamble.encoding.name.lower().replace("_", "-"),
+            "codec": "zstd" if self.wrapped else None,
+            "stored_size": self.stored_size,
+            "size": self.size,
+            "events": self.events,
+            "complete": self.complete,
+            "utc_offset_ms": self.utc_offset,
+            "metadata": dict(self.metadata),
+            "auto_keys": list(self.keys["auto"]),
+            "user_keys": list(self.keys["user"]),
+            "problems": [str(finding) for finding in self.found],
+        }
+
+
+def walk(archive: KvIrArchive) -> tuple[Units, list[Finding]]:
+    """Goes over the whole stream, as far as that goes, past events that are wrong: its units, and what is."""
+    units = archive.units()
+    found: list[Finding] = []
+    while True:
+        try:
+            while units.step(How.CHECK, units.decoder.events + EVENTS):
+                pass
+            return units, found
+        except UnitError as trouble:
+            found.append(Finding.from_error(trouble.error))
+            if trouble.after < 0:
+                return units, found
+            units.skip(trouble.after)
+
+
+def collect(archive: KvIrArchive) -> KvIrInfo:
+    """The info of a stream; what is damaged is listed and left out."""
+    units, found = walk(archive)
+    decoder = units.decoder
+    return KvIrInfo(
+        version=archive.metadata["VERSION"],
+        preamble=archive.preamble,
+        wrapped=archive.stream.wrapped,
+        stored_size=archive.source.size,
+        size=units.stream.size,
+        events=decoder.events,
+        keys={space: list(_keys(units, space)) for space in SPACES},
+        utc_offset=decoder.utc_offset if decoder.utc_changes else None,
+        complete=units.ended,
+        metadata=archive.user_metadata,
+        found=found,
+    )
+
+
+def paths(units: Units, space: str) -> Iterator[tuple[str, str, int]]:
+    """Path, type and place in the stream of every key of a tree; a dot or backslash in a name has a backslash before.
+
+    Keys of the logger begin with `@`, as in queries.
+    """
+    known = [""]
+    for parent, type, raw, offset in units.decoder.nodes(space == "auto"):
+        name = raw.decode("utf-8", "backslashreplace")
+        name = name.replace("\\", "\\\\").replace(".", "\\.")
+        known.append(f"{known[parent]}.{name}" if parent else f"@{name}" if space == "auto" else name)
+        yield known[-1], NODES[Tags(type)], offset
+
+
+def _keys(units: Units, space: str) -> Iterator[Mapping[str, Any]]:
+    for path, type, _ in paths(units, space):
+        yield {"key": path, "type": type}
+
+
+def key_entries(archive: KvIrArchive) -> Iterator[Entry]:
+    """One entry for each key."""
+    units, _ = walk(archive)
+    for space in SPACES:
+        for number, (path, type, offset) in enumerate(paths(units, space), 1):
+            span = units.stream.span(offset, offset)
+            details: dict[str, Any] = {"type": type, "space": space, "node": number}
+            if span.payload is not None:
+                details["payload_offset"] = offset
+            yield Entry("key", path, number, None if span.payload else span.start, None, None, None, details)

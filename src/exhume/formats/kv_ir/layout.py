@@ -1,0 +1,232 @@
+"""KV-IR bytes to values, without I/O: the generated readers put into the format's nouns.
+
+Spec: `ksy/clp_kv_ir.ksy`; positions are those in what was passed in.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from exhume_ksy.facts.clp_kv_ir import (
+    Decimal4,
+    Decimal8,
+    Encodings,
+    Marks,
+    MetadataLengths,
+    MetadataTypes,
+    Tags,
+    Token,
+)
+from exhume_ksy.facts.clp_kv_ir import Preamble as PreambleFacts
+from exhume_ksy.fast.clp_kv_ir import flat_token, read_decimal_4, read_decimal_8, read_preamble, read_token
+
+from exhume.errors import Span
+from exhume.formats.kv_ir import checks
+from exhume.layout.fast import LayoutError
+
+MAGIC_START: Final = PreambleFacts.magic_start
+MAGICS: Final = tuple(MAGIC_START + bytes((one,)) for one in Encodings)
+"""The first four bytes: variables of four bytes, and of eight."""
+
+LENGTHS: Final = PreambleFacts.format
+NUMBERS: Final = Token.format
+"""How numbers are written, by the fields of the specification."""
+
+MAGIC_SIZE: Final = len(MAGICS[0])
+
+VERSION: Final = "0.1.0"
+UNSTRUCTURED: Final = ("v0.0.0", "0.0.1", "0.0.2")
+"""What the metadata of streams of older loggers say: text with a timestamp, not key-value pairs."""
+
+VARIABLES_SCHEMA: Final = "com.yscope.clp.VariablesSchemaV2"
+ENCODING_METHODS: Final = "com.yscope.clp.VariableEncodingMethodsV1"
+
+INTEGERS: Final = frozenset((Tags.INTEGER_1, Tags.INTEGER_2, Tags.INTEGER_4, Tags.INTEGER_8))
+KEYS: Final = frozenset((Tags.KEY_1, Tags.KEY_2, Tags.KEY_4))
+PARENTS: Final = frozenset((Tags.PARENT_1, Tags.PARENT_2, Tags.PARENT_4))
+TEXTS: Final = frozenset((Tags.TEXT_1, Tags.TEXT_2, Tags.TEXT_4))
+VARIABLE_TEXTS: Final = frozenset((Tags.VARIABLE_TEXT_1, Tags.VARIABLE_TEXT_2, Tags.VARIABLE_TEXT_4))
+LOG_TYPES: Final = frozenset((Tags.LOG_TYPE_1, Tags.LOG_TYPE_2, Tags.LOG_TYPE_4))
+NODES: Final = {
+    Tags.NODE_INTEGER: "integer",
+    Tags.NODE_REAL: "float",
+    Tags.NODE_BOOLEAN: "boolean",
+    Tags.NODE_TEXT: "string",
+    Tags.NODE_ARRAY: "array",
+    Tags.NODE_OBJECT: "object",
+}
+"""The types of keys, for people."""
+
+Variable = int | bytes
+
+_MARKED: Final = re.compile(b"[" + re.escape(bytes(Marks)) + b"]", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Preamble:
+    """What stands before the units: `size` bytes, the raw `metadata` at `metadata_at`."""
+
+    encoding: Encodings
+    metadata_at: int
+    metadata: bytes
+
+    @property
+    def size(self) -> int:
+        """Where the first unit starts."""
+        return self.metadata_at + len(self.metadata)
+
+
+def join_text(log_type: bytes, variables: list[Variable], *, wide: bool) -> bytes | None:
+    """A text that was taken apart, put together; None when its variables do not fit its log type."""
+    out: list[bytes] = []
+    waiting = iter(variables)
+    at = 0
+    while (match := _MARKED.search(log_type, at)) is not None:
+        out.append(log_type[at : match.start()])
+        at = match.end()
+        mark = match[0][0]
+        if mark == Marks.ESCAPE:
+            if at == len(log_type):
+                return None
+            out.append(log_type[at : at + 1])
+            at += 1
+            continue
+        variable = next(waiting, None)
+        if variable is None or isinstance(variable, bytes) != (mark == Marks.TEXT):
+            return None
+        if isinstance(variable, bytes):
+            out.append(variable)
+        elif mark == Marks.INTEGER:
+            out.append(b"%d" % variable)
+        else:
+            decimal = decimal_text(variable, wide=wide)
+            if decimal is None:
+                return None
+            out.append(decimal)
+    out.append(log_type[at:])
+    return b"".join(out) if next(waiting, None) is None else None
+
+
+def decimal_text(word: int, *, wide: bool) -> bytes | None:
+    """A decimal fraction out of the number that it is packed into; None when its counts of digits cannot be."""
+    to = Decimal8 if wide else Decimal4
+    stored = struct.pack(NUMBERS.number8 if wide else NUMBERS.number4, word)
+    word, _ = (read_decimal_8 if wide else read_decimal_4)(stored, 0, to.size)
+    count, point = to.num_digits(word), to.num_fraction_digits(word)
+    text = b"%0*d" % (count, to.digits(word))
+    if point > count or len(text) > count:
+        return None
+    return (b"-" if to.sign(word) else b"") + text[: count - point] + b"." + text[count - point :]
+
+
+def default_metadata(user: Mapping[str, Any] | None = None) -> bytes:
+    """The metadata that loggers write, with what the user says about the stream.  Raises `TypeError`, `ValueError`."""
+    found: dict[str, Any] = {"VERSION": VERSION, "VARIABLES_SCHEMA_ID": VARIABLES_SCHEMA}
+    found["VARIABLE_ENCODING_METHODS_ID"] = ENCODING_METHODS
+    if user is not None:
+        found["USER_DEFINED_METADATA"] = user
+    text = json.dumps(found, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
+    return text.encode("utf-8", "surrogatepass")
+
+
+MAX_PREAMBLE: Final = 1 << 17
+"""No preamble is longer: the length of the metadata has at most two bytes."""
+
+
+def parse_preamble(data: bytes, where: Span) -> Preamble:
+    """The preamble at the start of `data`, which lies at `where`.  Raises KVIR-101, KVIR-301 and KVIR-302."""
+    if data[:MAGIC_SIZE] not in MAGICS:
+        if any(magic.startswith(data) for magic in MAGICS):
+            raise checks.PREAMBLE_CUT.error(span=where)
+        raise checks.NOT_KV_IR.error(span=where.sub(0, min(len(data), MAGIC_SIZE)), actual=data[:MAGIC_SIZE])
+    try:
+        found, end = read_preamble(data, 0, len(data))
+    except LayoutError as error:
+        cut = error.short or error.path.startswith("len_metadata")
+        rule = checks.PREAMBLE_CUT if cut else checks.BAD_PREAMBLE
+        span = where.sub(min(error.at, len(data)), min(error.stop, len(data)))
+        raise rule.error(span=span, field_path=error.path, expected=error.expected, actual=error.actual) from error
+    raw = bytes(found.metadata)
+    return Preamble(Encodings(found.encoding), end - len(raw), raw)
+
+
+def parse_metadata(preamble: Preamble, where: Span) -> dict[str, Any]:
+    """The metadata.  Raises KVIR-102, KVIR-103, KVIR-401 and KVIR-402; `where` is what they lie in."""
+    span = where.sub(preamble.metadata_at, preamble.size)
+    try:
+        found = json.loads(preamble.metadata.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise checks.METADATA_JSON.error(span=span, actual=str(error)) from error
+    if not isinstance(found, dict):
+        raise checks.METADATA_JSON.error(span=span, actual=type(found).__name__)
+    version = found.get("VERSION")
+    if version in UNSTRUCTURED:
+        raise checks.UNSTRUCTURED.error(span=span, expected=VERSION, actual=version)
+    if version != VERSION:
+        raise checks.UNKNOWN_VERSION.error(span=span, expected=VERSION, actual=version)
+    if not isinstance(found.get("USER_DEFINED_METADATA", {}), dict):
+        raise checks.USER_METADATA.error(span=span, actual=type(found["USER_DEFINED_METADATA"]).__name__)
+    return found
+
+
+def parse_token(data: bytes, at: int) -> tuple[int, int, int]:
+    """Tag, number and end of the token at `at`.  Raises `LayoutError`."""
+    after, tag, one, two, four, *_ = flat_token(data, at, len(data))
+    return tag, one + two + four, after
+
+
+def token_name(data: bytes, at: int) -> str:
+    """What kind of token stands there, for people."""
+    return Tags(parse_token(data, at)[0]).name.lower()
+
+
+def misfit(data: bytes, at: int) -> LayoutError | None:
+    """What is wrong with the token at `at`; None when it fits."""
+    try:
+        read_token(data, at, len(data))
+    except LayoutError as error:
+        return error
+    return None
+
+
+__all__ = [
+    "ENCODING_METHODS",
+    "INTEGERS",
+    "KEYS",
+    "LENGTHS",
+    "LOG_TYPES",
+    "MAGICS",
+    "MAGIC_SIZE",
+    "MAGIC_START",
+    "MAX_PREAMBLE",
+    "NODES",
+    "NUMBERS",
+    "PARENTS",
+    "TEXTS",
+    "UNSTRUCTURED",
+    "VARIABLES_SCHEMA",
+    "VARIABLE_TEXTS",
+    "VERSION",
+    "Encodings",
+    "LayoutError",
+    "Marks",
+    "MetadataLengths",
+    "MetadataTypes",
+    "Preamble",
+    "Tags",
+    "Variable",
+    "decimal_text",
+    "default_metadata",
+    "flat_token",
+    "join_text",
+    "misfit",
+    "parse_metadata",
+    "parse_preamble",
+    "parse_token",
+    "token_name",
+]

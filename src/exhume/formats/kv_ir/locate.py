@@ -1,0 +1,49 @@
+"""Finding KV-IR streams inside raw bytes: the magic number leads to a preamble, the units behind it to the end."""
+
+from __future__ import annotations
+
+from exhume.codecs.zstd import ZSTD_MAGIC
+from exhume.errors import ExhumeError, SourceError
+from exhume.findings import Finding
+from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, parse_metadata
+from exhume.formats.kv_ir.stream import Stream, UnitError, Units
+from exhume.formats.kv_ir.units import How
+from exhume.io.source import Source
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.recovery import Carved, Proof, Verdict
+
+
+def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
+    """The stream whose magic number, or whose zstd frame, is at `hit`; None where no preamble follows.
+
+    A stream that lies open ends with its last unit.  Of one inside zstd frames the frame counts in which it ends, and
+    where it does not, the file as far as its frames go.
+    """
+    rest = source.window(hit)
+    stream = Stream(rest)
+    if stream.wrapped and stream.head(MAGIC_SIZE)[:MAGIC_SIZE] not in MAGICS:
+        return None
+    try:
+        units = Units(stream, limits)
+        parse_metadata(units.preamble, stream.span(0, units.preamble.size))
+    except SourceError:
+        raise
+    except ExhumeError:
+        return None
+    findings: list[Finding] = []
+    while True:
+        try:
+            while units.step(How.CHECK, units.decoder.events + 1000):
+                pass
+            break
+        except UnitError as trouble:
+            findings.append(Finding.from_error(trouble.error))
+            if trouble.after < 0:
+                break
+            units.skip(trouble.after)
+    end = max(stream.stored, len(ZSTD_MAGIC)) if stream.wrapped else units.at
+    span = source.span(hit, hit + end)
+    if not units.ended:
+        return Carved("kv-ir", span, Verdict.PARTIAL, 0.7, tuple(findings), Proof.STRUCTURE)
+    verdict = Verdict.DAMAGED if findings else Verdict.WHOLE
+    return Carved("kv-ir", span, verdict, 0.8 if findings else 1.0, tuple(findings), Proof.STRUCTURE)

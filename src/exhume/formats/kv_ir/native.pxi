@@ -1,0 +1,1021 @@
+# The KV-IR part of the kernel: units of a stream one after the other, and what their events hold.
+# `exhume.formats.kv_ir.pykernel` is the pure-Python twin and holds the documentation.
+
+from cpython.dict cimport PyDict_SetItem
+from cpython.list cimport PyList_GET_ITEM
+from cpython.mem cimport PyMem_Free
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+
+cdef extern from "Python.h":
+    char* PyOS_double_to_string(double, char, int, int, int*) except NULL
+
+cdef enum:
+    # What `run` reports, and how it works; the same numbers as in units.py.
+    IR_MORE = 0
+    IR_END = 1
+    IR_FULL = 2
+    IR_HELD = 3
+    IR_UNEXPECTED = 10
+    IR_PARENT = 11
+    IR_TWICE_KNOWN = 12
+    IR_KEY = 13
+    IR_ORDER = 14
+    IR_TYPE = 15
+    IR_TWICE = 16
+    IR_NESTED = 17
+    IR_LOG_TYPE = 18
+    IR_ARRAY = 19
+    IR_DEPTH = 20
+    IR_UTF8 = 21
+    IR_RECORD = 22
+    IR_NO_ROOM = 23
+    IR_AUTO = 1
+    IR_USER = 2
+    IR_BOTH = 3
+    IR_OBJECTS = 4
+    IR_ENCODE = 8
+    IR_MAX_DEPTH = 1000
+
+cdef enum:
+    # What a token is for
+    C_NONE, C_END, C_OFFSET, C_NODE, C_PARENT, C_KEY, C_INTEGER, C_REAL, C_BOOLEAN, C_TEXT, C_APART, C_EMPTY, C_NULL
+    C_VARIABLE, C_VARIABLE_TEXT, C_LOG_TYPE
+
+cdef uint8_t[256] ir_class
+
+cdef void ir_fill_classes() noexcept:
+    memset(ir_class, C_NONE, 256)
+    ir_class[CLP_KV_IR_TAGS_END_OF_STREAM] = C_END
+    ir_class[CLP_KV_IR_TAGS_UTC_OFFSET_CHANGE] = C_OFFSET
+    ir_class[CLP_KV_IR_TAGS_NODE_INTEGER] = ir_class[CLP_KV_IR_TAGS_NODE_REAL] = C_NODE
+    ir_class[CLP_KV_IR_TAGS_NODE_BOOLEAN] = ir_class[CLP_KV_IR_TAGS_NODE_TEXT] = C_NODE
+    ir_class[CLP_KV_IR_TAGS_NODE_ARRAY] = ir_class[CLP_KV_IR_TAGS_NODE_OBJECT] = C_NODE
+    ir_class[CLP_KV_IR_TAGS_PARENT_1] = ir_class[CLP_KV_IR_TAGS_PARENT_2] = C_PARENT
+    ir_class[CLP_KV_IR_TAGS_PARENT_4] = C_PARENT
+    ir_class[CLP_KV_IR_TAGS_KEY_1] = ir_class[CLP_KV_IR_TAGS_KEY_2] = ir_class[CLP_KV_IR_TAGS_KEY_4] = C_KEY
+    ir_class[CLP_KV_IR_TAGS_INTEGER_1] = ir_class[CLP_KV_IR_TAGS_INTEGER_2] = C_INTEGER
+    ir_class[CLP_KV_IR_TAGS_INTEGER_4] = ir_class[CLP_KV_IR_TAGS_INTEGER_8] = C_INTEGER
+    ir_class[CLP_KV_IR_TAGS_REAL] = C_REAL
+    ir_class[CLP_KV_IR_TAGS_TRUE_VALUE] = ir_class[CLP_KV_IR_TAGS_FALSE_VALUE] = C_BOOLEAN
+    ir_class[CLP_KV_IR_TAGS_TEXT_1] = ir_class[CLP_KV_IR_TAGS_TEXT_2] = ir_class[CLP_KV_IR_TAGS_TEXT_4] = C_TEXT
+    ir_class[CLP_KV_IR_TAGS_FOUR_BYTE_ENCODING] = ir_class[CLP_KV_IR_TAGS_EIGHT_BYTE_ENCODING] = C_APART
+    ir_class[CLP_KV_IR_TAGS_EMPTY_OBJECT] = C_EMPTY
+    ir_class[CLP_KV_IR_TAGS_NULL_VALUE] = C_NULL
+    ir_class[CLP_KV_IR_TAGS_VARIABLE_4] = ir_class[CLP_KV_IR_TAGS_VARIABLE_8] = C_VARIABLE
+    ir_class[CLP_KV_IR_TAGS_VARIABLE_TEXT_1] = ir_class[CLP_KV_IR_TAGS_VARIABLE_TEXT_2] = C_VARIABLE_TEXT
+    ir_class[CLP_KV_IR_TAGS_VARIABLE_TEXT_4] = C_VARIABLE_TEXT
+    ir_class[CLP_KV_IR_TAGS_LOG_TYPE_1] = ir_class[CLP_KV_IR_TAGS_LOG_TYPE_2] = C_LOG_TYPE
+    ir_class[CLP_KV_IR_TAGS_LOG_TYPE_4] = C_LOG_TYPE
+
+
+ir_fill_classes()
+
+cdef struct IrNode:
+    int32_t parent
+    int32_t slot            # shared by the nodes of one name below one parent
+    int32_t depth
+    uint8_t type            # the tag that made it known
+    int64_t opened          # the event in which an object was opened last
+    int32_t name            # of the archive under way: the name, -1 where it is not yet there
+    int32_t encoded[2]      # and its nodes: of the type that values mostly have, and of the other
+    size_t key              # its name as JSON, with the colon
+    size_t key_size
+    int64_t offset
+
+cdef struct IrSlot:
+    int64_t stamp           # the event that used it last
+    int32_t node            # by which of its nodes
+    bint leaf
+
+cdef struct IrLeaf:
+    int32_t node
+    uint8_t kind
+    uint8_t wide
+    int64_t number
+    double real
+    const uint8_t* text
+    Py_ssize_t size
+    Py_ssize_t variable     # the first of its variables
+    Py_ssize_t num_variables
+
+cdef struct IrVariable:
+    const uint8_t* text     # NULL: a number
+    int64_t number          # or the size of the text
+
+
+cdef bint ir_is_utf8(const uint8_t* p, Py_ssize_t size) noexcept nogil:
+    cdef const uint8_t* end = p + size
+    cdef uint8_t[4] last
+    cdef Py_ssize_t left
+    cdef int step
+    while p < end:
+        if p[0] < 0x80:
+            p += 1
+            continue
+        left = end - p
+        if left < 4:  # what follows is not ours to look at
+            memset(last, 0, 4)
+            memcpy(last, p, left)
+            step = enc_utf8_length(last)
+        else:
+            step = enc_utf8_length(p)
+        if step == 0:
+            return False
+        p += step
+    return True
+
+
+cdef class IrTree:
+    """One of the two trees of keys."""
+    cdef EncBuf nodes
+    cdef EncBuf slots
+    cdef EncBuf names
+    cdef size_t count
+    cdef dict known         # (parent, type, name) of every node
+    cdef dict slot_of       # (parent, name) to slot
+    cdef list keys          # names as text
+    cdef list raw
+
+    def __cinit__(self):
+        self.known, self.slot_of, self.keys, self.raw = {}, {}, [""], [b""]
+        cdef IrNode root
+        memset(&root, 0, sizeof(IrNode))
+        root.parent = root.slot = -1
+        root.type = CLP_KV_IR_TAGS_NODE_OBJECT
+        root.name = root.encoded[0] = root.encoded[1] = -1
+        enc_buf_put(&self.nodes, &root, sizeof(IrNode))
+        self.count = 1
+
+    def __dealloc__(self):
+        enc_buf_free(&self.nodes)
+        enc_buf_free(&self.slots)
+        enc_buf_free(&self.names)
+
+    cdef int insert(self, int64_t parent, uint8_t type, bytes name, int64_t offset) except -1:
+        """0, or what is wrong."""
+        cdef IrNode node
+        cdef IrSlot slot
+        cdef Out text
+        if not 0 <= parent < <int64_t>self.count or (<IrNode*>self.nodes.p)[parent].type != CLP_KV_IR_TAGS_NODE_OBJECT:
+            return IR_PARENT
+        if (parent, type, name) in self.known:
+            return IR_TWICE_KNOWN
+        memset(&node, 0, sizeof(IrNode))
+        node.depth = (<IrNode*>self.nodes.p)[parent].depth + 1
+        if node.depth > IR_MAX_DEPTH:
+            return IR_DEPTH
+        found = self.slot_of.get((parent, name))
+        if found is None:
+            found = self.slot_of[parent, name] = len(self.slot_of)
+            memset(&slot, 0, sizeof(IrSlot))
+            enc_buf_put(&self.slots, &slot, sizeof(IrSlot))
+        node.parent, node.slot, node.type, node.offset = <int32_t>parent, found, type, offset
+        node.name = node.encoded[0] = node.encoded[1] = -1
+        memset(&text, 0, sizeof(Out))
+        if not (add(&text, b'"', 1) and add_escaped(&text, name, len(name)) and add(&text, b'":', 2)):
+            free(text.data)
+            raise MemoryError
+        node.key, node.key_size = self.names.n, text.size
+        try:
+            enc_buf_put(&self.names, text.data, text.size)
+            enc_buf_put(&self.nodes, &node, sizeof(IrNode))
+        finally:
+            free(text.data)
+        self.known[parent, type, name] = self.count
+        self.keys.append(name.decode("utf-8", "surrogateescape"))
+        self.raw.append(name)
+        self.count += 1
+        return 0
+
+
+cdef class KvIrDecoder:
+    cdef readonly IrTree auto
+    cdef readonly IrTree user
+    cdef public int64_t events
+    cdef public int64_t utc_offset
+    cdef public int64_t utc_changes
+    cdef public int64_t encodings
+    cdef public bint hold
+    cdef public list objects
+    cdef public list starts
+    cdef Out out
+    cdef Out text
+    cdef EncBuf leaves[2]
+    cdef EncBuf variables
+    cdef EncBuf order
+    cdef EncBuf buckets
+    cdef EncBuf arena
+    cdef ClpsEncoder encoder
+    cdef bint keep_floats
+    cdef readonly int refused   # why the encoder did not take a record
+    cdef int32_t open[IR_MAX_DEPTH + 1]
+    cdef dict arrays
+    cdef object loads
+    cdef int fault
+
+    def __cinit__(self):
+        import json
+
+        self.auto, self.user = IrTree(), IrTree()
+        self.objects, self.starts = [], []
+        self.arrays = {}
+        self.loads = json.loads
+
+    def __dealloc__(self):
+        free(self.out.data)
+        free(self.text.data)
+        enc_buf_free(&self.leaves[0])
+        enc_buf_free(&self.leaves[1])
+        enc_buf_free(&self.variables)
+        enc_buf_free(&self.order)
+        enc_buf_free(&self.buckets)
+        enc_buf_free(&self.arena)
+
+    def take(self):
+        """The lines since the last call."""
+        cdef bytes found = self.out.data[: self.out.size] if self.out.size else b""
+        self.out.size = 0
+        return found
+
+    def nodes(self, bint auto):
+        """Parent, type, name and offset of every node but the root."""
+        cdef IrTree tree = self.auto if auto else self.user
+        cdef IrNode* node = <IrNode*>tree.nodes.p
+        return [(node[i].parent, node[i].type, tree.raw[i], node[i].offset) for i in range(1, tree.count)]
+
+    def run(self, const unsigned char[::1] data, int64_t at, int64_t end, int64_t base, int how, int64_t target):
+        cdef const uint8_t* p = &data[0] if data.shape[0] else NULL
+        cdef ClpKvIrToken token
+        cdef int64_t after, place, done = at
+        cdef int fault = 0, what
+        cdef int64_t goal = target
+        if not 0 <= at <= end <= data.shape[0]:
+            raise ValueError("outside of the data")
+        while at < end:
+            done = at
+            after = read_clp_kv_ir_token(p, at, end, &token)
+            if after < 0:
+                return IR_MORE, done, at, -1
+            what = ir_class[token.tag]
+            if what == C_KEY or what == C_EMPTY:
+                place = at
+                fault = self.event(p, &place, end, &token, after)
+                if fault:
+                    if fault < 0:
+                        return IR_MORE, done, place, -1
+                    return fault, done, place, -1
+                after = place
+                fault = self.check()
+                if not fault:
+                    fault = self.give(how)
+                if fault:
+                    return fault, done, done, after
+                self.events += 1
+                if how & IR_OBJECTS:
+                    self.starts.append(base + done)
+                if how & IR_OBJECTS:
+                    if <int64_t>len(self.objects) >= goal:
+                        return IR_FULL, after, after, after
+                elif how & IR_ENCODE:
+                    if self.encoder.size >= goal:
+                        return IR_FULL, after, after, after
+                elif how:
+                    if self.out.size >= goal:
+                        return IR_FULL, after, after, after
+                elif self.events >= goal:
+                    return IR_FULL, after, after, after
+            elif what == C_NODE:
+                if self.hold:
+                    return IR_HELD, done, at, -1
+                place = at
+                fault = self.node(p, &place, end, &token, after, base + at)
+                if fault < 0:
+                    return IR_MORE, done, place, -1
+                if fault == IR_UNEXPECTED:
+                    return fault, done, place, -1
+                if fault:
+                    return fault, done, done, place
+                after = place
+            elif what == C_OFFSET:
+                self.utc_offset = token.number8
+                self.utc_changes += 1
+            elif what == C_END:
+                return IR_END, after, after, after
+            else:
+                return IR_UNEXPECTED, done, at, -1
+            at = after
+        return IR_MORE, at, at, -1
+
+    cdef int node(self, const uint8_t* p, int64_t* place, int64_t end, ClpKvIrToken* first, int64_t at,
+                  int64_t offset) except -2:
+        """A key that becomes known; `place` becomes where the trouble is, or where the unit ends."""
+        cdef ClpKvIrToken token
+        cdef int64_t after, parent
+        cdef bint auto
+        place[0] = at
+        after = read_clp_kv_ir_token(p, at, end, &token)
+        if after < 0:
+            return -1
+        if ir_class[token.tag] != C_PARENT:
+            return IR_UNEXPECTED
+        parent = <int64_t>token.number1 + token.number2 + token.number4
+        auto = parent < 0
+        place[0] = at = after
+        after = read_clp_kv_ir_token(p, at, end, &token)
+        if after < 0:
+            return -1
+        if ir_class[token.tag] != C_TEXT:
+            return IR_UNEXPECTED
+        place[0] = after
+        name = (<const char*>p)[token.text_start : token.text_end]
+        if auto:
+            return self.auto.insert(-1 - parent, first.tag, name, offset)
+        return self.user.insert(parent, first.tag, name, offset)
+
+    cdef int event(self, const uint8_t* p, int64_t* place, int64_t end, ClpKvIrToken* token, int64_t after) except -2:
+        """The tokens of an event, into `leaves`; `place` becomes where the trouble is, or where the event ends."""
+        cdef IrLeaf leaf
+        cdef int64_t at = place[0], key
+        cdef Py_ssize_t i, count
+        cdef int fault
+        cdef EncBuf* user = &self.leaves[1]
+        self.leaves[0].n = user.n = self.variables.n = 0
+        memset(&leaf, 0, sizeof(IrLeaf))
+        while ir_class[token.tag] == C_KEY:
+            key = <int64_t>token.number1 + token.number2 + token.number4
+            at = after
+            if key >= 0:
+                leaf.node = <int32_t>key
+                enc_buf_put(user, &leaf, sizeof(IrLeaf))
+            elif user.n:
+                return IR_ORDER
+            else:
+                leaf.node = <int32_t>(-1 - key)
+                place[0] = at
+                after = read_clp_kv_ir_token(p, at, end, token)
+                if after < 0:
+                    return -1
+                fault = self.value(p, place, end, token, &after, &leaf)
+                if fault:
+                    return fault
+                enc_buf_put(&self.leaves[0], &leaf, sizeof(IrLeaf))
+                at = after
+            place[0] = at
+            after = read_clp_kv_ir_token(p, at, end, token)
+            if after < 0:
+                return -1
+        if user.n == 0:
+            if ir_class[token.tag] != C_EMPTY:
+                return IR_UNEXPECTED
+            place[0] = after
+            return 0
+        count = user.n // sizeof(IrLeaf)
+        for i in range(count):
+            if i:
+                place[0] = after
+                at = after
+                after = read_clp_kv_ir_token(p, at, end, token)
+                if after < 0:
+                    return -1
+            fault = self.value(p, place, end, token, &after, &(<IrLeaf*>user.p)[i])
+            if fault:
+                return fault
+        place[0] = after
+        return 0
+
+    cdef int value(self, const uint8_t* p, int64_t* place, int64_t end, ClpKvIrToken* token, int64_t* after,
+                   IrLeaf* leaf) except -2:
+        """The value whose first token is given."""
+        cdef IrVariable variable
+        cdef int what = ir_class[token.tag]
+        cdef uint8_t number
+        leaf.kind = what
+        leaf.num_variables = 0
+        if what == C_INTEGER:
+            leaf.number = token.number8 + token.number1 + token.number2 + token.number4
+        elif what == C_TEXT:
+            leaf.text = p + token.text_start
+            leaf.size = token.text_end - token.text_start
+        elif what == C_APART:
+            leaf.wide = token.tag == CLP_KV_IR_TAGS_EIGHT_BYTE_ENCODING
+            number = CLP_KV_IR_TAGS_VARIABLE_8 if leaf.wide else CLP_KV_IR_TAGS_VARIABLE_4
+            self.encodings |= 2 if leaf.wide else 1
+            leaf.variable = self.variables.n // sizeof(IrVariable)
+            while True:
+                place[0] = after[0]
+                after[0] = read_clp_kv_ir_token(p, place[0], end, token)
+                if after[0] < 0:
+                    return -1
+                if token.tag == number:
+                    variable.text = NULL
+                    variable.number = token.number4 + token.number8
+                elif ir_class[token.tag] == C_VARIABLE_TEXT:
+                    variable.text = p + token.text_start
+                    variable.number = token.text_end - token.text_start
+                elif ir_class[token.tag] == C_LOG_TYPE:
+                    break
+                else:
+                    return IR_UNEXPECTED
+                enc_buf_put(&self.variables, &variable, sizeof(IrVariable))
+                leaf.num_variables += 1
+            leaf.text = p + token.text_start
+            leaf.size = token.text_end - token.text_start
+        elif what == C_REAL:
+            leaf.real = token.real
+        elif what == C_BOOLEAN:
+            leaf.number = token.tag == CLP_KV_IR_TAGS_TRUE_VALUE
+        elif what != C_EMPTY and what != C_NULL:
+            return IR_UNEXPECTED
+        return 0
+
+    cdef int check(self) except -2:
+        """Whether the keys of an event are known, its values of their types, and no name is there twice."""
+        cdef int fault = self.check_tree(self.auto, &self.leaves[0])
+        return fault if fault else self.check_tree(self.user, &self.leaves[1])
+
+    cdef int check_tree(self, IrTree tree, EncBuf* leaves) noexcept:
+        cdef IrLeaf* leaf = <IrLeaf*>leaves.p
+        cdef Py_ssize_t i, count = leaves.n // sizeof(IrLeaf)
+        cdef IrNode* nodes = <IrNode*>tree.nodes.p
+        cdef IrSlot* slots = <IrSlot*>tree.slots.p
+        cdef IrSlot* slot
+        cdef IrNode* node
+        cdef int32_t above
+        cdef int kind, type
+        cdef int64_t stamp = self.events + 1
+        for i in range(count):
+            if not 0 < leaf[i].node < <int64_t>tree.count:
+                return IR_KEY
+            node = &nodes[leaf[i].node]
+            kind, type = leaf[i].kind, node.type
+            if type == CLP_KV_IR_TAGS_NODE_TEXT:
+                if kind != C_TEXT and kind != C_APART:
+                    return IR_TYPE
+            elif type == CLP_KV_IR_TAGS_NODE_INTEGER:
+                if kind != C_INTEGER:
+                    return IR_TYPE
+            elif type == CLP_KV_IR_TAGS_NODE_REAL:
+                if kind != C_REAL:
+                    return IR_TYPE
+            elif type == CLP_KV_IR_TAGS_NODE_BOOLEAN:
+                if kind != C_BOOLEAN:
+                    return IR_TYPE
+            elif type == CLP_KV_IR_TAGS_NODE_ARRAY:
+                if kind != C_APART:
+                    return IR_TYPE
+            elif kind != C_EMPTY and kind != C_NULL:
+                return IR_TYPE
+            slot = &slots[node.slot]
+            if slot.stamp == stamp:
+                return IR_NESTED if slot.node == leaf[i].node and not slot.leaf else IR_TWICE
+            slot.stamp, slot.node, slot.leaf = stamp, leaf[i].node, True
+            above = node.parent
+            while above:
+                slot = &slots[nodes[above].slot]
+                if slot.stamp == stamp:
+                    if slot.node != above:
+                        return IR_TWICE
+                    if slot.leaf:
+                        return IR_NESTED
+                    break
+                slot.stamp, slot.node, slot.leaf = stamp, above, False
+                above = nodes[above].parent
+        return 0
+
+    # -- what an event holds -------------------------------------------------------------------------------------------
+
+    cdef int give(self, int how) except -2:
+        cdef Py_ssize_t start = self.out.size
+        cdef int fault = 0
+        if how & IR_OBJECTS:
+            auto, user = {}, {}
+            if how & IR_AUTO:
+                fault = self.fill(self.auto, &self.leaves[0], auto)
+            if not fault and how & IR_USER:
+                fault = self.fill(self.user, &self.leaves[1], user)
+            if not fault:
+                self.objects.append((auto, user))
+        elif how & IR_ENCODE:
+            return self.encode()
+        elif how == IR_USER:
+            fault = self.line(self.user, &self.leaves[1])
+        elif how == IR_AUTO:
+            fault = self.line(self.auto, &self.leaves[0])
+        elif how == IR_BOTH:
+            self.put(b'{"auto":', 8)
+            fault = self.line(self.auto, &self.leaves[0])
+            if not fault:
+                self.put(b',"user":', 8)
+                fault = self.line(self.user, &self.leaves[1])
+            self.put(b"}", 1)
+        else:
+            fault = self.texts(&self.leaves[0], self.auto)
+            return fault if fault else self.texts(&self.leaves[1], self.user)
+        if fault:
+            self.out.size = start
+        elif not how & IR_OBJECTS:
+            self.put(b"\n", 1)
+        return fault
+
+    cdef int put(self, const char* text, Py_ssize_t size) except -2:
+        if not add(&self.out, text, size):
+            raise MemoryError
+        return 0
+
+    cdef int texts(self, EncBuf* leaves, IrTree tree) except -2:
+        """Whether every text can be put together, and every array is one."""
+        cdef IrLeaf* leaf = <IrLeaf*>leaves.p
+        cdef Py_ssize_t i
+        for i in range(<Py_ssize_t>(leaves.n // sizeof(IrLeaf))):
+            if leaf[i].kind == C_TEXT and not ir_is_utf8(leaf[i].text, leaf[i].size):
+                return IR_UTF8
+            if leaf[i].kind == C_APART:
+                if not self.join(&leaf[i]):
+                    return IR_LOG_TYPE
+                if not ir_is_utf8(<const uint8_t*>self.text.data, self.text.size):
+                    return IR_UTF8
+                if (<IrNode*>tree.nodes.p)[leaf[i].node].type == CLP_KV_IR_TAGS_NODE_ARRAY and self.array() is None:
+                    return IR_ARRAY
+        return 0
+
+    cdef bint join(self, IrLeaf* leaf) except -2:
+        """A text that was taken apart, into `text`; False when its variables do not fit its log type."""
+        cdef IrVariable* variable = <IrVariable*>self.variables.p + leaf.variable
+        cdef IrVariable* last = variable + leaf.num_variables
+        cdef Out* out = &self.text
+        cdef const uint8_t* p = leaf.text
+        cdef const uint8_t* end = p + leaf.size
+        cdef const uint8_t* start = p
+        cdef uint8_t byte
+        cdef uint64_t word
+        out.size = 0
+        if not reserve(out, leaf.size + 24):
+            raise MemoryError
+        while p < end:
+            byte = p[0]
+            if byte == CLP_KV_IR_MARKS_ESCAPE:
+                if p + 1 == end:
+                    return False
+                self.more(start, p - start)
+                start = p + 1
+                p += 2
+                continue
+            if byte != CLP_KV_IR_MARKS_INTEGER and byte != CLP_KV_IR_MARKS_TEXT and byte != CLP_KV_IR_MARKS_DECIMAL:
+                p += 1
+                continue
+            self.more(start, p - start)
+            if variable == last or (variable.text != NULL) != (byte == CLP_KV_IR_MARKS_TEXT):
+                return False
+            if byte == CLP_KV_IR_MARKS_TEXT:
+                self.more(variable.text, variable.number)
+            else:
+                if not reserve(out, 24):
+                    raise MemoryError
+                if byte == CLP_KV_IR_MARKS_INTEGER:
+                    put_integer(out, variable.number)
+                elif leaf.wide:
+                    word = <uint64_t>variable.number
+                    if not put_decimal(out, <int>clp_kv_ir_decimal_8_num_digits(word),
+                                       <int>clp_kv_ir_decimal_8_num_fraction_digits(word),
+                                       clp_kv_ir_decimal_8_digits(word), clp_kv_ir_decimal_8_sign(word)):
+                        return False
+                else:
+                    word = <uint32_t>variable.number
+                    if not put_decimal(out, <int>clp_kv_ir_decimal_4_num_digits(word),
+                                       <int>clp_kv_ir_decimal_4_num_fraction_digits(word),
+                                       clp_kv_ir_decimal_4_digits(word), clp_kv_ir_decimal_4_sign(word)):
+                        return False
+            variable += 1
+            p += 1
+            start = p
+        self.more(start, end - start)
+        return variable == last
+
+    cdef int more(self, const uint8_t* text, Py_ssize_t size) except -2:
+        if not add(&self.text, <const char*>text, size):
+            raise MemoryError
+        return 0
+
+    cdef list array(self):
+        """The value of the array in `text`, a new one; None when it is none."""
+        cdef list found
+        if self.text.size < 2 or self.text.data[0] != c"[":
+            return None
+        if self.text.size == 2 and self.text.data[1] == c"]":
+            return []
+        cdef bytes text = self.text.data[: self.text.size]
+        known = self.arrays.get(text)
+        if known is None:
+            try:
+                found = self.loads(text.decode("utf-8", "surrogateescape"))
+            except (ValueError, RecursionError):
+                return None
+            if b"\n" in text or b"\r" in text:
+                return None
+            if len(self.arrays) >= 4096:
+                self.arrays.clear()
+            nested = any(type(one) is list or type(one) is dict for one in found)
+            self.arrays[text] = (found[:], nested)
+            return found
+        if known[1]:
+            return self.loads(text.decode("utf-8", "surrogateescape"))
+        return (<list>known[0])[:]
+
+    cdef int line(self, IrTree tree, EncBuf* leaves) except -2:
+        """The pairs of one tree as a JSON object."""
+        cdef IrLeaf* leaf = <IrLeaf*>leaves.p
+        cdef IrNode* nodes = <IrNode*>tree.nodes.p
+        cdef IrNode* node
+        cdef Py_ssize_t i, count = leaves.n // sizeof(IrLeaf), start = self.out.size
+        cdef int32_t depth = 0, level, above
+        cdef int32_t* path = self.open
+        cdef int64_t stamp = self.events + 1
+        cdef bint comma = False
+        cdef int fault
+        self.put(b"{", 1)
+        path[0] = 0
+        for i in range(count):
+            node = &nodes[leaf[i].node]
+            if node.depth - 1 != depth or path[depth] != node.parent:
+                # Close what this does not stand in, open what it does.
+                above = node.parent
+                level = nodes[above].depth
+                while level > depth or path[level] != above:
+                    above = nodes[above].parent
+                    level -= 1
+                while depth > level:
+                    self.put(b"}", 1)
+                    depth -= 1
+                    comma = True
+                depth = node.depth - 1
+                above = node.parent
+                while depth > level:
+                    path[depth] = above
+                    above = nodes[above].parent
+                    depth -= 1
+                for depth in range(level + 1, node.depth):
+                    if nodes[path[depth]].opened == stamp:
+                        self.out.size = start
+                        self.gather(tree, leaves)
+                        return self.line(tree, leaves)
+                    nodes[path[depth]].opened = stamp
+                    if comma:
+                        self.put(b",", 1)
+                    self.put(<char*>tree.names.p + nodes[path[depth]].key, nodes[path[depth]].key_size)
+                    self.put(b"{", 1)
+                    comma = False
+                depth = node.depth - 1
+            if comma:
+                self.put(b",", 1)
+            comma = True
+            self.put(<char*>tree.names.p + node.key, node.key_size)
+            fault = self.put_value(&leaf[i], node.type)
+            if fault:
+                return fault
+        while depth >= 0:
+            self.put(b"}", 1)
+            depth -= 1
+        return 0
+
+    cdef int gather(self, IrTree tree, EncBuf* leaves) except -2:
+        """Brings leaves of one object together, objects in the order in which they are met first."""
+        cdef IrLeaf* leaf = <IrLeaf*>leaves.p
+        cdef IrNode* nodes = <IrNode*>tree.nodes.p
+        cdef Py_ssize_t i, count = leaves.n // sizeof(IrLeaf)
+        cdef int32_t above
+        first = {}
+        order = []
+        for i in range(count):
+            path = []
+            above = leaf[i].node
+            while above:
+                path.append(first.setdefault(above, i))
+                nodes[above].opened = 0
+                above = nodes[above].parent
+            order.append((path[::-1], i))
+        order.sort()
+        cdef bytes copied = (<char*>leaves.p)[: leaves.n]
+        cdef IrLeaf* old = <IrLeaf*><char*>copied
+        for i, (_, at) in enumerate(order):
+            leaf[i] = old[<Py_ssize_t>at]
+        return 0
+
+    cdef int put_value(self, IrLeaf* leaf, uint8_t type) except -2:
+        cdef Out* out = &self.out
+        cdef char* text
+        if leaf.kind == C_TEXT:
+            self.put(b'"', 1)
+            if not add_escaped(out, <const char*>leaf.text, leaf.size):
+                raise MemoryError
+            self.put(b'"', 1)
+        elif leaf.kind == C_APART:
+            if not self.join(leaf):
+                return IR_LOG_TYPE
+            if type == CLP_KV_IR_TAGS_NODE_ARRAY:
+                if self.array() is None:
+                    return IR_ARRAY
+                self.put(self.text.data, self.text.size)
+                return 0
+            self.put(b'"', 1)
+            if not add_escaped(out, self.text.data, self.text.size):
+                raise MemoryError
+            self.put(b'"', 1)
+        elif leaf.kind == C_INTEGER:
+            if not reserve(out, 24):
+                raise MemoryError
+            put_integer(out, leaf.number)
+        elif leaf.kind == C_REAL:
+            if isnan(leaf.real):
+                self.put(b"NaN", 3)
+            elif isinf(leaf.real):
+                self.put(b"-Infinity" if leaf.real < 0 else b"Infinity", 9 if leaf.real < 0 else 8)
+            else:
+                text = PyOS_double_to_string(leaf.real, c"r", 0, 2, NULL)  # 2: with ".0"
+                try:
+                    self.put(text, strlen(text))
+                finally:
+                    PyMem_Free(text)
+        elif leaf.kind == C_BOOLEAN:
+            self.put(b"true" if leaf.number else b"false", 4 if leaf.number else 5)
+        elif leaf.kind == C_NULL:
+            self.put(b"null", 4)
+        else:
+            self.put(b"{}", 2)
+        return 0
+
+    cdef int fill(self, IrTree tree, EncBuf* leaves, dict root) except -2:
+        """The pairs of one tree into a dict."""
+        cdef IrLeaf* leaf = <IrLeaf*>leaves.p
+        cdef IrNode* nodes = <IrNode*>tree.nodes.p
+        cdef Py_ssize_t i
+        cdef int32_t parent, last = 0
+        cdef dict into = root
+        cdef dict objects = None
+        for i in range(<Py_ssize_t>(leaves.n // sizeof(IrLeaf))):
+            parent = nodes[leaf[i].node].parent
+            if parent != last:
+                if objects is None:
+                    objects = {0: root}
+                into = self.object_of(tree, parent, objects)
+                last = parent
+            value = self.object_value(&leaf[i], nodes[leaf[i].node].type)
+            if self.fault:
+                return self.fault
+            PyDict_SetItem(into, <object>PyList_GET_ITEM(tree.keys, leaf[i].node), value)
+        return 0
+
+    cdef dict object_of(self, IrTree tree, int32_t node, dict objects):
+        cdef dict found = objects.get(node)
+        if found is None:
+            found = objects[node] = {}
+            self.object_of(tree, (<IrNode*>tree.nodes.p)[node].parent, objects)[tree.keys[node]] = found
+        return found
+
+    cdef object object_value(self, IrLeaf* leaf, uint8_t type):
+        """A value as an object; sets `fault` where text was taken apart wrongly."""
+        self.fault = 0
+        if leaf.kind == C_TEXT:
+            return PyUnicode_DecodeUTF8(<const char*>leaf.text, leaf.size, b"surrogateescape")
+        if leaf.kind == C_APART:
+            if not self.join(leaf):
+                self.fault = IR_LOG_TYPE
+                return None
+            if type == CLP_KV_IR_TAGS_NODE_ARRAY:
+                found = self.array()
+                self.fault = IR_ARRAY if found is None else 0
+                return found
+            return PyUnicode_DecodeUTF8(self.text.data, self.text.size, b"surrogateescape")
+        if leaf.kind == C_INTEGER:
+            return leaf.number
+        if leaf.kind == C_REAL:
+            return leaf.real
+        if leaf.kind == C_BOOLEAN:
+            return bool(leaf.number)
+        return None if leaf.kind == C_NULL else {}
+
+    # -- into a clp-s archive --------------------------------------------------------------------------------------
+
+    def encode_into(self, ClpsEncoder encoder, bint keep_floats):
+        """From now on events go, where they are to be encoded, into this archive."""
+        self.encoder, self.keep_floats = encoder, keep_floats
+        self.forget()
+
+    cdef int forget(self) except -2:
+        """Forgets which nodes of the archive keys have."""
+        cdef IrTree tree
+        cdef IrNode* node
+        cdef size_t i
+        for tree in (self.auto, self.user):
+            node = <IrNode*>tree.nodes.p
+            for i in range(tree.count):
+                node[i].name = node[i].encoded[0] = node[i].encoded[1] = -1
+        return 0
+
+    cdef int encode(self) except -2:
+        cdef int fault = self.join_all(&self.leaves[0])
+        cdef size_t count, names = self.encoder.num_names, nodes = self.encoder.num_nodes
+        if fault == 0:
+            fault = self.join_all(&self.leaves[1])
+        if fault:
+            return fault
+        count = (self.leaves[0].n + self.leaves[1].n) // sizeof(IrLeaf)
+        if not self.encoder.leaves_fit(count + self.auto.count + self.user.count):
+            return IR_NO_ROOM
+        self.encoder.leaves_begin()
+        fault = self.encode_tree(self.auto, &self.leaves[0], b"@", False)
+        if fault == 0:
+            fault = self.encode_tree(self.user, &self.leaves[1], b"", True)
+        if fault:
+            self.encoder.undo(names, nodes)
+            self.forget()
+            return fault
+        self.encoder.commit()
+        return 0
+
+    cdef int join_all(self, EncBuf* leaves) except -2:
+        """Texts that were taken apart, into `arena`; where they begin there becomes the leaf's number."""
+        cdef IrLeaf* leaf = <IrLeaf*>leaves.p
+        cdef Py_ssize_t i
+        if leaves == &self.leaves[0]:
+            self.arena.n = 0
+        for i in range(<Py_ssize_t>(leaves.n // sizeof(IrLeaf))):
+            if leaf[i].kind == C_APART:
+                if not self.join(&leaf[i]):
+                    return IR_LOG_TYPE
+                leaf[i].number = self.arena.n
+                leaf[i].size = self.text.size
+                enc_buf_put(&self.arena, self.text.data, self.text.size)
+        return 0
+
+    cdef int encode_tree(self, IrTree tree, EncBuf* leaves, bytes root, bint reserved) except -2:
+        cdef IrLeaf* leaf = <IrLeaf*>leaves.p
+        cdef IrNode* nodes = <IrNode*>tree.nodes.p
+        cdef IrNode* node
+        cdef EncToken token
+        cdef Py_ssize_t i, count = leaves.n // sizeof(IrLeaf)
+        cdef int32_t* order
+        cdef int which, fault
+        if count == 0:
+            return 0
+        self.put_in_order(leaf, count, reserved)
+        order = <int32_t*>self.order.p
+        for i in range(count):
+            memset(&token, 0, sizeof(EncToken))
+            node = &nodes[leaf[order[i]].node]
+            which = self.token_of(&leaf[order[i]], node.type, &token)
+            if node.name < 0:
+                node.name = self.encoder.name_of(self.archive_node(tree, node.parent, root), -1,
+                                                 <bytes>tree.raw[leaf[order[i]].node],
+                                                 len(<bytes>tree.raw[leaf[order[i]].node]))
+            fault = self.encoder.leaf(node.name, &token, node.encoded[which])
+            if fault:
+                self.refused = fault
+                return IR_RECORD
+            if token.kind != T_TIMESTAMP:
+                node.encoded[which] = token.node
+        return 0
+
+    cdef int32_t archive_node(self, IrTree tree, int32_t number, bytes root) except -2:
+        """The node of an object that has members."""
+        cdef IrNode* node = &(<IrNode*>tree.nodes.p)[number]
+        cdef bytes name
+        if node.encoded[1] >= 0:
+            return node.encoded[1]
+        if number == 0:
+            node.name = self.encoder.name_of(-1, -1, root, len(root))
+        elif node.name < 0:
+            name = tree.raw[number]
+            node.name = self.encoder.name_of(self.archive_node(tree, node.parent, root), -1, name, len(name))
+        node.encoded[1] = self.encoder.typed_node(node.name, N_OBJECT)
+        return node.encoded[1]
+
+    cdef int token_of(self, IrLeaf* leaf, uint8_t type, EncToken* token) except -2:
+        """A value as the encoder takes it; which of the two types it has that values of its key have."""
+        cdef int which = 0
+        cdef char* digits
+        if leaf.kind == C_TEXT or leaf.kind == C_APART:
+            token.kind, token.type = T_STRING, N_VAR_STRING
+            token.text, token.size = leaf.text, leaf.size
+            if leaf.kind == C_APART:
+                token.text = self.arena.p + leaf.number
+                token.type = N_CLP_STRING
+                which = 1
+                if type == CLP_KV_IR_TAGS_NODE_ARRAY:
+                    token.kind, token.type = T_ARRAY_TEXT, N_UNSTRUCTURED_ARRAY
+        elif leaf.kind == C_INTEGER:
+            token.kind, token.type, token.number = T_INTEGER, N_INTEGER, leaf.number
+            token.text = ir_digits(leaf.number, &token.size)
+        elif leaf.kind == C_REAL:
+            token.kind, token.type = T_FLOAT, N_FLOAT
+            memcpy(&token.number, &leaf.real, sizeof(double))
+            if self.keep_floats and not isnan(leaf.real) and not isinf(leaf.real):
+                digits = PyOS_double_to_string(leaf.real, c"r", 0, 2, NULL)
+                token.size = strlen(digits)
+                memcpy(ir_number, digits, token.size)
+                PyMem_Free(digits)
+                token.text = ir_number
+                self.encoder.float_value(token)
+                which = 1 if token.type == N_DICTIONARY_FLOAT else 0
+            else:
+                token.size = <size_t>print_double(<char*>ir_number, 400, b"%.*f", 9, leaf.real)
+                token.text = ir_number
+        elif leaf.kind == C_BOOLEAN:
+            token.kind = T_TRUE if leaf.number else T_FALSE
+            token.type, token.number = N_BOOLEAN, leaf.number
+        elif leaf.kind == C_NULL:
+            token.kind, token.type = T_NULL, N_NULL_VALUE
+        else:
+            token.kind, token.type = T_EMPTY_OBJECT, N_OBJECT
+            which = 1
+        return which
+
+    cdef int put_in_order(self, IrLeaf* leaf, Py_ssize_t count, bint reserved) except -2:
+        """The places of leaves in the order in which clp-s takes them, which is that of a hash table of theirs.
+
+        Buckets stand with the newest first, and so do the values in a bucket; a larger table is filled from a smaller
+        one in that order.  Those of the user go into one that is large enough from the start.
+        """
+        cdef int32_t* next
+        cdef int32_t* bucket
+        cdef Py_ssize_t i, size, filled
+        cdef int32_t at, after
+        size = ir_buckets(count) if reserved else 13
+        self.order.n = 0
+        enc_buf_room(&self.order, 2 * (count + 2) * sizeof(int32_t))
+        next = <int32_t*>self.order.p + count + 1  # next[count] leads to the first
+        while True:
+            self.buckets.n = 0
+            enc_buf_room(&self.buckets, size * sizeof(int32_t))
+            bucket = <int32_t*>self.buckets.p
+            memset(bucket, 0xFF, size * sizeof(int32_t))
+            filled = count if reserved or count <= size else size
+            if self.order.n == 0:
+                next[count] = -1
+                for i in range(filled):
+                    ir_insert(next, bucket, leaf, <int32_t>i, <int32_t>count, size)
+            else:
+                at = next[count]
+                next[count] = -1
+                while at >= 0:
+                    after = next[at]
+                    ir_insert(next, bucket, leaf, at, <int32_t>count, size)
+                    at = after
+                for i in range(<Py_ssize_t>self.order.n, filled):
+                    ir_insert(next, bucket, leaf, <int32_t>i, <int32_t>count, size)
+            self.order.n = filled
+            if filled == count:
+                break
+            size = ir_buckets(2 * size)
+        at = next[count]
+        for i in range(count):
+            (<int32_t*>self.order.p)[i] = at
+            at = next[at]
+        return 0
+
+
+cdef uint8_t[400] ir_number
+"""The digits of the number under way."""
+
+cdef int[160] ir_primes
+cdef int ir_num_primes = 0
+
+for _prime in (
+    2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 103, 109, 113, 127,
+    137, 139, 149, 157, 167, 179, 193, 199, 211, 227, 241, 257, 277, 293, 313, 337, 359, 383, 409, 439, 467, 503, 541,
+    577, 619, 661, 709, 761, 823, 887, 953, 1031, 1109, 1193, 1289, 1381, 1493, 1613, 1741, 1879, 2029, 2179, 2357,
+    2549, 2753, 2971, 3209, 3469, 3739, 4027, 4349, 4703, 5087, 5503, 5953, 6427, 6949, 7517, 8123, 8783, 9497, 10273,
+    11113, 12011, 12983, 14033, 15173, 16411, 17749, 19183, 20753, 22447, 24281, 26267, 28411, 30727, 33223, 35933,
+    38873, 42043, 45481, 49201, 53201, 57557, 62233, 67307, 72817, 78779, 85229, 92203, 99733, 107897, 116731, 126271,
+):
+    ir_primes[ir_num_primes] = _prime
+    ir_num_primes += 1
+
+
+cdef Py_ssize_t ir_buckets(Py_ssize_t wanted) noexcept:
+    """How many buckets a table with room for so many values has."""
+    cdef int i
+    for i in range(ir_num_primes):
+        if ir_primes[i] >= wanted:
+            return ir_primes[i]
+    return wanted
+
+
+cdef void ir_insert(int32_t* next, int32_t* bucket, IrLeaf* leaf, int32_t at, int32_t start, Py_ssize_t size) noexcept:
+    cdef Py_ssize_t here = leaf[at].node % size
+    if bucket[here] < 0:
+        next[at] = next[start]
+        next[start] = at
+        if next[at] >= 0:
+            bucket[leaf[next[at]].node % size] = at
+        bucket[here] = start
+    else:
+        next[at] = next[bucket[here]]
+        next[bucket[here]] = at
+
+
+cdef const uint8_t* ir_digits(int64_t value, size_t* size) noexcept:
+    cdef Out out
+    out.data, out.size, out.capacity = <char*>ir_number, 0, 400
+    put_integer(&out, value)
+    size[0] = out.size
+    return ir_number

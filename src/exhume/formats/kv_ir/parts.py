@@ -1,0 +1,24 @@
+"""A stream is read from its beginning: it is one part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from exhume.formats.kv_ir.reader import KvIrArchive
+from exhume.parts import Part, Selection
+
+
+def plan(archive: KvIrArchive, size: int | None, options: dict[str, Any]) -> Iterator[Part]:
+    """One part, whatever its size: what a key is stands anywhere before the events that have it."""
+    yield Part((), archive.source.size)
+
+
+def items(archive: KvIrArchive, part: Selection, options: dict[str, Any]) -> Iterator[tuple[Any, Any]]:
+    """Events as `(auto, user)`."""
+    return archive.events()
+
+
+def table(archive: KvIrArchive, part: Selection, options: dict[str, Any]) -> Any:
+    """The events as `to_arrow` gives them."""
+    return archive.to_arrow(**options)

@@ -1,0 +1,35 @@
+"""Is this a KV-IR stream, or an unstructured one, which opening then names?"""
+
+from __future__ import annotations
+
+from exhume.errors import ExhumeError
+from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, parse_metadata, parse_preamble
+from exhume.formats.kv_ir.stream import Stream
+from exhume.io.source import Source
+from exhume.io.tree import Tree
+from exhume.registry import Identification
+
+HEAD = 1 << 10
+"""Bytes of the stream that are looked at: enough for what a preamble mostly takes."""
+
+
+def probe(source: Source | Tree) -> Identification | None:
+    """Looks at the magic number, of what lies in a zstd frame where the file begins with one, and at the metadata."""
+    if isinstance(source, Tree):
+        return None
+    stream = Stream(source)
+    evidence = ["inside a zstd frame"] if stream.wrapped else []
+    data = stream.head(HEAD)
+    if data[:MAGIC_SIZE] not in MAGICS:
+        return None
+    evidence.append(f"magic {data[:MAGIC_SIZE].hex(' ').upper()}")
+    confidence = 0.8
+    try:
+        preamble = parse_preamble(data, source.span(0, min(HEAD, source.size)))
+        found = parse_metadata(preamble, source.span(0, min(HEAD, source.size)))
+    except ExhumeError as error:
+        evidence.append(error.message)
+    else:
+        confidence = 1.0
+        evidence.append(f"version {found['VERSION']}")
+    return Identification("kv-ir", confidence, source.span(0, min(HEAD, source.size)), tuple(evidence))

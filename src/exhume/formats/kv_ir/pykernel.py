@@ -1,0 +1,442 @@
+"""Pure-Python twin of the KV-IR part of `exhume.native._kernel` (`native.pxi`).
+
+Import `exhume.formats.kv_ir.kernel`, which picks one of the two; the tests in `tests/kv_ir` run against each.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from exhume.formats.clp_s.layout import NodeType
+from exhume.formats.clp_s.write import encoder
+from exhume.formats.clp_s.write.jsonscan import Status as Refusal
+from exhume.formats.kv_ir.layout import (
+    INTEGERS,
+    KEYS,
+    LOG_TYPES,
+    NODES,
+    PARENTS,
+    TEXTS,
+    VARIABLE_TEXTS,
+    LayoutError,
+    Tags,
+    Variable,
+    flat_token,
+    join_text,
+)
+from exhume.formats.kv_ir.units import MAX_DEPTH, How, Status
+
+Leaf = tuple[int, Any]
+"""A node and its value: an `int`, `float`, `bool`, `str`, `None`, `dict` (empty) or `_Apart`."""
+
+_KINDS: dict[int, tuple[type, ...]] = {
+    Tags.NODE_INTEGER: (int,),
+    Tags.NODE_REAL: (float,),
+    Tags.NODE_BOOLEAN: (bool,),
+    Tags.NODE_OBJECT: (dict, type(None)),
+}
+
+
+class _StopError(Exception):
+    """A unit that is not taken: why, where, and where it ends (-1: that cannot be told)."""
+
+    def __init__(self, status: Status, at: int, after: int = -1) -> None:
+        super().__init__(status)
+        self.status, self.at, self.after = status, at, after
+
+
+class _Apart:
+    """A text that was taken apart."""
+
+    __slots__ = ("log_type", "variables", "wide")
+
+    def __init__(self, log_type: bytes, variables: list[Variable], wide: bool) -> None:
+        self.log_type, self.variables, self.wide = log_type, variables, wide
+
+
+class _Array(str):
+    """The text of an array."""
+
+    __slots__ = ()
+
+
+class _Node:
+    __slots__ = ("depth", "name", "offset", "parent", "raw", "type")
+
+    def __init__(self, parent: int, type: int, raw: bytes, depth: int, offset: int) -> None:
+        self.parent, self.type, self.raw, self.depth, self.offset = parent, type, raw, depth, offset
+        self.name = raw.decode("utf-8", "surrogateescape")
+
+
+class _Tree:
+    """One of the two trees of keys."""
+
+    def __init__(self) -> None:
+        self.nodes = [_Node(-1, Tags.NODE_OBJECT, b"", 0, 0)]
+        self.known: set[tuple[int, int, bytes]] = set()
+
+    def insert(self, parent: int, type: int, name: bytes, offset: int) -> Status | None:
+        if not 0 <= parent < len(self.nodes) or self.nodes[parent].type != Tags.NODE_OBJECT:
+            return Status.PARENT
+        if (parent, type, name) in self.known:
+            return Status.TWICE_KNOWN
+        depth = self.nodes[parent].depth + 1
+        if depth > MAX_DEPTH:
+            return Status.DEPTH
+        self.known.add((parent, type, name))
+        self.nodes.append(_Node(parent, type, name, depth, offset))
+        return None
+
+    def path(self, node: int) -> list[int]:
+        """The nodes from below the root to this one."""
+        out = []
+        while node:
+            out.append(node)
+            node = self.nodes[node].parent
+        return out[::-1]
+
+
+class KvIrDecoder:
+    """Takes units of a stream: keys that become known, and events.
+
+    Attributes:
+        events: How many events were taken.
+        utc_offset: The offset from UTC in milliseconds, as it was last told; `utc_changes` times so far.
+        encodings: 1 where text was taken apart with variables of four bytes, plus 2 with those of eight.
+        objects: The events as `(auto, user)`, where objects are asked for; `starts` has where each begins.
+            Who takes them clears both.
+        refused: Why the encoder did not take an event (a status of `clp_s.write.jsonscan`).
+        hold: Whether to stop where a key becomes known.
+    """
+
+    def __init__(self) -> None:
+        self.auto, self.user = _Tree(), _Tree()
+        self.events = self.utc_offset = self.utc_changes = self.encodings = 0
+        self.objects: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        self.starts: list[int] = []
+        self.hold = False
+        self.refused = 0
+        self._encoder: Any = None
+        self._keep_floats = False
+        self._lines: list[bytes] = []
+        self._size = 0
+
+    def take(self) -> bytes:
+        """The lines since the last call."""
+        found = b"".join(self._lines)
+        self._lines, self._size = [], 0
+        return found
+
+    def nodes(self, auto: bool) -> list[tuple[int, int, bytes, int]]:
+        """Parent, type (its tag), name and offset of every node of a tree but the root."""
+        return [(one.parent, one.type, one.raw, one.offset) for one in (self.auto if auto else self.user).nodes[1:]]
+
+    def encode_into(self, encoder: Any, keep_floats: bool) -> None:
+        """From now on events go, where they are to be encoded, into this archive (an `Encoder` of clp-s).
+
+        `keep_floats`: whether floats keep their digits, where the encoder retains them.
+        """
+        self._encoder, self._keep_floats = encoder, keep_floats
+
+    def run(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[int, int, int, int]:
+        """Takes the units of `data[at:end]`, which lies `base` bytes into the stream.
+
+        Stops when the lines have `target` bytes, or there are so many objects (or events, where they are only checked).
+
+        Returns:
+            A `Status`; where the unit starts that was not taken, or what follows; where in it something does not fit;
+            and where it ends, -1 where that cannot be told.
+        """
+        if not 0 <= at <= end <= len(data):
+            raise ValueError("outside of the data")
+        while at < end:
+            try:
+                status, after = self._unit(data, at, end, base, how, target)
+            except _StopError as stop:
+                return stop.status, at, stop.at, stop.after
+            at = after
+            if status is not None:
+                return status, at, at, at
+        return Status.MORE, at, at, -1
+
+    def _unit(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[Status | None, int]:
+        tag, _, after = _token(data, at, end)
+        if tag in KEYS or tag == Tags.EMPTY_OBJECT:
+            leaves, after = self._event(data, at, end)
+            for tree, some in zip((self.auto, self.user), leaves, strict=True):
+                fault = _check(tree, some)
+                if fault is not None:
+                    raise _StopError(fault, at, after)
+            fault = self._give(leaves, how)
+            if fault is not None:
+                raise _StopError(fault, at, after)
+            self.events += 1
+            if how & How.OBJECTS:
+                self.starts.append(base + at)
+                return (Status.FULL if len(self.objects) >= target else None), after
+            if how & How.ENCODE:
+                return (Status.FULL if self._encoder.size >= target else None), after
+            return (Status.FULL if (self._size if how else self.events) >= target else None), after
+        if tag in NODES:
+            if self.hold:
+                raise _StopError(Status.HELD, at)
+            return None, self._node(data, at, end, base)
+        if tag == Tags.UTC_OFFSET_CHANGE:
+            self.utc_offset, self.utc_changes = _token(data, at, end)[1], self.utc_changes + 1
+            return None, after
+        if tag == Tags.END_OF_STREAM:
+            return Status.END, after
+        raise _StopError(Status.UNEXPECTED, at)
+
+    def _node(self, data: bytes, start: int, end: int, base: int) -> int:
+        type, _, at = _token(data, start, end)
+        tag, parent, after = _token(data, at, end)
+        if tag not in PARENTS:
+            raise _StopError(Status.UNEXPECTED, at)
+        tag, name, last = _token(data, after, end)
+        if tag not in TEXTS:
+            raise _StopError(Status.UNEXPECTED, after)
+        tree, number = (self.auto, -1 - parent) if parent < 0 else (self.user, parent)
+        fault = tree.insert(number, type, name, base + start)
+        if fault is not None:
+            raise _StopError(fault, start, last)
+        return last
+
+    def _event(self, data: bytes, at: int, end: int) -> tuple[tuple[list[Leaf], list[Leaf]], int]:
+        auto: list[Leaf] = []
+        keys: list[int] = []
+        tag, key, after = _token(data, at, end)
+        while tag in KEYS:
+            if key >= 0:
+                keys.append(key)
+            elif keys:
+                raise _StopError(Status.ORDER, at)
+            else:
+                value, after = self._value(data, after, end)
+                auto.append((-1 - key, value))
+            at = after
+            tag, key, after = _token(data, at, end)
+        if not keys:
+            if tag != Tags.EMPTY_OBJECT:
+                raise _StopError(Status.UNEXPECTED, at)
+            return (auto, []), after
+        user: list[Leaf] = []
+        for node in keys:
+            value, at = self._value(data, at, end)
+            user.append((node, value))
+        return (auto, user), at
+
+    def _value(self, data: bytes, at: int, end: int) -> tuple[Any, int]:
+        tag, value, after = _token(data, at, end)
+        if tag in INTEGERS or tag == Tags.REAL:
+            return value, after
+        if tag in TEXTS:
+            return value.decode("utf-8", "surrogateescape"), after
+        if tag in (Tags.FOUR_BYTE_ENCODING, Tags.EIGHT_BYTE_ENCODING):
+            return self._apart(data, after, end, wide=tag == Tags.EIGHT_BYTE_ENCODING)
+        if tag in (Tags.TRUE_VALUE, Tags.FALSE_VALUE):
+            return tag == Tags.TRUE_VALUE, after
+        if tag == Tags.NULL_VALUE:
+            return None, after
+        if tag == Tags.EMPTY_OBJECT:
+            return {}, after
+        raise _StopError(Status.UNEXPECTED, at)
+
+    def _apart(self, data: bytes, at: int, end: int, *, wide: bool) -> tuple[_Apart, int]:
+        self.encodings |= 2 if wide else 1
+        number = Tags.VARIABLE_8 if wide else Tags.VARIABLE_4
+        variables: list[Variable] = []
+        while True:
+            tag, value, after = _token(data, at, end)
+            if tag == number or tag in VARIABLE_TEXTS:
+                variables.append(value)
+            elif tag in LOG_TYPES:
+                return _Apart(value, variables, wide), after
+            else:
+                raise _StopError(Status.UNEXPECTED, at)
+            at = after
+
+    def _encode(self, leaves: Sequence[list[Leaf]]) -> Status | None:
+        found: list[Any] = []
+        for tree, some, root in zip((self.auto, self.user), leaves, (b"@", b""), strict=True):
+            for at in order_of([node for node, _ in some], reserved=tree is self.user):
+                node, value = some[at]
+                if isinstance(value, _Apart):
+                    text = join_text(value.log_type, value.variables, wide=value.wide)
+                    if text is None:
+                        return Status.LOG_TYPE
+                    value = text
+                keys = (root, *(tree.nodes[one].raw for one in tree.path(node)))
+                found.append(self._leaf(keys, tree.nodes[node].type, value))
+        fault = self._encoder.add_leaves(found)
+        if fault is None:
+            return None
+        self.refused = int(fault)
+        return Status.NO_ROOM if fault == Refusal.FULL else Status.RECORD
+
+    def _leaf(self, keys: tuple[bytes, ...], type: int, value: Any) -> Any:
+        if type == Tags.NODE_TEXT:
+            if isinstance(value, str):
+                return encoder.Leaf(keys, NodeType.VAR_STRING, value.encode("utf-8", "surrogateescape"))
+            return encoder.Leaf(keys, NodeType.CLP_STRING, value)
+        if type == Tags.NODE_ARRAY:
+            return encoder.Leaf(keys, NodeType.UNSTRUCTURED_ARRAY, value)
+        if type == Tags.NODE_REAL:
+            exact = self._keep_floats and math.isfinite(value)
+            return encoder.Leaf(keys, NodeType.FLOAT, (repr(value) if exact else f"{value:.9f}").encode(), exact=exact)
+        if type == Tags.NODE_OBJECT:
+            return encoder.Leaf(keys, NodeType.NULL_VALUE if value is None else NodeType.OBJECT)
+        node_type = NodeType.BOOLEAN if type == Tags.NODE_BOOLEAN else NodeType.INTEGER
+        return encoder.Leaf(keys, node_type, b"%d" % value, int(value))
+
+    def _give(self, leaves: Sequence[list[Leaf]], how: int) -> Status | None:
+        if how & How.ENCODE:
+            return self._encode(leaves)
+        found: list[dict[str, Any]] = []
+        for tree, some, bit in zip((self.auto, self.user), leaves, (How.AUTO, How.USER), strict=True):
+            wanted = bool(how & bit)
+            root: dict[str, Any] = {}
+            for node, value in some:
+                if not how and isinstance(value, str) and not _is_text(value):
+                    return Status.UTF8
+                if isinstance(value, _Apart) and (wanted or not how):
+                    text = join_text(value.log_type, value.variables, wide=value.wide)
+                    if text is None:
+                        return Status.LOG_TYPE
+                    value = text.decode("utf-8", "surrogateescape")
+                    if not how and not _is_text(value):
+                        return Status.UTF8
+                    if tree.nodes[node].type == Tags.NODE_ARRAY:
+                        value = _Array(value)
+                        if _array(value) is None:
+                            return Status.ARRAY
+                if wanted:
+                    into = root
+                    for above in tree.path(tree.nodes[node].parent):
+                        into = into.setdefault(tree.nodes[above].name, {})
+                    into[tree.nodes[node].name] = (
+                        _array(value) if how & How.OBJECTS and type(value) is _Array else value
+                    )
+            found.append(root)
+        if how & How.OBJECTS:
+            self.objects.append((found[0], found[1]))
+        elif how:
+            line = {
+                How.AUTO: lambda: _line(found[0]),
+                How.USER: lambda: _line(found[1]),
+                How.BOTH: lambda: f'{{"auto":{_line(found[0])},"user":{_line(found[1])}}}',
+            }[How(how)]()
+            raw = f"{line}\n".encode("utf-8", "surrogateescape")
+            self._lines.append(raw)
+            self._size += len(raw)
+        return None
+
+
+def _token(data: bytes, at: int, end: int) -> tuple[int, Any, int]:
+    """The tag of a token, its number or bytes, and where it ends."""
+    try:
+        after, tag, one, two, four, eight, real, _, _, _, start, stop = flat_token(data, at, end)
+    except LayoutError:
+        raise _StopError(Status.MORE, at) from None
+    if tag == Tags.REAL:
+        return tag, real, after
+    return tag, (bytes(data[start:stop]) if start else one + two + four + eight), after
+
+
+def _check(tree: _Tree, leaves: list[Leaf]) -> Status | None:
+    """Whether the keys are known, their values of their types, and no name is there twice."""
+    used: dict[tuple[int, bytes], tuple[int, bool]] = {}
+    for node, value in leaves:
+        if not 0 < node < len(tree.nodes):
+            return Status.KEY
+        one = tree.nodes[node]
+        if one.type == Tags.NODE_TEXT:
+            fits = isinstance(value, (str, _Apart))
+        elif one.type == Tags.NODE_ARRAY:
+            fits = isinstance(value, _Apart)
+        else:
+            fits = type(value) in _KINDS[one.type]
+        if not fits:
+            return Status.TYPE
+        name = (one.parent, one.raw)
+        if name in used:
+            return Status.NESTED if used[name] == (node, False) else Status.TWICE
+        used[name] = (node, True)
+        for above in reversed(tree.path(one.parent)):
+            name = (tree.nodes[above].parent, tree.nodes[above].raw)
+            if name in used:
+                if used[name][0] != above:
+                    return Status.TWICE
+                if used[name][1]:
+                    return Status.NESTED
+                break
+            used[name] = (above, False)
+    return None
+
+
+def order_of(nodes: list[int], *, reserved: bool) -> list[int]:
+    """The places of values in the order in which clp-s takes them, which is that of a hash table of theirs.
+
+    Buckets stand with the newest first, and so do the values in a bucket; a larger table is filled from a smaller one
+    in that order.  Values of the user go into one that is large enough from the start (`reserved`).
+    """
+    size = _buckets(len(nodes)) if reserved else _buckets(12)
+    done: list[int] = []
+    while True:
+        filled = len(nodes) if reserved else min(len(nodes), size)
+        table: dict[int, list[int]] = {}
+        for at in (*done, *range(len(done), filled)):
+            table.setdefault(nodes[at] % size, []).insert(0, at)
+        done = [at for bucket in reversed(table.values()) for at in bucket]
+        if filled == len(nodes):
+            return done
+        size = _buckets(2 * size)
+
+
+def _buckets(wanted: int) -> int:
+    """How many buckets a table with room for so many values has."""
+    return next((prime for prime in PRIMES if prime >= wanted), wanted)
+
+
+PRIMES = (
+    2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97, 103, 109, 113, 127,
+    137, 139, 149, 157, 167, 179, 193, 199, 211, 227, 241, 257, 277, 293, 313, 337, 359, 383, 409, 439, 467, 503, 541,
+    577, 619, 661, 709, 761, 823, 887, 953, 1031, 1109, 1193, 1289, 1381, 1493, 1613, 1741, 1879, 2029, 2179, 2357,
+    2549, 2753, 2971, 3209, 3469, 3739, 4027, 4349, 4703, 5087, 5503, 5953, 6427, 6949, 7517, 8123, 8783, 9497, 10273,
+    11113, 12011, 12983, 14033, 15173, 16411, 17749, 19183, 20753, 22447, 24281, 26267, 28411, 30727, 33223, 35933,
+    38873, 42043, 45481, 49201, 53201, 57557, 62233, 67307, 72817, 78779, 85229, 92203, 99733, 107897, 116731, 126271,
+)  # fmt: skip
+"""How many buckets such tables have."""
+
+
+def _is_text(text: str) -> bool:
+    """Whether its bytes are UTF-8."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _array(text: str) -> Any:
+    """The value of an array's text; None when it is none."""
+    if not text.startswith("[") or "\n" in text or "\r" in text:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _line(value: Any) -> str:
+    """A value as JSON; arrays as they were written."""
+    if isinstance(value, dict):
+        return "{" + ",".join(f"{json.dumps(key, ensure_ascii=False)}:{_line(one)}" for key, one in value.items()) + "}"
+    if type(value) is _Array:
+        return str(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,162 @@
+"""`KvIrArchive`: a KV-IR stream, opened for reading: opening reads the preamble, the rest goes from front to back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from exhume.archive import Entry, Progress, RecordArchive, no_progress
+from exhume.choices import check_keywords
+from exhume.errors import Span
+from exhume.formats.kv_ir import checks
+from exhume.formats.kv_ir.layout import parse_metadata
+from exhume.formats.kv_ir.stream import Stream, UnitError, Units, lines
+from exhume.formats.kv_ir.units import How
+from exhume.io.source import Source
+from exhume.io.tree import Tree
+from exhume.limits import DEFAULT_LIMITS, Limits
+
+if TYPE_CHECKING:
+    from exhume.findings import Finding
+    from exhume.formats.kv_ir.info import KvIrInfo
+    from exhume.layout.sections import SectionMap
+
+EVENTS = 512
+"""Events that are made at once."""
+
+PAIRS = {"user": How.USER, "auto": How.AUTO, "both": How.BOTH}
+"""Which pairs of events are given."""
+
+
+def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> KvIrArchive:
+    """Opens a stream.  Raises KVIR-101..103, KVIR-301, KVIR-302, KVIR-307, KVIR-308, KVIR-401 and KVIR-402."""
+    if isinstance(source, Tree):
+        raise checks.NOT_KV_IR.error("a directory", span=Span(source.name, 0, 0))
+    return KvIrArchive(source, limits=limits)
+
+
+class KvIrArchive(RecordArchive):
+    """A KV-IR stream: its metadata, its two trees of keys, and its events in their order.
+
+    Attributes:
+        stream: Where the bytes come from.
+        preamble: What stands before the units.
+        metadata: The whole metadata; `user_metadata` what whoever wrote the stream said about it.
+    """
+
+    format = "kv-ir"
+    source: Source
+
+    def __init__(self, source: Source, *, limits: Limits = DEFAULT_LIMITS) -> None:
+        super().__init__(source, limits=limits)
+        self.stream = Stream(source)
+        self.preamble = Units(self.stream, limits).preamble
+        self.metadata = parse_metadata(self.preamble, self.stream.span(0, self.preamble.size))
+        self.user_metadata: dict[str, Any] = self.metadata.get("USER_DEFINED_METADATA", {})
+
+    def units(self) -> Units:
+        """A new pass over the units."""
+        return Units(Stream(self.source), self.limits)
+
+    def info(self) -> KvIrInfo:
+        """Version, metadata, and the keys of both trees with how many events there are: reads the whole stream."""
+        from exhume.formats.kv_ir.info import collect
+
+        return collect(self)
+
+    def sections(self) -> SectionMap:
+        """What every byte is for."""
+        from exhume.formats.kv_ir.sections import section_map
+
+        return section_map(self)
+
+    def outline(self) -> SectionMap:
+        """The same, without reading what follows the preamble."""
+        from exhume.formats.kv_ir.sections import outline
+
+        return outline(self)
+
+    def entries(self) -> Iterator[Entry]:
+        """The keys, those of the logger first, each tree in the order in which they become known."""
+        from exhume.formats.kv_ir.info import key_entries
+
+        return key_entries(self)
+
+    def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
+        """Every broken rule; see `exhume.formats.kv_ir.verify`."""
+        from exhume.formats.kv_ir.verify import verify_source
+
+        return verify_source(self.source, limits=self.limits, quick=quick, jobs=jobs, progress=progress)
+
+    def content_digest(self) -> str:
+        """SHA-256 of the stream, whatever it is wrapped in.  Raises KVIR-307 and KVIR-308."""
+        from exhume.codecs.checksums import sha256
+
+        digest = sha256()
+        for piece in Stream(self.source).pieces():
+            digest.update(piece)
+        return f"sha256:{digest.hexdigest()}"
+
+    def to_arrow(self, **options: Any) -> Any:
+        """A streaming `pyarrow.RecordBatchReader` over the events; see `exhume.formats.kv_ir.arrow.to_arrow`."""
+        from exhume.formats.kv_ir.arrow import to_arrow
+
+        check_keywords("to_arrow()", options, to_arrow)
+        return to_arrow(self, **options)
+
+    # -- events --------------------------------------------------------------------------------------------------
+
+    def json_chunks(self, *, pairs: str = "user") -> Iterator[bytes]:
+        """The events as lines of JSON, in pieces of whole lines.
+
+        `pairs`: those of the `user` (what `clp-s` prints), of the logger (`auto`), or `both`, as
+        `{"auto": {...}, "user": {...}}`.  Raises what is wrong with the stream after the events before it.
+        """
+        yield from lines(self.units(), PAIRS[pairs])
+
+    def json_lines(self, *, pairs: str = "user") -> Iterator[bytes]:
+        """The same line by line."""
+        for chunk in self.json_chunks(pairs=pairs):
+            yield from chunk.splitlines(keepends=True)
+
+    def events(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        """The events as `(auto, user)`: the pairs of the logger and those of the user, nested as they were logged.
+
+        Bytes that are not UTF-8 become half surrogates (`surrogateescape`).  Raises what is wrong with the stream
+        after the events before it.
+        """
+        return (event for _, event in self.events_with_place())
+
+    def events_with_place(self) -> Iterator[tuple[Span, tuple[dict[str, Any], dict[str, Any]]]]:
+        """The same, each with where it begins."""
+        units = self.units()
+        decoder = units.decoder
+        error = None
+        going = True
+        while going:
+            try:
+                going = units.step(How.OBJECTS | How.BOTH, EVENTS)
+            except UnitError as trouble:
+                error, going = trouble.error, False
+            found = list(zip(decoder.starts, decoder.objects, strict=True))
+            decoder.starts.clear()
+            decoder.objects.clear()
+            for start, event in found:
+                yield units.stream.span(start, start + 1), event
+        if error is not None:
+            raise error
+
+    def search(self, query: str, *, timestamp_key: str | None = None, **options: Any) -> Iterator[bytes]:
+        """The events that a KQL query matches, as lines of JSON with the pairs of the user, in their order.
+
+        Keys of the logger are addressed with `@`, as in `@level.name: ERROR`.  `timestamp_key` names the key whose
+        values `begin_ms` and `end_ms` are compared with; further options are those of a search in clp-s archives.
+        Raises `QueryError`, and what is wrong with the stream after the matches before it.
+        """
+        from exhume.formats.kv_ir.rows import archives
+
+        for one in archives(self, timestamp_key):
+            yield from one.search(query, **options).lines(ordered=True)
+
+    def __iter__(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        return self.events()

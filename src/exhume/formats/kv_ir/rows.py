@@ -1,0 +1,77 @@
+"""A stream as clp-s archives in memory, so that what is known of those holds for it: queries, projections, counts.
+
+Records keep the order of their events, floats every digit.  Each archive has about `SIZE` bytes of columns, so a stream
+of any length can be gone through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from exhume.errors import ExhumeError
+from exhume.formats.clp_s.reader import ClpSArchive
+from exhume.formats.clp_s.write.assemble import parts_of_archive
+from exhume.formats.clp_s.write.jsonscan import REASONS
+from exhume.formats.clp_s.write.jsonscan import Status as Refusal
+from exhume.formats.clp_s.write.options import WriterOptions
+from exhume.formats.clp_s.writer import begin
+from exhume.formats.kv_ir import checks
+from exhume.formats.kv_ir.ingest import Ingest
+from exhume.formats.kv_ir.stream import Stream
+from exhume.formats.kv_ir.units import Status
+from exhume.io.source import BytesSource
+
+if TYPE_CHECKING:
+    from exhume.formats.kv_ir.reader import KvIrArchive
+
+SIZE = 64 << 20
+
+
+def archives(stream: KvIrArchive, timestamp_key: str | None = None, size: int = SIZE) -> Iterator[ClpSArchive]:
+    """The events of a stream in archives that follow each other.
+
+    `timestamp_key` names the key whose values are times, as in `@timestamp.unix_millisecs`.  Raises what is wrong with
+    the stream after the events before it, and `WriterError` for a key that is none.
+    """
+    options = WriterOptions(timestamp_key=timestamp_key, level=1, target_encoded_size=size)
+    events = Ingest(stream.name, keep_floats=True)
+    made = begin(options)
+    problem: ExhumeError | None = None
+
+    def finished() -> ClpSArchive:
+        encoder, patterns = made
+        ranges: list[tuple[int, int, dict[str, Any]]] = [(0, encoder.records, {"_filename": stream.name})]
+        head, sections = parts_of_archive(encoder, patterns, options, ranges, 0)
+        data = b"".join([head, *(piece for pieces in sections for piece in pieces)])
+        return ClpSArchive(BytesSource(data, stream.name), limits=stream.limits)
+
+    for piece in _pieces(stream):
+        if isinstance(piece, ExhumeError):
+            problem = piece
+        else:
+            events.push(piece, final=not piece)
+        while problem is None and not events.ended:
+            status, problem = events.run(made[0], size, final=not piece)
+            if status == Status.RECORD:
+                problem = checks.VALUE_TYPE.error(REASONS[Refusal(events.encoder_fault)], span=stream.stream.span(0, 0))
+            if status not in (Status.FULL, Status.NO_ROOM) or problem is not None or not made[0].records:
+                break
+            yield finished()
+            made = begin(options)
+        if problem is not None or events.ended:
+            break
+    if made[0].records:
+        yield finished()
+    if problem is not None:
+        raise problem
+
+
+def _pieces(stream: KvIrArchive) -> Iterator[bytes | ExhumeError]:
+    """The bytes of a stream, and at their end nothing, or what is wrong with what they lie in."""
+    try:
+        yield from Stream(stream.source).pieces()
+    except ExhumeError as error:
+        yield error
+    else:
+        yield b""

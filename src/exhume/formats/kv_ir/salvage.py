@@ -1,0 +1,376 @@
+"""What survives of a damaged stream: every event that can be read, and that it is known to hold what it shows.
+
+Within zstd frames everything behind the first block that does not decode is gone.  A stream that lies open is searched
+for the next units behind the damage.  Keys have the numbers that they became known with, so those behind a gap could
+have any: a logger makes keys known right before the first event that has them, and the last of them is the one of the
+highest number in that event.  Events whose keys cannot be told so are left out.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from exhume.archive import Progress, no_progress
+from exhume.codecs.zstd import zstd_frame
+from exhume.errors import ExhumeError, SourceError, UnsupportedOperationError
+from exhume.formats.kv_ir import checks
+from exhume.formats.kv_ir.build import END, build_node, build_preamble
+from exhume.formats.kv_ir.layout import (
+    INTEGERS,
+    KEYS,
+    LOG_TYPES,
+    NODES,
+    PARENTS,
+    TEXTS,
+    VARIABLE_TEXTS,
+    Encodings,
+    LayoutError,
+    Preamble,
+    Tags,
+    default_metadata,
+    parse_token,
+)
+from exhume.formats.kv_ir.stream import HeldError, Stream, UnitError, Units
+from exhume.formats.kv_ir.units import How, Status
+from exhume.io.output.atomic import AtomicFile
+from exhume.io.source import Source
+from exhume.io.tree import Tree
+from exhume.limits import DEFAULT_LIMITS, Limits
+from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
+
+EVENTS = 10_000
+"""Events between two reports of progress."""
+
+WINDOW = 1 << 20
+"""Bytes behind damage that are searched before more are read."""
+
+TRIALS = 3
+"""Events in a row that have to fit for a place to be believed."""
+
+
+def salvage(
+    source: Source | Tree,
+    output: str | os.PathLike[str],
+    *,
+    mode: SalvageMode = SalvageMode.ARCHIVE,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Progress = no_progress,
+) -> SalvageReport:
+    """Writes the surviving events as a clean stream (inside a zstd frame where the damaged one was), or as JSON lines.
+
+    Lines have the pairs of both: `{"auto": {...}, "user": {...}}`.
+    """
+    if isinstance(source, Tree) or mode is SalvageMode.FILES:
+        raise UnsupportedOperationError("a KV-IR stream holds records: salvage it as an archive or with --jsonl")
+    report = SalvageReport("kv-ir", os.fspath(output))
+    with ExitStack() as stack:
+        file = stack.enter_context(AtomicFile(output)).file
+        _Salvage(source, limits, report, progress).write(file, lines=mode is SalvageMode.RECORDS)
+    return report
+
+
+@dataclass(slots=True)
+class Unit:
+    """A unit as far as its tokens tell: a new key (of the logger: `auto`), or an event with its keys by tree."""
+
+    at: int
+    end: int
+    node: bool = False
+    auto: bool = False
+    ends: bool = False
+    keys: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
+
+
+class _Salvage:
+    def __init__(self, source: Source, limits: Limits, report: SalvageReport, progress: Progress) -> None:
+        self.source, self.limits, self.report, self.progress = source, limits, report, progress
+        self.stream = Stream(source)
+        self.unsure: set[bool] = set()
+        """Trees (of the logger: True) whose keys may have become known unseen."""
+        self.fillers = 0
+
+    def write(self, file: BinaryIO, *, lines: bool) -> None:
+        """Everything, and what became of each byte."""
+        self.how = How.BOTH if lines else How.CHECK
+        packer: Callable[[bytes], object] = file.write
+        held: list[bytes] = []
+        if self.stream.wrapped and not lines:
+            packer = held.append
+        self.out = packer
+        units = self._open()
+        if units is None:
+            self.report.account(self.source.span(0, self.source.size), Fate.LOST, "stream", "nothing of it can be read")
+            self.report.lose("streams")
+            return
+        self.units = units
+        start = units.at
+        if not lines:
+            packer(build_preamble(units.preamble.encoding, units.preamble.metadata))
+            units.keep = packer
+        if start:
+            self._account(0, start, Fate.REBUILT, "preamble")
+        self._walk(start)
+        if not lines and not units.ended:
+            packer(END)
+        if held:
+            for piece in zstd_frame(held):
+                file.write(piece)
+        if self.report.recovered:
+            self.report.vouch(Verified.REREAD)
+        if self.stream.wrapped:
+            self._account_frames()
+
+    def _open(self) -> Units | None:
+        try:
+            return Units(self.stream, self.limits)
+        except SourceError:
+            raise
+        except ExhumeError as error:
+            self.report.notes.append(f"{error.message}: made anew")
+        if self.stream.wrapped:
+            return None
+        return Units(self.stream, self.limits, preamble=Preamble(Encodings.FOUR_BYTE, 0, default_metadata()))
+
+    def _account(self, start: int, end: int, fate: Fate, what: str, why: str = "", code: str | None = None) -> None:
+        if not self.stream.wrapped:
+            self.report.account(self.stream.span(start, end), fate, what, why, code)
+
+    def _account_frames(self) -> None:
+        stored, size = self.units.stream.stored, self.source.size
+        damage = self.units.damage
+        self.report.account(self.source.span(0, stored), Fate.RECOVERED, "zstd frames")
+        if damage is not None:
+            self.report.account(self.source.span(stored, size), Fate.LOST, "zstd frames", damage.message, damage.code)
+        else:
+            self.report.account(self.source.span(stored, size), Fate.IGNORED, "bytes behind the stream")
+
+    def _walk(self, start: int) -> None:
+        units, decoder = self.units, self.units.decoder
+        good = start
+        if not start:
+            good = self._lost(0, 1, "the preamble is lost", None)
+            if good < 0:
+                return
+        while True:
+            before = decoder.events
+            try:
+                going = units.step(self.how, WINDOW if self.how else decoder.events + EVENTS)
+                trouble = None
+            except HeldError:
+                trouble, going = None, self._group()
+            except UnitError as found:
+                trouble, going = found, False
+            self._take(decoder.events - before)
+            if trouble is None:
+                self._account(good, units.at, Fate.RECOVERED, "events")
+                good = units.at
+                if not going:
+                    break
+                self.progress(units.stream.stored, self.source.size, "bytes")
+                continue
+            self._account(good, trouble.at, Fate.RECOVERED, "events")
+            good = self._after(trouble)
+            if good < 0:
+                break
+        if units.ended:
+            self._account(units.at, self.source.size, Fate.IGNORED, "bytes behind the stream")
+
+    def _take(self, events: int) -> None:
+        if events:
+            self.report.keep("events", events)
+        if self.how:
+            found = self.units.decoder.take()
+            if found:
+                self.out(found)
+
+    def _after(self, trouble: UnitError) -> int:
+        """Where reading goes on behind what could not be taken; -1 where nothing follows."""
+        units, error = self.units, trouble.error
+        if trouble.status in checks.LOSES_COUNT:
+            self._doubt()
+        if trouble.after >= 0:
+            self.report.lose("keys" if trouble.status in checks.LOSES_COUNT else "events")
+            self._account(trouble.at, trouble.after, Fate.LOST, "unit", error.message, error.code)
+            units.skip(trouble.after)
+            return trouble.after
+        if error.code == checks.NO_END.code:
+            self.report.notes.append(error.message)
+            return -1
+        if units.damage is not None:
+            self.report.lose("ends of streams")
+            return -1
+        return self._lost(trouble.at, trouble.at + 1, error.message, error.code)
+
+    def _lost(self, start: int, at: int, why: str, code: str | None) -> int:
+        """Looks for units behind damage and goes on there."""
+        units = self.units
+        found = self._search(at)
+        end = units.reach if found is None else found
+        self.report.lose("stretches")
+        self._account(start, end, Fate.LOST, "unreadable bytes", why, code)
+        units.skip(end)
+        self._doubt()
+        return -1 if found is None else end
+
+    def _doubt(self) -> None:
+        """From here on the numbers of new keys are not known."""
+        self.unsure = {True, False}
+        self.units.decoder.hold = True
+
+    def _search(self, at: int) -> int | None:
+        units = self.units
+        while True:
+            data = units.window(at, units.reach)
+            for match in _STARTS.finditer(data):
+                if at + match.start() + WINDOW > units.reach and units.more():
+                    break  # look again, with more behind it
+                if self._believed(data, match.start()):
+                    return at + match.start()
+            else:
+                return None
+            at += match.start()
+
+    def _believed(self, data: bytes, at: int) -> bool:
+        """Whether units with events that have keys which can be told start there."""
+        counts = {True: len(self.units.decoder.nodes(True)) + 1, False: len(self.units.decoder.nodes(False)) + 1}
+        for seen, group in enumerate(_groups(data, at), 1):
+            if group[-1].ends:
+                return seen > 1 and group[-1].end == len(data)
+            if _fillers(group, counts, {True, False}) is None:
+                return False
+            if seen == TRIALS:
+                return True
+        return False
+
+    def _group(self) -> bool:
+        """Takes keys that become known and the event that has them, where it tells their numbers."""
+        units, decoder = self.units, self.units.decoder
+        while True:
+            data = units.window(units.at, units.reach)
+            group = next(_groups(data, 0), None)
+            if group is not None or not units.more():
+                break
+        if group is None or group[-1].ends:
+            decoder.hold = False  # no event follows that could have them
+            return True
+        counts = {True: len(decoder.nodes(True)) + 1, False: len(decoder.nodes(False)) + 1}
+        fillers = _fillers(group, counts, self.unsure)
+        if fillers is None:
+            end = units.at + group[-1].end
+            self.report.lose("events")
+            self._account(units.at, end, Fate.LOST, "unit", "which keys it has cannot be told")
+            units.skip(end)
+            return True
+        decoder.hold = False
+        for auto, count in fillers.items():
+            for _ in range(count):
+                self.fillers += 1
+                raw = build_node(Tags.NODE_OBJECT, 0, b"lost key %d" % self.fillers, auto=auto)
+                decoder.run(raw, 0, len(raw), units.at, How.CHECK, 1 << 62)
+                if not self.how:
+                    units.insert(raw)
+        self.unsure -= {unit.auto for unit in group if unit.node}
+        decoder.hold = bool(self.unsure)
+        if decoder.hold:  # the keys of this group are told: take them, and stop before the next
+            raw = data[: group[-1].end]
+            decoder.hold = False
+            status, *_ = decoder.run(raw, 0, len(raw), units.at, self.how, 1 << 62)
+            decoder.hold = True
+            if status == Status.MORE:
+                units.take(len(raw))
+            else:
+                self.report.lose("events")
+                units.skip(units.at + len(raw))
+        return True
+
+
+_STARTS = re.compile(b"[" + re.escape(bytes(sorted({*KEYS, *NODES, Tags.EMPTY_OBJECT}))) + b"]", re.DOTALL)
+
+
+def _fillers(group: list[Unit], counts: dict[bool, int], unsure: set[bool]) -> dict[bool, int] | None:
+    """How many keys of each tree became known unseen before a group; None where that cannot be told."""
+    event = group[-1]
+    out: dict[bool, int] = {}
+    for auto in (True, False):
+        keys = event.keys[0 if auto else 1]
+        new = sum(unit.node and unit.auto == auto for unit in group)
+        highest = max(keys, default=0)
+        missing = highest - (counts[auto] + new - 1) if new else 0
+        if (new and not keys) or missing < 0 or (missing and auto not in unsure):
+            return None
+        if not new and highest >= counts[auto]:
+            return None
+        out[auto] = missing
+    return out
+
+
+def _groups(data: bytes, at: int) -> Iterator[list[Unit]]:
+    """Keys that become known and the event behind them, again and again; ends where units do not fit."""
+    group: list[Unit] = []
+    while (unit := _unit(data, at)) is not None:
+        group.append(unit)
+        if not unit.node:
+            yield group
+            if unit.ends:
+                return
+            group = []
+        at = unit.end
+
+
+def _unit(data: bytes, start: int) -> Unit | None:
+    """The unit whose tokens start there; None where they do not make one.  Offsets from UTC are not looked for."""
+    try:
+        tag, _, at = parse_token(data, start)
+        if tag in NODES:
+            tag, parent, at = parse_token(data, at)
+            name, _, at = parse_token(data, at) if tag in PARENTS else (-1, 0, 0)
+            return Unit(start, at, node=True, auto=parent < 0) if name in TEXTS else None
+        if tag == Tags.END_OF_STREAM:
+            return Unit(start, at, ends=True)
+        keys: tuple[list[int], list[int]] = ([], [])
+        at = start
+        while True:
+            tag, key, after = parse_token(data, at)
+            if tag not in KEYS:
+                break
+            at = after
+            keys[key >= 0].append(key if key >= 0 else -1 - key)
+            if key < 0:
+                if keys[1]:
+                    return None
+                at = _value(data, at)
+        if not keys[1]:
+            return Unit(start, after, keys=keys) if tag == Tags.EMPTY_OBJECT else None
+        for _ in keys[1]:
+            at = _value(data, at)
+    except (LayoutError, _NoValueError):
+        return None
+    return Unit(start, at, keys=keys)
+
+
+class _NoValueError(Exception):
+    pass
+
+
+_SIMPLE = INTEGERS | TEXTS | {Tags.REAL, Tags.TRUE_VALUE, Tags.FALSE_VALUE, Tags.NULL_VALUE, Tags.EMPTY_OBJECT}
+_APART = {Tags.FOUR_BYTE_ENCODING: Tags.VARIABLE_4, Tags.EIGHT_BYTE_ENCODING: Tags.VARIABLE_8}
+
+
+def _value(data: bytes, at: int) -> int:
+    """Where the value ends that starts there."""
+    tag, _, at = parse_token(data, at)
+    if tag in _SIMPLE:
+        return at
+    number = _APART.get(Tags(tag))
+    while number is not None:
+        tag, _, at = parse_token(data, at)
+        if tag in LOG_TYPES:
+            return at
+        if tag != number and tag not in VARIABLE_TEXTS:
+            break
+    raise _NoValueError

@@ -1,0 +1,132 @@
+"""A KV-IR stream as a section map: preamble and units, or the zstd frames that they lie in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from exhume.codecs.zstd import zstd_checksum
+from exhume.errors import ExhumeError
+from exhume.findings import Check
+from exhume.formats.kv_ir.layout import Preamble
+from exhume.formats.kv_ir.stream import Stream, UnitError, Units
+from exhume.formats.kv_ir.units import How
+from exhume.io.source import Source
+from exhume.io.tree import Tree
+from exhume.layout.sections import Section, SectionKind, SectionMap
+from exhume.limits import Limits
+
+if TYPE_CHECKING:
+    from exhume.formats.kv_ir.reader import KvIrArchive
+    from exhume.layout.schema import Field
+
+
+def section_map(archive: KvIrArchive) -> SectionMap:
+    """The sections of an open stream; what damage hides is one section of unread bytes."""
+    return SectionMap([(archive.source, _sections(archive, walked=True))])
+
+
+def outline(archive: KvIrArchive) -> SectionMap:
+    """The same, of which only the preamble is read."""
+    return SectionMap([(archive.source, _sections(archive, walked=False))])
+
+
+def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
+    """The sections of a stream that does not open: its preamble is wrong."""
+    assert isinstance(source, Source)
+    stream = Stream(source)
+    if stream.wrapped:
+        return SectionMap([(source, [_frames(stream, source.size, limits)])])
+    preamble = _preamble(source, limits)
+    end = min(source.size, preamble.size) if preamble is not None else source.size
+    sections = [Section("preamble", source.span(0, end), schema="clp_kv_ir::preamble")]
+    if end < source.size:
+        note = "what these bytes are the preamble does not say"
+        sections.append(Section("unread", source.span(end, source.size), SectionKind.UNREAD, note=note))
+    return SectionMap([(source, sections)])
+
+
+def _preamble(source: Source, limits: Limits) -> Preamble | None:
+    try:
+        return Units(Stream(source), limits).preamble
+    except ExhumeError:
+        return None
+
+
+def _sections(archive: KvIrArchive, *, walked: bool) -> Iterator[Section]:
+    source = archive.source
+    if archive.stream.wrapped:
+        stored = _stored(archive) if walked else source.size
+        yield _frames(archive.stream, stored, archive.limits)
+        return
+    start = archive.preamble.size
+    yield Section("preamble", source.span(0, start), schema="clp_kv_ir::preamble")
+    yield Section(
+        "metadata",
+        source.span(archive.preamble.metadata_at, start),
+        SectionKind.DATA,
+        note="JSON",
+        parent="preamble",
+    )
+    end, good, why = (source.size, source.size, "") if not walked else _walk(archive)
+    if good > start:
+        yield Section("units", source.span(start, good), SectionKind.DATA, schema="clp_kv_ir::units")
+    if end > good:
+        yield Section("unread", source.span(good, end), SectionKind.UNREAD, note=why)
+
+
+def _walk(archive: KvIrArchive) -> tuple[int, int, str]:
+    """Where the stream ends, where the last unit that can be read does, and why no more can."""
+    units = archive.units()
+    while True:
+        try:
+            while units.step(How.CHECK, units.decoder.events + (1 << 20)):
+                pass
+            return units.at, units.at, ""
+        except UnitError as trouble:
+            if trouble.after < 0:
+                return archive.source.size, trouble.at, str(trouble.error)
+            units.skip(trouble.after)
+
+
+def _stored(archive: KvIrArchive) -> int:
+    """Where the zstd frames end; the end of the file where that cannot be told."""
+    stream = Stream(archive.source)
+    try:
+        for _ in stream.pieces():
+            pass
+    except ExhumeError:
+        return archive.source.size
+    return stream.stored
+
+
+def _frames(stream: Stream, end: int, limits: Limits) -> Section:
+    source = stream.source
+
+    def load() -> bytes:
+        held: list[bytes] = []
+        size = 0
+        for piece in Stream(source).pieces():
+            size += len(piece)
+            limits.check("payload_size", size, source.span(0, source.size))
+            held.append(piece)
+        return b"".join(held)
+
+    def check(chain: Sequence[Field]) -> Check:
+        """The checksum of a zstd frame, which is what the field stands in: the frame, its body, the checksum."""
+        frame = chain[-3].span
+        assert frame is not None
+        stored = source.read_at(frame.start - source.origin, frame.size)
+        values = zstd_checksum(stored, limits.payload_budget(len(stored)))
+        return Check.compare(*(f"{value:08x}" for value in values))
+
+    return Section(
+        "stream",
+        source.span(0, end),
+        SectionKind.DATA,
+        codec="zstd",
+        schema="zstd_frame",
+        payload_schema="clp_kv_ir",
+        load=load,
+        check=check,
+    )

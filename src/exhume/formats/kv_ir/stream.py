@@ -1,0 +1,320 @@
+"""The bytes of a stream, whatever they lie in, and its units: read from front to back, with bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import zstandard
+
+from exhume.codecs.zstd import ZSTD_MAGIC, ZSTD_WINDOW_MAX, zstd_frame_size
+from exhume.errors import (
+    CodecError,
+    ExhumeError,
+    LimitExceededError,
+    SourceError,
+    Span,
+    TruncatedError,
+    UnsupportedFeatureError,
+)
+from exhume.formats.kv_ir import checks
+from exhume.formats.kv_ir.kernel import KvIrDecoder
+from exhume.formats.kv_ir.layout import MAX_PREAMBLE, Preamble, misfit, parse_preamble, token_name
+from exhume.formats.kv_ir.units import How, Status
+from exhume.io.source import Source
+from exhume.limits import DEFAULT_LIMITS, Limits
+
+STEP = 8 << 10
+"""Stored bytes that are decompressed at once: constant bytes become 16,000 times as many."""
+
+PIECE = 1 << 18
+"""Bytes of a stream that are worth a look."""
+
+FINE = 64
+"""Stored bytes that are decompressed at once near damage, so that what comes before it is not lost."""
+
+
+class Stream:
+    """A stream in a file: as it is, or inside zstd frames.
+
+    Attributes:
+        wrapped: Whether it is inside zstd frames.
+        size: Bytes of the stream, as far as it was read.
+        stored: Bytes of the file, as far as they were needed for that.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.wrapped = source.read_up_to(0, len(ZSTD_MAGIC)) == ZSTD_MAGIC
+        self.size = self.stored = 0
+
+    def span(self, start: int, end: int) -> Span:
+        """A range of the stream."""
+        whole = self.source.span(0, self.source.size)
+        if self.wrapped:
+            return whole.in_payload(start, end)
+        return self.source.span(min(start, self.source.size), min(end, self.source.size))
+
+    def head(self, size: int) -> bytes:
+        """The first bytes of the stream, `size` at least unless it is shorter, as far as they can be had."""
+        found = b""
+        self.source.hint(0, 1 << 17)  # about what the first block of a frame takes at most
+        try:
+            for piece in self._decompressed() if self.wrapped else self.source.chunks(size=size):
+                found += piece
+                if len(found) >= size:
+                    break
+        except SourceError:
+            raise
+        except ExhumeError:
+            pass
+        return found
+
+    def pieces(self) -> Iterator[bytes]:
+        """The bytes from the beginning on.  Raises KVIR-307, KVIR-308 after what could be decompressed."""
+        self.size = self.stored = 0
+        source = self.source
+        source.hint(0, source.size)
+        found = self._inflated() if self.wrapped else source.chunks(size=PIECE)
+        for piece in found:
+            self.size += len(piece)
+            if not self.wrapped:
+                self.stored = self.size
+            yield piece
+
+    def _inflated(self) -> Iterator[bytes]:
+        held: list[bytes] = []
+        room = 0
+        try:
+            for out in self._decompressed():
+                held.append(out)
+                room += len(out)
+                if room >= PIECE:
+                    yield b"".join(held)
+                    held, room = [], 0
+        except ExhumeError:
+            if held:
+                yield b"".join(held)
+            raise
+        if held:
+            yield b"".join(held)
+
+    def _decompressed(self) -> Iterator[bytes]:
+        source = self.source
+        at = 0
+        while at < source.size:
+            try:
+                zstd_frame_size(source.read_up_to(at, 18), 1 << 62)
+            except (LimitExceededError, UnsupportedFeatureError):
+                raise
+            except CodecError as error:
+                rule = checks.FRAME_CORRUPT if at == 0 else checks.TRAILING_BYTES
+                if at:
+                    return  # what follows the frames is told by who looks for it
+                raise rule.error(span=source.span(at, source.size), actual=error.actual) from error
+            engine = _engine()
+            start, done = at, 0
+            while not engine.eof:
+                piece = source.read_up_to(at, STEP)
+                if not piece:
+                    raise checks.FRAME_CUT.error(span=source.span(start, source.size))
+                try:
+                    out = engine.decompress(piece)
+                except zstandard.ZstdError as error:
+                    yield from self._near(start, at, done)
+                    span = source.span(at, min(at + len(piece), source.size))
+                    raise checks.FRAME_CORRUPT.error(span=span, actual=str(error)) from error
+                at += len(piece)
+                done += len(out)
+                if engine.eof:
+                    at -= len(engine.unused_data)
+                self.stored = at
+                if out:
+                    yield out
+
+    def _near(self, start: int, stop: int, done: int) -> Iterator[bytes]:
+        """What can be decompressed behind the first `done` bytes of a frame that does not decode at `stop`."""
+        engine = _engine()
+        for piece in self.source.chunks(start, stop, STEP):
+            engine.decompress(piece)
+        for piece in self.source.chunks(stop, min(stop + STEP, self.source.size), FINE):
+            try:
+                yield engine.decompress(piece)
+            except zstandard.ZstdError:
+                return
+
+
+def _engine() -> Any:
+    return zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj()
+
+
+class UnitError(Exception):
+    """A unit that is not taken: `error` says why; it starts at `at` and ends at `after` (-1: that cannot be told)."""
+
+    def __init__(self, error: ExhumeError, status: Status, at: int, after: int) -> None:
+        super().__init__(str(error))
+        self.error, self.status, self.at, self.after = error, status, at, after
+
+
+class HeldError(Exception):
+    """A key becomes known, and the decoder was told to stop there."""
+
+
+class Units:
+    """One pass over the units of a stream; what was made of events lies in `decoder` after each step.
+
+    Attributes:
+        preamble: What stands before the units.
+        at: Where the next unit starts.
+        ended: Whether the end of the stream was met.
+        keep: Given the bytes of all units that are taken, where that is set (before the first step).
+    """
+
+    def __init__(self, stream: Stream, limits: Limits = DEFAULT_LIMITS, *, preamble: Preamble | None = None) -> None:
+        """Reads the preamble, unless it is known without.  Raises KVIR-101, KVIR-301, KVIR-302, KVIR-307, KVIR-308."""
+        self.stream, self.limits = stream, limits
+        self.decoder = KvIrDecoder()
+        self.ended = False
+        self.damage: ExhumeError | None = None
+        self._pieces = stream.pieces()
+        self.keep: Callable[[bytes], object] | None = None
+        self._data, self._base, self._kept = b"", 0, 0
+        while len(self._data) < MAX_PREAMBLE and self._more():
+            pass
+        try:
+            self.preamble = preamble or parse_preamble(self._data, stream.span(0, len(self._data)))
+        except TruncatedError:
+            if self.damage is None:
+                raise
+            raise self.damage from None
+        self.at = self._kept = 0 if preamble else self.preamble.size
+
+    def _more(self) -> bool:
+        """Whether there are further bytes, which are in `_data` then."""
+        wanted = max(1, len(self._data))  # so that a long unit is looked at again only when twice as much is there
+        held = [self._data]
+        try:
+            while wanted > 0 and (piece := next(self._pieces, b"")):
+                held.append(piece)
+                wanted -= len(piece)
+        except SourceError:
+            raise
+        except ExhumeError as error:
+            self.damage = error
+        self._data = b"".join(held)
+        return len(held) > 1
+
+    @property
+    def reach(self) -> int:
+        """Where the bytes end that are in reach."""
+        return self._base + len(self._data)
+
+    def more(self) -> bool:
+        """Whether more bytes came into reach."""
+        return self._more()
+
+    def window(self, start: int, end: int) -> bytes:
+        """Bytes of the stream that were not yet left behind."""
+        return self._data[start - self._base : end - self._base]
+
+    def step(self, how: int, target: int) -> bool:
+        """Takes units until enough was made of them, or all in reach; False at the end of the stream.
+
+        Raises `UnitError`; `skip` goes on behind it.
+        """
+        while not self.ended:
+            at = self.at - self._base
+            status, after, place, stop = self.decoder.run(self._data, at, len(self._data), self._base, how, target)
+            self.at = self._base + after
+            if status == Status.END:
+                self.ended = True
+                self._flush()
+            elif status == Status.HELD:
+                raise HeldError
+            elif status == Status.MORE:
+                self._check_tag(place, self.at)
+                self._drop()
+                if not self._more():
+                    self._finish(place - after)
+                    return False
+                self.limits.check("payload_size", len(self._data), self.stream.span(self.at, self.at + len(self._data)))
+            elif status != Status.FULL:
+                span = self.stream.span(self._base + place, self._base + (stop if stop >= 0 else place + 1))
+                error = checks.OF_STATUS[status].error(
+                    span=span, actual=None if stop >= 0 else token_name(self._data, place)
+                )
+                raise UnitError(error, Status(status), self.at, self._base + stop if stop >= 0 else -1)
+            if status in (Status.END, Status.FULL):
+                return True
+        return False
+
+    def left(self) -> int:
+        """How many bytes follow what was taken.  Raises what is wrong with the wrapping."""
+        size = self._base + len(self._data) - self.at
+        for piece in self._pieces:
+            size += len(piece)
+        if self.damage is not None:
+            raise self.damage
+        return size
+
+    def skip(self, to: int) -> None:
+        """Goes on at a later position, which lies in what is in reach; what lies before it is not kept."""
+        self._flush()
+        self.at = self._kept = to
+
+    def insert(self, raw: bytes) -> None:
+        """Has bytes kept that are not in the stream, before what is taken next."""
+        self._flush()
+        if self.keep is not None:
+            self.keep(raw)
+
+    def take(self, size: int) -> None:
+        """Has so many bytes kept that were taken elsewhere."""
+        self.at += size
+        self._flush()
+
+    def _flush(self) -> None:
+        if self.keep is not None and self._kept < self.at:
+            self.keep(self.window(self._kept, self.at))
+        self._kept = self.at
+
+    def _drop(self) -> None:
+        """Leaves behind what was taken."""
+        self._flush()
+        self._data = self._data[self.at - self._base :]
+        self._base = self.at
+
+    def _check_tag(self, place: int, unit: int) -> None:
+        """Raises KVIR-305 for a byte that is no token, whatever follows it."""
+        error = misfit(self._data, place)
+        if error is not None and not error.short and error.path == "tag":
+            span = self.stream.span(self._base + place, self._base + place + 1)
+            raise UnitError(
+                checks.UNKNOWN_TAG.error(span=span, field_path="tag", actual=f"0x{error.actual:02x}"),
+                Status.MORE, unit, -1,
+            )  # fmt: skip
+
+    def _finish(self, place: int) -> None:
+        """The bytes are over, and the stream is not: raises KVIR-303, KVIR-304, or what is wrong with the wrapping."""
+        end = self._base + len(self._data)
+        if self.damage is not None:
+            raise UnitError(self.damage, Status.MORE, self.at, -1)
+        if not self._data:
+            raise UnitError(checks.NO_END.error(span=self.stream.span(end, end)), Status.MORE, self.at, -1)
+        error = misfit(self._data, place)
+        facts: dict[str, Any] = {}
+        if error is not None:
+            facts = {"field_path": error.path, "expected": error.expected, "actual": error.actual}
+        raise UnitError(checks.UNIT_CUT.error(span=self.stream.span(self.at, end), **facts), Status.MORE, self.at, -1)
+
+
+def lines(units: Units, how: How, target: int = 1 << 20) -> Iterator[bytes]:
+    """Lines of JSON in pieces, as `how` says; what comes before damage is given before it is raised."""
+    try:
+        while units.step(how, target):
+            if found := units.decoder.take():
+                yield found
+    except UnitError as trouble:
+        if found := units.decoder.take():
+            yield found
+        raise trouble.error from None

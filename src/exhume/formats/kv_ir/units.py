@@ -1,0 +1,66 @@
+"""What the decoders report and how they are told to work; the compiled one uses the same numbers."""
+
+from __future__ import annotations
+
+import enum
+
+
+class Status(enum.IntEnum):
+    """Why a run over units ended."""
+
+    MORE = 0
+    """The bytes end, or do not fit, within a unit."""
+    END = 1
+    """The stream ends here."""
+    FULL = 2
+    """As much was made as was asked for."""
+    HELD = 3
+    """A key becomes known, and the decoder is told to stop there (`hold`)."""
+    UNEXPECTED = 10
+    """A token that must not stand here."""
+    PARENT = 11
+    """A new key stands in what is no known object."""
+    TWICE_KNOWN = 12
+    """A new key is known already."""
+    KEY = 13
+    """An event refers to a key that is not known."""
+    ORDER = 14
+    """A key of the logger behind one of the user."""
+    TYPE = 15
+    """A value is not of its key's type."""
+    TWICE = 16
+    """A name is there twice in one object of an event."""
+    NESTED = 17
+    """An object is null or empty and has members all the same."""
+    LOG_TYPE = 18
+    """A text that was taken apart cannot be put together."""
+    ARRAY = 19
+    """The text of an array is none."""
+    DEPTH = 20
+    """Keys nest deeper than is read."""
+    UTF8 = 21
+    """A text is not UTF-8; only told where events are checked."""
+    RECORD = 22
+    """The encoder does not take an event."""
+    NO_ROOM = 23
+    """The archive has no ids left for another event."""
+
+
+class How(enum.IntFlag):
+    """What is made of events."""
+
+    CHECK = 0
+    """Nothing: they are checked."""
+    AUTO = 1
+    """Lines with the pairs of the logger."""
+    USER = 2
+    """Lines with the pairs of the user."""
+    BOTH = 3
+    OBJECTS = 4
+    """Python objects instead of lines: of the pairs that are asked for as well."""
+    ENCODE = 8
+    """Rows of a clp-s archive."""
+
+
+MAX_DEPTH = 1000
+"""Objects within objects."""

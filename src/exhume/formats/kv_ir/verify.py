@@ -1,0 +1,90 @@
+"""The `verify` walk: one pass over the stream, every broken rule reported; only broken framing ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from exhume.archive import Progress, no_progress
+from exhume.errors import ExhumeError, SourceError, Span
+from exhume.findings import Capped, Finding, each_once
+from exhume.formats.kv_ir import checks
+from exhume.formats.kv_ir.layout import parse_metadata
+from exhume.formats.kv_ir.stream import Stream, UnitError, Units
+from exhume.formats.kv_ir.units import How
+from exhume.io.source import Source
+from exhume.io.tree import Tree
+from exhume.limits import DEFAULT_LIMITS, Limits
+
+EVENTS = 10_000
+"""Events between two reports of progress."""
+
+
+def verify_source(
+    source: Source | Tree,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    quick: bool = False,
+    jobs: int = 1,
+    progress: Progress = no_progress,
+) -> Iterator[Finding]:
+    """Every broken rule of a stream, in its order; `quick` looks at the preamble alone."""
+    if isinstance(source, Tree):
+        yield checks.NOT_KV_IR.finding("a directory", span=Span(source.name, 0, 0))
+        return
+    found = Capped()
+    for finding in each_once(_findings(source, limits, quick, progress)):
+        found.append(finding)
+    yield from found.told()
+
+
+def _findings(source: Source, limits: Limits, quick: bool, progress: Progress) -> Iterator[Finding]:
+    stream = Stream(source)
+    try:
+        units = Units(stream, limits)
+        parse_metadata(units.preamble, stream.span(0, units.preamble.size))
+    except SourceError:
+        raise
+    except ExhumeError as error:
+        yield Finding.from_error(error)
+        if not any(error.code == rule.code for rule in (checks.METADATA_JSON, checks.USER_METADATA)):
+            return
+    if quick:
+        return
+    while True:
+        try:
+            while units.step(How.CHECK, units.decoder.events + EVENTS):
+                progress(stream.stored, source.size, "bytes")
+            break
+        except UnitError as trouble:
+            yield Finding.from_error(trouble.error)
+            if trouble.after < 0 or trouble.status in checks.LOSES_COUNT:
+                break
+            units.skip(trouble.after)
+    yield from _names(units)
+    if units.ended:
+        yield from _rest(units)
+
+
+def _names(units: Units) -> Iterator[Finding]:
+    """Keys that are not UTF-8."""
+    for auto in (True, False):
+        for _, _, name, offset in units.decoder.nodes(auto):
+            try:
+                name.decode("utf-8")
+            except UnicodeDecodeError:
+                yield checks.NOT_UTF8.finding("a key", span=units.stream.span(offset, offset + 1), actual=name)
+
+
+def _rest(units: Units) -> Iterator[Finding]:
+    """What follows the end of the stream, and of the frames that it lies in."""
+    stream = units.stream
+    try:
+        size = units.left()
+    except ExhumeError as error:
+        yield Finding.from_error(error)
+        return
+    if size:
+        yield checks.TRAILING_BYTES.finding(span=stream.span(units.at, units.at + size), actual=f"{size} bytes")
+    if stream.wrapped and stream.stored < stream.source.size:
+        span = stream.source.span(stream.stored, stream.source.size)
+        yield checks.TRAILING_BYTES.finding("behind the zstd frames", span=span, actual=f"{span.size} bytes")

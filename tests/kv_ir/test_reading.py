@@ -1,0 +1,219 @@
+"""Reading streams: those of the real writer event by event, those by hand, cut and damaged ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+from exhume_ksy.facts.clp_kv_ir import Tags
+
+import exhume
+from exhume.errors import ExhumeError, Span, TruncatedError, UnsupportedFeatureError
+from exhume.formats.kv_ir import pykernel
+from exhume.formats.kv_ir.build import END, build_integer, build_real, build_text
+from exhume.formats.kv_ir.kernel import KvIrDecoder
+from exhume.formats.kv_ir.layout import parse_preamble
+from exhume.formats.kv_ir.reader import KvIrArchive
+from exhume.formats.kv_ir.units import How, Status
+from exhume.limits import Limits
+from tests.real import REAL
+
+from .broken import CASES
+from .streams import EVENTS, HEAD, SMALL, UNITS, auto, event, user, wrapped
+
+
+def open_stream(target: Any, **options: Any) -> KvIrArchive:
+    """The stream, opened."""
+    archive = exhume.open(target, **options)
+    assert isinstance(archive, KvIrArchive)
+    return archive
+
+
+STREAMS = sorted(path for pattern in ("kv_ir/*.clp", "kv_ir/*.clp.zst") for path in REAL.glob(pattern))
+
+
+def expected(path: Path) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+    """What was given to the writer; floats in arrays have six digits, for it prints arrays so."""
+    lines = path.with_name(path.name.partition(".")[0] + ".expected.jsonl").read_text(encoding="utf-8").splitlines()
+    return [(_six(one["auto"]), _six(one["user"])) for one in map(json.loads, lines)]
+
+
+def _six(value: Any, *, inside: bool = False) -> Any:
+    if isinstance(value, dict):
+        return {key: _six(item, inside=inside) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_six(item, inside=True) for item in value]
+    return float(f"{value:.6g}") if inside and isinstance(value, float) else value
+
+
+@pytest.mark.parametrize("path", STREAMS, ids=lambda path: path.name)
+def test_events_of_the_real_writer(path: Path) -> None:
+    with open_stream(path) as archive:
+        assert list(archive.events()) == expected(path)
+        assert archive.info().to_dict()["complete"]
+    assert [str(finding) for finding in exhume.verify(path)] == []
+
+
+@pytest.mark.parametrize("path", STREAMS, ids=lambda path: path.name)
+def test_both_decoders_are_one(path: Path) -> None:
+    data = path.read_bytes()
+    if path.suffix == ".zst":
+        data = zstandard.ZstdDecompressor().decompressobj().decompress(data)
+    assert_same(data)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_both_decoders_stop_alike(name: str) -> None:
+    assert_same(CASES[name])
+
+
+def assert_same(data: bytes) -> None:
+    """Both decoders make the same of a stream, whatever is asked for."""
+    try:
+        start = parse_preamble(data, Span("", 0, len(data))).size
+    except ExhumeError:
+        start = 0
+    for how in range(8):
+        found: list[Any] = []
+        for make in (KvIrDecoder, pykernel.KvIrDecoder):
+            decoder = make()
+            answer = decoder.run(data, start, len(data), 5, how, 1 << 60)
+            found.append((answer, decoder.take(), repr(decoder.objects), decoder.starts, decoder.events,
+                          decoder.nodes(True), decoder.nodes(False), decoder.encodings,
+                          decoder.utc_offset))  # fmt: skip
+        assert found[0] == found[1]
+
+
+def test_events_by_hand() -> None:
+    for data in (SMALL, wrapped(SMALL), wrapped(SMALL[:100]) + wrapped(SMALL[100:])):
+        with open_stream(data) as archive:
+            assert list(archive) == EVENTS
+            assert [json.loads(line) for line in archive.json_lines(pairs="both")] == [
+                {"auto": auto, "user": user} for auto, user in EVENTS
+            ]
+            assert [json.loads(line) for line in archive.json_lines(pairs="auto")] == [auto for auto, _ in EVENTS]
+            assert archive.user_metadata == {"host": "a1"}
+
+
+def test_lines_keep_what_is_not_json_and_the_order_of_the_event() -> None:
+    nan = build_real(float("nan"))
+    units = [user(Tags.NODE_REAL, b"b"), user(Tags.NODE_REAL, b"a"), user(Tags.NODE_TEXT, b"\xff\n")]
+    units += [event([], [(2, nan), (1, build_real(-float("inf"))), (3, build_text(b"\xfe\x01"))])]
+    with open_stream(HEAD + b"".join(units) + END) as archive:
+        assert list(archive.json_lines()) == [b'{"a":NaN,"b":-Infinity,"\xff\\n":"\xfe\\u0001"}\n']
+        ((_, found),) = archive.events()
+        assert found["\udcff\n"] == "\udcfe\x01"
+
+
+def test_members_that_stand_apart_come_together() -> None:
+    units = [user(Tags.NODE_OBJECT, b"o"), user(Tags.NODE_INTEGER, b"x", 1), user(Tags.NODE_INTEGER, b"y", 1)]
+    units += [user(Tags.NODE_OBJECT, b"p", 1), user(Tags.NODE_INTEGER, b"z", 4), user(Tags.NODE_INTEGER, b"q")]
+    one = build_integer(1)
+    data = HEAD + b"".join(units) + event([], [(2, one), (6, one), (5, one), (3, one)]) + END
+    assert_same(data)
+    with open_stream(data) as archive:
+        assert list(archive.json_lines()) == [b'{"o":{"x":1,"p":{"z":1},"y":1},"q":1}\n']
+
+
+def test_offsets_from_utc_are_told() -> None:
+    change = b"\x3f" + (3_600_000).to_bytes(8, "big")
+    data = HEAD + UNITS[2] + change + event([], [(1, build_text(b""))]) + END
+    assert_same(data)
+    with open_stream(data) as archive:
+        assert archive.info().to_dict()["utc_offset_ms"] == 3_600_000
+        assert list(archive) == [({}, {"message": ""})]
+
+
+@pytest.mark.parametrize("wrap", [bytes, wrapped])
+def test_cut_at_every_byte(wrap: Callable[[bytes], bytes]) -> None:
+    """Every event that is whole comes before the error; nothing else does."""
+    ends = [len(HEAD) + len(b"".join(UNITS[: number + 1])) for number in range(len(UNITS))]
+    whole = [end for end, unit in zip(ends, UNITS, strict=True) if unit[0] < Tags.NODE_INTEGER]
+    assert len(whole) == len(EVENTS)
+    for size in range(len(SMALL)):
+        data = wrap(SMALL[:size])
+        if size < len(HEAD):
+            with pytest.raises(TruncatedError):
+                open_stream(data, format="kv-ir")
+            continue
+        with open_stream(data, format="kv-ir") as archive:
+            found: list[Any] = []
+            with pytest.raises(TruncatedError) as caught:
+                found.extend(archive.events())
+            assert caught.value.code == ("KVIR-303" if size in (len(HEAD), *ends) else "KVIR-304")
+            lines: list[bytes] = []
+            with pytest.raises(TruncatedError):
+                lines.extend(archive.json_lines(pairs="both"))
+        assert [({}, {}) for _ in found] == [({}, {}) for end in whole if end <= size]
+        assert found == EVENTS[: len(found)]
+        assert len(lines) == len(found)
+        assert [f.code for f in exhume.verify(data, format="kv-ir")] == [caught.value.code]
+
+
+def flips() -> Iterator[tuple[int, bytes]]:
+    """A small stream with each of its bits flipped."""
+    for at in range(len(HEAD), len(SMALL)):
+        for bit in range(8):
+            changed = bytearray(SMALL)
+            changed[at] ^= 1 << bit
+            yield at, bytes(changed)
+
+
+def test_every_bit_flipped() -> None:
+    """Nothing but our own errors, and both decoders agree; what is not told is counted in the documentation."""
+    told = silent = same = 0
+    for _, data in flips():
+        findings = list(exhume.verify(data, format="kv-ir"))
+        found: list[Any] = []
+        with open_stream(data, format="kv-ir") as archive:
+            try:
+                found.extend(archive.events())
+            except ExhumeError:
+                assert findings
+        assert_same(data)
+        if findings:
+            told += 1
+        elif found == EVENTS:
+            same += 1
+        else:
+            silent += 1
+    page = (Path(__file__).resolve().parents[2] / "docs" / "formats" / "kv_ir.md").read_text(encoding="utf-8")
+    total = told + silent + same
+    assert f"| {total:,} | {told:,} | {silent:,} | {same:,} |" in page
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name.startswith("KVIR")])
+def test_every_rule_is_told(name: str) -> None:
+    assert name[:8] in {finding.code for finding in exhume.verify(CASES[name], format="kv-ir")}
+
+
+def test_unstructured_streams_are_named() -> None:
+    data = CASES["KVIR-102"]
+    assert exhume.identify(data)[0].format == "kv-ir"
+    with pytest.raises(UnsupportedFeatureError, match="unstructured IR stream of an older logger"):
+        open_stream(data)
+
+
+def test_a_unit_that_never_ends_is_bounded() -> None:
+    data = HEAD + UNITS[2] + b"\x65\x01\x43\xff\xff\xff\xf0" + bytes(300_000)
+    with open_stream(data, limits=Limits(payload_size=100_000)) as archive, pytest.raises(ExhumeError) as caught:
+        list(archive.events())
+    assert caught.value.code == "EX-501"
+
+
+def test_a_token_too_many_is_left_alone() -> None:
+    decoder = KvIrDecoder()
+    assert decoder.run(END, 0, 1, 0, How.CHECK, 1)[0] == Status.END
+    with pytest.raises(ValueError, match="outside"):
+        decoder.run(END, 0, 2, 0, How.CHECK, 1)
+
+
+def test_keys_are_listed() -> None:
+    with open_stream(SMALL) as archive:
+        listed = [entry.name for entry in archive.entries()]
+    assert listed == ["@level", "@level.num", "message", "took", "ctx", "ctx.ok", "ctx.tags", "none"]
+    assert auto(Tags.NODE_OBJECT, b"level") in SMALL
