@@ -19,7 +19,7 @@ KERNELS = {
     "stale": "interpreted, because the compiled module was built from an older source: rebuild it with `make kernel`",
     "absent": "interpreted, because there is no compiled module",
 }
-"""What is said of each state of the kernel."""
+"""The description of each state of the kernel."""
 
 PACKAGES = (
     "cramjam", "deflate", "fastcrc", "imagecodecs", "isal", "kaitaistruct", "msgpack", "numpy", "pyarrow", "pyperscan",
@@ -45,7 +45,7 @@ class About:
         return {name: getattr(self, name) for name in self.__slots__}
 
     def lines(self) -> list[str]:
-        """The same for people."""
+        """The same values as lines of text for people."""
         installed = [f"{name} {version}" for name, version in self.libraries.items() if version is not None]
         missing = [name for name in PACKAGES if self.libraries[name] is None]
         found = [
@@ -57,7 +57,7 @@ class About:
 
 
 def about() -> About:
-    """Looks at what is installed; imports none of it but what decoding needs anyway."""
+    """Examines what is installed; imports only the libraries that decoding needs anyway."""
     libraries: dict[str, str | None] = {name: _installed(name) for name in PACKAGES}
     libraries["libzstd"] = ".".join(map(str, zstandard.ZSTD_VERSION))
     libraries["liblzma"] = _liblzma()
@@ -75,7 +75,7 @@ def _installed(name: str) -> str | None:
 
 
 def _liblzma() -> str | None:
-    """The version that the standard library's `lzma` runs on, which Python does not tell; None where it is built in."""
+    """The version of liblzma below the standard library's `lzma`, which Python does not expose; None if built in."""
     import _lzma
     import ctypes
 

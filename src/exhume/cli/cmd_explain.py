@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_MEANING = 700
-"""Characters of a meaning in the table: specifications of others may hold whole licences."""
+"""The most characters of a meaning in the table: other people's specifications may hold whole licences."""
 
 
 @click.command("explain")
@@ -117,7 +117,7 @@ def _specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) -> Any
 
 
 class _Seen:
-    """Passes sections on and remembers whether all of them could be read, decoded and parsed."""
+    """Passes sections through and remembers whether all of them could be read, decoded and parsed."""
 
     def __init__(self, items: Iterable[Explained]) -> None:
         self._items = items
@@ -204,7 +204,7 @@ def _value(node: Any) -> str:
 
 
 def _meaning(node: Any, told: set[str] | None = None) -> str:
-    """What a field means and whether it is sound.  A text in `told` was printed before and is not repeated."""
+    """What a field means and whether it is valid.  A text in `told` was printed before and is not repeated."""
     words = node.meaning or node.doc
     if told is not None and not node.meaning:
         known = words in told

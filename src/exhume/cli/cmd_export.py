@@ -30,7 +30,7 @@ def generic_targets() -> list[str]:
 def exporter(described: Format, to: str) -> tuple[Callable[..., Any], bool]:
     """The function that exports this format to `to`, and whether its options are those of `to_arrow`.
 
-    Raises a usage error that names what is possible.
+    Raises `click.UsageError` that names what is possible.
     """
     own: dict[str, str] = getattr(format_cli(described), "EXPORTS", {})
     if to in own:
@@ -51,7 +51,7 @@ def exporter(described: Format, to: str) -> tuple[Callable[..., Any], bool]:
 
 
 def table_options(described: Format, to: str, given: dict[str, Any]) -> dict[str, Any]:
-    """The options of `to_arrow` for those of the command line; raises `WriterError` for one that has no place there."""
+    """The options of `to_arrow` for those of the command line; raises `WriterError` for one that does not apply."""
     left = {name: value for name, value in given.items() if value is not None and value is not False and value != ()}
     taken: dict[str, Any] = getattr(format_cli(described), "table_options", lambda options: {})(left)
     refuse_options(to, left)
@@ -59,7 +59,7 @@ def table_options(described: Format, to: str, given: dict[str, Any]) -> dict[str
 
 
 def split_columns(texts: tuple[str, ...]) -> list[str]:
-    """Names out of comma-separated texts; a comma that belongs to a name is escaped by a backslash."""
+    """The names in comma-separated texts; a comma inside a name is escaped by a backslash."""
     return [re.sub(r"\\,", ",", name) for text in texts for name in re.split(r"(?<!\\),", text)]
 
 
@@ -107,7 +107,7 @@ def command(
 
 
 def export_one(run: Run, target: tuple[str, str], *, folder: str, overwrite: bool, **options: Any) -> Outcome:
-    """Exports one target of several to its own name below `folder`, which nobody else writes to."""
+    """Exports one of several targets to a name of its own below `folder`, which nobody else writes to."""
     output = Path(folder) / target[1]
     if not overwrite:
         discard(output)

@@ -71,7 +71,7 @@ def command(
 
 
 def salvage_one(run: Run, target: tuple[str, str], *, folder: str, **options: Any) -> Outcome:
-    """Salvages one target of several to its own name below `folder`, which nobody else writes to."""
+    """Salvages one of several targets to a name of its own below `folder`, which nobody else writes to."""
     from pathlib import Path
 
     name, output = target[0], Path(folder) / target[1]

@@ -13,7 +13,7 @@ from exhume.cli.runtime import Run, common_options
 from exhume.registry import Format, get_format
 
 PRECHECKED = 64
-"""Of so many targets on this machine it is known before the first answer whether they are of one format."""
+"""Up to this many local targets, the formats are compared before the first answer is printed."""
 
 
 @click.command("search", cls=FormatCommand, verb="search")
@@ -66,7 +66,7 @@ def _search_several(
 
 
 def _one_format(run: Run, targets: Any) -> Format | None:
-    """The format of all targets; None when some cannot be told (which is reported when it is their turn)."""
+    """The format of all targets; None when some are not recognised (which is reported when it is their turn)."""
     from exhume.errors import ExhumeError
 
     kinds: dict[str, str] = {}
@@ -91,7 +91,10 @@ def _mixed(kinds: list[str]) -> click.UsageError:
 def search_one(
     run: Run, target: str, *, query: str, values: dict[str, Any], given: frozenset[str], expected: str | None
 ) -> Outcome | None:
-    """Searches one target."""
+    """Searches one target.
+
+    Raises `click.UsageError` when its format cannot be searched or is not the `expected` one.
+    """
     described = recognised_format(run, target)
     if expected is not None and described.id != expected:
         raise _mixed(sorted((described.id, expected)))
@@ -115,7 +118,7 @@ def search_one(
 
 
 class _Answers(Player):
-    """Plays back the answers of several targets; those that make one answer are kept for the format to merge."""
+    """Plays back the answers of several targets; answers that make up a common one are kept for the format to merge."""
 
     def __init__(
         self, run: Run, query: str, values: dict[str, Any], given: frozenset[str], described: Format | None
@@ -144,7 +147,7 @@ class _Answers(Player):
         return split_options(click.Context(command), "search", described, self._values, self._given)[0]
 
     def merged(self, outcomes: list[Outcome]) -> list[Outcome]:
-        """The outcomes, once the one answer has been given where there is one."""
+        """The outcomes, after printing the common answer, if there is one."""
         if self._merging and self._described is not None:
             merge = format_cli(self._described).merge
             answer: Outcome = merge(self._run, self.documents, self._query, self._options(self._described))

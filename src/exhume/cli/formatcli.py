@@ -64,7 +64,7 @@ def contributed(verb: str) -> dict[str, click.Option]:
 
 
 def given_options(ctx: click.Context) -> frozenset[str]:
-    """Names of the options that were given, not defaulted."""
+    """Names of the options that the user gave, not the defaults."""
     defaults = (ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP, None)
     return frozenset(name for name in ctx.params if ctx.get_parameter_source(name) not in defaults)
 
@@ -78,8 +78,8 @@ def split_options(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """`(verb options, open options)` of one format out of all contributed values.
 
-    `given` names those that were given, where the context cannot tell.  Raises a usage error when an option was given
-    that this format does not take.
+    `given` names the options that the user gave, where the context does not know.  Raises `click.UsageError` when an
+    option was given that this format does not take.
     """
     given = given_options(ctx) if given is None else given
     table = getattr(format_cli(described), "OPTIONS", {})
@@ -109,12 +109,12 @@ def _default(option: click.Option, ctx: click.Context) -> Any:
 
 
 def recognised_format(run: Any, target: str) -> Format:
-    """The format of a target, by `--as` or by its bytes."""
+    """The format of a target, by `--as` or by its bytes.  Raises `UnrecognizedFormatError`."""
     return get_format(run.format_of(target))
 
 
 def require_format(run: Any, target: str, verb: str, id: str) -> None:
-    """Raises a usage error where a verb of one format is pointed at an archive of another."""
+    """Raises `click.UsageError` for an archive of another format than the one that a verb is for."""
     found = run.format_of(target)
     if found != id:
         raise click.UsageError(f"{verb} is for {id} archives; this is {found}", click.get_current_context(silent=True))

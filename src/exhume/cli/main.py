@@ -1,4 +1,4 @@
-"""The `exhume` command: finds verbs lazily, runs one, and turns how it ended into the exit code.  Nothing else does."""
+"""The `exhume` command: finds verbs lazily, runs one, and turns its outcome into the exit code; nothing else does."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ALIASES = {"ls": "list"}
 
 
 class Ended(Exception):  # noqa: N818 - carries an outcome, is not one
-    """Carries our exceptions past click, which takes any EOFError for Ctrl-D and any EPIPE for its own business."""
+    """Carries our exceptions past click, which takes any EOFError for Ctrl-D and handles any EPIPE itself."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(str(error))
@@ -32,6 +32,7 @@ class VerbGroup(Group):
     """A group whose commands are the modules `exhume.cli.cmd_<verb>`, imported when used."""
 
     def invoke(self, ctx: click.Context) -> Any:
+        """Runs the verb; raises its errors wrapped in `Ended`, and those of click as they are."""
         try:
             return super().invoke(ctx)
         except (ExhumeError, BrokenPipeError) as error:
@@ -88,7 +89,7 @@ def run() -> NoReturn:
 
 
 def invoke(args: list[str] | None = None) -> Outcome:
-    """Runs the command line and says how it ended; prints errors as one line (JSON with --json)."""
+    """Runs the command line and returns its outcome; prints errors as one line (JSON with --json)."""
     argv = sys.argv[1:] if args is None else args
     try:
         result: Any = main.main(args=argv, prog_name="exhume", standalone_mode=False)
@@ -101,7 +102,7 @@ def invoke(args: list[str] | None = None) -> Outcome:
 
 
 def ending(error: BaseException, argv: list[str]) -> Outcome:
-    """How a run ended that raised `error`, which is said on standard error; raises it again when it is a bug."""
+    """The outcome of a run that raised `error`, which is printed on standard error; a bug is raised again."""
     try:
         raise error
     except click.exceptions.NoArgsIsHelpError as usage:

@@ -1,8 +1,8 @@
-"""Verbs over many targets: `--jobs`, `--cluster`, `--targets-from`, globs over URLs, and the answers put together.
+"""Verbs over many targets: `--jobs`, `--cluster`, `--targets-from`, globs over URLs, and combining the answers.
 
-A verb gives a module's function `one(run, target, **options) -> Outcome` that handles a single target.  It runs where
-the work is done, with a `Recorder` for its `Run`; what it said is played back here in the order of the targets, so the
-answer is the same wherever it was worked out.
+A verb provides a module-level function `one(run, target, **options) -> Outcome` that handles a single target.  It runs
+on a worker, with a `Recorder` as its `Run`; its output is played back here in the order of the targets, so the answer
+does not depend on where the work was done.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def many_options(function: F) -> F:
 
 @dataclass(frozen=True, slots=True)
 class Many:
-    """Where to work, and on what besides the arguments."""
+    """Where the work is done, and the targets given besides the arguments."""
 
     jobs: int = 1
     cluster: str | None = None
@@ -70,7 +70,10 @@ class Many:
     retries: int = 2
 
     def targets(self, run: Run, arguments: Sequence[str], metavar: str = "TARGET...") -> Targets:
-        """The targets of a verb.  Raises a usage error when there are none, `SourceError` when a glob has no match."""
+        """The targets of a verb.
+
+        Raises `click.UsageError` when there are none, `SourceError` when a glob has no match.
+        """
         if not arguments and self.targets_from is None:
             raise click.UsageError(f"Missing argument '{metavar}'.", click.get_current_context(silent=True))
         simple = len(arguments) == 1 and self.targets_from is None and self.cluster is None
@@ -87,12 +90,12 @@ class Many:
         return Targets(names, count, True)
 
     def run(self, function: Callable[[Any], Any], units: Iterable[Any], **more: Any) -> Iterator[Result]:
-        """`exhume.distributed.run` where these options say."""
+        """Calls `exhume.distributed.run` with these options."""
         results: Iterator[Result] = self.how(lambda **how: _run(function, units, **how, **more))
         return results
 
     def how(self, call: Callable[..., Any]) -> Any:
-        """`call(jobs=…, cluster=…, retries=…)`."""
+        """Calls `call(jobs=…, cluster=…, retries=…)`."""
         retries = self.retries if self.cluster is not None or self.jobs != 1 else 0
         return call(jobs=self.jobs, cluster=self.cluster, retries=retries)
 
@@ -110,9 +113,9 @@ def _run(function: Callable[[Any], Any], units: Iterable[Any], **how: Any) -> It
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """Targets to work on; `several` unless it is one plain argument, `count` None when it is not known.
+    """Targets to work on; `several` unless there is one plain argument; `count` is None when it is not known.
 
-    A name may come with the name of its output, as a pair.
+    A target may be a pair of its name and the name of its output.
     """
 
     names: Iterable[Any]
@@ -126,14 +129,14 @@ class Targets:
         return name
 
     def with_outputs(self, suffix: str = "", *, keep_extension: bool = True) -> Targets:
-        """Each with a name for its output."""
+        """The same targets, each with a name for its output."""
         names = OutputNames()
         pairs = ((name, names.of(name, suffix, keep_extension=keep_extension)) for name in self.names)
         return Targets(pairs, self.count, self.several)
 
 
 class _Listed:
-    """The lines of `--targets-from`, read as they are needed; counted before where the file can be read twice."""
+    """The lines of `--targets-from`, read as they are needed; counted first if the file can be read twice."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -169,7 +172,7 @@ def _chain(arguments: Iterable[str], listed: Iterable[str], storage: Mapping[str
 
 
 def is_glob(target: str) -> bool:
-    """Whether a target is a URL pattern (`s3://bucket/*.zs`); local patterns are the shell's business."""
+    """Whether a target is a URL pattern (`s3://bucket/*.zs`); local patterns are left to the shell."""
     head = target.partition("::")[0]
     if "://" not in head:
         return False
@@ -178,7 +181,7 @@ def is_glob(target: str) -> bool:
 
 
 def expand(target: str, storage: Mapping[str, Any]) -> list[str]:
-    """The URLs that a pattern matches, sorted; a target that is none as it is.  Raises `SourceError` for no match."""
+    """The URLs that a pattern matches, sorted, or the target itself.  Raises `SourceError` when nothing matches."""
     if not is_glob(target):
         return [target]
     from exhume.io.remote.opening import glob_url
@@ -190,7 +193,7 @@ def expand(target: str, storage: Mapping[str, Any]) -> list[str]:
 
 
 class Recorder(Run):
-    """The `Run` of one target of several: hands on what is said instead of printing it."""
+    """The `Run` of one of several targets: records its output instead of printing it."""
 
     def __init__(self, arguments: dict[str, Any], terminal: bool, tell: Callable[[tuple[Any, ...]], None]) -> None:
         super().__init__(**arguments)
@@ -218,7 +221,7 @@ class Recorder(Run):
             self._tell(("note", text))
 
     def progress(self, label: str) -> ProgressBar:
-        """None of its own: the run over all targets has one."""
+        """Shows no progress: the run over all targets has the progress bar."""
         return ProgressBar(label, shown=False)
 
 
@@ -232,6 +235,7 @@ class _RecordedOutput:
         self._tell(("out", text.encode("utf-8", "surrogatepass"), True))
 
     def write(self, data: bytes | memoryview) -> None:
+        """Records bytes.  Raises `click.UsageError` for binary data when standard output is a terminal."""
         from exhume.cli.runtime import is_binary
 
         if self._terminal and is_binary(bytes(data)):
@@ -241,7 +245,7 @@ class _RecordedOutput:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one target said and how it ended; `usage` when its options make no sense."""
+    """The output and outcome of one target; `usage` is the error when its options make no sense."""
 
     events: tuple[tuple[Any, ...], ...]
     outcome: Outcome = Outcome.DONE
@@ -249,7 +253,7 @@ class Part:
 
 
 def record(one: One, arguments: dict[str, Any], terminal: bool, options: dict[str, Any], target: Any) -> Part:
-    """Runs a verb's `one` on a target and records what it says (where the work is done)."""
+    """Runs a verb's `one` on a target and records its output (on a worker)."""
     events: list[tuple[Any, ...]] = []
     pieces: list[bytes] = []
 
@@ -289,7 +293,7 @@ def _part(one: One, run: Run, target: Any, options: dict[str, Any]) -> Part:
 
 
 class Player:
-    """Plays back what the targets of a run said, as one run would have said it."""
+    """Plays back the recorded output of the targets as if a single run had produced it."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -299,7 +303,7 @@ class Player:
         """Documents kept instead of printed, by those who do so."""
 
     def play(self, event: tuple[Any, ...]) -> None:
-        """One event; lists of items with the same head become one document."""
+        """Plays one event; lists of items with the same head become one document."""
         kind = event[0]
         if kind == "item":
             self._run.out.text(("" if self._first else ",\n") + event[1])
@@ -345,10 +349,11 @@ def each_target(
     player: Player | None = None,
     **options: Any,
 ) -> list[Outcome]:
-    """Runs `one` on each target and plays back what it says, in order; the outcomes that there were.
+    """Runs `one` on each target and plays back its output, in order; returns the set of outcomes.
 
-    A target that fails goes to `failed` (default: an error line, JSON with --json, on standard error) and counts as
-    `Outcome.FAILED`; the others go on.  Raises what no other target would do better: usage errors, query errors.
+    A target that fails is passed to `failed` (default: an error line, JSON with --json, on standard error) and counts
+    as `Outcome.FAILED`; the others continue.  Errors that every target would raise end the run: raises
+    `click.UsageError` and `QueryError`.
     """
     found: set[Outcome] = set()
     player = player or Player(run)
@@ -388,7 +393,7 @@ def _parts(
 
 
 def say_failed(run: Run, target: str, error: ExhumeError) -> None:
-    """A target that could not be worked on, on standard error."""
+    """Reports a target that failed on standard error."""
     if run.machine:
         from exhume.io.jsonout import dumps
 
@@ -412,7 +417,7 @@ def error_body(error: ExhumeError) -> dict[str, Any]:
 
 
 def worst(outcomes: Iterable[Outcome]) -> Outcome:
-    """How a run over many targets ended: failed before no before loss before done."""
+    """The outcome of a run over many targets: the first of failed, no, loss and done that one of them had."""
     order = (Outcome.FAILED, Outcome.NO, Outcome.LOSS)
     found = set(outcomes)
     return next((outcome for outcome in order if outcome in found), Outcome.DONE)
@@ -422,7 +427,11 @@ def worst(outcomes: Iterable[Outcome]) -> Outcome:
 
 
 def prepare_directory(output: str, *, overwrite: bool = False) -> Path:
-    """The directory that takes the outputs of several targets: new or empty, unless things may be replaced."""
+    """The directory for the outputs of several targets: new or empty, unless files may be replaced.
+
+    Raises `click.UsageError` for standard output, `SourceError` for a file or a directory that cannot be made, and
+    `OutputExistsError` when it is not empty.
+    """
     path = Path(output)
     if "://" in output or output == "-":
         raise click.UsageError("several targets need -o DIR, a local directory")
@@ -460,7 +469,7 @@ class OutputNames:
 
 
 def discard(path: Path) -> None:
-    """Removes what an earlier attempt at the same unit left (its worker died before it could say so)."""
+    """Removes what an earlier attempt at the same unit left behind when its worker died."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:

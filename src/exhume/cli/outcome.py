@@ -1,4 +1,4 @@
-"""How a verb ended.  Only `main.py` turns this into an exit code."""
+"""The outcome of a verb.  Only `main.py` turns it into an exit code."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ FORMAT = FormatId()
 
 
 class Choice(click.Choice):  # type: ignore[type-arg, unused-ignore]  # generic only in newer click
-    """click's choice, which names the nearest one when it is none."""
+    """click's choice, which suggests the most similar value for a wrong one."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
@@ -62,18 +62,19 @@ class Choice(click.Choice):  # type: ignore[type-arg, unused-ignore]  # generic 
 
 
 class Group(click.Group):
-    """click's group, which names the nearest command when there is none."""
+    """click's group, which suggests the most similar command for an unknown one."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the arguments name; raises `click.UsageError`, with a suggestion, for an unknown one."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
             raise click.UsageError(f"No such command {args[0]!r}{self.hint(ctx, args[0])}.", ctx) from error
 
     def hint(self, ctx: click.Context, name: str) -> str:
-        """What may have been meant, behind the message."""
+        """The suggestion that follows the message."""
         return hint(name, self.list_commands(ctx))
 
 

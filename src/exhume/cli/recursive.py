@@ -32,7 +32,10 @@ recursive_option = click.option(
 
 
 def recursive_options(function: F) -> F:
-    """`--recursive` with `--jobs` for verbs of one TARGET, passed as `recursive`: where to work, None without it."""
+    """Adds `--recursive` and `--jobs` to a verb of one TARGET; passes a `Many` as `recursive`, None without the option.
+
+    The verb raises `click.UsageError` for `--jobs` without `--recursive`.
+    """
 
     @functools.wraps(function)
     def wrapper(*args: Any, recursive: bool, jobs: int | None, **kwargs: Any) -> Any:
@@ -67,10 +70,11 @@ def each_archive(
     failed: Callable[[str, ExhumeError], None] | None = None,
     **options: Any,
 ) -> Outcome:
-    """Runs `one` on every archive below the targets, says what becomes of all other files, and sums up.
+    """Runs `one` on every archive below the targets, reports every other file, and prints totals.
 
-    With `heading` each archive's answer stands, for people, under its name.  Exit code 1 when something could not be
-    read, 4 when there was no archive.
+    With `heading`, each archive's answer, in text for people, follows its name.  The exit code is 1 when something
+    could not be read, 4 when there was no archive.  Raises `click.UsageError` for options that apply to a single
+    archive.
     """
     if run.as_format or run.offset or run.length is not None:
         raise click.UsageError("--recursive finds archives by itself: no --as, --offset or --length", _context())
@@ -134,7 +138,7 @@ def _on_found(run: Run, unit: tuple[str, Found], *, verb_of: One, heading: bool,
 
 
 class _Account(Player):
-    """Plays back what was said of each file and counts the kinds of files."""
+    """Plays back the output for each file and counts the kinds of files."""
 
     def __init__(self, run: Run) -> None:
         super().__init__(run)
@@ -156,7 +160,7 @@ class _Account(Player):
             self._run.say(printable(f"{body['target']}: {why}{message}"))
 
     def sum_up(self) -> None:
-        """How many of each kind there were."""
+        """The number of files of each kind, in words."""
         if self._run.machine:
             self._run.document("walk", {name: self.counts[name] for name in _TOLD})
         else:

@@ -1,4 +1,4 @@
-"""One run of a verb: the common options, and the ways to read and to speak."""
+"""One run of a verb: the common options, and how it reads and prints."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PROGRESS_AFTER = 1.0
 
 
 class Run:
-    """One run of a verb: the common options and the ways to read and to speak."""
+    """One run of a verb: the common options, and how it reads and prints."""
 
     def __init__(
         self,
@@ -69,18 +69,18 @@ class Run:
         return self.json or self.ndjson
 
     def take_source(self, target: str) -> Source | Tree:
-        """The target for a caller that will close it."""
+        """The target for a caller who will close it."""
         opened = self.source(target)
         del self._sources[target]
         return opened
 
     def refuse_part(self) -> None:
-        """Raises a usage error where --offset or --length was given and whole files are needed."""
+        """Raises `click.UsageError` where --offset or --length was given and whole files are needed."""
         if self.offset or self.length is not None:
             raise UsageError("--offset and --length do not apply here: give whole files")
 
     def source(self, target: str) -> Source | Tree:
-        """The target with the common options applied; kept open until somebody takes it."""
+        """The target with the common options applied; kept open until a caller takes it with `take_source`."""
         from exhume.io.opening import open_target
 
         known = self._sources.get(target)
@@ -91,12 +91,12 @@ class Run:
         return known
 
     def close(self) -> None:
-        """Closes the targets that were looked at but never taken."""
+        """Closes the targets that were opened but never taken."""
         while self._sources:
             self._sources.popitem()[1].close()
 
     def format_of(self, target: str) -> str:
-        """The id of the target's format, by `--as` or by its bytes (looked at once per run)."""
+        """The id of the target's format, by `--as` or by its bytes (read once per run)."""
         if self.as_format:
             return self.as_format
         if target not in self._formats:
@@ -114,7 +114,7 @@ class Run:
         return archive
 
     def inspect(self, target: str, **options: Any) -> Inspection:
-        """Opens a target to see what it is made of, as far as that can be told."""
+        """Opens a target to show its structure, as far as it can be understood."""
         from exhume.engines.inspect import Inspection
         from exhume.registry import get_format
 
@@ -122,7 +122,7 @@ class Run:
         return Inspection(self.take_source(target), described, limits=self.limits, **options)
 
     def tell_problems(self, archive: Inspection) -> Outcome:
-        """Says on standard error why an archive is not known completely; the exit code that goes with that."""
+        """Prints on standard error why an archive could not be read completely; returns the matching outcome."""
         from exhume.cli.outcome import Outcome
 
         for problem in archive.problems:
@@ -155,11 +155,11 @@ class Run:
         self.out.text("]}\n")
 
     def say(self, text: str = "") -> None:
-        """A line of the answer, for people."""
+        """Prints a line of the answer, for people."""
         self.out.text(text + "\n")
 
     def note(self, text: str) -> None:
-        """A line about the work, on standard error; silent with --quiet."""
+        """Prints a line about the work on standard error, unless --quiet."""
         if not self.quiet:
             print(f"exhume: {text}", file=sys.stderr, flush=True)
 
@@ -169,7 +169,7 @@ class Run:
 
 
 class ProgressBar:
-    """A rich progress bar that appears after `PROGRESS_AFTER` seconds; `with` gives what to tell it."""
+    """A rich progress bar that appears after `PROGRESS_AFTER` seconds; a context manager that gives the callback."""
 
     def __init__(self, label: str, *, shown: bool) -> None:
         self._shown = shown
@@ -209,7 +209,7 @@ class ProgressBar:
 
 
 class Output:
-    """Standard output as bytes and text; binary data never reach a terminal."""
+    """Standard output as bytes and text; binary data is never sent to a terminal."""
 
     def __init__(self) -> None:
         self._terminal = sys.stdout.isatty()
@@ -223,14 +223,14 @@ class Output:
             sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
     def write(self, data: bytes | memoryview) -> None:
-        """Writes bytes; on a terminal only those that are text."""
+        """Writes bytes.  Raises `click.UsageError` for binary data when standard output is a terminal."""
         if self._terminal and is_binary(bytes(data)):
             raise UsageError("refusing to write binary data to a terminal: redirect it")
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
 
     def require_binary(self) -> BinaryIO:
-        """The binary stream, for bulk writers; raises a usage error when it is a terminal."""
+        """The binary stream, for bulk writers; raises `click.UsageError` when it is a terminal."""
         if self._terminal:
             raise UsageError("refusing to write binary data to a terminal: redirect it")
         sys.stdout.flush()
@@ -241,7 +241,7 @@ _CONTROL = bytes(byte for byte in range(32) if byte not in (9, 10, 13)) + b"\x7f
 
 
 def is_binary(data: bytes) -> bool:
-    """Whether bytes hold control characters that a terminal would obey."""
+    """Whether bytes hold control characters that a terminal would act on."""
     return len(data.translate(None, _CONTROL)) != len(data)
 
 

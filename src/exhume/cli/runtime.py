@@ -1,4 +1,4 @@
-"""What every verb shares: the common options, as click takes them, and the `Run` that they become."""
+"""What every verb shares: the common options, as click parses them, and the `Run` that is made of them."""
 
 from __future__ import annotations
 

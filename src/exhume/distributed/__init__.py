@@ -1,4 +1,4 @@
-"""Many archives at once, on this machine or on a dask cluster (extra `dask`): plan, run, and hand over to dask.
+"""Many archives at once, on this machine or on a dask cluster (extra `dask`): planning, running, and dask collections.
 
 - `partitions` plans small picklable units of reading, each of which touches only its own bytes
 - `to_bag`, `to_dataframe` give them to dask

@@ -1,7 +1,8 @@
-"""Carving images in spans: each worker searches its part, the finds are joined as one pass would have made them.
+"""Carving images in spans: each worker searches its span, and the finds are joined to the result of a single pass.
 
-A span is where signatures begin; a worker reads as far past it as the longest signature needs, and a format follows an
-archive to wherever it ends.  So the finds of all spans, one after the other, are exactly those of the whole image.
+A span contains the first bytes of signatures; a worker reads as far past it as the longest signature needs, and a
+format follows an archive to wherever it ends.  So the finds of all spans, in order, are exactly those of the whole
+image.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class Image:
 
 
 def search_span(search: Search, span: ImageSpan) -> list[Carved]:
-    """The finds of one span, in order of their signatures."""
+    """The finds of one span, in order of their signatures.  Raises the span's error when it has one."""
     if span.error is not None:
         raise span.error
     with search.open(span.target) as image:
@@ -95,7 +96,10 @@ def carve_each(
     progress: Progress = no_progress,
     **how: Any,
 ) -> Iterator[Image]:
-    """Carves images one after the other, all their spans in one run; `how` goes to `run`."""
+    """Carves images one after the other, all their spans in one run; `how` goes to `run`.
+
+    `start`, `stop` and `span` are in bytes.  Raises `ValueError` for a `span` below 1.
+    """
     if span < 1:
         raise ValueError("a span needs at least one byte")
     units = _plan(targets, search, start, stop, span)
@@ -136,7 +140,7 @@ def _size(search: Search, start: int, stop: int | None, target: str) -> tuple[st
 
 
 def _refuse_download(image: Source, search: Search, start: int, stop: int) -> None:
-    """Searching is reading: what one pass would have to be allowed, many spans have to be allowed together."""
+    """Refuses to search most of a remote object without permission: the spans together count like one pass."""
     if not image.is_remote or search.storage_options.get("allow_full_download"):
         return
     from exhume.io.remote.source import FREE_BYTES

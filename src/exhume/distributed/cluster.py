@@ -19,11 +19,11 @@ CONNECT_TIMEOUT = 20.0
 """Seconds to wait for the scheduler."""
 
 SIZE_KNOWN_FOR = 5.0
-"""Seconds after which the size of the cluster is asked for again: clusters grow and shrink."""
+"""Seconds after which the size of the cluster is queried again: clusters grow and shrink."""
 
 
 class Cluster:
-    """The backend over a scheduler."""
+    """The backend that submits tasks to a dask scheduler."""
 
     def __init__(self, cluster: Any) -> None:
         try:
@@ -54,6 +54,7 @@ class Cluster:
 
     @property
     def slots(self) -> int:
+        """How many tasks are worth submitting.  Raises `SourceError` when the cluster is gone."""
         now = time.monotonic()
         if now - self._asked > SIZE_KNOWN_FOR:
             self._asked = now
@@ -70,6 +71,7 @@ class Cluster:
         self._completed.add(future)
 
     def next(self) -> tuple[int, list[Answer] | Lost]:
+        """Waits for any task to end.  Raises `SourceError` when the cluster is gone."""
         future, result = next(self._completed)
         task, count = self._tasks.pop(future.key)
         if isinstance(result, list):

@@ -11,7 +11,7 @@ from exhume.distributed.partition import Partition, partitions, parts_of
 from exhume.errors import MissingDependencyError
 
 KEY = "key"
-"""The index of the dataframe of a sorted archive."""
+"""The name of the index in the dataframe of a sorted archive."""
 
 Targets = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -37,12 +37,13 @@ def _records(given: Iterable[Partition]) -> list[Any]:
 def to_dataframe(targets: Targets, *, schema: Any = None, **options: Any) -> Any:
     """A `dask.dataframe.DataFrame` over archives, one partition for each that `partitions` plans (its options).
 
-    Columns are those of the format's `to_arrow`, with pandas' Arrow types.  Archives of different columns make one
-    frame of all columns: a column that an archive lacks is null there, one of different types is text (or float64 for
-    integers and floats).  `schema` (a `pyarrow.Schema`) spares opening every archive for it.
+    Columns are those of the format's `to_arrow`, with pandas' Arrow types.  The frame has the columns of all archives:
+    a column that an archive lacks is null there, one with different types is text (or float64 for integers and floats).
+    With `schema` (a `pyarrow.Schema`), the archives need not be opened to find their columns.
 
-    One zs archive with whole records has known divisions: the index `key` is the record, so `frame.loc[b"a":b"b"]`
-    reads only the partitions of that range.  Raises `MissingDependencyError` without dask or pyarrow.
+    The frame of a single zs archive with whole records has known divisions: the index `key` is the record, so
+    `frame.loc[b"a":b"b"]` reads only the partitions of that range.  Raises `MissingDependencyError` without dask or
+    pyarrow, and `ValueError` when there is no archive.
     """
     try:
         from dask import dataframe
@@ -66,7 +67,7 @@ def to_dataframe(targets: Targets, *, schema: Any = None, **options: Any) -> Any
 
 
 def _schemas(found: Sequence[Partition]) -> list[Any]:
-    """The schema of each archive, from one of its partitions as a whole."""
+    """The schema of each archive, read from one of its partitions."""
     from exhume.distributed.partition import PLANNERS
     from exhume.io.parallel import map_ordered
 
@@ -83,7 +84,7 @@ def _schema(one: Partition) -> Any:
 
 
 def merged_schema(pa: Any, schemas: Iterable[Any]) -> Any:
-    """All columns of several schemas, in the order in which they are met, with a type that holds each."""
+    """All columns of several schemas, in order of first appearance, each with a type that holds all of its types."""
     types: dict[str, Any] = {}
     for schema in schemas:
         for field in schema:
@@ -104,7 +105,7 @@ def _common(pa: Any, one: Any, other: Any) -> Any:
 
 
 def _key_column(found: Sequence[Partition], schema: Any) -> str | None:
-    """The column whose values the keys of the partitions are, when the partitions are those of one sorted archive."""
+    """The column of which the partitions' keys are values, when the partitions are those of one sorted archive."""
     sorted_one = len({one.target for one in found}) == 1 and all(a.stop == b.first for a, b in pairwise(found))
     bounded = len(found) > 1 and all(one.first is not None for one in found[1:])
     whole = schema.names == ["record"]
@@ -112,7 +113,7 @@ def _key_column(found: Sequence[Partition], schema: Any) -> str | None:
 
 
 def _divisions(found: Sequence[Partition], key: str | None) -> tuple[bytes, ...] | None:
-    """First keys of the partitions and the last record of all, as dask has them."""
+    """The divisions for dask: the first keys of the partitions, and the last record of all."""
     if key is None:
         return None
     with found[-1].open() as archive:

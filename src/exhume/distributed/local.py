@@ -1,7 +1,8 @@
 """Local workers: in the caller, in threads, or in processes that may die without taking the run with them.
 
-`concurrent.futures` gives up a whole pool when one of its processes dies and cannot tell whose unit it was working on;
-here each process has its own pipe, so a death is known, costs that unit's attempt only, and the process is replaced.
+`concurrent.futures` gives up a whole pool when one of its processes dies, and cannot say which unit it was working on.
+Here each process has its own pipe, so a death is noticed, costs only one attempt at that unit, and the process is
+replaced.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ class Processes:
 
     @property
     def pids(self) -> list[int]:
-        """The processes at work."""
+        """The process ids of the workers."""
         return [worker.process.pid for worker in self._busy.values() if worker.process.pid]
 
     def close(self) -> None:
@@ -132,7 +133,7 @@ class _Worker:
         self.task = -1
 
     def bury(self) -> str:
-        """Waits for the process to be gone; says how it ended."""
+        """Waits until the process has ended; returns in words how it ended."""
         self.pipe.close()
         self.process.join(5)
         if self.process.exitcode is None:

@@ -1,4 +1,4 @@
-"""Planning the reading of many archives: each is opened and its index read, no data.
+"""Planning the reading of many archives: each is opened and its index is read, but no data.
 
 With `size=None` nothing is opened at all, and each archive is one partition.
 """
@@ -36,7 +36,7 @@ def partitions(
     zs `start`, `stop`, `prefix` (one partition then); clp-s `query` and its options; ark `topics`, `start_ns`,
     `stop_ns`; members `data=False`; for tables those of the format's `to_arrow`.  `opening` goes to the format's open.
 
-    Raises what opening raises, for the first archive that cannot be opened.
+    Raises the error of the first archive that cannot be opened.
     """
     listed = [targets] if isinstance(targets, (str, os.PathLike)) else targets
     names = [os.fspath(target) for target in listed]

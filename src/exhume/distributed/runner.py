@@ -1,8 +1,9 @@
 """One runner for this machine and for a cluster: results in the order of the units, in bounded memory.
 
-At most a window of units is under way or waiting to be handed out, however many there are.  A unit whose reading failed
-is tried again; what still fails becomes a `Result` with an error, never an exception, so one bad archive of a hundred
-thousand costs itself only.  A worker that dies takes down no more than its own units, which are tried again one by one.
+Only a bounded window of units is in progress or waiting to be returned, however many there are.  A unit whose reading
+failed is tried again; if it still fails, it becomes a `Result` with an error, never an exception, so one bad archive of
+a hundred thousand does not affect the others.  A worker that dies affects only its own units, which are tried again one
+by one.
 """
 
 from __future__ import annotations
@@ -24,14 +25,14 @@ RETRY_DELAY = 0.5
 """Seconds before the second attempt; doubled each time."""
 
 MAX_BATCH = 32
-"""Units sent to a worker together, when there are so many that the sending counts."""
+"""Units sent to a worker together, when there are so many that sending them takes noticeable time."""
 
 Workers = Literal["processes", "threads"]
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one unit: `value`, or `error` after so many attempts."""
+    """The outcome of one unit: `value`, or `error`, after `attempts` attempts."""
 
     index: int
     unit: Any
@@ -75,7 +76,7 @@ def run(
     total: int | None = None,
     unit: str = "units",
 ) -> Iterator[Result]:
-    """`function(unit)` for each unit, as `Result`s in the order of the units, while they become known.
+    """Yields `function(unit)` for each unit as a `Result`, in the order of the units, as soon as each is known.
 
     Args:
         function: Picklable (a module's function, or a `functools.partial` of one) unless everything runs in this
@@ -83,14 +84,14 @@ def run(
         units: Any number of small picklable values; taken as they are needed.
         cluster: A dask scheduler's address, the path of a scheduler file, or a `distributed.Client`.
         jobs: Local workers (1: in the caller; 0: one per core).  Ignored with a cluster.
-        workers: Local workers are processes, because reading archives is Python code that threads would take turns at;
-            threads where units wait more than they work, or cannot be pickled.
+        workers: "processes" by default, because threads would take turns at running Python code; "threads" for units
+            that wait more than they compute, or cannot be pickled.
         retries: Further attempts for a unit whose reading failed or whose worker died.
-        window: Units under way or done but waiting for an earlier one (default: 4 for each place of a worker).
-        batch: Units sent together (default: from 1 up to 32 with the number of units, or of those met so far).
+        window: Units in progress, or done and waiting for an earlier one (default: 4 for each slot of a worker).
+        batch: Units sent together (default: 1 to 32, growing with the number of units, or of those seen so far).
         total: The number of units, when it is known and `units` has no length.
 
-    Raises `SourceError` (EX-608) when the cluster cannot be reached (any more), `MissingDependencyError` without dask.
+    Raises `SourceError` (EX-608) when the cluster cannot be reached or is lost, `MissingDependencyError` without dask.
     """
     if total is None and isinstance(units, Sized):
         total = len(units)
@@ -117,7 +118,7 @@ def _backend(cluster: Any, jobs: int, workers: Workers) -> Backend:
 
 @dataclass(slots=True)
 class _Try:
-    """A unit on its way."""
+    """A unit in progress, and the attempts made."""
 
     index: int
     unit: Any
@@ -170,7 +171,7 @@ class _Drive:
                 following += 1
 
     def _fill(self) -> None:
-        """Submits what the backend has places for, as far as the window goes."""
+        """Submits as many units as the backend has slots for and the window allows."""
         slots = self._backend.slots
         if self._growing:
             self._batch = min(MAX_BATCH, 1 + self._tasks // (32 * slots))
@@ -208,5 +209,5 @@ class _Drive:
 
 
 def _batch(total: int | None, slots: int) -> int:
-    """Units per task: enough tasks to spread evenly, not so many that sending them is the work."""
+    """Units per task: enough tasks to spread evenly, but not so many that sending them dominates."""
     return 1 if total is None else max(1, min(MAX_BATCH, total // (32 * slots)))

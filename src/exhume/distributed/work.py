@@ -1,4 +1,4 @@
-"""What runs where the work is done: a function over a few units, every failure turned into an answer."""
+"""The part that runs on a worker: a function over a few units, with every failure turned into an answer."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from exhume.errors import ExhumeError, SourceError
 
 _FINAL = frozenset({"EX-602", "EX-605", "EX-606", "EX-607"})
-"""Failures of sources that another attempt cannot mend: no ranges, closed, a database, a download not allowed."""
+"""Codes of source errors that another attempt cannot avoid: no ranges, closed, a database, a forbidden download."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What became of one unit: a value, or the error and whether another attempt may help."""
+    """The outcome of one unit: a value, or the error and whether another attempt may help."""
 
     value: Any = None
     error: ExhumeError | None = None
@@ -49,7 +49,7 @@ def _one(function: Callable[[Any], Any], unit: Any) -> Answer:
 
 
 def failure(message: str, error: BaseException) -> SourceError:
-    """Anything that is no error of ours as one."""
+    """Any other exception as one of our errors."""
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if message == "out of memory":
         return SourceError("out of memory while working on a unit", code="EX-610", actual=text)
@@ -57,13 +57,13 @@ def failure(message: str, error: BaseException) -> SourceError:
 
 
 def may_pass(error: ExhumeError) -> bool:
-    """Whether another attempt may succeed: reading failed, and not because nothing is there or it is not allowed."""
+    """Whether another attempt may succeed: reading failed, though the object exists and reading it is allowed."""
     if not isinstance(error, SourceError) or error.code in _FINAL:
         return False
     return not isinstance(error.__cause__, (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError))
 
 
 def _portable(error: ExhumeError) -> ExhumeError:
-    """Without its traceback and causes, which hold on to buffers and do not cross process borders anyway."""
+    """The error without its traceback and causes, which keep buffers alive and cannot be sent to another process."""
     error.__cause__ = error.__context__ = None
     return error.with_traceback(None)

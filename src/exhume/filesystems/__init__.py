@@ -1,6 +1,7 @@
 """Archives as fsspec file systems, read-only: `caf://`, `databundle://`, `clps://`, `zs://` and `cafcat://`.
 
-Registered by entry points, so that everything that opens fsspec URLs opens members, chained to wherever the archive is:
+They are registered by entry points, so that everything that opens fsspec URLs opens members, chained to wherever the
+archive is:
 `caf://dir/member.csv::s3://bucket/chunk.caf`.
 """
 

@@ -40,11 +40,11 @@ Info = dict[str, Any]
 
 
 UNKNOWN_TIME = datetime.fromtimestamp(0, UTC)
-"""What `modified` says when nobody knows: tools that ask cannot take no for an answer."""
+"""The result of `modified` for an unknown time: callers expect some time and cannot handle None."""
 
 
 def file_time(path: str | None) -> datetime | None:
-    """When a local file was last written; None for other places."""
+    """When a local file was last written; None for anything else."""
     if path is None or "://" in path:
         return None
     try:
@@ -64,7 +64,7 @@ def folder_info(path: str) -> Info:
 
 
 class Paths:
-    """Paths in sorted order, so that a directory is a range of them.  `left_out` names are no paths."""
+    """Paths in sorted order, so that a directory is a range of them; `left_out` counts names that are not paths."""
 
     def __init__(self, names: Iterable[str]) -> None:
         listed = list(names)
@@ -102,7 +102,7 @@ class ReadOnlyFile(AbstractBufferedFile):  # type: ignore[misc]
 
 
 class ReadOnlyFileSystem(AbstractFileSystem):  # type: ignore[misc]
-    """Reading by path over three questions: what is there, what is below it, which bytes."""
+    """Reading by path, built on three methods: what is at a path, what is below it, and which bytes it has."""
 
     root_marker = ""
     protocol: ClassVar[str]
@@ -112,15 +112,15 @@ class ReadOnlyFileSystem(AbstractFileSystem):  # type: ignore[misc]
 
     @abstractmethod
     def _entry(self, path: str) -> Info | None:
-        """What is at a path, None for nothing."""
+        """The entry at a path; None when there is none."""
 
     @abstractmethod
     def _children(self, path: str) -> list[Info] | None:
-        """What is directly below a path, None when that is no directory."""
+        """The entries directly below a path; None when it is not a directory."""
 
     @abstractmethod
     def _fetch(self, requests: Sequence[tuple[str, int | None, int | None]]) -> list[bytes | Exception]:
-        """Byte ranges of files, each clipped like a slice, or why there are none."""
+        """Byte ranges of files, each clipped like a slice, or the error for each that cannot be read."""
 
     # Asking
 
@@ -134,7 +134,7 @@ class ReadOnlyFileSystem(AbstractFileSystem):  # type: ignore[misc]
         return text.strip("/")
 
     def info(self, path: Any, **kwargs: Any) -> Info:
-        """Name, size, type and what else the archive knows of one path.  Raises `FileNotFoundError`."""
+        """Name, size in bytes, type and other details of one path.  Raises `FileNotFoundError`."""
         stripped = self._strip_protocol(path)
         found = self._entry(stripped)
         if found is None:
@@ -142,7 +142,7 @@ class ReadOnlyFileSystem(AbstractFileSystem):  # type: ignore[misc]
         return found
 
     def ls(self, path: Any, detail: bool = True, **kwargs: Any) -> list[Any]:
-        """What is directly below a directory; a file alone for a file.  Raises `FileNotFoundError`."""
+        """The entries directly below a directory, or the one entry of a file.  Raises `FileNotFoundError`."""
         stripped = self._strip_protocol(path)
         found = self._children(stripped)
         if found is None:
@@ -151,7 +151,7 @@ class ReadOnlyFileSystem(AbstractFileSystem):  # type: ignore[misc]
         return found if detail else [info["name"] for info in found]
 
     def exists(self, path: Any, **kwargs: Any) -> bool:
-        """Whether something is at the path; an archive that is damaged is an error, not an absence."""
+        """Whether something is at the path; a damaged archive raises its error instead of giving False."""
         return self._kind(path) is not None
 
     def isdir(self, path: Any) -> bool:
@@ -179,17 +179,17 @@ class ReadOnlyFileSystem(AbstractFileSystem):  # type: ignore[misc]
         return key
 
     def _identity(self) -> Any:
-        """What changes when the archive does."""
+        """A value that changes when the archive does."""
         return self.storage_args, self.storage_options
 
     def modified(self, path: Any) -> datetime:
-        """When the archive was stored, for members have no times; `UNKNOWN_TIME` where the storage does not tell."""
+        """When the archive was stored, since members have no times; `UNKNOWN_TIME` where the storage does not say."""
         self.info(path)
         return self._stored_at() or UNKNOWN_TIME
 
     @abstractmethod
     def _stored_at(self) -> datetime | None:
-        """When what holds the files was stored, None when unknown."""
+        """When the archive was stored; None when unknown."""
 
     # Reading
 
@@ -211,7 +211,10 @@ class ReadOnlyFileSystem(AbstractFileSystem):  # type: ignore[misc]
         return ReadOnlyFile(self, info["name"], mode, block_size or "default", cache_options=cache_options, **kwargs)
 
     def cat_file(self, path: Any, start: int | None = None, end: int | None = None, **kwargs: Any) -> bytes:
-        """The bytes `[start, end)` of a file, like a slice (all of it without them)."""
+        """The bytes `[start, end)` of a file, clipped like a slice; all of it without them.
+
+        Raises `FileNotFoundError`, and the archive's own errors for damage.
+        """
         (data,) = self._fetch([(self._strip_protocol(path), start, end)])
         if isinstance(data, Exception):
             raise data
@@ -226,7 +229,11 @@ class ReadOnlyFileSystem(AbstractFileSystem):  # type: ignore[misc]
         on_error: str = "return",
         **kwargs: Any,
     ) -> list[Any]:
-        """Many ranges; neighbours are fetched together, others at the same time where the storage can."""
+        """The bytes of many ranges; neighbouring ones are read together, others concurrently where the storage can.
+
+        Failures are returned in place of the bytes, or, if `on_error` is not "return", the first one is raised.  Raises
+        `TypeError` when `paths` is not a list, and `ValueError` when the lists differ in length.
+        """
         if not isinstance(paths, list):
             raise TypeError("paths must be a list")
         starts = starts if isinstance(starts, list) else [starts] * len(paths)
@@ -242,7 +249,10 @@ class ReadOnlyFileSystem(AbstractFileSystem):  # type: ignore[misc]
         return list(out)
 
     def cat(self, path: Any, recursive: bool = False, on_error: str = "raise", **kwargs: Any) -> Any:
-        """Whole files: bytes for one path, a dictionary by path for several (a list, a glob, a directory)."""
+        """Whole files: bytes for one path, a dictionary by path for several (a list, a glob, a directory).
+
+        Raises as `cat_file` does; with `on_error` "return" or "omit", failures are returned or left out instead.
+        """
         paths = self.expand_path(path, recursive=recursive)
         if len(paths) == 1 and not recursive and not isinstance(path, list) and self._strip_protocol(path) == paths[0]:
             return self.cat_file(paths[0])
@@ -271,13 +281,13 @@ class ReadOnlyFileSystem(AbstractFileSystem):  # type: ignore[misc]
 class ArchiveFileSystem(ReadOnlyFileSystem):
     """One archive as a file system.
 
-    `fo` is the archive: a path, a URL, or what else `exhume.open` takes; in a chained URL the part behind `::`.
-    `target_protocol` and `target_options` say how fsspec reaches it.  `allow_full_download` permits reading most of a
-    large remote archive, `limits` raises or lowers safety limits by name, `archive_options` go to `exhume.open`.
+    `fo` is the archive: a path, a URL, or anything else that `exhume.open` takes; in a chained URL, the part behind
+    `::`.  `target_protocol` and `target_options` say how fsspec reaches it.  `allow_full_download` permits reading most
+    of a large remote archive, `limits` raises or lowers safety limits by name, `archive_options` go to `exhume.open`.
 
-    The archive is opened when it is first needed and closed by `close()`, when 32 others were used since, or with the
-    instance.  A local archive that is replaced is opened anew; a remote one that changes is a `SourceChangedError`
-    once, and opened anew after that.
+    The archive is opened when it is first needed, and closed by `close()`, when 32 others have been used since, or with
+    the instance.  A local archive that is replaced is opened again; a remote one that changes raises
+    `SourceChangedError` once, and is then opened again.
     """
 
     format: ClassVar[str]
@@ -356,7 +366,7 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
         OPEN.drop(self._key)
 
     def invalidate_cache(self, path: Any = None) -> None:
-        """Forgets what is known of the archive."""
+        """Forgets everything that was read from the archive."""
         OPEN.drop(self._key)
 
     # Reading
@@ -396,7 +406,7 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
 
     @abstractmethod
     def _place(self, held: Held[Archive], path: str) -> tuple[int, tuple[Source, int] | None]:
-        """A file's size, and source and offset where it lies as it is.  Raises `FileNotFoundError` and others."""
+        """A file's size, and source and offset if it is stored uncompressed.  Raises `FileNotFoundError` and others."""
 
     @abstractmethod
     def _read(self, held: Held[Archive], path: str, start: int, end: int) -> bytes:
@@ -418,7 +428,7 @@ def _slicer(
 
 
 def _fill(out: list[bytes | Exception], indexes: list[int], read: Callable[[], list[bytes]]) -> None:
-    """Puts what was read, or the reason why not, into its places."""
+    """Puts the bytes that were read, or the error, at the given indexes of `out`."""
     try:
         for index, data in zip(indexes, read(), strict=True):
             out[index] = data
@@ -434,7 +444,7 @@ def _limits(given: Mapping[str, int] | None) -> Limits:
 
 
 def _local_identity(archive: Archive) -> Any:
-    """What tells a local archive from one that replaced it; None for others."""
+    """A value that distinguishes a local archive from one that replaced it; None for others."""
     if isinstance(archive.source, Source) and archive.source.is_remote:
         return None
     location = archive.source.location

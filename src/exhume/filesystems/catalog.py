@@ -28,7 +28,7 @@ CHUNKS: Leases[Source] = Leases()
 
 
 class CafCatalogFileSystem(ReadOnlyFileSystem):
-    """Every catalogued member by its path, whichever chunk holds it; one range request reads it.
+    """Every catalogued member by its path, whichever chunk holds it; reading it takes one range request.
 
     `fo` is the catalog: a SQLite file, a SQLAlchemy URL (extra `catalog`), or a URL of a SQLite file, which is fetched
     whole.  `cafcat:///data/catalog.db/dir/member` names both; chained: `cafcat://dir/member::file:///data/catalog.db`.
@@ -105,7 +105,7 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
         _drop(self._key, self._locations)
 
     def invalidate_cache(self, path: Any = None) -> None:
-        """Forgets what is known of the chunks."""
+        """Forgets everything that was read from the chunks."""
         _drop(self._key, self._locations)
 
     # Asking

@@ -1,4 +1,4 @@
-"""Open archives behind file systems: few at a time, closed when idle, opened again when needed.
+"""Open archives behind file systems: only a few at a time, closed when idle, opened again when needed.
 
 fsspec keeps every file system instance for the life of the process; a loop over ten thousand chunks must not keep ten
 thousand files and indexes open.
@@ -20,7 +20,7 @@ MOST_OPEN = 32
 
 
 class Closable(Protocol):
-    """What can be held."""
+    """Anything that can be closed, and so be held open."""
 
     def close(self) -> None:
         """Releases it."""
@@ -30,7 +30,7 @@ T = TypeVar("T", bound=Closable)
 
 
 class Held(Generic[T]):
-    """Something open, what was learnt from it (`notes`), and how many are using it."""
+    """Something open, what was read from it (`notes`), and the number of its users."""
 
     __slots__ = ("dropped", "identity", "item", "lock", "notes", "users")
 
@@ -44,7 +44,7 @@ class Held(Generic[T]):
 
 
 class Leases(Generic[T]):
-    """Open things by key, least recently used closed first; one in use is closed when its last user is done."""
+    """Open things by key; the least recently used is closed first, one in use when its last user is done."""
 
     def __init__(self, most: int = MOST_OPEN) -> None:
         self._most = most
@@ -61,9 +61,9 @@ class Leases(Generic[T]):
     def lease(
         self, key: object, opener: Callable[[], T], identify: Callable[[T], Any] = lambda item: None
     ) -> Iterator[Held[T]]:
-        """The thing of that key for the length of the block.
+        """A context that holds the thing of that key open.
 
-        It is opened again when `identify` says that it is another one than it was when it was opened.
+        It is opened again when `identify` gives another value than when it was opened.
         """
         held = self._take(key)
         if held is not None and identify(held.item) != held.identity:
@@ -112,7 +112,7 @@ class Leases(Generic[T]):
             held.item.close()
 
     def drop(self, key: object) -> None:
-        """Closes what has that key once nobody uses it; harmless when there is none."""
+        """Closes the thing of that key once nobody uses it; does nothing when there is none."""
         with self._lock:
             held = self._held.pop(key, None)
             if held is None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def entry_info(entry: Entry, name: str) -> Info:
-    """A listed member as fsspec has it; what the format knows besides comes under the names of `exhume list`."""
+    """A listed member in the form of fsspec; further details of the format have the names that `exhume list` uses."""
     out: Info = {
         "name": name,
         "size": entry.size if entry.kind != "directory" else 0,
@@ -28,9 +28,9 @@ def entry_info(entry: Entry, name: str) -> Info:
 
 
 class MemberFileSystem(ArchiveFileSystem):
-    """What archives of members share; paths are member names.
+    """An archive of members as a file system; paths are member names.
 
-    Names that are no paths (empty, or with an empty, `.` or `..` part) are left out, and counted in `left_out` of the
+    Names that are not paths (empty, or with an empty, `.` or `..` part) are left out, and counted in `left_out` of the
     root's entry.
     """
 
@@ -108,8 +108,8 @@ class CafFileSystem(MemberFileSystem):
 class DataBundleFileSystem(MemberFileSystem):
     """A DataBundle, which is a directory.
 
-    Listing one directory and reading one file read what they need of the index; `find` and what builds on it (`glob`
-    with `**`, recursive copies) read all of its rows once.
+    Listing a directory and reading a file read only the part of the index that they need; `find` and operations built
+    on it (`glob` with `**`, recursive copies) read all of its rows once.
     """
 
     protocol: ClassVar[str] = "databundle"

@@ -18,8 +18,8 @@ CACHE_SIZE = 64 << 20
 class PayloadFileSystem(ArchiveFileSystem):
     """Every section of the archive as a file with its payload; the names are those that `exhume payload` takes.
 
-    A leading `/` of a section's name is not part of its path.  Sizes that only decompressing tells are None in
-    listings; `info` of one file tells them.
+    A leading `/` of a section's name is not part of its path.  Sizes that are known only after decompressing are None
+    in listings; `info` of a single file gives them.
     """
 
     def _sections(self, held: Held[Archive]) -> dict[str, Section]:
@@ -46,7 +46,10 @@ class PayloadFileSystem(ArchiveFileSystem):
             return folder_info(path) if held.notes["paths"].is_folder(path) else None
 
     def info(self, path: Any, **kwargs: Any) -> Info:
-        """Like every `info`; the size is exact, for which the section may have to be decompressed."""
+        """Name, exact size in bytes, type and details of one path; may decompress the section to know its size.
+
+        Raises `FileNotFoundError`.
+        """
         found = super().info(path)
         if found["size"] is None:
             with self._lease() as held:
@@ -54,7 +57,7 @@ class PayloadFileSystem(ArchiveFileSystem):
         return found
 
     def du(self, path: Any, total: bool = True, maxdepth: int | None = None, withdirs: bool = False, **kw: Any) -> Any:
-        """Decompressed bytes below a path, or by file; decompresses what does not tell its size."""
+        """Decompressed bytes below a path, in total or by file; decompresses sections that do not state their size."""
         sizes = {name: self.info(name)["size"] for name in self.find(path, maxdepth=maxdepth, withdirs=withdirs)}
         return sum(sizes.values()) if total else sizes
 

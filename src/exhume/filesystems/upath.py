@@ -1,4 +1,4 @@
-"""`UPath("caf://dir/member::s3://bucket/chunk.caf")`: what universal_pathlib needs to know (nothing but the class)."""
+"""`UPath("caf://dir/member::s3://bucket/chunk.caf")`: the class that universal_pathlib needs, and nothing else."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, Source, plan_reads
 
 
 class CountingSource(Source):
-    """Passes reads on and keeps them: `requests` is a list of half-open ranges, as a remote store would see them."""
+    """Passes reads on and records them: `requests` is a list of half-open ranges, as a remote store would see them."""
 
     def __init__(self, base: Source) -> None:
         self._base = base
@@ -44,7 +44,7 @@ class CountingSource(Source):
 
     @property
     def bytes_read(self) -> int:
-        """Bytes asked for in all requests."""
+        """The bytes requested in total."""
         return sum(end - start for start, end in self.requests)
 
     def reset(self) -> None:

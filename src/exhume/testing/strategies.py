@@ -38,7 +38,7 @@ CHECKSUMS: Checksums = {
     "masked CRC-32C": algorithms.masked_crc32c,
     "CRC-64/XZ": algorithms.crc64_xz,
 }
-"""The algorithms that `-checksum` may name; more of them with `checksums=`."""
+"""The algorithms that `-checksum` may name; `checksums=` adds others."""
 
 
 def from_ksy(
@@ -69,11 +69,11 @@ def nearly_from_ksy(
     imports: Mapping[str, Any] | None = None,
     checksums: Checksums = CHECKSUMS,
 ) -> st.SearchStrategy[Nearly]:
-    """What would be an instance but for one broken rule: `Nearly(data, arguments, path, at, rule)`.
+    """Data that would be an instance except for one broken rule: `Nearly(data, arguments, path, at, rule)`.
 
     A reader that goes through the fields in the order of the specification refuses it at the field `path`, which
-    begins at the offset `at`; where the rule is `checksum`, all can be read and a checksum is wrong.  The arguments are
-    those of `from_ksy`.
+    begins at the offset `at`; where the rule is `checksum`, everything can be read and a checksum is wrong.  The
+    arguments and the errors are those of `from_ksy`.
     """
     return nearly_instances(_type(ksy, type, imports), arguments, checksums)
 

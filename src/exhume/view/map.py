@@ -37,7 +37,7 @@ INK, DIM, PAPER = "#1c1e21", "#6b7178", "#ffffff"
 
 @dataclass(frozen=True, slots=True)
 class Rect:
-    """A filled rectangle; `title` is what a pointer over it says (SVG only)."""
+    """A filled rectangle; `title` is shown when the pointer is over it (SVG only)."""
 
     x: float
     y: float
@@ -70,7 +70,7 @@ class Drawing:
 
 @dataclass(slots=True)
 class _Sort:
-    """Sections of one sort (their names alike but for numbers), added up."""
+    """The totals of sections of one kind, whose names differ only in numbers."""
 
     name: str
     kind: SectionKind
@@ -81,12 +81,12 @@ class _Sort:
 
     @property
     def ratio(self) -> str:
-        """Decompressed over stored size, where it is known for all of them."""
+        """Decompressed divided by stored size, when it is known for all of them."""
         return f"{self.payload / self.stored:.2f}x" if self.known and self.stored and self.payload else "-"
 
 
 def draw_map(archive: Archive, findings: Iterable[Finding] | None) -> Drawing:
-    """The picture of an archive; errors among `findings` are drawn where they lie.  None: it was not verified."""
+    """The picture of an archive; errors among `findings` are drawn at their place.  None means it was not verified."""
     errors = [finding for finding in findings or () if finding.severity is Severity.ERROR]
     found = archive.sections()
     drawing = Drawing()
@@ -171,7 +171,7 @@ def _legend(drawing: Drawing, y: float) -> float:
 
 
 def _sorts(tiles: Iterable[Section]) -> list[_Sort]:
-    """Sections added up by sort, largest first."""
+    """The totals of the sections by kind, largest first."""
     found: dict[str, _Sort] = {}
     for section in tiles:
         name = re.sub(r"\d+", "#", section.name)

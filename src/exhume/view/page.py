@@ -1,7 +1,7 @@
 """The explain page: one self-contained HTML file with hex, fields, verdicts and a map of the whole archive.
 
-Bytes and field trees are embedded as small deflate chunks that the page inflates when they are looked at, so that it
-opens at once however large the archive is.  Nothing is loaded from anywhere else.
+Bytes and field trees are embedded as small deflate chunks that the page decompresses when they are shown, so that it
+opens at once, however large the archive is.  Nothing is loaded from anywhere else.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CHUNK = 64 << 10
 
 
 BULK = 1000
-"""Sections of one sort that the page lists before it sums up the rest."""
+"""Sections of one kind that the page lists before it summarises the rest."""
 
 
 class PageWriter:
@@ -44,7 +44,7 @@ class PageWriter:
         """Whether everything on the page could be read, decoded and parsed."""
 
     def write(self, archive: Archive | SpecifiedFile, findings: list[Finding] | None) -> None:
-        """Writes the whole page for an archive; without findings (None) no checksum is computed either."""
+        """Writes the whole page for an archive; with None as findings, no checksum is computed either."""
         title = html.escape(shorten(archive.name, 200))
         self._file.write(_PAGE_HEAD.format(title=title, css=_asset("page.css")))
         found = archive.sections()
@@ -176,9 +176,9 @@ _PAGE_HEAD = """<!DOCTYPE html>
 
 
 def write_page(archive: Archive | SpecifiedFile, findings: Iterable[Finding] | None, file: IO[str]) -> bool:
-    """Writes the explain page of an archive to a text file; whether all of it could be read, decoded and parsed.
+    """Writes the explain page of an archive; returns whether all of it could be read, decoded and parsed.
 
-    `findings` None: nothing was verified, and the page says so.
+    With None as `findings`, nothing was verified, and the page says so.
     """
     writer = PageWriter(file)
     writer.write(archive, list(findings) if findings is not None else None)

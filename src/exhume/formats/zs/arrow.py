@@ -1,6 +1,6 @@
 """Records as Arrow record batches: one column of bytes or text, or the fields that the record format describes.
 
-A record format is what the metadata call `record-format` (zs.txt, "Metadata"): `{"type": "separated-values",
+A record format is the value of `record-format` in the metadata (zs.txt, "Metadata"): `{"type": "separated-values",
 "separator": …, "column-names": […], "column-types": […]}`.  Its column types become
 
 | type in the record format | Arrow type |
@@ -10,8 +10,8 @@ A record format is what the metadata call `record-format` (zs.txt, "Metadata"): 
 | `float` | float64, from a decimal number, `nan` or `inf` (in any case, with a sign) |
 | anything else | large_binary, the field as it is |
 
-Without names columns are called `column_1` and on, without types they are `utf8`.  An empty field of a number is
-null.  A record with another number of fields, or with a number that is none, does not fit.
+Columns without names are called `column_1` and so on; those without types are `utf8`.  An empty field of a number type
+is null.  A record with another number of fields, or with an invalid number, does not fit.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NUMBERS: Final = {
     "float": re.compile(rb"(?i:[+-]?([0-9]+\.?[0-9]*(e[+-]?[0-9]+)?|\.[0-9]+(e[+-]?[0-9]+)?|nan|inf(inity)?))"),
 }
 LONGEST: Final = 400
-"""Digits that a number has at most: longer ones are no measurement, and slow to read."""
+"""The most digits of a number: longer ones are not measurements, and slow to parse."""
 
 _INT64: Final = range(-(1 << 63), 1 << 63)
 
@@ -54,7 +54,7 @@ class RecordFormat:
 
     @classmethod
     def parse(cls, described: Any) -> RecordFormat:
-        """The record format that a metadata value describes.  Raises `QueryError` for one that is not understood."""
+        """The record format that a metadata value describes.  Raises `QueryError` when it describes none."""
         if not isinstance(described, Mapping) or described.get("type") != SEPARATED:
             raise QueryError("not a record format", expected=f'{{"type": "{SEPARATED}", …}}', actual=shorten(described))
         separator = described.get("separator", "\t")
@@ -97,9 +97,9 @@ def to_arrow(
 ) -> Any:
     """A streaming `pyarrow.RecordBatchReader` over the records in range, in their order.
 
-    One column `record`, large_binary or (`text`) large_string; with `split` one column per field of the record format:
-    that of the metadata (True), or one given in the same form.  `start`, `stop` and `prefix` choose records through the
-    index, `columns` names columns, `jobs` threads decompress.
+    There is one column `record`, large_binary or (`text`) large_string; with `split`, one column for each field of the
+    record format, which is that of the metadata (True) or given in the same form.  `start`, `stop` and `prefix` select
+    records through the index, `columns` names columns, and `jobs` threads decompress.
 
     A text that is not UTF-8 and a record that does not fit the record format raise `StructureError`;
     `errors="replace"` puts U+FFFD and nulls there instead, and counts them in `lost`.  Raises `QueryError` when there
@@ -133,7 +133,7 @@ def to_arrow(
 
 
 def _misfit(archive: ZsReader, form: _Whole, records: list[bytes]) -> ExhumeError:
-    """The error for the first of these records that is at fault."""
+    """The error for the first of these records that does not fit."""
     for record in records:
         found: Counter[str] = Counter()
         form.arrays([record], list(form.types), found)
@@ -206,7 +206,7 @@ def _as_text(pa: Any, values: Any, lost: Counter[str]) -> Any:
 
 
 def _numbers(pa: Any, kind: str, values: Any, bad: Any) -> Any:
-    """Fields as numbers, empty ones as nulls; `bad` is set where one is no number."""
+    """Fields as numbers, empty ones as nulls; `bad` is set for fields that are not numbers."""
     from pyarrow import compute
 
     target = pa.int64() if kind == "int" else pa.float64()

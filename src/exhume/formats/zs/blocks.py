@@ -35,23 +35,23 @@ from exhume.limits import Limits
 from exhume.native.kernel import MalformedRecordsError, build_uleb128, find_range, take_records
 
 READ_AHEAD = 256 << 10
-"""Bytes per read while blocks are streamed from a local file: what is read stays in the processor's cache."""
+"""Bytes per read while blocks are streamed from a local file, so that they stay in the processor's cache."""
 
 FIRST_READ_AHEAD = 256 << 10
-"""First read where it is not known how much will be wanted; doubled from read to read."""
+"""Size of the first read where it is not known how much will be needed; doubled with each read."""
 
 LARGE_PAYLOAD = 64 << 20
 USUAL_RATIO = 16
-"""Payloads up to this size, or so many times their stored size, are decompressed without counting them first."""
+"""Payloads up to this size, or this many times their stored size, are decompressed without counting them first."""
 
 STEP = 32 << 10
 """Payload bytes that a lookup decodes at once; the decoders' own first buffer."""
 
 STEPS = 32
-"""So many of them; what is larger is decoded whole."""
+"""The most such steps; a larger payload is decoded as a whole."""
 
 FRAME_WINDOW = 4096
-"""Bytes read per block by walks that only want to know where the blocks are."""
+"""Bytes read per block by walks that only need the places of the blocks."""
 
 
 def header_check(source: Source) -> Check:
@@ -83,7 +83,7 @@ class BlockFile:
         return self.span(block).in_payload(start, end)
 
     def read(self, offset: int, size: int) -> RawBlock:
-        """The block at `offset` that something claims to take `size` bytes.
+        """The block at `offset`, which an index entry or the header claims to have `size` bytes.
 
         Raises ZS-304..306, and ZS-333 when its own length field says otherwise.
         """
@@ -100,7 +100,7 @@ class BlockFile:
         return self.source.read_at(offset, size)
 
     def parse_exact(self, data: bytes, offset: int, size: int) -> RawBlock:
-        """The block that `data` are; raises ZS-305, ZS-306 and ZS-333."""
+        """The block that fills `data`; raises ZS-305, ZS-306 and ZS-333."""
         try:
             block = parse_block(memoryview(data), 0, offset)
         except ShortBlockError as error:
@@ -162,9 +162,9 @@ class BlockFile:
                 at = block.end
 
     def frames(self, start: int) -> Iterator[tuple[int, int, int]]:
-        """`(offset, size, level)` of every block from `start` on, reading as little as the source makes sensible.
+        """`(offset, size, level)` of every block from `start` on, reading as little as is sensible for the source.
 
-        Raises as `walk` does.
+        Raises the same rules as `walk`; a `ShortBlockError` does not leave it.
         """
         if self.source.cost.piece > FRAME_WINDOW:
             for block in self.walk(start):
@@ -198,7 +198,7 @@ class BlockFile:
         return Check.compare(f"0x{block.crc:016x}", f"0x{crc64_xz(block.body):016x}")
 
     def payload(self, block: RawBlock) -> bytes:
-        """The decompressed payload of a block; its checksum is looked at first.
+        """The decompressed payload of a block, after a check of its checksum.
 
         Raises ZS-103, ZS-202, ZS-307, ZS-308 and ZS-501.
         """
@@ -206,10 +206,10 @@ class BlockFile:
         return self.unpack(block)
 
     def payload_until(self, block: RawBlock, stop: bytes) -> tuple[bytes, bool]:
-        """The payload as far as a record that is not below `stop`, and whether that is all of it.
+        """The payload up to a record that is not below `stop`, and whether that is the whole payload.
 
-        The checksum covers the stored bytes, so it is complete before anything is decoded: a lookup trusts the same
-        bytes as a reader of the whole block and saves half of the decoding on average.  Raises as `payload` does.
+        The checksum covers the stored bytes and is checked before anything is decoded, so a lookup trusts the same
+        bytes as a reader of the whole block, and saves half of the decoding on average.  Raises as `payload` does.
         """
         self.check(block)
         if self.decoder in ("deflate", "lzma2"):
@@ -222,9 +222,9 @@ class BlockFile:
         return self.unpack(block), True
 
     def _decode_until(self, stored: memoryview, stop: bytes) -> bytes | None:
-        """Whole records from the start of a payload, the last ones not below `stop`; None when it has none of these.
+        """Whole records from the start of a payload to one that is not below `stop`; None when there is no such record.
 
-        Raises `CodecError` and `MalformedRecordsError` for what is broken up to there.
+        Raises `CodecError` and `MalformedRecordsError` for damage up to there.
         """
         engine = Stepwise(self.decoder or "", stored)
         pieces: list[bytes] = []
@@ -260,9 +260,9 @@ class BlockFile:
         return decoded.data
 
     def _decode(self, stored: memoryview, budget: int) -> Decoded:
-        """Decompresses; what does not fit the budget is found out before much memory is spent on it.
+        """Decompresses a payload; one that exceeds the budget is detected before it takes much memory.
 
-        LZMA2 chunks state their size.  A deflate stream beyond `LARGE_PAYLOAD` is counted before it is kept.
+        LZMA2 chunks state their size.  The size of a deflate stream beyond `LARGE_PAYLOAD` is counted first.
         """
         decoder = self.decoder or ""
         if decoder == "lzma2":

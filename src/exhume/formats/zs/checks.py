@@ -1,4 +1,6 @@
-"""The numbered rules of ZS 0.10; readers raise them, `verify` collects them.  Offsets in spans are absolute."""
+"""The numbered rules of ZS 0.10; readers raise them, `verify` collects them.  Offsets in spans are absolute.
+
+Spec: zs.txt; each rule names its section."""
 
 from __future__ import annotations
 

@@ -72,7 +72,10 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def cat(run: Run, archive: ZsReader, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:
-    """Prints records: all, or those in range; with `--json`/`--ndjson` each with its place in the file."""
+    """Prints records: all, or those in range; with `--json`/`--ndjson` each with its place in the file.
+
+    Raises `click.UsageError` for names, which records do not have.
+    """
     if names:
         raise click.UsageError("records of a ZS file have no names: choose them with --start, --stop or --prefix")
     bounds = {"start": options["start_record"], "stop": options["stop_record"], "prefix": options["prefix"]}
@@ -98,7 +101,7 @@ def search(run: Run, archives: list[ZsReader], query: str, options: dict[str, An
 
 
 def _print(run: Run, archive: ZsReader, bounds: dict[str, bytes | None], options: dict[str, Any]) -> bool:
-    """Prints the records in range; says whether there were any."""
+    """Prints the records in range; returns whether there were any."""
     _check_framing(options)
     jobs = options.get("jobs", 1)
     if run.machine:
@@ -130,7 +133,7 @@ def _check_framing(options: dict[str, Any]) -> None:
 
 
 class _Sink:
-    """Standard output as the file that `dump` writes to: binary data stay off terminals."""
+    """Standard output as the file that `dump` writes to: binary data is kept off terminals."""
 
     def __init__(self, run: Run) -> None:
         self._out = run.out

@@ -20,15 +20,15 @@ LEVELS = {
     "deflate": ("fast", *map(str, range(1, 13)), "isal", "stored"),
     "lzma": ("fast", "0", "0e", "1", "1e", "stored"),
 }
-"""Compression levels by codec, the default first.  `fast` is level 5 for deflate and 0e fitted to records for lzma, the
-numbers are those of libdeflate and xz; `stored` wraps payloads in raw blocks.  The bytes of `isal` depend on the
-processor, those of no other."""
+"""Compression levels by codec, the default first.  `fast` is level 5 for deflate, and 0e tuned for records for lzma;
+the numbers are those of libdeflate and xz; `stored` wraps payloads in raw blocks.  Only the output of `isal` depends on
+the processor."""
 
 Compressor = Callable[[bytes], bytes]
 
 
 def compressor(codec: str, level: str | int | None = None) -> Compressor:
-    """What compresses one payload.  Raises `WriterError` for unknown codecs and levels."""
+    """A function that compresses one payload.  Raises `WriterError` for unknown codecs and levels."""
     if codec not in STORED_CODECS:
         raise WriterError("unknown codec", expected=f"one of {', '.join(STORED_CODECS)}", actual=codec)
     known = LEVELS[codec]
@@ -52,7 +52,7 @@ def compressor(codec: str, level: str | int | None = None) -> Compressor:
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """A data block ready to be written, and what the blocks around it and the index need to know."""
+    """A data block ready to be written, with what the neighbouring blocks and the index need to know."""
 
     block: bytes
     payload: bytes
@@ -69,7 +69,7 @@ def encode_block(level: int, payload: bytes, compress_payload: Compressor) -> by
 
 
 def encode_data(payload: bytes, compress_payload: Compressor) -> Encoded:
-    """A data block; an unsorted payload is told (ordinal, record before, record), not compressed."""
+    """A data block; for an unsorted payload `(ordinal, record before, record)` is given instead, uncompressed."""
     scan = scan_records(payload)
     first, last = payload[slice(*scan.first)], payload[slice(*scan.last)]
     if scan.unsorted >= 0:

@@ -1,4 +1,4 @@
-"""How records stand in a stream outside of a ZS file: terminated, or preceded by their length."""
+"""How records are delimited in a stream outside of a ZS file: terminated, or preceded by their length."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from exhume.native.kernel import (
 LENGTH_PREFIXES = ("uleb128", "u64le")
 
 SPLIT_SIZE = 1 << 20
-"""Payload bytes that are turned into record objects at once."""
+"""Payload bytes that are split into record objects at a time."""
 
 
 def split_in_parts(payload: memoryview) -> Iterator[list[bytes]]:
@@ -43,7 +43,7 @@ _U64 = struct.Struct("<Q")
 
 
 class Framing(abc.ABC):
-    """One way to tell where a record ends.  A payload is what ZS blocks hold: uleb128 lengths and contents."""
+    """One way to delimit records.  A payload is the content of a ZS data block: uleb128 lengths and contents."""
 
     @abc.abstractmethod
     def unframe(self, payload: memoryview) -> bytes | memoryview:
@@ -51,15 +51,15 @@ class Framing(abc.ABC):
 
     @abc.abstractmethod
     def take(self, data: bytes, budget: int) -> tuple[bytes, int]:
-        """A payload of whole records from the start of `data`, and how many bytes they took there (0: not one).
+        """A payload of whole records from the start of `data`, and how many bytes they take there (0: no whole record).
 
-        Where records are counted off by length, it ends with the record that reaches `budget` bytes.
-        Raises `MalformedRecordsError`, its offset one in `data`.
+        Where records are preceded by their length, the payload ends with the record that reaches `budget` bytes.
+        Raises `MalformedRecordsError` with an offset in `data`.
         """
 
     @abc.abstractmethod
     def rest_error(self, rest: bytes) -> WriterError:
-        """What is wrong with input that ends with `rest`."""
+        """The error for input that ends with `rest`."""
 
 
 class Terminated(Framing):
@@ -125,7 +125,7 @@ class PrefixedU64(Framing):
 
 
 def framing(terminator: bytes = b"\n", length_prefixed: str | None = None) -> Framing:
-    """The framing that `--terminator` and `--length-prefixed` ask for.  Raises `WriterError`."""
+    """The framing that `--terminator` and `--length-prefixed` select.  Raises `WriterError`."""
     if length_prefixed is None:
         return Terminated(terminator)
     if length_prefixed == "uleb128":

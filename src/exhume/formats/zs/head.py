@@ -1,4 +1,6 @@
-"""What stands before the first block: magic number, header, metadata; and what blocks are called."""
+"""The part before the first block: magic number, header, metadata; and the names of the kinds of blocks.
+
+Spec: zs.txt, "Magic number", "Header"."""
 
 from __future__ import annotations
 
@@ -28,17 +30,17 @@ from exhume.io.source import Source
 from exhume.limits import Limits
 
 FIRST_READ = 8192
-"""Bytes read at opening: holds nearly every header, and small files whole."""
+"""Bytes read at opening: enough for nearly every header, and for small files as a whole."""
 
 
 def kind_of(level: int) -> str:
-    """What a block of that level is called."""
+    """The name of the kind of a block of that level."""
     return "data" if level == 0 else "index" if level <= MAX_INDEX_LEVEL else "extension"
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Magic number, header and what was read with them; `problems` are those of the head itself, in file order."""
+    """Magic number, header and the bytes read with them; `problems` are those of the head itself, in file order."""
 
     magic: bytes
     header: Header | None

@@ -1,8 +1,10 @@
-"""ZS bytes to values and back, without I/O: the generated readers put into the format's nouns.
+"""ZS bytes to values and back, without I/O: the results of the generated readers in the terms of the format.
 
-What a schema cannot say stands here: that a header is read whatever its magic number and checksum are, which rule a
-misfit breaks, and how many bytes a block that is cut would take.
-Positions are relative to what was passed in; offsets inside index entries are those of the file.
+This module adds what a schema cannot express: that a header is read whatever its magic number and checksum are, which
+rule is broken by bytes that do not fit, and how many bytes a block that is cut short would need.  Positions are
+relative to the given data; offsets inside index entries are those of the file.
+
+Spec: zs.txt, "Integer representations" to "Index block payload".
 """
 
 from __future__ import annotations
@@ -55,15 +57,15 @@ LENGTH_SIZE: Final = Uleb128.most
 """Bytes of the longest length of a block."""
 
 FRAME_SIZE: Final = LENGTH_SIZE + facts.BlockBody.at.level[1]
-"""With so many bytes the size and the level of any block are known."""
+"""With this many bytes, the size and the level of any block are known."""
 
 MAX_INDEX_LEVEL = 63
 
 STORED_CODECS = {"none": "none", "deflate": "deflate", "lzma": "lzma2;dsize=2^20"}
-"""Codec names for people and what the header says."""
+"""Codec names for people, and as the header spells them."""
 
 DECODERS = {"none": "none", "deflate": "deflate", "lzma2;dsize=2^20": "lzma2"}
-"""What the header says and the name `exhume.codecs` uses."""
+"""Codecs as the header spells them, and the names that `exhume.codecs` uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +191,7 @@ class RawBlock:
 
 
 class ShortBlockError(ValueError):
-    """More bytes are needed; `needed` is how many the block takes as far as is known (0: its length is cut)."""
+    """More bytes are needed; `needed` is the size of the block as far as it is known (0: its length field is cut)."""
 
     def __init__(self, needed: int) -> None:
         super().__init__(f"the block needs {needed} bytes")
@@ -200,7 +202,7 @@ def parse_frame(data: memoryview, position: int) -> tuple[int, int]:
     """Size and level of the block whose length field starts at `position`; `data` need not hold all of it.
 
     Raises:
-        ShortBlockError: `data` end before the level.
+        ShortBlockError: `data` ends before the level.
         MalformedRecordsError: `overlong` length.
         ValueError: length 0, so that there is no level.
     """
@@ -221,7 +223,7 @@ def parse_frame(data: memoryview, position: int) -> tuple[int, int]:
 def parse_block(data: memoryview, position: int, offset: int) -> RawBlock:
     """The block whose length field starts at `position` of `data`, which is `offset` of the file.
 
-    Raises as `parse_frame` does, and `ShortBlockError` when `data` end inside the block.
+    Raises as `parse_frame` does, and `ShortBlockError` when `data` ends inside the block.
     """
     try:
         after, size, _, _, stop, crc = flat_block(data, position, len(data))
@@ -231,7 +233,7 @@ def parse_block(data: memoryview, position: int, offset: int) -> RawBlock:
 
 
 def _integer(error: LayoutError) -> tuple[str, int]:
-    """The path and the start of a field; of a uleb128 that is wrong in one of its bytes, those of the whole integer."""
+    """The path and the start of a field; for a wrong byte of a uleb128, those of the whole integer."""
     path, _, group = error.path.partition(".group")
     return path, error.at - int(group or 0)
 
@@ -264,7 +266,7 @@ class IndexEntry:
 
 
 MAX_INDEX_ENTRIES = 1_000_000
-"""Entries of one index block that are read; a thousand times the usual number, and about 200 MB as objects."""
+"""The most entries of one index block that are read: a thousand times the usual number, about 200 MB as objects."""
 
 
 def parse_index(payload: bytes, where: Span) -> list[IndexEntry]:
@@ -283,8 +285,8 @@ def parse_index(payload: bytes, where: Span) -> list[IndexEntry]:
 
 
 def _bad_entry(error: LayoutError, size: int, where: Span) -> ExhumeError:
-    """ZS-310 for an entry that is cut, ZS-311 for an integer that is not in its shortest form, ZS-330 and ZS-333 for a
-    place and a length that no file has.
+    """ZS-310 for an entry that is cut short, ZS-311 for an integer not in its shortest form, ZS-330 and ZS-333 for an
+    offset and a length that no file can have.
     """
     path, at = _integer(error)
     if path == error.path and not error.path.endswith(".len_key"):

@@ -1,4 +1,4 @@
-"""Finding ZS files inside raw bytes: the magic number leads to a header, the header or the blocks to the end."""
+"""Finding ZS files inside raw bytes: the header follows the magic number, and leads, or the blocks lead, to the end."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _BROKEN_FRAMING = frozenset({checks.BLOCK_CUT.code, checks.BLOCK_LENGTH.code, ch
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
     """The ZS file whose magic number is at `hit`; None when no header follows it.
 
-    A whole header tells the length.  An unfinished file, or one whose header is damaged, ends with its last block that
-    has a fitting checksum.
+    An intact header states the length.  An unfinished file, or one whose header is damaged, ends with the last block
+    whose checksum matches.
     """
     rest = source.window(hit)
     head = read_head(rest, limits)
@@ -40,12 +40,12 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carv
 
 
 def _told(head: Head) -> tuple[Finding, ...]:
-    """What is wrong with the head; the length is not, since nothing says where the file ends."""
+    """What is wrong with the head, except for its length: nothing else says where the file ends."""
     return tuple(Finding.from_error(problem) for problem in head.problems if problem.code != "ZS-303")
 
 
 def _whole(source: Source, hit: int, header: Header, limits: Limits) -> Carved:
-    """A file of the length that its header states, as far as the image has it."""
+    """A file of the length that its header states, cut at the end of the image."""
     stop = min(hit + header.file_size, source.size)
     span = source.span(hit, stop)
     cut = span.size < header.file_size

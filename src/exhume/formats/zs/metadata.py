@@ -1,4 +1,6 @@
-"""The metadata conventions of ZS: what a writer says about itself, and how records are laid out."""
+"""The metadata conventions of ZS: what a writer records about itself, and how records are laid out.
+
+Spec: zs.txt, "Header", Metadata."""
 
 from __future__ import annotations
 
@@ -39,7 +41,7 @@ def separated_values(columns: Mapping[str, str], separator: str = "\t") -> dict[
 def encode_metadata(metadata: Mapping[str, Any], *, default_metadata: bool) -> bytes:
     """The JSON bytes for the header; `default_metadata` adds `build-info` where the caller gave none.
 
-    Raises `WriterError` for what JSON cannot say.
+    Raises `WriterError` for values that JSON cannot represent.
     """
     if not isinstance(metadata, Mapping):
         raise WriterError("the metadata must be a JSON object", actual=type(metadata).__name__)

@@ -1,6 +1,6 @@
-"""ZS files in parts: ranges of keys that the index cuts, so that a part reads the blocks of its range.
+"""ZS files in parts: ranges between keys of the index, so that a part reads only the blocks of its range.
 
-The bounds are keys of the index, shortened: a bound need not be a record.  Copies of a record that equals a bound may
+The bounds are shortened keys of the index: a bound need not be a record.  Copies of a record that equals a bound may
 end the block before it, so a part also reads that one block.
 """
 
@@ -15,13 +15,13 @@ from exhume.formats.zs.reader import ZsReader
 from exhume.parts import Part, Selection
 
 KEY = 128
-"""Bytes kept of a bound: a shorter key sorts before the whole one, so it cuts as well."""
+"""Bytes kept of a bound: a shortened key sorts before the whole one, so it is a valid bound, too."""
 
 _BOUNDS = ("start", "stop", "prefix")
 
 
 def plan(archive: ZsReader, size: int | None, options: dict[str, Any]) -> Iterator[Part]:
-    """Parts of about `size` stored bytes, cut at the lowest index level that is needed for that."""
+    """Parts of about `size` stored bytes, divided at the highest index level that is fine enough."""
     total = archive.source.size
     if size is None or total <= size or any(options.get(name) is not None for name in _BOUNDS):
         yield Part((), total)
@@ -43,9 +43,9 @@ class _Cutter:
         self.bounds: list[tuple[bytes, int]] = []
 
     def cut(self, entries: list[IndexEntry], level: int, before: int) -> None:
-        """Goes through the entries of an index block whose data start at `before`; descends into those of many bytes.
+        """Goes through the entries of an index block whose data starts at `before`; descends into large ones.
 
-        An index block stands behind what it refers to, so what an entry covers ends where its block does.
+        An index block is stored behind the blocks it refers to, so the bytes of an entry end where its block ends.
         """
         for entry in entries:
             end = entry.offset + entry.size
@@ -61,7 +61,7 @@ class _Cutter:
 
 
 def items(archive: ZsReader, part: Selection, options: dict[str, Any]) -> Iterator[bytes]:
-    """Records."""
+    """The records of a part."""
     return archive.records(**_range(archive, part, options))
 
 

@@ -17,9 +17,9 @@ from exhume.registry import Identification
 
 
 def probe(source: Source | Tree) -> Identification | None:
-    """Looks at the magic number, and at whether the header's numbers can be true.
+    """Checks the magic number, and whether the values of the header are plausible.
 
-    A damaged magic number before a header whose numbers all fit is worth opening, to say what is wrong with it.
+    A file with a damaged magic number and a plausible header is worth opening, to report what is wrong with it.
     """
     if isinstance(source, Tree) or source.size < len(MAGIC):
         return None

@@ -1,4 +1,6 @@
-"""Reading ZS files: whole, by range, by prefix; in one thread or several; from disk or over the network."""
+"""Reading ZS files: whole, by range, by prefix; in one thread or several; from disk or over the network.
+
+Spec: zs.txt; order of records and keys: "Key invariants"."""
 
 from __future__ import annotations
 
@@ -42,13 +44,13 @@ PAYLOAD_CACHE = 16 << 20
 """Decompressed bytes of data blocks kept for the next lookup."""
 
 LOOKUP_SIZE = 4 << 20
-"""Up to so many stored bytes a range is read in one go and remembered; above, it is streamed."""
+"""Up to this many stored bytes, a range is read at once and kept; a larger one is streamed."""
 
 KINDS = ("data", "index", "extension")
 
 
 class ByteSink(Protocol):
-    """What `dump` needs of its output."""
+    """The methods that `dump` needs of its output."""
 
     def write(self, data: bytes | memoryview, /) -> Any: ...
 
@@ -77,7 +79,7 @@ class ZsInfo(Info):
 
 @dataclass(frozen=True, slots=True)
 class ZsRecord:
-    """A record and where it came from: its block in the file, its place in the block and in the payload."""
+    """A record and its origin: its block in the file, its place in the block and in the payload."""
 
     data: bytes
     block: Span
@@ -133,7 +135,7 @@ class ZsReader(RecordArchive):
         self._cache: Lru[int, tuple[RawBlock, bytes, bool]] = Lru(PAYLOAD_CACHE)
 
     def _from_head(self, start: int, end: int) -> bytes | None:
-        """A range out of what opening has read already, or None."""
+        """A range of the bytes that were read at opening, or None."""
         return self._head[start:end] if end <= len(self._head) else None
 
     # What is in it
@@ -170,7 +172,7 @@ class ZsReader(RecordArchive):
         return section_map(self)
 
     def outline(self) -> SectionMap:
-        """The sections as the index tells them, without reading data blocks."""
+        """The sections according to the index, without reading data blocks."""
         from exhume.formats.zs.sections import outline
 
         return outline(self)
@@ -264,7 +266,7 @@ class ZsReader(RecordArchive):
     ) -> int:
         """Writes records to `out`, each followed by the terminator or preceded by its length (`uleb128`, `u64le`).
 
-        Returns the number of bytes written.  What was written before a damaged block stays written.
+        Returns the number of bytes written.  Raises as `records` does; what was written before stays written.
         """
         shape = framing(terminator, length_prefixed)
 
@@ -283,7 +285,7 @@ class ZsReader(RecordArchive):
         return written
 
     def count(self, start: bytes | None = None, stop: bytes | None = None, prefix: bytes | None = None) -> int:
-        """How many records are in range, without making objects of them."""
+        """How many records are in range, without making objects of them.  Raises as `records` does."""
         total = 0
         for piece in self._slices(make_bounds(start, stop, prefix), 1):
             try:
@@ -328,7 +330,7 @@ class ZsReader(RecordArchive):
                 return
 
     def _cut(self, found: _Found, bounds: Bounds) -> tuple[bytes, int, int]:
-        """A payload and the part of it that is in range; of a lookup's block, no more is decoded than that takes."""
+        """A payload and the part of it that is in range; for a lookup, only as much is decoded as that needs."""
         block, payload, whole = found.block, found.payload, found.whole
         fresh = payload is None
         if payload is None:
@@ -356,7 +358,7 @@ class ZsReader(RecordArchive):
     def _find(self, bounds: Bounds) -> Iterator[_Found]:
         """The data blocks that can hold records in range.
 
-        Without bounds the index is not looked at, so that a file with a broken index still dumps.
+        Without bounds, the index is not read, so that a file with a broken index can still be dumped.
         """
         if bounds == Bounds():
             yield from self._stream(self.header.blocks_offset)
@@ -378,7 +380,7 @@ class ZsReader(RecordArchive):
         yield from self._stream(start, last, read_ahead=ahead)
 
     def _stream(self, start: int, end: int | None = None, *, read_ahead: int = 0) -> Iterator[_Found]:
-        """Data blocks in file order; the checksums of the others are looked at as well."""
+        """Data blocks in file order; the checksums of other blocks are checked as well."""
         for block in self.file.walk(start, end, read_ahead=read_ahead):
             if block.is_data:
                 yield _Found(block)
@@ -386,7 +388,7 @@ class ZsReader(RecordArchive):
                 self.file.check(block)
 
     def _look_up(self, entries: list[IndexEntry]) -> Iterator[_Found]:
-        """The data blocks of these entries, from memory or read together."""
+        """The data blocks of these entries, from the cache or read together."""
         found: dict[int, _Found] = {}
         missing: list[IndexEntry] = []
         for entry in entries:
@@ -409,7 +411,7 @@ class ZsReader(RecordArchive):
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A data block that may hold records in range; its payload when that was in memory, `whole` or the start of it."""
+    """A data block that may hold records in range; its payload if it was in the cache, `whole` or only its start."""
 
     block: RawBlock
     payload: bytes | None = None

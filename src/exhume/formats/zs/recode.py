@@ -28,10 +28,11 @@ def recode(
     jobs: int = 1,
     **options: Any,
 ) -> None:
-    """Writes the archive's records and metadata anew.
+    """Writes the archive's records and metadata to a new file.
 
-    Data blocks keep their bounds unless `block_size` is given; `options` are those of `ZsWriter` (`branching_factor`,
-    `short_keys`).  `stored` keeps the codec and wraps every payload in its raw blocks.
+    Data blocks keep their bounds unless `block_size` (in payload bytes) is given; `options` are those of `ZsWriter`
+    (`branching_factor`, `short_keys`).  `stored` keeps the codec and wraps every payload in its raw blocks.  Raises
+    `WriterError` for options that do not go together, and the archive's own errors for damage.
     """
     if stored and level is not None:
         raise WriterError("stored payloads have no compression level", actual=level)

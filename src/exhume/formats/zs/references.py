@@ -1,8 +1,10 @@
-"""Who refers to whom: the part of `verify` that follows index entries, while blocks stream by in file order.
+"""The part of `verify` that checks references from index entries to blocks, while blocks are read in file order.
 
 Blocks may be referred to before or after they occur.  A block's *reach* is the first record below it and the record
 before that one in the file; both bound the keys that may refer to it.  Memory grows by a few bytes per block, and by
-the reaches of those blocks that wait for a reference (with the usual writers one index block's worth per level).
+the reaches of the blocks that still wait for a reference (with the usual writers, those of one index block per level).
+
+Spec: zs.txt, "Index block payload", "Key invariants".
 """
 
 from __future__ import annotations
@@ -21,10 +23,10 @@ from exhume.formats.zs.layout import MAX_INDEX_LEVEL, ROOT_LENGTH_AT, ROOT_OFFSE
 from exhume.native.kernel import MalformedRecordsError, build_uleb128, scan_records
 
 EDGE_SIZE = 4096
-"""Bytes of a record that are kept for comparisons; where they do not decide, the block is read again."""
+"""Bytes of a record that are kept for comparisons; where they do not suffice, the block is read again."""
 
 MAX_REACHES = 100_000
-"""Reaches of data blocks kept; beyond that they are read again when a reference turns up."""
+"""Reaches of data blocks that are kept; further ones are read again when a reference occurs."""
 
 MAX_PENDING = 1_000_000
 """References to blocks that have not occurred yet; only hostile files have more."""
@@ -41,13 +43,15 @@ class Edge:
 
     @classmethod
     def of(cls, record: memoryview, block: tuple[int, int], *, last: bool) -> Edge:
-        """The edge that a record makes; `block` is (offset, size)."""
+        """The edge with a record's first bytes; `block` is its (offset, size)."""
         return cls(bytes(record[:EDGE_SIZE]), len(record) <= EDGE_SIZE, block, last)
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What bounds the keys of a block: its first record, the one before it, and where its first data block lies."""
+    """The bounds of keys that refer to a block: its first record, the record before, and its first data block's
+    place.
+    """
 
     start: int
     first: Edge | None
@@ -74,7 +78,7 @@ class _Reference:
 
 
 class References:
-    """Checks references and keys; feed it blocks in file order, then ask for what is left."""
+    """Checks references and keys: add blocks in file order, then call `finish`."""
 
     def __init__(self, file: BlockFile) -> None:
         self._file = file
@@ -90,7 +94,7 @@ class References:
         self.overflow = False
 
     def add_block(self, offset: int, size: int, level: int) -> Iterator[Finding]:
-        """Notes a block that occurs in the file; checks the references that were made to it before."""
+        """Adds a block of the file; checks the earlier references to it."""
         self._file.limits.check("entries", len(self._starts) + 1)
         self._starts.append(offset)
         self._sizes.append(size)
@@ -102,7 +106,7 @@ class References:
             yield from self._meet(reference, index, known=False)
 
     def add_data(self, offset: int, size: int, first: memoryview, last: memoryview) -> Iterator[Finding]:
-        """The first and last record of the data block that was noted last: order across blocks, and its reach."""
+        """Adds the first and last record of the data block added last: checks the order of blocks, sets its reach."""
         block = (offset, size)
         edge = Edge.of(first, block, last=False)
         before = self._before
@@ -114,11 +118,11 @@ class References:
         yield from self._resolve(offset, Reach(offset, edge, before))
 
     def add_unread(self, offset: int) -> Iterator[Finding]:
-        """The block that was noted last cannot be read: nothing is known about its records."""
+        """Notes that the block added last cannot be read: nothing is known about its records."""
         yield from self._resolve(offset, Reach(offset, None, None))
 
     def add_index(self, offset: int, size: int, level: int, entries: list[IndexEntry]) -> Iterator[Finding]:
-        """The entries of the index block that was noted last."""
+        """Adds the entries of the index block that was added last."""
         parent = _Parent(offset)
         for entry in entries:
             reference = _Reference(parent, entry, level, (offset, size))
@@ -138,7 +142,7 @@ class References:
         yield from self._close(parent)
 
     def _meet(self, reference: _Reference, index: int, *, known: bool) -> Iterator[Finding]:
-        """A reference and the block it leads to; `known` when that block has been added to the end."""
+        """Checks a reference against its block; `known` when that block has been added completely."""
         start, size, level = self._starts[index], self._sizes[index], self._levels[index]
         entry = reference.entry
         twice, self._referenced[index] = self._referenced[index], 1
@@ -162,7 +166,7 @@ class References:
             yield from self._settle(reference, reach)
 
     def _resolve(self, offset: int, reach: Reach) -> Iterator[Finding]:
-        """The reach of a block is known: hands it to whoever refers to the block, or keeps it until somebody does."""
+        """Gives the reach of a block to the references to it, or keeps it until there is one."""
         holder = self._holders.pop(offset, None)
         if holder is not None:
             yield from self._settle(holder, reach)
@@ -186,7 +190,7 @@ class References:
         yield from self._close(parent)
 
     def _close(self, parent: _Parent) -> Iterator[Finding]:
-        """One thing less that an index block waits for."""
+        """Counts one of the references that an index block waits for as done."""
         parent.open -= 1
         if parent.open == 0:
             yield from self._resolve(parent.offset, parent.reach or Reach(parent.offset, None, None))
@@ -223,7 +227,7 @@ class References:
         return Reach(start, first, before)
 
     def finish(self, end: int, *, complete: bool, judge_unreferenced: bool) -> Iterator[Finding]:
-        """What is left when the last block has been seen; `end` is where understanding stopped."""
+        """The findings that remain after the last block; `end` is the offset where framing ended."""
         for offset, references in sorted(self._forward.items()):
             if complete or offset < end:
                 for reference in references:

@@ -1,7 +1,7 @@
-"""Rebuilding damaged and unfinished ZS files: every block whose checksum fits is kept, index and header are made anew.
+"""Rebuilding damaged and unfinished ZS files: every block whose checksum matches is kept; index and header are rebuilt.
 
-After damage the walk goes on at the next block that an intact index names, or else at the next position where a length,
-a level and a CRC-64 fit together.
+After damage, the walk continues at the next block that an intact index names, or else at the next position where a
+length, a level and a matching CRC-64 are found.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ from exhume.native.kernel import MalformedRecordsError, scan_records
 from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
 
 LARGEST_GUESS = 16 << 20
-"""Largest block that is looked for where nothing but a checksum tells where one starts."""
+"""Size in bytes of the largest block that is searched for by its checksum alone."""
 
 SEARCH_STEP = 8 << 20
 """Bytes searched at once."""
 
 NEAR = 1 << 16
-"""How far the next block that an index names may be for the bytes before it to be searched as well."""
+"""The bytes before the next block that an index names are searched as well, when they are at most this many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A stretch of the file and what it turned out to be."""
+    """A range of the file and what was found there."""
 
     start: int
     end: int
@@ -77,7 +77,7 @@ class Passage:
 
 @dataclass(slots=True)
 class Recovery:
-    """What a walk over a damaged file found."""
+    """The result of a walk over a damaged file."""
 
     file: BlockFile
     metadata: dict[str, Any]
@@ -100,7 +100,7 @@ def salvage(
 ) -> SalvageReport:
     """Writes the records of all intact data blocks as a new ZS file, or as JSON lines; see `SalvageReport`.
 
-    Raises `UnsupportedOperationError` for files, `UnrecognizedFormatError` for a directory.
+    Raises `UnsupportedOperationError` for the mode that writes files, `UnrecognizedFormatError` for a directory.
     """
     if isinstance(source, Tree):
         raise UnrecognizedFormatError("a ZS archive is a file, not a directory", format="zs", actual=source.name)
@@ -206,7 +206,7 @@ def _index_at(file: BlockFile, offset: int, size: int, level: int) -> tuple[int,
 def _walk(
     recovery: Recovery, start: int, hints: dict[int, tuple[int, int]], progress: Progress, *, codec_known: bool
 ) -> None:
-    """Walks all blocks; fills in what was kept, what was lost and what every stretch was."""
+    """Walks all blocks; records what was kept, what was lost, and what every range holds."""
     file, source = recovery.file, recovery.file.source
     recovery.passages.append(Passage(0, start, Fate.REBUILT, "header"))
     digest = sha256()
@@ -248,7 +248,7 @@ def _walk(
 def _keep(
     recovery: Recovery, block: RawBlock, digest: Any, last: bytes | None
 ) -> tuple[ExhumeError | None, bytes | None]:
-    """Takes the records of an intact data block; returns what is wrong with it, and the last record so far."""
+    """Keeps the records of an intact data block; returns what is wrong with it, and the last record so far."""
     file = recovery.file
     try:
         payload = file.unpack(block)
@@ -270,7 +270,7 @@ def _keep(
 
 
 def _intact(file: BlockFile, offset: int) -> RawBlock | None:
-    """The block at `offset` when it is framed and its checksum fits."""
+    """The block at `offset` when it is framed and its checksum matches; else None."""
     source = file.source
     head = source.read_up_to(offset, 4096)
     try:
@@ -306,7 +306,7 @@ def _search(file: BlockFile, start: int, stop: int) -> int:
 
 
 def _lose(recovery: Recovery, start: int, end: int, hints: dict[int, tuple[int, int]]) -> None:
-    """Accounts for a stretch without an intact block; the index tells, if it can, what was there."""
+    """Accounts for a range without an intact block, with what the index says was there, if it does."""
     source = recovery.file.source
     named = sorted(offset for offset in hints if start <= offset < end)
     file = recovery.file
@@ -341,7 +341,7 @@ def _lose(recovery: Recovery, start: int, end: int, hints: dict[int, tuple[int, 
 
 
 def _guess_codec(recovery: Recovery, block: RawBlock) -> bool:
-    """Finds the codec by which a data block gives well-formed records; says whether one was found."""
+    """Finds the codec with which a data block gives well-formed records; returns whether there is one."""
     file = recovery.file
     for name in ("deflate", "lzma", "none"):
         candidate = BlockFile(file.source, file.header.replace(codec_field=codec_field(name)), file.limits)

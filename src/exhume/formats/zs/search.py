@@ -26,7 +26,7 @@ INDEX_CACHE = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Records with `low` <= record < `high`; None does not bound."""
+    """Records with `low` <= record < `high`; None means no bound."""
 
     low: bytes | None = None
     high: bytes | None = None
@@ -69,7 +69,7 @@ class Plan:
     """Where the records in range are.
 
     `entries` refer to data blocks in file order; `complete` says that no later block can hold a record in range,
-    otherwise the blocks that follow the last entry have to be looked at one by one.
+    otherwise the blocks that follow the last entry have to be examined one by one.
     """
 
     entries: list[IndexEntry]
@@ -85,7 +85,7 @@ class Index:
         self._cache: Lru[int, IndexNode] = Lru(INDEX_CACHE)
 
     def root(self) -> IndexNode:
-        """The root.  Raises ZS-335..337 and what any block may be broken by."""
+        """The root index block.  Raises ZS-335..337, and the rules that any block may break."""
         header = self._file.header
         offset, size = header.root_offset, header.root_size
         cached = self._cache.get(offset)
@@ -110,9 +110,9 @@ class Index:
         return self._decode(block, payload)
 
     def _frame_root(self, offset: int, size: int) -> RawBlock | None:
-        """What stands at the root offset; None when it is no block.
+        """The block at the root offset; None when there is none.
 
-        Only where the stated length is wrong does the checksum decide, here, whether there is a block at all.
+        Only if the stated length is wrong, the checksum decides here whether there is a block at all.
         """
         data = self._read_head(offset, offset + size) or self._file.source.read_at(offset, size)
         try:
@@ -155,7 +155,7 @@ class Index:
             )
 
     def check_level(self, block: RawBlock, level: int) -> None:
-        """Raises ZS-331 for a block of another level than the one above it needs."""
+        """Raises ZS-331 for a block that is not one level below the block that refers to it."""
         if block.level != level:
             raise checks.REF_LEVEL.error(
                 span=self._file.span(block), expected=f"level {level}", actual=f"level {block.level}"
@@ -170,7 +170,7 @@ class Index:
         return node
 
     def plan(self, bounds: Bounds) -> Plan:
-        """The data blocks that can hold records in range: one index block per level is looked at, no more."""
+        """The data blocks that can hold records in range; only one index block per level is read."""
         low, high = bounds.low or b"", bounds.high
         node = self.root()
         next_key: bytes | None = None

@@ -1,4 +1,6 @@
-"""A ZS file as a section map: magic and header, then block after block."""
+"""A ZS file as a section map: magic and header, then block after block.
+
+Spec: zs.txt, "Layout details"."""
 
 from __future__ import annotations
 
@@ -25,20 +27,20 @@ if TYPE_CHECKING:
     from exhume.layout.schema import Field
 
 READERS = 8
-"""Index blocks of a remote file that are asked for at the same time."""
+"""Index blocks of a remote file that are requested at the same time."""
 
 PAYLOAD_SCHEMAS = {"data": "zs_data_block", "index": "zs_index_block"}
 
 
 def section_map(archive: ZsReader) -> SectionMap:
-    """The sections of an open file; from where blocks cannot be followed on, one section of unread bytes."""
+    """The sections of an open file; behind the last block that can be framed, one section of unread bytes."""
     return SectionMap([(archive.source, _sections(archive.file))])
 
 
 def outline(archive: ZsReader) -> SectionMap:
-    """The same as far as the index tells it: data blocks are not read, what the index leaves out is walked through.
+    """The same sections according to the index: data blocks are not read, and what the index leaves out is walked.
 
-    An index that cannot be read, or whose references overlap, is not believed: then block after block.
+    When the index cannot be read, or its references overlap, it is ignored, and all blocks are walked.
     """
     try:
         return SectionMap([(archive.source, _sections(archive.file, _indexed(archive)))])
@@ -49,7 +51,7 @@ def outline(archive: ZsReader) -> SectionMap:
 
 
 def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
-    """The sections of a file whose header is wrong, as far as the header can be told from the rest."""
+    """The sections of a file whose header is wrong, as far as the header can be distinguished from the rest."""
     assert isinstance(source, Source)
     return SectionMap([(source, _remains(source, limits))])
 
@@ -129,7 +131,7 @@ def _head(file: BlockFile) -> Iterator[Section]:
 def _blocks(
     file: BlockFile, start: int, codec: str | None, blocks: Iterable[tuple[int, int, int]] | None = None
 ) -> Iterator[Section]:
-    """The blocks from `start` on; without a codec only as they are stored."""
+    """The blocks from `start` on; without a known codec, only their stored bytes."""
     counts: dict[str, int] = {}
     end = start
     try:

@@ -28,7 +28,7 @@ RUN_CHUNK = 128 << 10
 class ExternalSorter:
     """Collects records in any order, gives them back in ascending order; equal ones are all kept.
 
-    A context manager: leaving it removes the temporary files (which have no names).
+    It is a context manager: leaving it removes the temporary files (which have no names).
     """
 
     def __init__(self, memory: int = SORT_MEMORY) -> None:
@@ -38,7 +38,7 @@ class ExternalSorter:
         self._runs: list[IO[bytes]] = []
 
     def add(self, records: Iterable[bytes]) -> None:
-        """More records."""
+        """Adds records."""
         for record in records:
             self._records.append(record)
             self._cost += len(record) + RECORD_OVERHEAD
@@ -46,7 +46,7 @@ class ExternalSorter:
                 self._spill()
 
     def __iter__(self) -> Iterator[bytes]:
-        """All records, sorted.  Can be walked once."""
+        """All records, sorted.  They can be iterated once."""
         if not self._runs:
             self._records.sort()
             yield from self._records

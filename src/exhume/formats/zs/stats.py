@@ -1,4 +1,4 @@
-"""Counts and sizes that take a scan of the file."""
+"""Counts and sizes that need a scan of the file."""
 
 from __future__ import annotations
 

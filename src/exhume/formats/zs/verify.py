@@ -1,4 +1,6 @@
-"""The `verify` walk: one pass over the file, every broken rule reported; only broken framing ends it."""
+"""The `verify` walk: one pass over the file that reports every broken rule; only broken framing ends it.
+
+Spec: zs.txt; the rules are in `checks`."""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ from exhume.native.kernel import MalformedRecordsError, Scan, scan_records
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What is known about one block without looking at others."""
+    """What is known about one block without reading others."""
 
     offset: int
     size: int
@@ -156,7 +158,7 @@ class _Walk:
             )
 
     def _blocks(self) -> Iterator[RawBlock | ExhumeError]:
-        """The blocks, and where they stop making sense, the reason."""
+        """The blocks, and the reason where framing ends before the file does."""
         try:
             yield from self.file.walk(self.start)
         except ExhumeError as error:

@@ -1,4 +1,6 @@
-"""Writing ZS files: blocks, index and header, in parallel if wanted, never a half-written file that looks whole."""
+"""Writing ZS files: blocks, index and header, in parallel if requested; a half-written file never looks complete.
+
+Spec: zs.txt; order of writing: "Magic number"."""
 
 from __future__ import annotations
 
@@ -119,26 +121,29 @@ class ZsWriter(Writer):
     # What goes in
 
     def add(self, record: bytes) -> None:
-        """One record, not smaller than the one before."""
+        """Adds one record, not smaller than the one before."""
         self._buffer.append(record)
         self._buffered += len(record)
         if self._buffered >= self.block_size:
             self._flush_buffer()
 
     def add_records(self, records: Iterable[bytes]) -> None:
-        """Records in ascending order.  Raises `WriterError` naming the first that is not, soon after it was given."""
+        """Adds records in ascending order.
+
+        Raises `WriterError` naming the first that is not, soon after it was given.
+        """
         for record in records:
             self.add(record)
 
     def add_block(self, records: Iterable[bytes]) -> None:
-        """These records as one data block (none: nothing happens)."""
+        """Adds records as one data block; does nothing when there are none."""
         self._flush_buffer()
         chosen = list(records)
         if chosen:
             self._submit(frame_records(chosen))
 
     def add_payload(self, payload: bytes) -> None:
-        """A data block's payload: records with uleb128 lengths.  Raises `WriterError` when it is malformed."""
+        """Adds a data block's payload: records with uleb128 lengths.  Raises `WriterError` when it is malformed."""
         self._flush_buffer()
         try:
             scan_records(payload)
@@ -155,7 +160,7 @@ class ZsWriter(Writer):
         length_prefixed: str | None = None,
         progress: Progress = no_progress,
     ) -> None:
-        """The records of a binary file object, each followed by the terminator or preceded by its length.
+        """Adds the records of a binary file object, each followed by the terminator or preceded by its length.
 
         Raises `WriterError` for records that are out of order, and for input that ends inside one.
         """
@@ -209,7 +214,7 @@ class ZsWriter(Writer):
         )
 
     def _put(self, level: int, key: bytes, block: bytes) -> None:
-        """Writes a block and makes an entry for it; an index block goes out as soon as it is full."""
+        """Writes a block and makes an entry for it; an index block is written as soon as it is full."""
         self._output.file.write(block)
         entry = IndexEntry(key, self._offset, len(block))
         self._offset += len(block)
@@ -220,7 +225,7 @@ class ZsWriter(Writer):
             self._put_index(level)
 
     def _put_index(self, level: int) -> None:
-        """Writes the index block over the blocks of `level` that wait for one."""
+        """Writes the index block for the blocks of `level` that are not referred to yet."""
         if level + 1 > MAX_INDEX_LEVEL:
             raise WriterError(f"more than {MAX_INDEX_LEVEL} index levels: raise the branching factor")
         entries, self._pending[level] = self._pending[level], []
@@ -295,7 +300,9 @@ class ZsWriter(Writer):
 
 
 LARGEST_RECORD = DEFAULT_LIMITS.payload_size
-"""Larger ones would not be read back; what has no terminator at all (a device, a wrong one) does not fill memory."""
+"""Larger records would not be read back; input without any terminator (a device, a wrong terminator) is refused
+early.
+"""
 
 
 def iter_payloads(file: BinaryIO, shape: Framing, block_size: int) -> Iterator[tuple[bytes, int]]:
