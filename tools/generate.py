@@ -41,6 +41,38 @@ from tools import nodejs
 
 ROOT = nodejs.ROOT
 PACKAGE_DOC = '"""Parsers compiled from `ksy/` (see `make generated`); never edited by hand."""\n'
+TRACKED = (
+    "from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO\n",
+    "from kaitaistruct import KaitaiStruct, BytesIO\nfrom ._stream import KaitaiStream\n",
+)
+"""What the parsers with positions import in place of what the compiler wrote."""
+DEBUG_STREAM = '''\
+"""The stream of the parsers with positions, each of which knows its stream: so substreams are told apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import kaitaistruct
+
+
+class Position(int):
+    """A position in a stream, which it remembers."""
+
+    stream: Any
+
+    def __new__(cls, value: int, stream: Any) -> Position:
+        made = super().__new__(cls, value)
+        made.stream = stream
+        return made
+
+
+class KaitaiStream(kaitaistruct.KaitaiStream):  # type: ignore[misc]  # untyped base
+    """A `kaitaistruct.KaitaiStream` whose positions remember it."""
+
+    def pos(self) -> Position:
+        return Position(super().pos(), self)
+'''
 DEBUG_DOC = '"""The same parsers, with the position of every field; compiled from `ksy/`, never edited by hand."""\n'
 LOCK_HEAD = "# Written by `make generated`: what exhume_ksy was compiled from and with; merged by union, then sorted.\n"
 GENERATOR = "2"  # raise it when this program changes what comes out for the same specifications
@@ -104,7 +136,7 @@ def output_paths(root: Path) -> list[str]:
     """Returns the path of every file that belongs into `generated/exhume_ksy`, relative to the root."""
     names = [*(f"{name}.py" for name in specs(root)), "__init__.py"]
     parsers = [f"{folder}/{name}" for _, folder in FLAVOURS for name in names]
-    return sorted([*parsers, *(f"{SPECS}/{name}.json" for name in specs(root))])
+    return sorted([*parsers, f"{COMPILED}/debug/_stream.py", *(f"{SPECS}/{name}.json" for name in specs(root))])
 
 
 def own_texts(root: Path, texts: dict[str, str] | None = None) -> dict[str, str]:
@@ -289,7 +321,9 @@ def compiled(root: Path) -> Iterator[dict[str, str]]:
                 file = outs[debug] / f"{name}.py"
                 if not file.exists():
                     raise GenerateError(f"ksy/{name}.ksy: the compiler wrote no {name}.py; meta/id must be {name}")
-                texts[f"{folder}/{name}.py"] = relative_imports(file.read_text(encoding="utf-8"), ids)
+                text = relative_imports(file.read_text(encoding="utf-8"), ids)
+                texts[f"{folder}/{name}.py"] = text.replace(*TRACKED) if debug else text
+        texts[f"{COMPILED}/debug/_stream.py"] = DEBUG_STREAM
         yield texts | own_texts(root, texts)
 
 

@@ -98,6 +98,17 @@ class ExhumeError(Exception):
         self.actual = actual
         self.spec_ref = spec_ref
 
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form, as in `exhume.error/1`: code, message, span, field_path, expected, actual."""
+        return {
+            "code": self.code,
+            "message": self.message,
+            "span": self.span.to_dict() if self.span else None,
+            "field_path": self.field_path,
+            "expected": self.expected,
+            "actual": self.actual,
+        }
+
     def __str__(self) -> str:
         return describe(self.code, self.message, self.span, self.field_path, self.expected, self.actual)
 

@@ -98,6 +98,7 @@ class Format:
     recode: str | None = None
     inspect: str | None = None
     parts: str | None = None
+    salvages: tuple[str, ...] = ()  # the modes of `salvage` that make sense (`SalvageMode`)
     cli: str | None = "cli"
     verbs: tuple[str, ...] = field(default=())
     limitations: tuple[str, ...] = ()

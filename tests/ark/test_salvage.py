@@ -113,8 +113,8 @@ def test_json_lines(log: Log, tmp_path: Path) -> None:
 
 
 def test_messages_are_no_files(log: Log, tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedOperationError, match="messages"):
-        salvaged(log.root, tmp_path / "out", mode=SalvageMode.FILES)
+    with pytest.raises(UnsupportedOperationError, match="as files"):
+        exhume.salvage(log.root, tmp_path / "out", mode=SalvageMode.FILES)
 
 
 def test_nothing_to_salvage(tmp_path: Path) -> None:

@@ -13,13 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exhume.formats.clp_s.reader import open_archive
-from exhume.formats.clp_s.write import encoder as encoders
 from exhume.formats.clp_s.write.encoder import Encoder, PureEncoder, make_encoder
 from exhume.formats.clp_s.write.jsonscan import Status
 from exhume.formats.clp_s.write.texts import encode_formatted_float
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
 from exhume.formats.clp_s.writer import create
 from exhume.io.local import FileSource
+from exhume.native.compiled import KERNEL
 from tests.clp_s.strategies import dumps, records
 
 NO_END = 1 << 60
@@ -121,7 +121,7 @@ def _needs_both() -> None:
 
 
 def make_encoder_is_pure() -> bool:
-    return encoders._compiled is None
+    return KERNEL is None
 
 
 def agree(chosen: dict[str, Any], data: bytes, *, final: bool, single: bool = False) -> None:

@@ -107,7 +107,7 @@ def test_salvage(database: Path, tmp_path: Path, exhume_cli: Cli) -> None:
     with LocalTree(database) as tree:
         salvage(tree, tmp_path / "all.jsonl", mode=SalvageMode.RECORDS)
         with pytest.raises(UnsupportedOperationError):
-            salvage(tree, tmp_path / "files", mode=SalvageMode.FILES)
+            exhume.salvage(tree, tmp_path / "files", mode=SalvageMode.FILES)
     lines = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
     assert {(e["key"]["text"], e["sequence"]) for e in lines} >= {("apple", 9), ("cherry", 3), ("banana", 2)}
 

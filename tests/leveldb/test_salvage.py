@@ -88,8 +88,8 @@ def test_the_limits_hold(tmp_path: Path) -> None:
 
 
 def test_keys_are_no_file_names(tmp_path: Path) -> None:
-    with pytest.raises(UnsupportedOperationError, match="no files"):
-        salvage(MemoryTree(build_database()), tmp_path / "out", mode=SalvageMode.FILES)
+    with pytest.raises(UnsupportedOperationError, match="as files"):
+        exhume.salvage(MemoryTree(build_database()), tmp_path / "out", mode=SalvageMode.FILES)
 
 
 def test_the_newest_version_that_is_proved_counts(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import importlib
 from collections.abc import Iterable
 from typing import Any
 
+from exhume_ksy.debug._stream import KaitaiStream
 from exhume_ksy.fast._layout import LayoutError
 from kaitaistruct import BytesIO, KaitaiStruct
 
@@ -18,7 +19,7 @@ from exhume.compiler.model import Bits, Sequence, Type
 from exhume.compiler.strategies import type_of
 from exhume.compiler.text import safe
 from exhume.layout.kaitai import FAILURES
-from exhume.layout.schema import _TrackedStream, debug_class
+from exhume.layout.schema import debug_class
 from tests.toolchain.differential import (
     Comparison,
     DifferenceError,
@@ -175,7 +176,7 @@ class _Plain:
     """One reading by the classes that remember positions."""
 
     def __init__(self, data: bytes) -> None:
-        self.stream = _TrackedStream(BytesIO(data))
+        self.stream = KaitaiStream(BytesIO(data))
         self.bases: dict[int, int] = {id(self.stream): 0}
         self.value: Any = None
         self.end = 0

@@ -2,7 +2,8 @@
 # type: ignore
 
 import kaitaistruct
-from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from kaitaistruct import KaitaiStruct, BytesIO
+from ._stream import KaitaiStream
 from . import clp_s_table
 from . import clp_s_metadata
 from . import clp_s_dictionary

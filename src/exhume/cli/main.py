@@ -140,16 +140,7 @@ def _say_error(error: ExhumeError, argv: list[str]) -> None:
     if "--json" in argv or "--ndjson" in argv:
         from exhume.io.jsonout import dumps
 
-        body = {
-            "schema": "exhume.error/1",
-            "code": error.code,
-            "message": error.message,
-            "span": error.span.to_dict() if error.span else None,
-            "field_path": error.field_path,
-            "expected": error.expected,
-            "actual": error.actual,
-        }
-        click.echo(dumps(body), err=True)
+        click.echo(dumps({"schema": "exhume.error/1", **error.to_dict()}), err=True)
         return
     click.echo(f"exhume: {error}", err=True)
     if isinstance(error, QueryError) and (pointer := error.pointer()):

@@ -397,23 +397,11 @@ def say_failed(run: Run, target: str, error: ExhumeError) -> None:
     if run.machine:
         from exhume.io.jsonout import dumps
 
-        body = {"schema": "exhume.error/1", "target": target, **error_body(error)}
+        body = {"schema": "exhume.error/1", "target": target, **error.to_dict()}
         click.echo(dumps(body), err=True)
     else:
         where = "" if error.span is not None and error.span.source == target else f"{printable(target)}: "
         click.echo(f"exhume: {where}{printable(str(error))}", err=True)
-
-
-def error_body(error: ExhumeError) -> dict[str, Any]:
-    """An error as JSON."""
-    return {
-        "code": error.code,
-        "message": error.message,
-        "span": error.span.to_dict() if error.span else None,
-        "field_path": error.field_path,
-        "expected": error.expected,
-        "actual": error.actual,
-    }
 
 
 def worst(outcomes: Iterable[Outcome]) -> Outcome:

@@ -12,7 +12,7 @@ from exhume.archive import Progress, no_progress
 from exhume.choices import check_keywords
 from exhume.engines.identify import identify_source, recognise
 from exhume.engines.verify import Verification
-from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, WriterError
+from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, UnsupportedOperationError, WriterError
 from exhume.findings import Finding, Severity
 from exhume.io.opening import Target, open_target
 from exhume.io.output.atomic import exists_error
@@ -20,7 +20,7 @@ from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import SalvageMode, SalvageReport, Verified
-from exhume.registry import get_format
+from exhume.registry import Format, get_format
 
 
 def salvage(
@@ -40,7 +40,8 @@ def salvage(
 
     `mode` chooses a clean archive of the same format, members as files below a directory, or records as JSON lines.
     `report.verified` says how the output was verified; it is read again for that.  Raises `WriterError` when the output
-    exists or is the input, `UnrecognizedFormatError` when the format cannot be recognised (pass `format`).
+    exists or is the input, `UnrecognizedFormatError` when the format cannot be recognised (pass `format`), and
+    `UnsupportedOperationError` for a mode that makes no sense for the format.
     """
     path = Path(output)
     source = open_target(target, storage_options=storage_options, offset=offset, length=length)
@@ -50,6 +51,7 @@ def salvage(
             raise exists_error(path)
         id = get_format(format).id if format else _best_guess(source)
         hook = get_format(id).hook("salvage")
+        _refuse_mode(get_format(id), source, mode)
         check_keywords(f"salvage() of {id} archives", options, hook, salvage)
         report: SalvageReport = hook(source, path, mode=mode, limits=limits, progress=progress, **options)
     finally:
@@ -69,6 +71,18 @@ def _best_guess(source: Source | Tree) -> str:
         if not candidates:
             raise
         return candidates[0].format
+
+
+def _refuse_mode(described: Format, source: Source | Tree, mode: SalvageMode) -> None:
+    """What each format can be salvaged as, and from what, is refused here and not in the format's own code."""
+    if isinstance(source, Tree) and described.container == "file":
+        raise UnrecognizedFormatError(
+            f"{described.id} archives are files, not directories", format=described.id, actual=source.name
+        )
+    if mode not in described.salvages:
+        raise UnsupportedOperationError(
+            f"{described.id} archives cannot be salvaged as {mode}", expected=f"one of {', '.join(described.salvages)}"
+        )
 
 
 def _refuse_in_place(source: Source | Tree, output: Path) -> None:

@@ -14,12 +14,12 @@ import importlib
 import importlib.resources
 import json
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
-from kaitaistruct import BytesIO, KaitaiStream, KaitaiStruct
+from exhume_ksy.debug._stream import KaitaiStream, Position
+from kaitaistruct import BytesIO, KaitaiStruct
 
 from exhume.compiler.model import Type
 from exhume.errors import Span, shorten
@@ -36,24 +36,6 @@ ARRAY_SHOWN = 64
 
 STOPPED = "parsing stops here"
 """The note of a field that could not be read to its end."""
-
-
-class _Position(int):
-    """A stream position that remembers its stream."""
-
-    stream: Any
-
-    def __new__(cls, value: int, stream: Any) -> Self:
-        made = super().__new__(cls, value)
-        made.stream = stream
-        return made
-
-
-class _TrackedStream(KaitaiStream):  # type: ignore[misc]  # untyped base
-    """A `KaitaiStream` whose positions remember it."""
-
-    def pos(self) -> int:
-        return _Position(super().pos(), self)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +91,6 @@ def debug_class(name: str) -> Any:
         module = importlib.import_module(f"{DEBUG_PACKAGE}.{id}")
     except ModuleNotFoundError:
         raise KeyError(name) from None
-    for loaded, content in list(sys.modules.items()):
-        if loaded.startswith(DEBUG_PACKAGE + ".") and content is not None:
-            content.KaitaiStream = _TrackedStream  # type: ignore[attr-defined]  # the substreams must be tracked too
     found = getattr(module, camel(id))
     for type in types:
         found = getattr(found, camel(type))
@@ -242,7 +221,7 @@ class Explainer:
 
         A structure that cannot be parsed to its end keeps the fields before the failure; its `note` says why it ended.
         """
-        stream = _TrackedStream(BytesIO(bytes(data)))
+        stream = KaitaiStream(BytesIO(bytes(data)))
         self._base(stream, 0)
         cls = debug_class(schema)
         made = cls(*args, stream)
@@ -299,14 +278,14 @@ class Explainer:
         view, start, end, many, *why = parsed.PLACES.get(name, (None, None, None, ()))
         place: dict[str, Any] = {}
         if start is not None:
-            place["start"] = _Position(start, view)
+            place["start"] = Position(start, view)
             place |= {} if end is None else {"end": end}
             if type_of(parsed).field(name).repeat and value is not None and not many and end is not None:
                 value = list(value)  # numbers, which are read all at once
                 width = (end - start) // max(1, len(value))
                 many = [[start + width * number, start + width * (number + 1)] for number in range(len(value))]
             place["arr"] = [
-                {"start": _Position(first, view)} | ({} if last is None else {"end": last}) for first, last in many
+                {"start": Position(first, view)} | ({} if last is None else {"end": last}) for first, last in many
             ]
         self._attribute(parsed, name, named(value, type_of(parsed), name), place, docs, parent)
         if why:
@@ -403,7 +382,7 @@ class Explainer:
 
     def _parse_as(self, made: Field, schema: str, data: bytes) -> None:
         """The parts of bytes that the specification composes; they are not stored as such, so they have no spans."""
-        parsed = debug_class(schema)(_TrackedStream(BytesIO(data)))
+        parsed = debug_class(schema)(KaitaiStream(BytesIO(data)))
         try:
             parsed._read()  # noqa: SLF001
         except FAILURES as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from typing import Any
 
@@ -27,3 +28,8 @@ KERNEL: Any = _LOADED[0]
 """The compiled module; None when there is none, when it is outdated, or when `EXHUME_PURE=1` forces the twins."""
 STATE: str = _LOADED[1]
 """`compiled`, or why the twins run: `forced`, `stale` (built from older sources or specifications) or `absent`."""
+
+
+def pick(twin: str) -> Any:
+    """The compiled kernel where it can be used, else the module of that name, which does the same interpreted."""
+    return KERNEL if KERNEL is not None else importlib.import_module(twin)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exhume.native import pykernel
-from exhume.native.compiled import KERNEL
+from exhume.native.compiled import KERNEL, pick
 from exhume.native.pykernel import (
     BLOCK_BOMB,
     BLOCK_FINE,
@@ -20,10 +19,11 @@ from exhume.native.pykernel import (
 )
 from exhume.native.types import MalformedRecordsError, Scan
 
-_implementation = pykernel
 COMPILED = KERNEL is not None
-if not TYPE_CHECKING and COMPILED:
-    _implementation = KERNEL
+if TYPE_CHECKING:
+    from exhume.native import pykernel as _implementation
+else:
+    _implementation = pick("exhume.native.pykernel")
 
 split_records = _implementation.split_records
 scan_records = _implementation.scan_records

@@ -22,6 +22,7 @@ FORMAT = Format(
     open="collection:open_archive",
     codecs=("none", "lz4", "zstd", "bz2", "lzma"),
     salvage="salvage:salvage",
+    salvages=("archive", "jsonl"),
     owns="probe:owns",
     locate="locate:locate",
     verbs=("snippet", "repair"),

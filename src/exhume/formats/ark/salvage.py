@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from exhume.archive import Progress, no_progress
-from exhume.errors import ExhumeError, UnsupportedOperationError
+from exhume.errors import ExhumeError
 from exhume.findings import Finding
 from exhume.formats.ark.attach import column_of_split
 from exhume.formats.ark.checks import UNREFERENCED
@@ -62,11 +62,9 @@ def salvage(
     """Writes what survives of a log as a new log in the directory `output` (or as JSON lines); see `SalvageReport`.
 
     The manifest is read by the last rung of its ladder if need be; without any manifest, each split becomes a column
-    whose channels are called by their GUIDs.  `log` chooses one of several.  Raises `UnsupportedOperationError` for
-    member files, and the manifest's error when no split can be attached to it.
+    whose channels are called by their GUIDs.  `log` chooses one of several.  Raises the manifest's error when no split
+    can be attached to it.
     """
-    if mode is SalvageMode.FILES:
-        raise UnsupportedOperationError("an Ark log holds messages, not files: salvage an archive or JSON lines")
     reader = _open(source, limits, log)
     report = SalvageReport("ark", str(output))
     if mode is SalvageMode.ARCHIVE:

@@ -15,6 +15,7 @@ FORMAT = Format(
     verify="reader:verify_source",
     create="writer:create",
     salvage="salvage:salvage",
+    salvages=("archive", "files"),
     locate="locate:locate",
     cli="cli",
     tail_first=True,

@@ -5,20 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from exhume.formats.caf.pykernel import Entries, Walk
-from exhume.formats.caf.pykernel import caf_entries as py_entries
-from exhume.formats.caf.pykernel import caf_walk as py_walk
-from exhume.native.kernel import COMPILED
+from exhume.native.compiled import pick
 
-entries = py_entries
-walk = py_walk
+if TYPE_CHECKING:
+    from exhume.formats.caf import pykernel as _implementation
+else:
+    _implementation = pick("exhume.formats.caf.pykernel")
 
-if not TYPE_CHECKING and COMPILED:
-    from exhume.native._kernel import caf_entries as entries
-    from exhume.native._kernel import caf_walk as _walk
+entries = _implementation.caf_entries
 
-    def walk(text, at, name):
-        """`pykernel.caf_walk`, compiled."""
-        return Walk(*_walk(text, at, name))
+
+def walk(text: bytes | memoryview, at: int, name: bytes) -> Walk:
+    """What `pykernel.caf_walk` says."""
+    return Walk(*_implementation.caf_walk(text, at, name))
 
 
 __all__ = ["Entries", "Walk", "entries", "walk"]

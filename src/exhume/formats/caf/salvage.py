@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from exhume.archive import Progress, no_progress
-from exhume.errors import ExhumeError, SourceError, UnrecognizedFormatError, UnsupportedOperationError, shorten
+from exhume.errors import ExhumeError, SourceError, shorten
 from exhume.formats.caf.canonical import OFFSET, TEXT
 from exhume.formats.caf.index import parse_partial
 from exhume.formats.caf.layout import FOOTER_SIZE, HARD_LIMIT, MIN_INDEX, parse_footer
@@ -25,7 +25,6 @@ from exhume.formats.caf.table import Index
 from exhume.formats.caf.verify import ends_are_inclusive, index_order, live_ranges
 from exhume.io.output.tree import OutputTree
 from exhume.io.source import Source
-from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
 
@@ -75,7 +74,7 @@ class Recovery:
 
 
 def salvage(
-    source: Source | Tree,
+    source: Source,
     output: Path,
     *,
     mode: SalvageMode = SalvageMode.ARCHIVE,
@@ -86,12 +85,8 @@ def salvage(
     """Writes every member that can still be read as a new chunk, or as files; see `SalvageReport`.
 
     `raw` also keeps bytes that no entry names, as members `unreferenced/START-END.bin`; without any entry left they are
-    kept in any case.  Raises `UnsupportedOperationError` for JSON lines, `UnrecognizedFormatError` for a directory.
+    kept in any case.
     """
-    if isinstance(source, Tree):
-        raise UnrecognizedFormatError("a CAF chunk is a file, not a directory", format="caf", actual=source.name)
-    if mode is SalvageMode.RECORDS:
-        raise UnsupportedOperationError("a CAF holds files, not records: salvage it as an archive or as files")
     recovery = recover(source, limits)
     report = SalvageReport("caf", str(output), notes=recovery.notes)
     if not recovery.index_found:

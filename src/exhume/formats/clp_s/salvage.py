@@ -21,7 +21,7 @@ import numpy as np
 from exhume.archive import Progress, no_progress
 from exhume.codecs import decompress
 from exhume.codecs.zstd import zstd_partial
-from exhume.errors import ExhumeError, Span, UnsupportedOperationError
+from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding, Severity
 from exhume.formats.clp_s import layout_packed as packed
 from exhume.formats.clp_s.layout import NodeType, PacketType, TableEntry
@@ -52,8 +52,6 @@ def salvage(
     progress: Progress = no_progress,
 ) -> SalvageReport:
     """Writes the tables that survive as a clean archive, or their records as JSON lines, and accounts for the rest."""
-    if mode is SalvageMode.FILES:
-        raise UnsupportedOperationError("a clp-s archive holds records: salvage it as an archive or with --jsonl")
     report = SalvageReport("clp-s", os.fspath(output))
     found = Finder(source, limits, report).find()
     if found.tables is None:

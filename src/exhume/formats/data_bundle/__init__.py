@@ -17,6 +17,7 @@ FORMAT = Format(
     codecs=("none", "snappy", "zlib"),
     verify="reader:verify_source",
     salvage="salvage:salvage",
+    salvages=("archive", "files", "jsonl"),
     owns="probe:owns",
     locate="locate:locate",
     recode="recode:recode",

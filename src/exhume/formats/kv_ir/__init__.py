@@ -24,6 +24,7 @@ FORMAT = Format(
     create=None,
     verify="verify:verify_source",
     salvage="salvage:salvage",
+    salvages=("archive", "jsonl"),
     locate="locate:locate",
     verbs=("identify", "info", "list", "cat", "search", "create", "verify", "payload", "recode", "salvage", "carve"),
     inspect="sections:inspect",

@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from exhume.archive import Progress, no_progress
 from exhume.codecs.zstd import zstd_frame
-from exhume.errors import ExhumeError, SourceError, UnsupportedOperationError
+from exhume.errors import ExhumeError, SourceError
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.build import END, build_node, build_preamble
 from exhume.formats.kv_ir.layout import (
@@ -39,7 +39,6 @@ from exhume.formats.kv_ir.stream import HeldError, Stream, UnitError, Units
 from exhume.formats.kv_ir.units import How, Status
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.source import Source
-from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
 
@@ -54,7 +53,7 @@ TRIALS = 3
 
 
 def salvage(
-    source: Source | Tree,
+    source: Source,
     output: str | os.PathLike[str],
     *,
     mode: SalvageMode = SalvageMode.ARCHIVE,
@@ -65,8 +64,6 @@ def salvage(
 
     Lines have the pairs of both: `{"auto": {...}, "user": {...}}`.
     """
-    if isinstance(source, Tree) or mode is SalvageMode.FILES:
-        raise UnsupportedOperationError("a KV-IR stream holds records: salvage it as an archive or with --jsonl")
     report = SalvageReport("kv-ir", os.fspath(output))
     with ExitStack() as stack:
         file = stack.enter_context(AtomicFile(output)).file

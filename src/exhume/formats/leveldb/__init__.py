@@ -22,6 +22,7 @@ FORMAT = Format(
     codecs=("none", "snappy", "zlib", "deflate", "bz2", "lz4", "zstd"),
     create=None,
     salvage="salvage:salvage",
+    salvages=("archive", "jsonl"),
     owns="probe:owns",
     locate="locate:locate",
     verbs=("info", "list", "cat", "verify", "explain", "salvage", "carve", "search", "payload"),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from exhume.archive import Progress, no_progress
-from exhume.errors import Span, UnsupportedOperationError
+from exhume.errors import Span
 from exhume.findings import Finding, Severity
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.database import Database
@@ -33,11 +33,8 @@ def salvage(
 ) -> SalvageReport:
     """Writes the state that survives (`ARCHIVE`), or every version of every key (`RECORDS`).
 
-    Without a usable manifest every table and log counts: the newest version of a key wins wherever it is.  Raises
-    `UnsupportedOperationError` for `FILES`: keys are no file names.
+    Without a usable manifest every table and log counts: the newest version of a key wins wherever it is.
     """
-    if mode is SalvageMode.FILES:
-        raise UnsupportedOperationError("a database has no files: salvage it as archive or jsonl")
     with LevelDbArchive(source, limits=limits) as archive:
         return _salvage(archive.database, output, mode, progress)
 

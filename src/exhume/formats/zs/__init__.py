@@ -20,6 +20,7 @@ FORMAT = Format(
     codecs=("none", "deflate", "lzma"),
     verify="verify:verify_source",
     salvage="salvage:salvage",
+    salvages=("archive", "jsonl"),
     locate="locate:locate",
     recode="recode:recode",
     verbs=("identify", "info", "list", "cat", "search", "create", "verify", "payload", "recode", "salvage", "carve"),

@@ -14,7 +14,7 @@ from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.codecs.checksums import crc64_xz, sha256
-from exhume.errors import ExhumeError, SourceError, UnrecognizedFormatError, UnsupportedOperationError
+from exhume.errors import ExhumeError, SourceError
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile
 from exhume.formats.zs.framing import split_in_parts
@@ -39,7 +39,6 @@ from exhume.formats.zs.writer import ZsWriter
 from exhume.io.jsonout import dumps
 from exhume.io.output.atomic import AtomicFile
 from exhume.io.source import Source
-from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.native.kernel import MalformedRecordsError, scan_records
 from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
@@ -91,21 +90,14 @@ class Recovery:
 
 
 def salvage(
-    source: Source | Tree,
+    source: Source,
     output: Path,
     *,
     mode: SalvageMode = SalvageMode.ARCHIVE,
     limits: Limits = DEFAULT_LIMITS,
     progress: Progress = no_progress,
 ) -> SalvageReport:
-    """Writes the records of all intact data blocks as a new ZS file, or as JSON lines; see `SalvageReport`.
-
-    Raises `UnsupportedOperationError` for the mode that writes files, `UnrecognizedFormatError` for a directory.
-    """
-    if isinstance(source, Tree):
-        raise UnrecognizedFormatError("a ZS archive is a file, not a directory", format="zs", actual=source.name)
-    if mode is SalvageMode.FILES:
-        raise UnsupportedOperationError("a ZS file holds records, not files: salvage it as an archive or as JSON lines")
+    """Writes the records of all intact data blocks as a new ZS file, or as JSON lines; see `SalvageReport`."""
     recovery = recover(source, limits, progress)
     report = SalvageReport("zs", str(output), notes=recovery.notes)
     if recovery.kept:

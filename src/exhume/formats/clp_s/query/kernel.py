@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from exhume.formats.clp_s.query.wildcard import Wildcard
-from exhume.native.compiled import KERNEL
+from exhume.native.compiled import pick
 
-if not TYPE_CHECKING and hasattr(KERNEL, "clps_match_texts"):  # else none, or one built before the search was added
-    _implementation = KERNEL
-else:
+if TYPE_CHECKING:
     from exhume.formats.clp_s.query import pykernel as _implementation
+else:
+    _implementation = pick("exhume.formats.clp_s.query.pykernel")
 
 clps_find = _implementation.clps_find
 clps_compare_int = _implementation.clps_compare_int

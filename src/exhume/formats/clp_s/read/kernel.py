@@ -24,12 +24,12 @@ from exhume.formats.clp_s.read.program import (
     TIME,
     Fault,
 )
-from exhume.native.compiled import KERNEL
+from exhume.native.compiled import pick
 
-if not TYPE_CHECKING and hasattr(KERNEL, "ClpsProgram"):  # else none, or one built before this format was added
-    _implementation = KERNEL
-else:
+if TYPE_CHECKING:
     from exhume.formats.clp_s.read import pykernel as _implementation
+else:
+    _implementation = pick("exhume.formats.clp_s.read.pykernel")
 
 ClpsStrings = _implementation.ClpsStrings
 ClpsLogTypes = _implementation.ClpsLogTypes

@@ -9,7 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 from exhume.formats.clp_s.layout import COLUMN_TYPES, MAX_NODE_ID, ROOT, NodeType, pack_marker
 from exhume.formats.clp_s.layout_packed import (
@@ -26,7 +26,7 @@ from exhume.formats.clp_s.layout_words import ClpWord
 from exhume.formats.clp_s.write.build import build_dictionary
 from exhume.formats.clp_s.write.jsonscan import Kind, ScanError, Scanner, Status, Token, fits_integer
 from exhume.formats.clp_s.write.texts import Dialect, VariableKind, encode_dictionary_id, encode_text
-from exhume.native import kernel
+from exhume.native.compiled import KERNEL
 
 MAX_IDS: Final = MAX_NODE_ID + 1
 MASK64: Final = (1 << 64) - 1
@@ -536,14 +536,7 @@ class PureEncoder:
             yield from column.pieces()
 
 
-_compiled: Any = None
-if not TYPE_CHECKING and kernel.COMPILED:
-    from exhume.native import _kernel
-
-    _compiled = getattr(_kernel, "ClpsEncoder", None)  # a kernel built before this was added has none
-
-
 def make_encoder(**options: Any) -> Encoder:
     """An encoder: the compiled one when it was built, else its twin."""
-    encoder: Encoder = (_compiled or PureEncoder)(**options)
+    encoder: Encoder = (PureEncoder if KERNEL is None else KERNEL.ClpsEncoder)(**options)
     return encoder
