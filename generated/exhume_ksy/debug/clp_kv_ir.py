@@ -2,7 +2,8 @@
 # type: ignore
 
 import kaitaistruct
-from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO
+from kaitaistruct import KaitaiStruct, BytesIO
+from ._stream import KaitaiStream
 from enum import IntEnum
 import collections
 
