@@ -461,10 +461,12 @@ def parse_table_metadata(data: bytes, where: Span) -> tuple[TableMetadata, int]:
         stream_id, start = found.stream_id[index], found.ofs_table[index]
         problem: ExhumeError | None = None
         end = start
-        span = where.sub(found.at[index], found.at[index] + Table.size)
         if stream_id >= len(streams):
             problem = checks.BAD_STREAM_ID.error(
-                f"table {index}", span=span, field_path=f"tables[{index}].stream_id", actual=stream_id
+                f"table {index}",
+                span=where.sub(found.at[index], found.at[index] + Table.size),
+                field_path=f"tables[{index}].stream_id",
+                actual=stream_id,
             )
         else:
             end = streams[stream_id].size
@@ -473,7 +475,7 @@ def parse_table_metadata(data: bytes, where: Span) -> tuple[TableMetadata, int]:
             if start > end:
                 problem = checks.BAD_TABLE_OFFSET.error(
                     f"table {index}",
-                    span=span,
+                    span=where.sub(found.at[index], found.at[index] + Table.size),
                     field_path=f"tables[{index}].ofs_table",
                     expected=f"at most {end}",
                     actual=start,
