@@ -295,6 +295,18 @@ def test_strategies_need_the_compiler_only() -> None:
     assert len(seen) > 5
 
 
+def test_the_corpus_of_the_docs_is_written(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "spec-driven.md").read_text(encoding="utf-8")
+    example = re.search(r"```python\n((?:(?!```).)*def write_corpus.*?)```", page, re.DOTALL)
+    assert example is not None
+    names: dict[str, Any] = {}
+    exec(example[1], names)
+    names["write_corpus"](tmp_path, "zs_index_block", 20)
+    written = sorted(tmp_path.iterdir())
+    assert len(written) > 10
+    assert {fast_refusal("zs_index_block", file.read_bytes(), []) is None for file in written} == {True, False}
+
+
 @pytest.mark.slow
 def test_the_example_of_the_docs_runs() -> None:
     page = (ROOT / "docs" / "spec-driven.md").read_text(encoding="utf-8")
