@@ -20,7 +20,18 @@ ROOT = nodejs.ROOT
 SRC = ROOT / "src" / "exhume"
 FORMATS = list(registry.formats().values())
 FORMAT = pytest.mark.parametrize("described", FORMATS, ids=lambda described: described.id)
-MODULES = ("layout", "sections", "reader", "checks", "verify")
+MODULES = ("layout", "sections", "reader", "checks", "verify", "salvage", "locate", "parts", "probe", "cli")
+HOMES = {
+    "probe": "probe",
+    "create": "writer",
+    "rules": "checks",
+    "salvage": "salvage",
+    "locate": "locate",
+    "recode": "recode",
+    "parts": "parts",
+    "cli": "cli",
+}
+"""The module in which each hook of a format is found."""
 # A format that is part of another one, as a bare index is of a bundle, or that another one is made of.
 MAY_IMPORT = {"data_bundle": {"leveldb"}, "clp_s": {"kv_ir"}, "kv_ir": {"clp_s"}}
 HEAVY = ("click", "rich", "fsspec", "numpy", "pyarrow", "dask", "zstandard", "kaitaistruct", "sqlalchemy")
@@ -70,6 +81,12 @@ def test_hooks_resolve(described: registry.Format) -> None:
     for hook in ("open", "probe", "create", "rules", "salvage", "locate", "cli"):
         if described.has(hook):
             assert described.hook(hook) is not None
+
+
+@FORMAT
+def test_the_same_thing_has_the_same_file_name_in_every_format(described: registry.Format) -> None:
+    found = {hook: getattr(described, hook).partition(":")[0] for hook in HOMES if described.has(hook)}
+    assert found == {hook: HOMES[hook] for hook in found}
 
 
 @FORMAT
