@@ -1,5 +1,7 @@
 """clp-s against the C++ binary: `cat`, `cat --ordered`, one column, Arrow; on 50 MB of service logs of two shapes.
 
+The rows called `directory` are the same archive with a file for each section.
+
     EXHUME_CLP_S_BIN=/path/to/clp-s python -m benchmarks.clp_s [--size 50000000] [--folder /dev/shm] [--repeat 5]
 
 Every measurement is a process of its own, interpreter start-up included; rivals run in turns with us.  The table gives
@@ -126,6 +128,8 @@ def compare(shape: str, size: int, folder: Path, repeat: int) -> list[tuple[str,
     archives.mkdir()
     subprocess.run([clp, "c", "--single-file-archive", "--timestamp-key", COLUMN, archives, logs], check=True)
     (archive,) = (str(path) for path in archives.iterdir())
+    moved = str(folder / f"{shape}-directory")
+    subprocess.run([*exhume, "recode", "-q", archive, "--directory", "-o", moved], check=True)
     print(f"{shape}: {records} records, {logs.stat().st_size} bytes, archive {Path(archive).stat().st_size} bytes")
 
     def fresh() -> str:
@@ -139,6 +143,8 @@ def compare(shape: str, size: int, folder: Path, repeat: int) -> list[tuple[str,
         "clp-s x": lambda: measure([clp, "x", archive, fresh()]),
         "cat": lambda: measure([*exhume, "cat", archive], text),
         "cat -j2": lambda: measure([*exhume, "cat", "-j", "2", archive], text),
+        "clp-s x, directory": lambda: measure([clp, "x", moved, fresh()]),
+        "cat, directory": lambda: measure([*exhume, "cat", moved], text),
         "clp-s x --ordered": lambda: measure([clp, "x", "--ordered", archive, fresh()]),
         "cat --ordered": lambda: measure([*exhume, "cat", "--ordered", archive], text),
         "cat --ordered -j2": lambda: measure([*exhume, "cat", "--ordered", "-j", "2", archive], text),
@@ -173,7 +179,7 @@ def report(found: list[tuple[str, Sample]]) -> None:
     piped = costs["clp-s x"].cpu + costs["pyarrow.json of the text"].cpu
     print(f"{'':26} {'CPU s':>7} {'wall s':>7} {'MiB':>6}  CPU ratio  wall ratio")
     for name, cost in found:
-        base = costs["clp-s x --ordered" if "--ordered" in name else "clp-s x"]
+        base = costs["clp-s x" + (" --ordered" * ("--ordered" in name) or ", directory" * ("directory" in name))]
         print(
             f"{name:26} {cost.cpu:7.3f} {cost.wall:7.3f} {cost.mib:6.0f}  {cost.cpu / base.cpu:9.2f}  "
             f"{cost.wall / base.wall:10.2f}"

@@ -1,5 +1,7 @@
 """KQL search against `clp-s s`: queries that match little and queries that match much, on logs of two shapes.
 
+Each is asked of a single file and of the same archive as a directory.
+
     EXHUME_CLP_S_BIN=/path/to/clp-s python -m benchmarks.clp_s_search [--size 50000000] [--folder /dev/shm] [--repeat 5]
 
 Every measurement is a process of its own; rivals run in turns with us, and their lines are compared.  Start-up is what
@@ -73,8 +75,8 @@ def median(samples: list[Sample]) -> Sample:
     )
 
 
-def compare(shape: str, size: int, folder: Path, repeat: int) -> list[Result]:
-    """Both ways for every query; the first result is the start-up."""
+def compare(shape: str, size: int, folder: Path, repeat: int) -> dict[str, list[Result]]:
+    """Both ways for every query, by the form of the archive; the first result of each is the start-up."""
     clp, exhume = str(binary()), own_command()
     logs, archives = folder / f"{shape}.jsonl", folder / "archives"
     records = write_logs(logs, shape, size)
@@ -82,18 +84,24 @@ def compare(shape: str, size: int, folder: Path, repeat: int) -> list[Result]:
     subprocess.run([clp, "c", "--single-file-archive", "--timestamp-key", "timestamp", archives, logs], check=True)
     (archive,) = archives.iterdir()
     print(f"{shape}: {records} records, {logs.stat().st_size} bytes, archive {archive.stat().st_size} bytes")
-    found = []
+    moved = folder / "directory"
+    subprocess.run([*exhume, "recode", "-q", archive, "--directory", "-o", moved], check=True)
+    forms = {"single file": archive, "directory": moved}
+    found: dict[str, list[Result]] = {form: [] for form in forms}
     theirs_text, ours_text = folder / "theirs.jsonl", folder / "ours.jsonl"
     for kind, query in [("start-up", START_UP), *queries(shape, logs)]:
-        theirs, ours = [], []
         measure([*exhume, "search", "-q", str(archive), query], ours_text)  # once, so that all modules are compiled
+        theirs: dict[str, list[Sample]] = {form: [] for form in forms}
+        ours: dict[str, list[Sample]] = {form: [] for form in forms}
         for _ in range(repeat):
-            theirs.append(measure([clp, "s", str(archive), query], theirs_text))
-            ours.append(measure([*exhume, "search", "-q", str(archive), query], ours_text))
-        if theirs_text.read_bytes() != ours_text.read_bytes():
-            sys.exit(f"the answers differ: {query}")
+            for form, target in forms.items():
+                theirs[form].append(measure([clp, "s", str(target), query], theirs_text))
+                ours[form].append(measure([*exhume, "search", "-q", str(target), query], ours_text))
+                if theirs_text.read_bytes() != ours_text.read_bytes():
+                    sys.exit(f"the answers differ: {query}")
         lines = ours_text.read_bytes().count(b"\n")
-        found.append(Result(query, kind, median(theirs), median(ours), lines))
+        for form, rows in found.items():
+            rows.append(Result(query, kind, median(theirs[form]), median(ours[form]), lines))
     floor = median([measure([sys.executable, "-c", "pass"]) for _ in range(repeat)])
     print(f"the interpreter alone: {floor.cpu:.3f} s CPU, {floor.wall:.3f} s wall")
     return found
@@ -130,7 +138,9 @@ def main() -> None:
     for shape in options.shape or SHAPES:
         folder = Path(tempfile.mkdtemp(dir=options.folder))
         try:
-            report(compare(shape, options.size, folder, options.repeat))
+            for form, found in compare(shape, options.size, folder, options.repeat).items():
+                print(f"{form}:")
+                report(found)
         finally:
             shutil.rmtree(folder)
 

@@ -178,6 +178,19 @@ def test_opening_and_describing_is_three_requests_at_most(path: Path, store: Sto
         assert told[key] == value or told[key] is None or not told_all, key
 
 
+def test_a_search_of_a_directory_asks_for_each_file_once(samples: Path, store: Store) -> None:
+    """A clp-s directory: the listing, then one request for each of its files at most."""
+    path = samples / "clp_s" / "directory"
+    url = store.put("rounds/directory", path) + "/"
+    with exhume.open(path) as local:
+        expected = list(local.json_lines("level: *"))  # type: ignore[attr-defined]
+    store.wire.clear()
+    with exhume.open(url, storage_options=store.options) as archive:
+        assert list(archive.json_lines("level: *")) == expected != []  # type: ignore[attr-defined]
+    asked = [request.split()[1] for request in store.wire.requests]
+    assert len(asked) == len(set(asked)) <= 1 + len(list(path.iterdir()))
+
+
 @pytest.fixture(scope="module")
 def divided(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A bundle whose index is a table and a log."""

@@ -133,7 +133,7 @@ def differences(python: Any, javascript: Any, where: str = "") -> list[str]:
         alike = [float(python)] if python >= 0 else [float(python), float(python + 2**32)]
         same = isinstance(javascript, (int, float)) and float(javascript) in alike
     elif isinstance(python, float) and isinstance(javascript, (int, float)) and not isinstance(javascript, bool):
-        same = python == javascript  # JavaScript has no other numbers, and JSON writes 1.0 as 1
+        same = python == float(javascript)  # it has no other numbers, and writes 1.0 as 1 and 1e20 with its zeros
     elif isinstance(python, str) and isinstance(javascript, str):
         same = javascript in (python, _as_windows_1252(python))
     else:

@@ -101,7 +101,13 @@ def _candidates(source: Source | Tree) -> list[Identification]:
         return [sure]
     # Formats of the other kind can only know a lone part of theirs; their code is imported when nothing else fits.
     kind = "directory" if isinstance(source, Tree) else "file"
-    found = _ranked(_probed(source, [d for d in formats().values() if d.container in (kind, "either")]))
+    found: list[Identification] = []
+    # Only where there is a signature a candidate is certain, and spares the code of the formats behind it.
+    for described in sorted(formats().values(), key=lambda d: not d.signatures):
+        if described.container in (kind, "either"):
+            found = _ranked([*found, *_probed(source, [described])])
+            if found and found[0].confidence >= 1.0:
+                return found
     if found and found[0].confidence >= EVIDENT:
         return found
     return _ranked([*found, *_probed(source, [d for d in formats().values() if d.container not in (kind, "either")])])

@@ -63,16 +63,18 @@ SECTION_NAMES: Final = (
     "/0",
 )
 DICTIONARIES: Final = SECTION_NAMES[3:6]
+TABLE_SECTIONS: Final = ("/0", "/tables")
 HEADER_FILE: Final = "header"
 """The file of a directory that holds header and metadata section; the others are called as the sections are."""
 
 TIMESTAMP_FILE: Final = "timestamp.dict"
 """A file of directories of before there was a header."""
 
-FILES: Final = frozenset({HEADER_FILE, TIMESTAMP_FILE, "tables", *(name.removeprefix("/") for name in SECTION_NAMES)})
+FILES: Final = frozenset(
+    {HEADER_FILE, TIMESTAMP_FILE, *(name.removeprefix("/") for name in (*SECTION_NAMES, *TABLE_SECTIONS))}
+)
 """Files of directories, those of the oldest ones included."""
 
-TABLE_SECTIONS: Final = ("/0", "/tables")
 KNOWN_VERSIONS: Final = ((0, 2, 0), (0, 3, 0), (0, 3, 1), (0, 3, 2), (0, 4, 0), (0, 4, 1), (0, 5, 0), (0, 5, 1))
 
 Version = tuple[int, int, int]

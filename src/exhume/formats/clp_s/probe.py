@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from exhume.errors import Span
-from exhume.formats.clp_s.layout import FILES, HEADER_FILE, HEADER_SIZE, KNOWN_VERSIONS, MAGIC, parse_header
+from exhume.formats.clp_s.layout import (
+    FILES,
+    HEADER_FILE,
+    HEADER_SIZE,
+    KNOWN_VERSIONS,
+    MAGIC,
+    TABLE_SECTIONS,
+    TIMESTAMP_FILE,
+    parse_header,
+)
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.registry import Identification
 
-TELLING = FILES - {HEADER_FILE, "tables", "0"}
+TABLES = frozenset(name.removeprefix("/") for name in TABLE_SECTIONS)
+TELLING = FILES - {HEADER_FILE, TIMESTAMP_FILE, *TABLES}
 """Those whose names betray what they are."""
 
 
@@ -18,18 +28,17 @@ def probe(source: Source | Tree) -> Identification | None:
     A directory has the header in a file of its own; without it, the names of the others tell what it was.
     """
     if isinstance(source, Source):
-        return _probe_file(source, source.size)
+        return _probe_header(source, None)
     here = Span(source.name, 0, 0)
     names = FILES.intersection(source.files())
     telling = len(names & TELLING)
-    evidence = (f"{telling} of the {len(TELLING) - 1} files of an archive",)
     if HEADER_FILE in names:
         with source.source(HEADER_FILE) as header:
-            found = _probe_file(header, sum(_size(source, name) for name in names))
+            found = _probe_header(header, names >= TELLING and not names.isdisjoint(TABLES))
         if found is not None:
-            confidence = min(found.confidence, 1.0 if telling else 0.4)
-            return Identification("clp-s", confidence, here, (*found.evidence, *evidence))
-    return Identification("clp-s", 0.6, here, evidence) if telling > 2 else None
+            return Identification("clp-s", found.confidence if telling else 0.4, here, found.evidence)
+    evidence = f"{telling} of the {len(TELLING)} files beside the tables"
+    return Identification("clp-s", 0.6, here, (evidence,)) if telling > 2 else None
 
 
 def owns(name: str) -> bool:
@@ -37,15 +46,8 @@ def owns(name: str) -> bool:
     return name in FILES
 
 
-def _size(tree: Tree, name: str) -> int:
-    size = tree.listed_size(name)
-    if size is None:
-        with tree.source(name) as source:
-            size = source.size
-    return size
-
-
-def _probe_file(source: Source, size: int) -> Identification | None:
+def _probe_header(source: Source, is_whole: bool | None) -> Identification | None:
+    """What a header says; `is_whole`: whether the other files of a directory are there, None for a single file."""
     head = source.read_up_to(0, HEADER_SIZE)
     if not head.startswith(MAGIC):
         return None
@@ -56,9 +58,10 @@ def _probe_file(source: Source, size: int) -> Identification | None:
         if header.version in KNOWN_VERSIONS:
             confidence += 0.15
             evidence.append(f"format version {header.version_text}")
-        if header.archive_size == size:
+        if is_whole or (is_whole is None and header.archive_size == source.size):
             confidence += 0.15
-            evidence.append("the header's archive size is the size of the file")
+            size, files = "the header's archive size is the size of the file", "with a file for each section"
+            evidence.append(files if is_whole else size)
         if header.files_base <= source.size and not any(header.reserved):
             confidence += 0.1
             evidence.append("metadata section inside the file, reserved bytes zero")

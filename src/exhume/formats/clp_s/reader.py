@@ -77,12 +77,12 @@ def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> C
 
 def _header_file(tree: Tree) -> Source:
     """The file of a directory that says what the others are.  Raises CLPS-101, 105 or 307 where there is none."""
-    tree.files()  # a remote directory is listed first: that tells the size of each file
-    if tree.exists(HEADER_FILE):
+    names = FILES.intersection(tree.files())  # of a remote directory the listing also tells the size of each
+    if HEADER_FILE in names:
         return tree.source(HEADER_FILE)
-    if not any(tree.exists(name) for name in FILES):
+    if not names:
         raise checks.BAD_MAGIC.error("a directory", span=Span(tree.name, 0, 0))
-    if tree.exists(TIMESTAMP_FILE):
+    if TIMESTAMP_FILE in names:
         raise checks.NO_HEADER_FILE.error(span=Span(TIMESTAMP_FILE, 0, 0))
     raise checks.MISSING_SECTION.error(HEADER_FILE, span=Span(HEADER_FILE, 0, 0), expected=HEADER_FILE)
 
