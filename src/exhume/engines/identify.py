@@ -102,8 +102,8 @@ def _candidates(source: Source | Tree) -> list[Identification]:
     # Formats of the other kind can only know a lone part of theirs; their code is imported when nothing else fits.
     kind = "directory" if isinstance(source, Tree) else "file"
     found: list[Identification] = []
-    # Only where there is a signature a candidate is certain, and spares the code of the formats behind it.
-    for described in sorted(formats().values(), key=lambda d: not d.signatures):
+    # A directory that may as well be a file has a magic number, and a certain candidate spares the code of the others.
+    for described in sorted(formats().values(), key=lambda d: d.container != "either"):
         if described.container in (kind, "either"):
             found = _ranked([*found, *_probed(source, [described])])
             if found and found[0].confidence >= 1.0:
