@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -107,6 +109,17 @@ def test_real_directories_print_what_clp_s_printed(path: Path) -> None:
 def test_identified(files: dict[str, bytes], confidence: float) -> None:
     found = probe(MemoryTree(files))
     assert (found.confidence if found else 0.0) == pytest.approx(confidence)
+
+
+def test_recognising_it_imports_no_other_format(samples: Path) -> None:
+    code = (
+        "import sys, exhume\n"
+        "with exhume.open(sys.argv[1]) as archive:\n"
+        "    parts = [name.split('.') for name in sys.modules if name.startswith('exhume.formats.')]\n"
+        "    print(archive.format, *(part[2] for part in parts if part[3:] == ['probe']))"
+    )
+    command = [sys.executable, "-c", code, str(samples / "clp_s" / "directory")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.split() == ["clp-s", "clp_s"]
 
 
 @pytest.mark.parametrize("name", DAMAGED)
