@@ -61,7 +61,7 @@ class Line:
         time.sleep(max(0.0, end - time.perf_counter()))
 
 
-def serve(root: Path, latency: float, bandwidth: float) -> None:
+def serve(root: Path, latency: float, bandwidth: float) -> None:  # noqa: C901 - the server is a class inside
     """Serves a directory with ranges and index pages; prints the port and goes on until it is stopped."""
     line = Line(bandwidth)
 
@@ -215,9 +215,9 @@ def tasks(format: str, size: int) -> dict[str, Work]:
         one = names[len(names) * 2 // 3]
         folder = names[len(names) // 3].partition("/")[0]
         some = [name for name in names if name.startswith(f"{folder}/")]
-        many: Work = lambda a: (data for _, data in a.read_members(some))  # noqa: E731
+        many: Work = lambda a: (data for _, data in a.read_members(some))  # noqa: E731 - one of several
         if format == "databundle":
-            many = lambda a: map(a.read_member, some)  # noqa: E731
+            many = lambda a: map(a.read_member, some)  # noqa: E731 - as above
         return {"first": lambda a: [a.read_member(names[0])], "one": lambda a: [a.read_member(one)], "some": many}
     if format == "zs":
         return {
@@ -335,7 +335,7 @@ def rivals(url: str, size: int) -> dict[str, Callable[[str], Digest]]:
     }
     found: dict[str, Callable[[str], Digest]] = {"fsspec zip": lambda task: zip_rival(url, wanted[task])}
     try:
-        import ratarmountcore.mountsource.factory  # noqa: F401
+        import ratarmountcore.mountsource.factory  # noqa: F401 - whether it is there
     except ImportError as error:
         print(f"left out: ratarmount (pip install ratarmountcore): {error}")
         return found

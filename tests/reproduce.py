@@ -256,7 +256,7 @@ def main() -> None:
     options = parser.parse_args()
     found = report(options.jobs, contents=options.write)
     if not options.write:
-        print(json.dumps(found))  # noqa: T201
+        print(json.dumps(found))  # noqa: T201 - that is what it is for
         return
     isal = {"AVX-512": found["isal"]}
     for kind in PROCESSORS:

@@ -237,7 +237,7 @@ def check(case: Case, package: str = PACKAGE, seen: Seen | None = None) -> Itera
             if root is None or fact.verb in ("refuses", "ends"):
                 root = parser(*case.args, KaitaiStream(BytesIO(data)))
                 if hasattr(root, "_debug"):
-                    root._read()  # noqa: SLF001 -- the classes with positions read when they are told to
+                    root._read()  # noqa: SLF001 - the classes with positions read when they are told to
             actual = walk(root, fact.path, looked)
         except ValidationFailedError as error:
             root = None

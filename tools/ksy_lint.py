@@ -478,7 +478,7 @@ def check_enum(where: str, enum: dict[str, Any]) -> Iterator[Problem]:
                     yield from check_doc(f"{where}/{key}/{inner}", value[inner])
 
 
-def check_type(
+def check_type(  # noqa: C901 - one rule after the other
     where: str, spec: dict[str, Any], types: dict[str, dict[str, Any]], *, nested: bool = True
 ) -> Iterator[Problem]:
     """Yields what is wrong with a type and everything in it; `types` are those it can name."""

@@ -96,7 +96,9 @@ def expressions(text: str) -> Iterator[tuple[str, str, str]]:
             yield ("operator" if kind == "name" else kind), " ".join(place.split()), f"{before}{other}{after}"
 
 
-def attribute_faults(attribute: dict[str, Any], endian: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def attribute_faults(  # noqa: C901 - one fault after the other
+    attribute: dict[str, Any], endian: str
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yields (kind, what, attribute) for the faults in one field, instance or parameter of a byte order."""
 
     def changed(**new: Any) -> dict[str, Any]:

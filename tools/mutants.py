@@ -95,7 +95,9 @@ class _Finder:
                 continue
             self._statement(body, index, one)
 
-    def _statement(self, body: list[ast.stmt], index: int, one: ast.stmt) -> None:
+    def _statement(  # noqa: C901 - one case for each kind of statement
+        self, body: list[ast.stmt], index: int, one: ast.stmt
+    ) -> None:
         def instead(new: ast.stmt, change: str) -> None:
             ast.copy_location(new, one)
             ast.fix_missing_locations(new)
@@ -155,7 +157,9 @@ class _Finder:
 
     # Expressions
 
-    def _expression(self, owner: ast.AST, field: str, index: int | None, node: ast.expr) -> None:
+    def _expression(  # noqa: C901 - one case for each kind of expression
+        self, owner: ast.AST, field: str, index: int | None, node: ast.expr
+    ) -> None:
         if isinstance(node, ast.Constant):
             self._constant(owner, field, index, node)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):

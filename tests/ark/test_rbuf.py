@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from dataclasses import replace
@@ -49,7 +50,7 @@ def _has_nan(value: Any) -> bool:
         return any(_has_nan(item) for item in value.values())
     if isinstance(value, (list, tuple)):
         return any(_has_nan(item) for item in value)
-    return isinstance(value, float) and value != value
+    return isinstance(value, float) and math.isnan(value)
 
 
 @given(registries(), st.data())

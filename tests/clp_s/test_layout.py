@@ -308,7 +308,7 @@ def test_a_header_that_is_none() -> None:
     good = build.tiny().build()
     for data in (b"", b"x", b"\xfd\x2f\xc5", good[:63]):
         error = refused(layout.parse_header, data)
-        if data == b"" or data == b"x":
+        if data in (b"", b"x"):
             assert (error.code, error.span) == (checks.BAD_MAGIC.code, Span("file", 1000, 1000 + len(data)))
             assert (error.expected, error.actual) == (b"\xfd\x2f\xc5\x30", data)
         else:

@@ -55,7 +55,7 @@ class Served:
         return sum(method == "GET" for method, _, _ in self.requests)
 
 
-def _handler(served: Served) -> type[BaseHTTPRequestHandler]:
+def _handler(served: Served) -> type[BaseHTTPRequestHandler]:  # noqa: C901 - the handler is a class inside
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True  # else each answer waits for an acknowledgement

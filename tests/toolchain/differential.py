@@ -267,7 +267,7 @@ class Comparison:
                 self.structure(slow, fast, type, path)
         else:
             slow = slow.value if isinstance(slow, enum.Enum) else slow
-            same = slow == fast or (slow != slow and fast != fast)
+            same = slow == fast or (slow != slow and fast != fast)  # noqa: PLR0124 - NaN is not itself
             if not same or isinstance(slow, bool) != isinstance(fast, bool):
                 raise DifferenceError(path, slow, fast)
 

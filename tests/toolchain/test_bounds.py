@@ -166,7 +166,7 @@ def python_errors(schema: str, data: bytes) -> list[str]:
             path = f"{where}/{trees.camel(name)}"
             try:
                 inner = getattr(value, name)
-            except Exception as error:
+            except Exception as error:  # whatever Kaitai's own class raises is what is compared
                 found.append(f"{path}: {error}")
             else:
                 visit(inner, path)
@@ -174,7 +174,7 @@ def python_errors(schema: str, data: bytes) -> list[str]:
     root = kind(KaitaiStream(BytesIO(data)))
     try:
         root._read()
-    except Exception as error:
+    except Exception as error:  # as above
         found.append(str(error))
     visit(root, "")
     return found

@@ -126,4 +126,6 @@ def _told(result: Result) -> tuple[str, ChunkEntry | ExhumeError]:
 
 
 def _absolute(target: str) -> str:
-    return target if "://" in target or "::" in target else os.path.abspath(target)  # noqa: PTH100
+    if "://" in target or "::" in target:
+        return target
+    return os.path.abspath(target)  # noqa: PTH100 - resolve() would follow links

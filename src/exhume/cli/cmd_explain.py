@@ -71,11 +71,8 @@ def command(
         selection.start, selection.end = at, at + 1
     if span is not None:
         selection.start, selection.end = _range(span)
-    if recursive is not None and ksy is not None:
-        raise click.UsageError("--recursive does not apply with --ksy: give one file")
     if recursive is not None:
-        if not coverage_:
-            raise click.UsageError("--recursive needs --coverage: the fields of one archive fill a screen")
+        _refuse_recursion(ksy, coverage_)
         return each_archive(run, recursive, "explain", coverage_one, [target], heading=True)
     opened: Any = run.inspect(target) if ksy is None else _specified(run, target, ksy, imports)
     if coverage_:
@@ -83,11 +80,7 @@ def command(
     with opened as archive:
         findings = None if no_verify or ksy is not None else list(archive.verify())
         if html is not None:
-            outcome = _page(archive, findings, html, overwrite)
-            if run.machine:
-                run.document("page", {"target": target, "format": archive.format, "output": html})
-            else:
-                run.note(f"written to {html}")
+            outcome = _page(run, target, archive, findings, html, overwrite)
             return run.tell_problems(archive) or outcome
         explained = explain_archive(archive, selection, findings or (), unchecked="--no-verify" if no_verify else "")
         outcome = run.tell_problems(archive)
@@ -107,6 +100,14 @@ def command(
             for item in seen:
                 _section(run, item, depth, selection, told)
     return outcome if seen.complete else Outcome.LOSS
+
+
+def _refuse_recursion(ksy: str | None, coverage_: bool) -> None:
+    """Raises a usage error for what is not explained of many archives."""
+    if ksy is not None:
+        raise click.UsageError("--recursive does not apply with --ksy: give one file")
+    if not coverage_:
+        raise click.UsageError("--recursive needs --coverage: the fields of one archive fill a screen")
 
 
 def _specified(run: Run, target: str, ksy: str, imports: tuple[str, ...]) -> Any:
@@ -129,7 +130,8 @@ class _Seen:
             yield item
 
 
-def _page(archive: Any, findings: list[Any] | None, path: str, overwrite: bool) -> Outcome:
+def _page(run: Run, target: str, archive: Any, findings: list[Any] | None, path: str, overwrite: bool) -> Outcome:
+    """Writes the page and says where it is."""
     import io
 
     from exhume.io.output.atomic import AtomicFile
@@ -140,6 +142,10 @@ def _page(archive: Any, findings: list[Any] | None, path: str, overwrite: bool) 
         complete = write_page(archive, findings, text)
         text.flush()
         text.detach()
+    if run.machine:
+        run.document("page", {"target": target, "format": archive.format, "output": path})
+    else:
+        run.note(f"written to {path}")
     return Outcome.DONE if complete else Outcome.LOSS
 
 
@@ -238,18 +244,22 @@ def _section(run: Run, item: Any, depth: int | None, selection: Any, told: set[s
             continue
         if title:
             run.say(f"-- {title} of {printable(section.name)}: +offset counts from its start")
-        rows = []
-        for level, node in tree.walk():
-            if depth is not None and level > depth:
-                continue
-            if selection.start is not None and not _touches(node, selection):
-                continue
-            name = "  " * level + node.name
-            rows.append([_offset(node), _size(node), name, node.type, _value(node), _meaning(node, told)])
-            if node.omitted:
-                rows.append(["", "", "  " * (level + 1) + f"… {node.omitted} more", "", "", ""])
+        rows = list(_rows(tree, depth, selection, told))
         for line in table(rows, ["offset", "size", "field", "type", "value", "meaning"])[0 if not title else 1 :]:
             run.say(line)
+
+
+def _rows(tree: Any, depth: int | None, selection: Any, told: set[str]) -> Iterator[list[str]]:
+    """The fields of a tree that are asked for, a row each."""
+    for level, node in tree.walk():
+        if depth is not None and level > depth:
+            continue
+        if selection.start is not None and not _touches(node, selection):
+            continue
+        name = "  " * level + node.name
+        yield [_offset(node), _size(node), name, node.type, _value(node), _meaning(node, told)]
+        if node.omitted:
+            yield ["", "", "  " * (level + 1) + f"… {node.omitted} more", "", "", ""]
 
 
 def _touches(node: Any, selection: Any) -> bool:

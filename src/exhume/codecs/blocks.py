@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from contextlib import suppress
 from typing import Any
 
 from exhume.codecs.common import Buffer, Decoded, over_budget
@@ -62,10 +63,8 @@ def snappy(data: Buffer, max_size: int, size: int | None) -> Decoded:
     if stated > max_size:
         raise over_budget("snappy", max_size, stated)
     raw = bytes(data)
-    try:  # as a rule nothing follows the block: finding its end first would cost more than decoding it
+    with suppress(Exception):  # as below; as a rule nothing follows the block, and finding its end costs as much again
         return Decoded(bytes(_cramjam().snappy.decompress_raw(raw)), len(raw))
-    except Exception:
-        pass
     used, _ = snappy_end(raw)
     try:
         out = bytes(_cramjam().snappy.decompress_raw(raw[:used]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 
 from exhume.codecs.common import Buffer
 from exhume.codecs.layout import STORED_HEAD, raw_block_header
@@ -17,52 +18,68 @@ def store(codec: str, data: Buffer) -> bytes:
 
     Raises `UnsupportedFeatureError` for a codec without raw blocks.
     """
-    view = memoryview(data)
+    how = _STORED.get(codec)
+    if how is None:
+        raise UnsupportedFeatureError(f"codec {codec!r} has no stored form")
+    return how(memoryview(data))
+
+
+def _deflate(view: memoryview) -> bytes:
     out = bytearray()
-    match codec:
-        case "none":
-            out += view
-        case "deflate" | "zlib":
-            if codec == "zlib":
-                out += b"\x78\x01"
-            steps = range(0, len(view), STORED_BLOCK["deflate"]) or range(1)
-            for start in steps:
-                piece = view[start : start + STORED_BLOCK["deflate"]]
-                last = start + len(piece) >= len(view)
-                out += (
-                    bytes([last])
-                    + len(piece).to_bytes(2, "little")
-                    + (len(piece) ^ 0xFFFF).to_bytes(2, "little")
-                    + piece
-                )
-            if codec == "zlib":
-                out += zlib.adler32(view).to_bytes(4, "big")
-        case "lzma2":
-            for start in range(0, len(view), STORED_BLOCK["lzma2"]):
-                piece = view[start : start + STORED_BLOCK["lzma2"]]
-                out += bytes([1 if start == 0 else 2]) + (len(piece) - 1).to_bytes(2, "big") + piece
-            out.append(0)
-        case "zstd":
-            out += STORED_HEAD
-            for start in range(0, len(view), STORED_BLOCK["zstd"]) or range(1):
-                piece = view[start : start + STORED_BLOCK["zstd"]]
-                last = start + len(piece) >= len(view)
-                out += raw_block_header(len(piece), last=last) + piece
-        case "snappy":
-            size = len(view)
-            while size >= 0x80:
-                out.append(size & 0x7F | 0x80)
-                size >>= 7
-            out.append(size)
-            if len(view):
-                length = len(view) - 1
-                if length < 60:
-                    out.append(length << 2)
-                else:
-                    width = (length.bit_length() + 7) // 8
-                    out.append((59 + width) << 2)
-                    out += length.to_bytes(width, "little")
-                out += view
-        case _:
-            raise UnsupportedFeatureError(f"codec {codec!r} has no stored form")
+    for start in range(0, len(view), STORED_BLOCK["deflate"]) or range(1):
+        piece = view[start : start + STORED_BLOCK["deflate"]]
+        size = len(piece)
+        last = start + size >= len(view)
+        out += bytes([last]) + size.to_bytes(2, "little") + (size ^ 0xFFFF).to_bytes(2, "little") + piece
     return bytes(out)
+
+
+def _zlib(view: memoryview) -> bytes:
+    return b"\x78\x01" + _deflate(view) + zlib.adler32(view).to_bytes(4, "big")
+
+
+def _lzma2(view: memoryview) -> bytes:
+    out = bytearray()
+    for start in range(0, len(view), STORED_BLOCK["lzma2"]):
+        piece = view[start : start + STORED_BLOCK["lzma2"]]
+        out += bytes([1 if start == 0 else 2]) + (len(piece) - 1).to_bytes(2, "big") + piece
+    out.append(0)
+    return bytes(out)
+
+
+def _zstd(view: memoryview) -> bytes:
+    out = bytearray(STORED_HEAD)
+    for start in range(0, len(view), STORED_BLOCK["zstd"]) or range(1):
+        piece = view[start : start + STORED_BLOCK["zstd"]]
+        last = start + len(piece) >= len(view)
+        out += raw_block_header(len(piece), last=last) + piece
+    return bytes(out)
+
+
+def _snappy(view: memoryview) -> bytes:
+    out = bytearray()
+    size = len(view)
+    while size >= 0x80:
+        out.append(size & 0x7F | 0x80)
+        size >>= 7
+    out.append(size)
+    if view.nbytes:
+        length = len(view) - 1
+        if length < 60:
+            out.append(length << 2)
+        else:
+            width = (length.bit_length() + 7) // 8
+            out.append((59 + width) << 2)
+            out += length.to_bytes(width, "little")
+        out += view
+    return bytes(out)
+
+
+_STORED: dict[str, Callable[[memoryview], bytes]] = {
+    "none": bytes,
+    "deflate": _deflate,
+    "zlib": _zlib,
+    "lzma2": _lzma2,
+    "zstd": _zstd,
+    "snappy": _snappy,
+}

@@ -24,22 +24,22 @@ def inflate_file(file: BinaryIO, name: str, size: int = 1 << 20) -> Iterator[byt
         head += more
     joined = io.BufferedReader(_Joined(head, file), size)
     stream: Any = joined
+    kind = ""
+    broken: tuple[type[Exception], ...] = ()
     if head[:2] == b"\x1f\x8b":
         stream = gzip.GzipFile(fileobj=joined)
+        kind, broken = "gzip", (EOFError, zlib.error, gzip.BadGzipFile)
     elif head == ZSTD_MAGIC:
         import zstandard
 
         engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
         stream = engine.stream_reader(joined, read_across_frames=True)
+        kind, broken = "zstd", (zstandard.ZstdError,)
     try:
         while piece := stream.read(size):
             yield piece
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise CodecError(f"{name}: corrupt gzip stream", actual=error) from error
-    except Exception as error:
-        if type(error).__name__ == "ZstdError":
-            raise CodecError(f"{name}: corrupt zstd stream", actual=error) from error
-        raise
+    except broken as error:
+        raise CodecError(f"{name}: corrupt {kind} stream", actual=error) from error
 
 
 class _Joined(io.RawIOBase):

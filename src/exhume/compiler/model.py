@@ -413,7 +413,7 @@ class Type:
 _LITERALS: dict[type, Kind] = {bool: BOOL, int: INTEGER, float: FLOAT, str: TEXT, bytes: BYTES}
 
 
-def _typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:
+def _typed(expr: ex.Expr, here: Type, item: Kind) -> Kind:  # noqa: C901 - one case for each form of expression
     match expr:
         case ex.Literal(value):
             return _LITERALS[type(value)]

@@ -33,7 +33,7 @@ class Reader(Statements):
         self.frozen: set[str] = set()
         self.running: list[str] = []
 
-    def text(self) -> str:
+    def text(self) -> str:  # noqa: C901 - the parts of a reader in the order in which they are written
         """The whole function."""
         type, needs, lines = self.type, self.needs, self.lines
         scalar = type.scalar is not None

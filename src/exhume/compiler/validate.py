@@ -112,7 +112,7 @@ def _encoding(found: Any, where: str) -> None:
         known = re.fullmatch(r"[A-Za-z0-9_.:-]{1,40}", found) is not None and codecs.lookup(found)
     except (LookupError, TypeError):
         known = False
-    if not known or known.name.replace("-", "_") in _STRANGE or not known._is_text_encoding:  # noqa: SLF001
+    if not known or known.name.replace("-", "_") in _STRANGE or not known._is_text_encoding:  # noqa: SLF001 - nothing else tells
         raise RefusedError(f"encoding {found!r:.60} is not known", where)
 
 

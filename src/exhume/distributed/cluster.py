@@ -10,6 +10,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from exhume.distributed.work import Answer, Lost, failure, work
@@ -93,4 +94,6 @@ class Cluster:
 
 def is_scheduler_file(cluster: str) -> bool:
     """Whether `--cluster` names a scheduler file instead of an address."""
-    return "://" not in cluster and (os.sep in cluster or cluster.endswith(".json") or os.path.isfile(cluster))  # noqa: PTH113
+    if "://" in cluster:
+        return False
+    return os.sep in cluster or cluster.endswith(".json") or Path(cluster).is_file()

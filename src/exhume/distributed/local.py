@@ -100,7 +100,7 @@ class Processes:
         pipe: Any = multiprocessing.connection.wait(list(self._busy))[0]
         worker = self._busy.pop(pipe)
         try:
-            answers: list[Answer] = pickle.loads(pipe.recv_bytes())
+            answers: list[Answer] = pickle.loads(pipe.recv_bytes())  # noqa: S301 - from a worker of this very process
         except (EOFError, OSError):
             return worker.task, Lost(worker.bury())
         self._idle.append(worker)
@@ -160,9 +160,9 @@ def serve(pipe: Any) -> None:
             return
         if not message:
             return
-        count, call = pickle.loads(message)
+        count, call = pickle.loads(message)  # noqa: S301 - from the process that started this one
         try:
-            function, units, delay = pickle.loads(call)
+            function, units, delay = pickle.loads(call)  # noqa: S301 - the same
             answers = work(function, units, delay)
             reply = pickle.dumps(answers, pickle.HIGHEST_PROTOCOL)
         except Exception as error:  # what cannot be unpickled here, or pickled back

@@ -390,7 +390,7 @@ class ArchiveFileSystem(ReadOnlyFileSystem):
                         other.setdefault(path, []).append((index, (first, last)))
                 except EntryNotFoundError:
                     out[index] = FileNotFoundError(path)
-                except Exception as error:
+                except Exception as error:  # the answer for this path, as in `_fill`
                     out[index] = error
             for source, ranges in stored.values():
                 _fill(out, [i for i, _ in ranges], _reader(source, [span for _, span in ranges]))
@@ -432,7 +432,7 @@ def _fill(out: list[bytes | Exception], indexes: list[int], read: Callable[[], l
     try:
         for index, data in zip(indexes, read(), strict=True):
             out[index] = data
-    except Exception as error:
+    except Exception as error:  # fsspec's on_error="return" hands on whatever was raised
         for index in indexes:
             out[index] = error
 

@@ -158,7 +158,7 @@ class CafCatalogFileSystem(ReadOnlyFileSystem):
         for wanted in chunks.values():
             try:
                 answers: Sequence[bytes | Exception] = self._read_chunk(wanted[0][1], [span for _, _, span in wanted])
-            except Exception as error:
+            except Exception as error:  # the answer for these paths, whatever it is: others are to be read all the same
                 answers = [error] * len(wanted)
             for (index, _, _), answer in zip(wanted, answers, strict=True):
                 out[index] = answer
@@ -201,7 +201,7 @@ def _database_in(path: str) -> str:
         head = path if cut < 0 else path[:cut]
         try:
             if os.path.isfile(head):  # noqa: PTH113 - head is text
-                with open(head, "rb") as file:  # noqa: PTH123
+                with open(head, "rb") as file:  # noqa: PTH123 - head is text
                     return head if file.read(len(SQLITE)) == SQLITE else ""
         except OSError:
             return ""

@@ -38,7 +38,7 @@ class _Call(Generic[T, R]):
         """Makes the call."""
         try:
             self._result = function(self._item)
-        except Exception as error:
+        except Exception as error:  # raised again by `result`, in the caller's thread
             self._error = error
         finally:
             self._done.release()
@@ -51,7 +51,7 @@ class _Call(Generic[T, R]):
             return self._result
 
 
-def map_ordered(
+def map_ordered(  # noqa: C901 - what holds results back or lets go of them has to be seen in one place
     function: Callable[[T], R], items: Iterable[T], jobs: int = 1, *, ahead: int | None = None
 ) -> Iterator[R]:
     """`function(item)` for each item, in order, on `jobs` threads (1: in the caller; 0: one per core).
@@ -80,7 +80,7 @@ def map_ordered(
                     call: _Call[T, R] = _Call(next(source))
                 except StopIteration:
                     open_ended = False
-                except Exception as error:
+                except Exception as error:  # raised again behind the results of the items before it
                     open_ended, failure = False, error
                 else:
                     waiting.append(call)

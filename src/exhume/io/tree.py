@@ -81,7 +81,7 @@ class Tree(abc.ABC):
         """The path or URL that opens this tree again, or None."""
         return None
 
-    def close(self) -> None:  # noqa: B027
+    def close(self) -> None:  # noqa: B027 - most trees hold nothing
         """Releases what the tree holds."""
 
     def __enter__(self) -> Self:

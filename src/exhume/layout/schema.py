@@ -357,7 +357,7 @@ class Explainer:
     def _value(self, made: Field, value: Any, span: Span | None, doc: FieldDoc, docs: dict[str, FieldDoc]) -> None:
         if isinstance(value, (KaitaiStruct, Traced)):
             if span is not None and isinstance(value, KaitaiStruct):
-                self._base(value._io, self._relative(span))  # noqa: SLF001
+                self._base(value._io, self._relative(span))  # noqa: SLF001 - the stream is what the position is known by
             said = _describe_traced(type_of(value)) if isinstance(value, Traced) else describe_type(value.__class__)
             kind = said.get("", FieldDoc())
             made.doc = made.doc or kind.doc
@@ -384,10 +384,10 @@ class Explainer:
         """The parts of bytes that the specification composes; they are not stored as such, so they have no spans."""
         parsed = debug_class(schema)(KaitaiStream(BytesIO(data)))
         try:
-            parsed._read()  # noqa: SLF001
+            parsed._read()  # noqa: SLF001 - debug classes read when they are told to
         except FAILURES as error:
             made.note = f"{STOPPED}: {shorten(error, 160)}"
-        self._streams.append(parsed._io)  # noqa: SLF001
+        self._streams.append(parsed._io)  # noqa: SLF001 - kept as long as its positions
         self._children(parsed, made)
         made.value = _summary(parsed, made, describe_type(parsed.__class__)[""].representation) or made.value
 

@@ -61,4 +61,4 @@ def sample_offsets(size: int, count: int, seed: int = 0) -> list[int]:
     """`count` distinct, reproducible offsets below `size` (all of them when there are fewer)."""
     if size <= count:
         return list(range(size))
-    return sorted(random.Random(seed).sample(range(size), count))
+    return sorted(random.Random(seed).sample(range(size), count))  # noqa: S311 - reproducible is what is wanted

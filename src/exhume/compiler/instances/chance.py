@@ -21,7 +21,7 @@ class Dice:
     """Chance from a generator of random numbers, for what needs many instances fast and none to shrink."""
 
     def __init__(self, seed: object) -> None:
-        self.random = random.Random(repr(seed))
+        self.random = random.Random(repr(seed))  # noqa: S311 - the same instances every time is what it is for
 
     def integer(self, low: int, high: int) -> int:
         return self.random.randint(low, high)

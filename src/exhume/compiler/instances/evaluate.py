@@ -68,7 +68,7 @@ class Evaluator(ABC):
         except (TypeError, LookupError, ZeroDivisionError, AttributeError, ValueError, OverflowError) as error:
             raise UnknownError(str(error)) from error
 
-    def _value(self, expr: ex.Expr, scope: Scope) -> Any:
+    def _value(self, expr: ex.Expr, scope: Scope) -> Any:  # noqa: C901 - one case for each form of expression
         match expr:
             case ex.Literal(value):
                 return value

@@ -111,7 +111,9 @@ def _mark(found: dict[Field, Use], role: str, expr: ex.Expr, one: Field) -> None
                 found[source].encoding = str(node.arguments[0].value)
 
 
-def sources(expr: ex.Expr, here: Type, one: Field, deciding: bool = False) -> set[tuple[Field, bool]]:
+def sources(  # noqa: C901 - one case for each form of expression
+    expr: ex.Expr, here: Type, one: Field, deciding: bool = False
+) -> set[tuple[Field, bool]]:
     """The fields whose values an expression of a field takes, and whether they only decide between values."""
 
     def every(*parts: ex.Expr, deciding: bool = deciding) -> set[tuple[Field, bool]]:
@@ -145,7 +147,7 @@ def sources(expr: ex.Expr, here: Type, one: Field, deciding: bool = False) -> se
     return set()
 
 
-def types(expr: ex.Expr, here: Type, one: Field) -> set[Type]:
+def types(expr: ex.Expr, here: Type, one: Field) -> set[Type]:  # noqa: C901 - one case for each form of expression
     """The types of the structures that an expression may be."""
     try:
         match expr:

@@ -66,7 +66,9 @@ class Solver(Walk):
         """What an expression depends on, also by way of what is computed."""
         return list(dict.fromkeys(self._variables(expr, scope, set())))
 
-    def _variables(self, expr: ex.Expr, scope: Scope, seen: set[Any]) -> Iterator[Key]:
+    def _variables(  # noqa: C901 - one case for each form of expression
+        self, expr: ex.Expr, scope: Scope, seen: set[Any]
+    ) -> Iterator[Key]:
         match expr:
             case ex.Name("_"):
                 yield "value", scope.path
@@ -178,7 +180,9 @@ class Solver(Walk):
                     setattr(holder, name, value)
             self.forget()
 
-    def solve(self, expr: ex.Expr, scope: Scope, wanted: Any, depth: int = 0) -> Iterator[Solution]:
+    def solve(  # noqa: C901 - one case for each form of expression
+        self, expr: ex.Expr, scope: Scope, wanted: Any, depth: int = 0
+    ) -> Iterator[Solution]:
         """Values that may make an expression `wanted`, the nearest first."""
         if depth > 40:
             return
@@ -368,7 +372,7 @@ class Solver(Walk):
             for choice in choices:
                 yield from self.solve(side, scope, choice, depth + 1)
 
-    def _computed(
+    def _computed(  # noqa: C901 - one case for each operator
         self, op: str, left: ex.Expr, right: ex.Expr, scope: Scope, wanted: int, depth: int
     ) -> Iterator[Solution]:
         values: list[Any] = []

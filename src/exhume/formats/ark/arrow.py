@@ -36,6 +36,18 @@ TIMESTAMP_MAX: Final = (1 << 63) - 1
 Convert = Callable[[Any], Any]
 
 
+_PLAIN = {
+    "float": "float32",
+    "double": "float64",
+    "bool": "bool_",
+    "string": "string",
+    "guid": "string",
+    "byte_buffer": "binary",
+    "steady_time_point": "uint64",
+}
+"""Arrow's names for rbuf's plain types; integers have the same names."""
+
+
 class ArrowForm:
     """The Arrow schema of a type, and the conversion of its values; `lost` counts values that did not fit."""
 
@@ -65,20 +77,8 @@ class ArrowForm:
             case "enum":
                 enum = self._registry.enum(each.object_type or "")
                 return getattr(pa, enum.enum_class)(), None
-            case "float":
-                return pa.float32(), None
-            case "double":
-                return pa.float64(), None
-            case "bool":
-                return pa.bool_(), None
-            case "string" | "guid":
-                return pa.string(), None
-            case "byte_buffer":
-                return pa.binary(), None
             case "duration":
                 return pa.duration("ns"), None
-            case "steady_time_point":
-                return pa.uint64(), None
             case "system_time_point":
                 return pa.timestamp("ns", tz="UTC"), self._timestamp
             case "arraylist" | "array":
@@ -92,7 +92,7 @@ class ArrowForm:
                 return self._variant(each, inside)
             case "object":
                 return self._object(each.object_type or "", inside)
-        return getattr(pa, each.type)(), None
+        return getattr(pa, _PLAIN.get(each.type, each.type))(), None
 
     def _timestamp(self, value: int) -> int | None:
         if value > TIMESTAMP_MAX:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
@@ -107,40 +108,45 @@ def _check_manifest(reader: ArkReader) -> Iterator[Finding]:
     for key, text in reader.metadata.items():
         if not _is_json(text):
             yield METADATA.finding(span=span, field_path=f"metadata[{key!r}]", actual=text)
-    times: dict[str, int] = {}
-    for number, section in enumerate(reader.manifest.sections):
-        path = f"sections[{number}]"
-        if not section.filter.is_understood:
-            last = number == len(reader.manifest.sections) - 1
-            yield FILTER_UNKNOWN.finding(
-                span=span,
-                field_path=f"{path}.acceptance_filter",
-                actual=dict(section.filter.unknown) or section.filter.raw,
-                severity=Severity.WARNING if last else Severity.ERROR,
-            )
-        for pattern in (*section.filter.allow, *section.filter.deny):
-            finding = check_pattern(pattern, span)
-            if finding is not None:
-                yield finding
-        try:
-            reader.acceptance(number + 1)
-        except ExhumeError as error:
-            error.span = span
-            yield Finding.from_error(error)
-        here: set[str] = set()
-        for position, column in enumerate(section.columns):
-            where = f"{path}.columns[{position}]"
-            yield from _check_column(reader, column, where)
-            for split in column.splits:
-                if split.identifier in here:
-                    yield SPLIT_REPEATED.finding(span=span, field_path=where, actual=split.identifier)
-                here.add(split.identifier)
-                times[split.identifier] = times.get(split.identifier, 0) + 1
+    times: Counter[str] = Counter()
+    for number in range(len(reader.manifest.sections)):
+        yield from _check_section(reader, number)
+        times.update(split.identifier for column in reader.manifest.sections[number].columns for split in column.splits)
     for identifier, count in times.items():
         if count > MAXIMUM_SPLIT_REFERENCES:
             yield SPLIT_REFERENCES.finding(
                 identifier, span=span, expected=f"at most {MAXIMUM_SPLIT_REFERENCES}", actual=count
             )
+
+
+def _check_section(reader: ArkReader, number: int) -> Iterator[Finding]:
+    """A section's filter, its columns, and that no column names a split twice."""
+    section, span, path = reader.manifest.sections[number], reader.manifest_span, f"sections[{number}]"
+    if not section.filter.is_understood:
+        last = number == len(reader.manifest.sections) - 1
+        yield FILTER_UNKNOWN.finding(
+            span=span,
+            field_path=f"{path}.acceptance_filter",
+            actual=dict(section.filter.unknown) or section.filter.raw,
+            severity=Severity.WARNING if last else Severity.ERROR,
+        )
+    for pattern in (*section.filter.allow, *section.filter.deny):
+        finding = check_pattern(pattern, span)
+        if finding is not None:
+            yield finding
+    try:
+        reader.acceptance(number + 1)
+    except ExhumeError as error:
+        error.span = span
+        yield Finding.from_error(error)
+    here: set[str] = set()
+    for position, column in enumerate(section.columns):
+        where = f"{path}.columns[{position}]"
+        yield from _check_column(reader, column, where)
+        for split in column.splits:
+            if split.identifier in here:
+                yield SPLIT_REPEATED.finding(span=span, field_path=where, actual=split.identifier)
+            here.add(split.identifier)
 
 
 def _is_json(text: str) -> bool:

@@ -131,46 +131,51 @@ def _frames(archive: ClpSArchive, place: Place) -> Iterator[Finding]:
 
 def _structures(archive: ClpSArchive) -> Iterator[Finding]:
     """Schema tree, schema map, table metadata: parsed to their end."""
-    try:
-        data, span = archive.structure("/schema_tree")
-        tree, end = layout.parse_schema_tree(data, span)
-        if end < len(data):
-            yield checks.TRAILING_PAYLOAD.finding("/schema_tree", span=span.sub(end, len(data)))
-        for position in tree.repeated:
-            yield checks.REPEATED_NODE.finding(span=span, field_path=f"nodes[{position}]")
-        for node, node_type in enumerate(tree.types):
-            if node_type not in NodeType.__members__.values() or node_type == NodeType.UNKNOWN:
-                yield checks.UNKNOWN_NODE_TYPE.finding(span=span, field_path=f"nodes[{node}].type", actual=node_type)
-        for node, key in enumerate(tree.keys):
-            if not _is_utf8(key):
-                yield checks.NOT_UTF8.finding("key", span=span, field_path=f"nodes[{node}].key", actual=key)
-                break
-        if tree.object_root is None:
-            yield checks.NO_ROOT.finding(span=span)
-        yield from _hidden(archive)
-    except ExhumeError as error:
-        yield Finding.from_error(error)
-    try:
-        data, span = archive.structure("/schema_ids")
-        schemas, repeated, end = layout.parse_schema_map(data, span)
-        if end < len(data):
-            yield checks.TRAILING_PAYLOAD.finding("/schema_ids", span=span.sub(end, len(data)))
-        for schema_id in repeated:
-            yield checks.REPEATED_SCHEMA.finding(span=span, actual=schema_id)
-        for schema in schemas.values():
-            try:
-                archive.schema_layout(schema)
-            except ExhumeError as error:
-                yield Finding.from_error(error)
-    except ExhumeError as error:
-        yield Finding.from_error(error)
-    try:
-        data, span = archive.structure("/table_metadata")
-        _, end = layout.parse_table_metadata(data, span)
-        if end < len(data):
-            yield checks.TRAILING_PAYLOAD.finding("/table_metadata", span=span.sub(end, len(data)))
-    except ExhumeError as error:
-        yield Finding.from_error(error)
+    for check in (_schema_tree, _schema_map, _table_metadata):
+        try:
+            yield from check(archive)
+        except ExhumeError as error:
+            yield Finding.from_error(error)
+
+
+def _schema_tree(archive: ClpSArchive) -> Iterator[Finding]:
+    data, span = archive.structure("/schema_tree")
+    tree, end = layout.parse_schema_tree(data, span)
+    if end < len(data):
+        yield checks.TRAILING_PAYLOAD.finding("/schema_tree", span=span.sub(end, len(data)))
+    for position in tree.repeated:
+        yield checks.REPEATED_NODE.finding(span=span, field_path=f"nodes[{position}]")
+    for node, node_type in enumerate(tree.types):
+        if node_type not in NodeType.__members__.values() or node_type == NodeType.UNKNOWN:
+            yield checks.UNKNOWN_NODE_TYPE.finding(span=span, field_path=f"nodes[{node}].type", actual=node_type)
+    for node, key in enumerate(tree.keys):
+        if not _is_utf8(key):
+            yield checks.NOT_UTF8.finding("key", span=span, field_path=f"nodes[{node}].key", actual=key)
+            break
+    if tree.object_root is None:
+        yield checks.NO_ROOT.finding(span=span)
+    yield from _hidden(archive)
+
+
+def _schema_map(archive: ClpSArchive) -> Iterator[Finding]:
+    data, span = archive.structure("/schema_ids")
+    schemas, repeated, end = layout.parse_schema_map(data, span)
+    if end < len(data):
+        yield checks.TRAILING_PAYLOAD.finding("/schema_ids", span=span.sub(end, len(data)))
+    for schema_id in repeated:
+        yield checks.REPEATED_SCHEMA.finding(span=span, actual=schema_id)
+    for schema in schemas.values():
+        try:
+            archive.schema_layout(schema)
+        except ExhumeError as error:
+            yield Finding.from_error(error)
+
+
+def _table_metadata(archive: ClpSArchive) -> Iterator[Finding]:
+    data, span = archive.structure("/table_metadata")
+    _, end = layout.parse_table_metadata(data, span)
+    if end < len(data):
+        yield checks.TRAILING_PAYLOAD.finding("/table_metadata", span=span.sub(end, len(data)))
 
 
 def _hidden(archive: ClpSArchive) -> Iterator[Finding]:

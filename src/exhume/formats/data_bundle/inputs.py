@@ -93,7 +93,8 @@ def walk(root: str, name: str) -> Iterator[Found]:
         except OSError as error:
             yield Found(error.strerror or str(error), folder, prefix)
             continue
-        found = [Found("file", base + leaf, lead + leaf, size) for leaf, size in zip(listing.files, listing.sizes)]  # noqa: B905
+        sized = zip(listing.files, listing.sizes, strict=True)
+        found = [Found("file", base + leaf, lead + leaf, size) for leaf, size in sized]
         found += [Found("directory", base + leaf, lead + leaf) for leaf in listing.folders]
         found += [_look_closer(base + leaf, lead + leaf) for leaf in listing.others]
         found.sort(key=_order)
@@ -111,8 +112,9 @@ def _look_closer(path: str, name: str) -> Found:
         kind = os.lstat(path).st_mode
         target = os.stat(path)  # noqa: PTH116 - as in the walk
     except OSError as error:
+        is_link = os.path.islink(path)  # noqa: PTH114 - as in the walk
         broken = "symbolic link to a directory or to nothing"
-        return Found(broken if os.path.islink(path) else error.strerror or str(error), path, name)  # noqa: PTH114
+        return Found(broken if is_link else error.strerror or str(error), path, name)
     if stat.S_ISREG(target.st_mode):
         return Found("file", path, name, target.st_size)
     if stat.S_ISDIR(kind):

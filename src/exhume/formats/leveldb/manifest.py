@@ -145,19 +145,7 @@ def _apply(manifest: Manifest, edit: VersionEdit, where: Span, report: Report) -
         elif (named := manifest.families.get(edit.column_family)) is not None:
             named.comparator = edit.comparator
     for name in ("next_file_number", "last_sequence"):
-        value, before = getattr(edit, name), getattr(manifest, name)
-        if value is None:
-            continue
-        if before is not None and value < before:
-            report(
-                checks.COUNTER,
-                f"{name.replace('_', ' ')} shrinks",
-                span=where,
-                expected=f"at least {before}",
-                actual=value,
-            )
-            continue
-        setattr(manifest, name, value)
+        _raise_counter(manifest, name, getattr(edit, name), where, report)
     if edit.previous_log_number is not None:
         manifest.previous_log_number = edit.previous_log_number
     if edit.min_log_number is not None:
@@ -169,18 +157,20 @@ def _apply(manifest: Manifest, edit: VersionEdit, where: Span, report: Report) -
     family = manifest.families.setdefault(edit.column_family, ColumnFamily(f"#{edit.column_family}"))
     if edit.column_family_drop:
         family.dropped = True
-    if edit.log_number is not None:
-        if edit.log_number < family.log_number:
-            report(
-                checks.COUNTER,
-                "log number shrinks",
-                span=where,
-                expected=f"at least {family.log_number}",
-                actual=edit.log_number,
-            )
-        else:
-            family.log_number = edit.log_number
+    _raise_counter(family, "log_number", edit.log_number, where, report)
     _apply_files(manifest, family, edit, where, report)
+
+
+def _raise_counter(holder: Manifest | ColumnFamily, name: str, value: int | None, where: Span, report: Report) -> None:
+    """Takes the value of a counter from an edit that has one; counters never shrink."""
+    before = getattr(holder, name)
+    if value is None:
+        return
+    if before is not None and value < before:
+        what = f"{name.replace('_', ' ')} shrinks"
+        report(checks.COUNTER, what, span=where, expected=f"at least {before}", actual=value)
+    else:
+        setattr(holder, name, value)
 
 
 def _apply_files(manifest: Manifest, family: ColumnFamily, edit: VersionEdit, where: Span, report: Report) -> None:

@@ -153,7 +153,7 @@ class S3Source(_AsyncSource):
                 answer = await fs._call_s3(  # noqa: SLF001 - as below
                     "get_object", Bucket=bucket, Key=key, Range=_edge_range(tail), **more
                 )
-            except Exception as error:
+            except Exception as error:  # botocore's and gcsfs's own, told apart by what they carry
                 if is_transient(error):
                     raise
                 return None  # missing, empty, or no object: asking for it says which
@@ -177,7 +177,7 @@ class S3Source(_AsyncSource):
             answer = await self._fs._call_s3(  # noqa: SLF001 - the one door to credentials, retries and IfMatch
                 "get_object", Bucket=bucket, Key=key, Range=f"bytes={start}-{end - 1}", **more
             )
-        except Exception as error:
+        except Exception as error:  # botocore makes its classes at run time: the code in it tells
             if _s3_code(error) in ("PreconditionFailed", "412", "InvalidRange", "416"):
                 raise self._changed(f"{type(error).__name__}: {error}") from error
             raise
@@ -205,7 +205,7 @@ class GcsSource(_AsyncSource):
                 headers, data = await fs._call(  # noqa: SLF001 - the one door to credentials and sessions
                     "GET", fs.url(path), headers={"Range": _edge_range(tail)}
                 )
-            except Exception as error:
+            except Exception as error:  # botocore's and gcsfs's own, told apart by what they carry
                 if is_transient(error):
                     raise
                 return None  # missing, empty, or no object: asking for it says which
@@ -224,7 +224,7 @@ class GcsSource(_AsyncSource):
             headers, data = await self._fs._call(  # noqa: SLF001 - as above
                 "GET", self._fs.url(self._path), headers={"Range": f"bytes={start}-{end - 1}"}, **more
             )
-        except Exception as error:
+        except Exception as error:  # gcsfs raises an HttpError of its own: the code in it tells
             if isinstance(error, FileExistsError) or str(getattr(error, "code", "")) == "416":  # so gcsfs names 412
                 raise self._changed(str(error)) from error
             raise

@@ -206,40 +206,39 @@ class FsspecTree(Tree):
     ) -> None:
         if listing:  # once and for all, before somebody asks for a part of it
             self.names()
-
-        def head(name: str) -> None:
-            self.source(name).read_up_to(0, 1)
-
-        def tail(name: str) -> None:
-            source = self._open(name, tail_first=True)
-            source.read_up_to(source.size - 1, 1)
-
-        def both(name: str) -> None:
-            tail(name)
-            head(name)
-
-        def span(name: str) -> None:
-            self.source(name).preload(*spans[name])
-
         asks: list[partial[None]] = []
         with self._known.lock:
             wanted = dict.fromkeys(tails)
             for name in wanted:
                 size = self.listed_size(name)
                 if size is None or size <= HEAD + TAIL:  # the tail tells, or is, the whole
-                    asks.append(partial(both, name))
+                    asks.append(partial(self._read_ends, name))
                 elif size:
-                    asks += [partial(tail, name), partial(head, name)]
+                    asks += [partial(self._read_tail, name), partial(self._read_head, name)]
             for name in dict.fromkeys(names):
                 if name not in wanted and self.listed_size(name) != 0:
-                    asks.append(partial(head, name))
+                    asks.append(partial(self._read_head, name))
             wanted |= dict.fromkeys(names)
             for name in dict.fromkeys(sizes):
                 if name not in wanted and self.listed_size(name) is None:
-                    asks.append(partial(head, name))
-        asks = [*asks[:MOST_KNOWN], *(partial(span, name) for name in spans)]
+                    asks.append(partial(self._read_head, name))
+        asks = [*asks[:MOST_KNOWN], *(partial(self._read_span, name, *spans[name]) for name in spans)]
         for _ in map_ordered(_quietly, asks, min(TOGETHER, len(asks))):
             pass
+
+    def _read_head(self, name: str) -> None:
+        self.source(name).read_up_to(0, 1)
+
+    def _read_tail(self, name: str) -> None:
+        source = self._open(name, tail_first=True)
+        source.read_up_to(source.size - 1, 1)
+
+    def _read_ends(self, name: str) -> None:
+        self._read_tail(name)
+        self._read_head(name)
+
+    def _read_span(self, name: str, start: int, end: int) -> None:
+        self.source(name).preload(start, end)
 
     @property
     def cost(self) -> Cost:

@@ -55,18 +55,6 @@ class Defaults:
         if each.packed_timespec:
             return _constant(bytes(assumptions.PACKED_TIMESPEC_SIZE)), 1
         match each.type:
-            case "string":
-                return str, 1
-            case "byte_buffer":
-                return bytes, 1
-            case "guid":
-                return _constant(NIL), 1
-            case "bool":
-                return _constant(False), 1
-            case "float" | "double":
-                return _constant(0.0), 1
-            case "arraylist":
-                return list, 1
             case "dictionary":
                 return (dict if each.key is not None and each.key.type == "string" else list), 1
             case "variant":
@@ -81,7 +69,7 @@ class Defaults:
                 return (lambda: [make() for _ in range(count)]), min(COST_CAP, 1 + count * price)
             case "object":
                 return self._object(each.object_type or "")
-        return int, 1
+        return _PLAIN.get(each.type, int), 1
 
     def _object(self, name: str) -> tuple[Make, int]:
         found = self._objects.get(name)
@@ -100,3 +88,15 @@ def _none() -> None:
 
 def _constant(value: Any) -> Make:
     return lambda: value
+
+
+_PLAIN: dict[str, Make] = {
+    "string": str,
+    "byte_buffer": bytes,
+    "guid": _constant(NIL),
+    "bool": _constant(False),
+    "float": _constant(0.0),
+    "double": _constant(0.0),
+    "arraylist": list,
+}
+"""What makes the defaults of plain types; those that are not here are numbers."""

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from exhume.formats.clp_s.layout import RangeEntry, SchemaTree, TableMetadata, TimestampRange
+    from exhume.formats.clp_s.query.lookup import Dictionaries
     from exhume.formats.clp_s.query.search import ArrayTest
     from exhume.formats.clp_s.query.texts import TextQuery
 
@@ -159,6 +160,11 @@ def fold(part: Part, decide: Callable[[Check], Part]) -> Part:
     return simplify(type(part), iter(folded))
 
 
+def _text_of(test: Test) -> bytes | None:
+    """The string that a test compares with, if it does."""
+    return None if test.operand is None else test.operand.text
+
+
 @dataclass(frozen=True, slots=True)
 class TablePlan:
     """A table to read: `index` in the archive's table list, and what its records have to fulfil."""
@@ -203,48 +209,50 @@ class Plan:
 
     def look_up(self, archive: Searched) -> None:
         """Finds the strings of the query in the dictionaries and drops tables that cannot match without them."""
-        if all(test.operand is None or test.operand.text is None for test in tests_of(self.condition)):
+        if not any(_text_of(test) is not None for test in tests_of(self.condition)):
             return
         from exhume.formats.clp_s.query.lookup import Dictionaries
 
         wanted = 0
         for table in self.tables:
             for check in checks_of(table.part):
-                if check.test.operand is not None and check.test.operand.text is not None:
+                if _text_of(check.test) is not None:
                     wanted |= check.types & (STRINGS | TEXTS)
         if not wanted:
             return
         self.dictionaries = ["variables", "log types"] if wanted & TEXTS else ["variables"]
         dictionaries = Dictionaries(archive, self.dialect, ignore_case=self.options.ignore_case)
-
-        def decide(check: Check) -> Part:
-            test = check.test
-            if test.operand is None or test.operand.text is None or test.op != EQUAL:
-                return check
-            found, left = False, check.types
-            if check.types & STRINGS:
-                if test.operand.text not in self.strings:
-                    self.strings[test.operand.text] = dictionaries.strings(test.operand.text)
-                ids = self.strings[test.operand.text]
-                found |= bool(ids)
-                left &= ~(0 if ids else STRINGS)
-            if check.types & TEXTS:
-                if test.operand.text not in self.texts:
-                    self.texts[test.operand.text] = dictionaries.texts(test.operand.text)
-                query = self.texts[test.operand.text]
-                found |= query is not None
-                left &= ~(0 if query is not None else TEXTS)
-            if not found and not left:
-                return test.inverted
-            return check if left == check.types else replace(check, types=left)
-
         gone: set[int] = set()
         for position, table in enumerate(self.tables):
-            part = fold(table.part, decide)
+            part = fold(table.part, lambda check: self._looked_up(check, dictionaries))
             self.tables[position] = replace(table, part=part)
             if part is False:
                 gone.add(table.index)
         self.drop(gone, "no dictionary holds the strings")
+
+    def _looked_up(self, check: Check, dictionaries: Dictionaries) -> Part:
+        """A check without the types in whose dictionary its string is not; the answer where none is left."""
+        text = _text_of(check.test)
+        if text is None or check.test.op != EQUAL:
+            return check
+        found, left = False, check.types
+        if check.types & STRINGS:
+            if text not in self.strings:
+                self.strings[text] = dictionaries.strings(text)
+            if self.strings[text]:
+                found = True
+            else:
+                left &= ~STRINGS
+        if check.types & TEXTS:
+            if text not in self.texts:
+                self.texts[text] = dictionaries.texts(text)
+            if self.texts[text] is not None:
+                found = True
+            else:
+                left &= ~TEXTS
+        if not found and not left:
+            return check.test.inverted
+        return check if left == check.types else replace(check, types=left)
 
     def explain(self) -> dict[str, AnyValue]:
         """The plan as plain data (`exhume search --explain-plan`)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from math import isnan
 from typing import Any
 
 from exhume.formats.clp_s.layout import NodeType
@@ -190,7 +191,7 @@ def _column_times(column: Column) -> list[int | None]:
                     out.append(to_nanoseconds(epoch) if pattern == b"%E" else epoch * 1_000_000)
             return out
         case NodeType.INTEGER | NodeType.DELTA_INTEGER | NodeType.FLOAT | NodeType.FORMATTED_FLOAT:
-            return [to_nanoseconds(value) if value == value else None for value in column.values]
+            return [None if isnan(value) else to_nanoseconds(value) for value in column.values]
         case NodeType.DICTIONARY_FLOAT:
             return [to_nanoseconds(float(text)) for text in column.strings()]
         case _:

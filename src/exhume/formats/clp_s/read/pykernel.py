@@ -10,7 +10,7 @@ import heapq
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 from exhume.formats.clp_s.layout import parse_dictionary
 from exhume.formats.clp_s.layout_words import (
@@ -243,84 +243,93 @@ def _truncate(epoch: int, unit: int) -> int:
     return epoch // unit if epoch >= 0 else -(-epoch // unit)
 
 
+class _Moment(NamedTuple):
+    """A time taken apart; `days` since the epoch, `nanos` of the second, `epoch` as it is stored."""
+
+    epoch: int
+    days: int
+    year: int
+    month: int
+    day: int
+    hour: int
+    minute: int
+    second: int
+    nanos: int
+
+
+def _year2(at: _Moment) -> bytes | None:
+    short = at.year - 2000 if at.year >= 2000 else at.year - 1900
+    return b"%02d" % short if 0 <= short <= 99 else None
+
+
+def _hour12(at: _Moment) -> int:
+    return at.hour % 12 or 12
+
+
+def _hour12_old(at: _Moment) -> int:
+    return 12 if at.hour == 0 else at.hour - 12 if at.hour > 13 else at.hour
+
+
+def _epoch_point(at: _Moment) -> bytes | None:
+    text = b"%d" % at.epoch
+    return text[:-9] + b"." + text[-9:] if len(text) >= 9 else None
+
+
+_SHOWN: dict[int, Callable[[_Moment], bytes | None]] = {
+    S_YEAR: lambda at: b"%04d" % at.year if 0 <= at.year <= 9999 else None,
+    S_YEAR2: _year2,
+    S_MONTH: lambda at: b"%02d" % at.month,
+    S_DAY: lambda at: b"%02d" % at.day,
+    S_DAY_SPACE: lambda at: b"%2d" % at.day,
+    S_HOUR: lambda at: b"%02d" % at.hour,
+    S_HOUR_SPACE: lambda at: b"%2d" % at.hour,
+    S_HOUR12: lambda at: b"%02d" % _hour12(at),
+    S_HOUR12_SPACE: lambda at: b"%2d" % _hour12(at),
+    S_HOUR12_OLD: lambda at: b"%02d" % _hour12_old(at),
+    S_HOUR12_OLD_SPACE: lambda at: b"%2d" % _hour12_old(at),
+    S_AM_PM: lambda at: b"AM" if at.hour < 12 else b"PM",
+    S_MINUTE: lambda at: b"%02d" % at.minute,
+    S_SECOND: lambda at: b"%02d" % at.second,
+    S_MILLI: lambda at: b"%03d" % (at.nanos // 1_000_000),
+    S_MICRO: lambda at: b"%06d" % (at.nanos // 1_000),
+    S_NANO: lambda at: b"%09d" % at.nanos,
+    S_TRIM_MILLI: lambda at: (b"%03d" % (at.nanos // 1_000_000)).rstrip(b"0") or b"0",
+    S_TRIM_NANO: lambda at: (b"%09d" % at.nanos).rstrip(b"0") or None,
+    S_EPOCH: lambda at: b"%d" % at.epoch,
+    S_EPOCH_POINT: _epoch_point,
+    S_EPOCH_S: lambda at: b"%d" % _truncate(at.epoch, 1_000_000_000),
+    S_EPOCH_MS: lambda at: b"%d" % _truncate(at.epoch, 1_000_000),
+    S_EPOCH_US: lambda at: b"%d" % _truncate(at.epoch, 1_000),
+    S_EPOCH_NS: lambda at: b"%d" % at.epoch,
+}
+"""What each step of a pattern prints of a time; None where upstream has no way to print it."""
+
+
 def _render_time(epoch: int, unit: int, shift: int, steps: Sequence[tuple[int, bytes]]) -> bytes | None:
+    """The text of a time, `unit` nanoseconds to a tick, `shift` seconds east; None where a step cannot print it."""
     per_second = 1_000_000_000 // unit
     seconds, fraction = divmod(epoch, per_second)
-    nanos = fraction * unit
     if any(code >= S_EPOCH_S for code, _ in steps):
-        nanos = abs(epoch) % per_second * unit
-    seconds += shift
-    days, second_of_day = divmod(seconds, 86400)
-    year, month, day = clps_civil(days)
+        fraction = abs(epoch) % per_second
+    days, second_of_day = divmod(seconds + shift, 86400)
     hour, rest = divmod(second_of_day, 3600)
-    minute, second = divmod(rest, 60)
-    hour12 = hour % 12 or 12
-    old12 = 12 if hour == 0 else hour - 12 if hour > 13 else hour
-    out = ""
-    raw: list[bytes] = []
+    moment = _Moment(epoch, days, *clps_civil(days), hour, *divmod(rest, 60), fraction * unit)
+    out: list[bytes] = []
     for code, text in steps:
         if code == S_LITERAL:
-            raw.append(out.encode() + text)
-            out = ""
-            continue
-        if code == S_YEAR:
-            if not 0 <= year <= 9999:
-                return None
-            out += f"{year:04d}"
-        elif code == S_YEAR2:
-            short = year - 2000 if year >= 2000 else year - 1900
-            if not 0 <= short <= 99:
-                return None
-            out += f"{short:02d}"
-        elif code == S_MONTH:
-            out += f"{month:02d}"
-        elif code == S_DAY:
-            out += f"{day:02d}"
-        elif code == S_DAY_SPACE:
-            out += f"{day:2d}"
-        elif code in (S_MONTH_NAME, S_WEEKDAY_NAME):
-            raw.append(out.encode() + text.split(b"\0")[month - 1 if code == S_MONTH_NAME else (days + 4) % 7])
-            out = ""
-        elif code == S_HOUR:
-            out += f"{hour:02d}"
-        elif code == S_HOUR_SPACE:
-            out += f"{hour:2d}"
-        elif code == S_HOUR12:
-            out += f"{hour12:02d}"
-        elif code == S_HOUR12_SPACE:
-            out += f"{hour12:2d}"
-        elif code == S_HOUR12_OLD:
-            out += f"{old12:02d}"
-        elif code == S_HOUR12_OLD_SPACE:
-            out += f"{old12:2d}"
-        elif code == S_AM_PM:
-            out += "AM" if hour < 12 else "PM"
-        elif code == S_MINUTE:
-            out += f"{minute:02d}"
-        elif code == S_SECOND:
-            out += f"{second:02d}"
-        elif code == S_MILLI:
-            out += f"{nanos // 1_000_000:03d}"
-        elif code == S_MICRO:
-            out += f"{nanos // 1_000:06d}"
-        elif code == S_NANO:
-            out += f"{nanos:09d}"
-        elif code == S_TRIM_MILLI:
-            out += f"{nanos // 1_000_000:03d}".rstrip("0") or "0"
-        elif code == S_TRIM_NANO:
-            if not nanos:
-                return None
-            out += f"{nanos:09d}".rstrip("0")
-        elif code in (S_EPOCH, S_EPOCH_POINT):
-            out = str(epoch)
-            if code == S_EPOCH_POINT:
-                if len(out) < 9:
-                    return None
-                out = f"{out[:-9]}.{out[-9:]}"
-            raw.clear()
+            out.append(text)
+        elif code == S_MONTH_NAME:
+            out.append(text.split(b"\0")[moment.month - 1])
+        elif code == S_WEEKDAY_NAME:
+            out.append(text.split(b"\0")[(days + 4) % 7])
         else:
-            out += str(_truncate(epoch, (1_000_000_000, 1_000_000, 1_000, 1)[code - S_EPOCH_S]))
-    return b"".join(raw) + out.encode()
+            shown = _SHOWN[code](moment)
+            if shown is None:
+                return None
+            if code in (S_EPOCH, S_EPOCH_POINT):
+                out.clear()  # as upstream, which puts the number in the place of what it has printed so far
+            out.append(shown)
+    return b"".join(out)
 
 
 Operation = tuple[Any, ...]

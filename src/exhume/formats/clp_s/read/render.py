@@ -102,6 +102,15 @@ class TableRenderer:
         return self.data.columns[self._owners[fault[1]]].failure(fault)
 
 
+def _closed(kind: Kind, keys: list[str], members: list[Any], rows: int) -> list[Any]:
+    """The arrays or objects of all rows, from the values of their members."""
+    if not members:
+        return [[] if kind is Kind.ARRAY else {} for _ in range(rows)]
+    if kind is Kind.ARRAY:
+        return [list(row) for row in zip(*members, strict=True)]
+    return [dict(zip(keys, row, strict=True)) for row in zip(*members, strict=True)]
+
+
 def build_objects(
     tokens: Sequence[Token], columns: Sequence[Column], rows: int, chosen: Sequence[int] | None = None
 ) -> list[Any]:
@@ -129,14 +138,7 @@ def build_objects(
                 opened.append((token, [], []))
             case Kind.CLOSE:
                 opener, keys, members = opened.pop()
-                made: list[Any]
-                if opener.kind is Kind.ARRAY:
-                    made = [list(row) for row in zip(*members, strict=True)] if members else [[] for _ in range(rows)]
-                elif members:
-                    made = [dict(zip(keys, row, strict=True)) for row in zip(*members, strict=True)]
-                else:
-                    made = [{} for _ in range(rows)]
-                add(opener.key, made)
+                add(opener.key, _closed(opener.kind, keys, members, rows))
             case Kind.COLUMN:
                 add(token.key, columns[token.column].objects(chosen))
             case Kind.NULL:

@@ -266,63 +266,64 @@ class SchemaLayout:
         keys (as member `@`).  `nodes` keeps only these leaf nodes and structured arrays (a projection).
         """
         tree = self.tree
-        inserted: dict[int, list[int]] = {}
-        roots: list[int] = []
-
-        def insert(node: int) -> None:
-            while node not in inserted:
-                inserted[node] = []
-                parent = tree.parents[node]
-                if parent == ROOT:
-                    roots.append(node)
-                    return
-                siblings = inserted.get(parent)
-                pending.append((parent, node))
-                if siblings is not None:
-                    return
-                node = parent
-
-        # Children are attached root first, so that siblings stand in the order in which their subtrees were met.
-        pending: list[tuple[int, int]] = []
-        column_of = self.by_node
-        for node in self.schema.ordered:
-            if nodes is None or node in nodes:
-                insert(node)
-                self._attach(pending, inserted)
-        for node in sorted(self.runs):
-            if nodes is None or node in nodes:
-                insert(node)
-                self._attach(pending, inserted)
-
+        leaves = (*self.schema.ordered, *sorted(self.runs))
+        roots, inserted = self._grown(leaves if nodes is None else [node for node in leaves if node in nodes])
         objects = [r for r in roots if tree.keys[r] == b"" and tree.types[r] == NodeType.OBJECT]
-        if not objects and complete:
-            for root in roots:
-                if tree.types[root] == NodeType.STRUCTURED_ARRAY and root in self.runs:
-                    return [Token(Kind.ARRAY), *self.runs[root], CLOSE]
-                if tree.types[root] == NodeType.UNSTRUCTURED_ARRAY:
-                    return [Token(Kind.COLUMN, None, column_of[root])]
+        if not objects and complete and (array := self._root_array(roots)) is not None:
+            return array
         out = [Token(Kind.OBJECT)]
         if objects:
-            self._members(out, objects[0], inserted, column_of)
+            self._members(out, objects[0], inserted, self.by_node)
         if complete:
-            taken = {tree.keys[child] for child in inserted[objects[0]]} if objects else set()
-            for root in roots:
-                if tree.types[root] == NodeType.OBJECT and root not in objects[:1]:
-                    key = tree.keys[root] or b"@"
-                    while key in taken:
-                        key = b"@" + key
-                    taken.add(key)
-                    out.append(Token(Kind.OBJECT, key))
-                    self._members(out, root, inserted, column_of)
-                    out.append(CLOSE)
+            others = [root for root in roots if tree.types[root] == NodeType.OBJECT and root not in objects[:1]]
+            self._further(
+                out, others, {tree.keys[child] for child in inserted[objects[0]]} if objects else set(), inserted
+            )
         out.append(CLOSE)
         return out
 
-    @staticmethod
-    def _attach(pending: list[tuple[int, int]], inserted: dict[int, list[int]]) -> None:
-        while pending:
-            parent, node = pending.pop()
-            inserted[parent].append(node)
+    def _grown(self, leaves: Sequence[int]) -> tuple[list[int], dict[int, list[int]]]:
+        """The roots above these nodes, and the children of each node on the way, in the order they are met."""
+        parents = self.tree.parents
+        roots: list[int] = []
+        inserted: dict[int, list[int]] = {}
+        for leaf in leaves:
+            pending: list[tuple[int, int]] = []
+            node = leaf
+            while node not in inserted:
+                inserted[node] = []
+                parent = parents[node]
+                if parent == ROOT:
+                    roots.append(node)
+                    break
+                pending.append((parent, node))
+                node = parent
+            # Children are attached root first, so that siblings stand in the order in which their subtrees were met.
+            for parent, child in reversed(pending):
+                inserted[parent].append(child)
+        return roots, inserted
+
+    def _root_array(self, roots: Sequence[int]) -> list[Token] | None:
+        """The record where it is an array; None where it is not."""
+        for root in roots:
+            if self.tree.types[root] == NodeType.STRUCTURED_ARRAY and root in self.runs:
+                return [Token(Kind.ARRAY), *self.runs[root], CLOSE]
+            if self.tree.types[root] == NodeType.UNSTRUCTURED_ARRAY:
+                return [Token(Kind.COLUMN, None, self.by_node[root])]
+        return None
+
+    def _further(
+        self, out: list[Token], roots: Sequence[int], taken: set[bytes], inserted: dict[int, list[int]]
+    ) -> None:
+        """Objects beside the record, as members called by their keys, or by as many `@` as no other member has."""
+        for root in roots:
+            key = self.tree.keys[root] or b"@"
+            while key in taken:
+                key = b"@" + key
+            taken.add(key)
+            out.append(Token(Kind.OBJECT, key))
+            self._members(out, root, inserted, self.by_node)
+            out.append(CLOSE)
 
     def _members(self, out: list[Token], root: int, inserted: dict[int, list[int]], column_of: dict[int, int]) -> None:
         """Tokens of the members of an object, depth first, in the order they were inserted."""

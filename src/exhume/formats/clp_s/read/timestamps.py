@@ -161,11 +161,16 @@ def compile_nano_pattern(pattern: bytes) -> CompiledPattern:
                 _literal(steps, name)
         else:
             raise ValueError(f"unknown specifier \\{code}", start)
+    _check_together(seen)
+    return CompiledPattern(1, shift, steps)
+
+
+def _check_together(seen: set[str]) -> None:
+    """Whether these specifiers may stand in one pattern."""
     if seen & _EPOCH_SPECIFIERS and seen & _DATE_SPECIFIERS:
         raise ValueError("date and epoch specifiers together", 0)
     if ("p" in seen) != bool(seen & {"I", "l"}):
         raise ValueError("12-hour clock without AM/PM, or the other way round", 0)
-    return CompiledPattern(1, shift, steps)
 
 
 def _check_quotes(pattern: bytes) -> None:

@@ -7,7 +7,7 @@ appended to the columns of its schema; a record that is refused leaves no trace.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -142,6 +142,19 @@ class _Table:
     def __init__(self, entries: list[int], num_ordered: int, columns: list[_Column]) -> None:
         self.entries, self.num_ordered, self.columns = entries, num_ordered, columns
         self.rows = 0
+
+
+def _losses(tokens: Sequence[Token], values: Iterable[Iterable[_Value]]) -> int:
+    """Keys, strings and numbers of a record that are not kept as they are."""
+    return sum(token.broken for token in tokens) + sum(value.lost for part in values for value in part)
+
+
+def _close(unordered: list[int], marker: int, kind: NodeType) -> None:
+    """Writes into the marker how many ids follow it.  Raises `_RefusedError` for more than it can hold."""
+    length = len(unordered) - marker - 1
+    if length >= MAX_IDS:
+        raise _RefusedError(Status.TOO_LARGE)
+    unordered[marker] = pack_marker(kind, length)
 
 
 class _Value:
@@ -304,7 +317,9 @@ class PureEncoder:
         depth = self._depths[parent] if parent >= 0 else -1
         return 0 <= depth == len(self._path) - 1 and self._path[depth] == key
 
-    def _resolve(self, tokens: list[Token]) -> tuple[list[int], list[int], list[_Value], list[_Value]]:
+    def _resolve(  # noqa: C901 - one loop, which every token of every record goes through
+        self, tokens: list[Token]
+    ) -> tuple[list[int], list[int], list[_Value], list[_Value]]:
         """Nodes and values of a record: ordered and unordered ids, ordered and unordered values."""
         ordered = [self._log_node] if self._log_node >= 0 else []
         unordered: list[int] = []
@@ -316,10 +331,7 @@ class PureEncoder:
             if token.kind is Kind.CLOSE_OBJECT or token.kind is Kind.CLOSE_ARRAY:
                 _, _, was_array, _, marker = frames.pop()
                 if marker >= 0:
-                    length = len(unordered) - marker - 1
-                    if length >= MAX_IDS:
-                        raise _RefusedError(Status.TOO_LARGE)
-                    unordered[marker] = pack_marker(NodeType.STRUCTURED_ARRAY if was_array else NodeType.OBJECT, length)
+                    _close(unordered, marker, NodeType.STRUCTURED_ARRAY if was_array else NodeType.OBJECT)
                 continue
             if token.broken and not self._lossy:
                 raise _RefusedError(Status.BAD_SURROGATE)
@@ -349,7 +361,7 @@ class PureEncoder:
             if value.type in COLUMN_TYPES:
                 values[region].append(value)
         if self._lossy:
-            self.losses += sum(token.broken for token in tokens) + sum(v.lost for part in values for v in part)
+            self.losses += _losses(tokens, values)
         return ordered, unordered, *values
 
     def _value(self, token: Token, is_time: bool) -> _Value:
@@ -360,18 +372,7 @@ class PureEncoder:
                 if is_time and self._timestamp(value, True):
                     value.type = NodeType.TIMESTAMP if self._time_nodes else NodeType.DATE_STRING
             case Kind.INTEGER:
-                value.type = NodeType.INTEGER
-                value.number, signed, fits = fits_integer(token.text)
-                if not fits or not (signed or self._lossy):
-                    raise _RefusedError(Status.BIG_INTEGER)
-                value.lost = not signed
-                if is_time and self._time_nodes:
-                    if not signed:
-                        raise _RefusedError(Status.BAD_TIMESTAMP)
-                    if self._timestamp(value, False):
-                        value.type = NodeType.TIMESTAMP
-                elif is_time:
-                    value.is_time, value.epoch = True, value.number
+                self._integer(value, is_time)
             case Kind.FLOAT:
                 if is_time and self._time_nodes and self._timestamp(value, False):
                     value.type = NodeType.TIMESTAMP
@@ -389,6 +390,20 @@ class PureEncoder:
             case _:
                 value.type = NodeType.STRUCTURED_ARRAY
         return value
+
+    def _integer(self, value: _Value, is_time: bool) -> None:
+        value.type = NodeType.INTEGER
+        value.number, signed, fits = fits_integer(value.text)
+        if not fits or not (signed or self._lossy):
+            raise _RefusedError(Status.BIG_INTEGER)
+        value.lost = not signed
+        if is_time and self._time_nodes:
+            if not signed:
+                raise _RefusedError(Status.BAD_TIMESTAMP)
+            if self._timestamp(value, False):
+                value.type = NodeType.TIMESTAMP
+        elif is_time:
+            value.is_time, value.epoch = True, value.number
 
     def _float(self, value: _Value) -> None:
         number = float(value.text)

@@ -50,32 +50,36 @@ def read_pieces(source: Input) -> Iterator[bytes]:
         raise SourceError(f"cannot read: {error.strerror or error}", span=Span(name, 0, 0)) from error
 
 
+_END: Final = object()
+"""What a queue ends with when all has gone well."""
+
+
+def _fill(source: Input, out: queue.Queue[Any], stop: threading.Event) -> None:
+    """Puts the pieces of an input into a queue, and behind them the end or what was raised, until all is stopped."""
+    last: Any = _END
+    try:
+        for piece in read_pieces(source):
+            if not _put(out, piece, stop):
+                return
+    except BaseException as error:
+        last = error
+    _put(out, last, stop)
+
+
+def _put(out: queue.Queue[Any], item: Any, stop: threading.Event) -> bool:
+    """Whether the item was taken before all was stopped."""
+    while not stop.is_set():
+        try:
+            out.put(item, timeout=0.1)
+        except queue.Full:
+            continue
+        return True
+    return False
+
+
 def read_ahead(sources: Iterable[Input], jobs: int) -> Iterator[bytes | None]:
     """The pieces of several inputs in order, read and decompressed in other threads with bounded look-ahead."""
     stop = threading.Event()
-    end = object()
-
-    def fill(source: Input, out: queue.Queue[Any]) -> None:
-        try:
-            for piece in read_pieces(source):
-                while not stop.is_set():
-                    try:
-                        out.put(piece, timeout=0.1)
-                        break
-                    except queue.Full:
-                        continue
-                if stop.is_set():
-                    return
-            last: Any = end
-        except BaseException as error:
-            last = error
-        while not stop.is_set():
-            try:
-                out.put(last, timeout=0.1)
-                return
-            except queue.Full:
-                continue
-
     ahead: collections.deque[queue.Queue[Any]] = collections.deque()
     threads = max(1, (jobs or cpu_count()) - 1)
     waiting = iter(sources)
@@ -83,7 +87,7 @@ def read_ahead(sources: Iterable[Input], jobs: int) -> Iterator[bytes | None]:
     def start_one() -> None:
         for source in waiting:
             out: queue.Queue[Any] = queue.Queue(maxsize=4)
-            threading.Thread(target=fill, args=(source, out), name="exhume-input", daemon=True).start()
+            threading.Thread(target=_fill, args=(source, out, stop), name="exhume-input", daemon=True).start()
             ahead.append(out)
             return
 
@@ -92,7 +96,7 @@ def read_ahead(sources: Iterable[Input], jobs: int) -> Iterator[bytes | None]:
             start_one()
         while ahead:
             current = ahead.popleft()
-            while (piece := current.get()) is not end:
+            while (piece := current.get()) is not _END:
                 if isinstance(piece, BaseException):
                     raise piece
                 yield piece

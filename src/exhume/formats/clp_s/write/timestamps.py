@@ -209,30 +209,45 @@ def _from_match(match: re.Match[str], dialect: TimeDialect) -> ParsedTimestamp |
     fields = _civil_fields(parts)
     if fields is None:
         return None
-    seconds, weekday, leap = fields
-    fraction = parts.get("F", "")
-    nanoseconds = int(fraction.ljust(9, "0"))
-    exact = "a" not in parts or parts["a"] == WEEKDAYS_SHORT[weekday]
+    nanoseconds = int(parts.get("F", "").ljust(9, "0"))
+    how = _in_backslashes if dialect is TimeDialect.BACKSLASH else _in_percents
+    return how(parts, *fields, nanoseconds)
+
+
+def _is_weekday(parts: dict[str, str], weekday: int) -> bool:
+    """Whether the name of the day, if there is one, is that of the date."""
+    return "a" not in parts or parts["a"] == WEEKDAYS_SHORT[weekday]
+
+
+def _in_backslashes(
+    parts: dict[str, str], seconds: int, weekday: int, leap: bool, nanoseconds: int
+) -> ParsedTimestamp | None:
+    """A clock reading as a pattern of 0.5.0 on; None where it would not be printed as it was written."""
+    if not _is_weekday(parts, weekday) or ("l" in parts and not 1 <= int(parts["l"]) <= 12):
+        return None
     pattern: list[str] = []
-    if dialect is TimeDialect.BACKSLASH:
-        if not exact or ("l" in parts and not 1 <= int(parts["l"]) <= 12):
-            return None
-        for name, text in parts.items():
-            if name.startswith("x"):
-                pattern.append(text)
-            elif name == "F":
-                pattern.append(_fraction_pattern(text))
-            elif name == "Z":
-                offset = zone_seconds(text)
-                if offset is None:
-                    return None
-                seconds -= offset
-                pattern.append(f"\\z{{{text}}}")
-            elif name == "S":
-                pattern.append("\\J" if leap else "\\S")
-            else:
-                pattern.append(_BACKSLASH_NAMES.get(name, "\\" + name))
-        return ParsedTimestamp(seconds * NS_PER_SECOND + nanoseconds, f'"{"".join(pattern)}"'.encode())
+    for name, text in parts.items():
+        if name.startswith("x"):
+            pattern.append(text)
+        elif name == "F":
+            pattern.append(_fraction_pattern(text))
+        elif name == "Z":
+            offset = zone_seconds(text)
+            if offset is None:
+                return None
+            seconds -= offset
+            pattern.append(f"\\z{{{text}}}")
+        elif name == "S":
+            pattern.append("\\J" if leap else "\\S")
+        else:
+            pattern.append(_BACKSLASH_NAMES.get(name, "\\" + name))
+    return ParsedTimestamp(seconds * NS_PER_SECOND + nanoseconds, f'"{"".join(pattern)}"'.encode())
+
+
+def _in_percents(parts: dict[str, str], seconds: int, weekday: int, leap: bool, nanoseconds: int) -> ParsedTimestamp:
+    """A clock reading as a pattern of before 0.5.0, and whether it is printed as it was written."""
+    exact = _is_weekday(parts, weekday)
+    pattern: list[str] = []
     for name, text in parts.items():
         if name.startswith("x") or name == "Z":
             # A zone has no specifier here: it is kept as text, and like upstream not applied.
