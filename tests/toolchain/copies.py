@@ -234,7 +234,7 @@ _SLICE = re.compile(rf"\b(?:{'|'.join(sorted(BUFFERS))})\[(?:\d*:-?[2-9]\d*|-?[2
 _MEMBER = re.compile(r"^\s*(?:cdef enum:|DEF )?\s*(\w+) *= *(-?\d+|0x[0-9A-Fa-f]+)\s*(?:#.*)?$")
 
 
-def native_copies(text: str, file: str = "formats/x.pxi") -> Iterator[Copy]:
+def native_copies(text: str, file: str = "formats/x.pxi") -> Iterator[Copy]:  # noqa: C901 - one kind after the other
     """The same of one file of Cython."""
     lines = [*text.split("\n"), ""]
     members: dict[str, tuple[int, int]] = {}

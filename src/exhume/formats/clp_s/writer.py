@@ -223,13 +223,9 @@ class ClpSWriter(Writer):
         """Encodes what is complete; None ends the unit."""
         final = piece is None
         if self._lead is not None:
-            piece, self._lead = self._lead + (piece or b""), None
-            found = is_kv_ir(piece)
-            if found is None and not final:
-                self._lead = piece
+            piece = self._recognise(self._lead + (piece or b""), final)
+            if piece is None:
                 return
-            if found:
-                self._events = Ingest(self._unit.name if self._unit else STDIN)
         if self._events is not None:
             self._ingest_events(self._events, piece or b"", final)
             return
@@ -241,14 +237,10 @@ class ClpSWriter(Writer):
         at = 0
         while True:
             if self._skipping:
-                newline = data.find(b"\n", at)
-                if newline < 0:
-                    self._advance(data, at, len(data))
-                    at = len(data)
+                at = self._skip_line(data, at)
+                if self._skipping:
                     self._skipping = not final
                     break
-                at = self._advance(data, at, newline + 1)
-                self._skipping = False
             part = self._current()
             if part.full:
                 text = _NOT_SPACE.search(data, at)
@@ -276,6 +268,23 @@ class ClpSWriter(Writer):
         self._num_held = len(data) - at if not final else 0
         # A document that was not complete is looked at again only when twice as much of it is there.
         self._wanted = 2 * self._num_held
+
+    def _recognise(self, lead: bytes, final: bool) -> bytes | None:
+        """The beginning of a unit once it is known whether it is a KV-IR stream; None while it is not."""
+        found = is_kv_ir(lead)
+        if found is None and not final:
+            self._lead = lead
+            return None
+        self._lead = None
+        if found:
+            self._events = Ingest(self._unit.name if self._unit else STDIN)
+        return lead
+
+    def _skip_line(self, data: bytes, at: int) -> int:
+        """Passes over the rest of a line that is refused, as far as it is there."""
+        newline = data.find(b"\n", at)
+        self._skipping = newline < 0
+        return self._advance(data, at, len(data) if newline < 0 else newline + 1)
 
     def _ingest_events(self, events: Ingest, piece: bytes, final: bool) -> None:
         """Encodes the events of a KV-IR stream, which is one ingestion unit; its metadata are properties of that."""

@@ -292,7 +292,7 @@ class KvIrDecoder:
         node_type = NodeType.BOOLEAN if type == Tags.NODE_BOOLEAN else NodeType.INTEGER
         return encoder.Leaf(keys, node_type, b"%d" % value, int(value))
 
-    def _give(self, leaves: Sequence[list[Leaf]], how: int) -> Status | None:
+    def _give(self, leaves: Sequence[list[Leaf]], how: int) -> Status | None:  # noqa: C901 - in the kernel's order
         if how & How.ENCODE:
             return self._encode(leaves)
         found: list[dict[str, Any]] = []
@@ -438,5 +438,5 @@ def _line(value: Any) -> str:
     if type(value) is _Array:
         return str(value)
     if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     return json.dumps(value, ensure_ascii=False)
