@@ -234,19 +234,27 @@ class ClpSWriter(Writer):
         if not final and self._num_held < self._wanted:
             return
         data = b"".join(self._held)
+        at = self._take(data, final)
+        self._held = [] if final else [data[at:]]
+        self._num_held = len(data) - at if not final else 0
+        # A document that was not complete is looked at again only when twice as much of it is there.
+        self._wanted = 2 * self._num_held
+
+    def _take(self, data: bytes, final: bool) -> int:
+        """Encodes the documents of `data` that are complete; where the first of those that are not begins."""
         at = 0
         while True:
             if self._skipping:
                 at = self._skip_line(data, at)
                 if self._skipping:
                     self._skipping = not final
-                    break
+                    return at
             part = self._current()
             if part.full:
                 text = _NOT_SPACE.search(data, at)
                 at = self._advance(data, at, text.start() if text else len(data))
                 if text is None:
-                    break
+                    return at
                 part = self._room()
             target = self.options.target_encoded_size
             status, document, stopped, whole = part.encoder.feed(data, at, final, target, False)
@@ -255,7 +263,7 @@ class ClpSWriter(Writer):
             if part.full:
                 continue
             if status == Status.DONE or (status == Status.MORE and len(data) - at <= self.options.max_document_size):
-                break
+                return at
             detail = ""
             if status == Status.MORE:
                 status, detail = Status.TOO_LARGE, " or never ends"
@@ -264,10 +272,6 @@ class ClpSWriter(Writer):
                 at = self._advance(data, at, stopped)
             else:
                 self._skipping = True
-        self._held = [] if final else [data[at:]]
-        self._num_held = len(data) - at if not final else 0
-        # A document that was not complete is looked at again only when twice as much of it is there.
-        self._wanted = 2 * self._num_held
 
     def _recognise(self, lead: bytes, final: bool) -> bytes | None:
         """The beginning of a unit once it is known whether it is a KV-IR stream; None while it is not."""
