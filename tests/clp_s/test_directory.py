@@ -17,6 +17,7 @@ from exhume.errors import ExhumeError, OutputExistsError, UnsafePathError, Write
 from exhume.formats.clp_s.probe import probe
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.formats.clp_s.recode import recode
+from exhume.formats.clp_s.writer import create
 from exhume.io.local import LocalTree
 from exhume.io.source import BytesSource
 from exhume.io.tree import MemoryTree
@@ -55,6 +56,9 @@ def test_it_reads_as_the_single_file_does() -> None:
         assert list(archive.events(ordered=True)) == list(single.events(ordered=True))
         assert list(archive.json_lines("n: *")) == list(single.json_lines("n: *")) != []
         assert archive.info().to_dict() == single.info().to_dict()
+        assert [(entry.source, entry.offset) for entry in archive.entries()] == [
+            ("0", table.span.start) for table in archive.tables
+        ]
         assert archive.to_arrow().read_all().equals(single.to_arrow().read_all())
         assert archive.content_digest() == single.content_digest()
         names = [section.name for section in single.sections()]
@@ -158,7 +162,7 @@ def test_a_cut_stream_keeps_those_before_it() -> None:
     files = build.directory(ORDERED.build())
     files["0"] = files["0"][:-3]
     with open_archive(tree(files)) as archive:
-        lines = []
+        lines: list[bytes] = []
         with pytest.raises(ExhumeError, match="CLPS-302") as caught:
             lines += archive.json_lines()
         assert len(list(archive.tables[0].load().columns[0].values)) == 3
@@ -297,12 +301,11 @@ def test_damage_is_not_moved(tmp_path: Path) -> None:
 
 
 def write(target: Path, **options: Any) -> list[Path]:
-    with exhume.create(target, "clp-s", creator_id="x", timestamp_key="ts", **options) as writer:
+    with create(target, creator_id="x", timestamp_key="ts", **options) as writer:
         writer.unit("first.jsonl")
         for line in RECORDS:
             writer.write_json_line(line)
-    paths: list[Path] = writer.paths
-    return paths
+    return writer.paths
 
 
 def test_written_directories_are_the_single_file_in_pieces(tmp_path: Path) -> None:
@@ -315,12 +318,12 @@ def test_written_directories_are_the_single_file_in_pieces(tmp_path: Path) -> No
 def test_several_directories(tmp_path: Path) -> None:
     paths = write(tmp_path / "logs", directory=True, target_encoded_size=1)
     assert [path.name for path in paths] == ["logs", "logs.1", "logs.2"]
-    assert [len(list(exhume.open(path).json_lines())) for path in paths] == [1, 1, 1]
+    assert [len(list(open_archive(LocalTree(path)).json_lines())) for path in paths] == [1, 1, 1]
 
 
 def test_nothing_half_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail() -> None:
-        with exhume.create(tmp_path / "logs", "clp-s", directory=True, target_encoded_size=1) as writer:
+        with create(tmp_path / "logs", directory=True, target_encoded_size=1) as writer:
             for line in RECORDS:
                 writer.write_json_line(line)
             raise RuntimeError
@@ -385,7 +388,7 @@ def test_several_are_searched_and_printed(tmp_path: Path, exhume_cli: Cli) -> No
 def test_partitions(tmp_path: Path) -> None:
     folder = tmp_path / "logs"
     shutil.copytree(written(tmp_path / "from"), folder)
-    with exhume.open(folder) as archive:
+    with open_archive(LocalTree(folder)) as archive:
         parts = archive.partitions(1)
         assert [event for part in parts for event in part.records()] == list(archive.events())
         assert sum(part.size for part in archive.partitions(None)) == sum(map(len, WHOLE.values()))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import exhume
 from exhume.errors import WriterError
 from exhume.formats.clp_s.reader import open_archive
+from exhume.formats.clp_s.writer import create
 from exhume.io.local import LocalTree
 from tests.clp_s.oracle import ORACLES, Oracle
 from tests.clp_s.test_search_conformance import Maker
@@ -68,13 +70,13 @@ def text_of(name: str) -> tuple[bytes, list[str]]:
 
 def ours(target: Path, source: Path, version: str, options: list[str]) -> None:
     """Writes a directory with the options that `clp-s c` was given."""
-    chosen: dict[str, object] = {}
+    chosen: dict[str, Any] = {}
     for index, flag in enumerate(options):
         if flag in NAMES:
             key, value = NAMES[flag]
             given = options[index + 1] if value is None else value
             chosen[key] = int(str(given)) if key in ("min_table_size", "level") else given
-    with exhume.create(target, "clp-s", version=version, directory=True, allow_loss=True, **chosen) as writer:
+    with create(target, version=version, directory=True, allow_loss=True, **chosen) as writer:
         writer.add_files([source])
 
 

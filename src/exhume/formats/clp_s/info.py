@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from exhume.archive import Entry, Info
 from exhume.errors import ExhumeError
 from exhume.findings import Finding, each_once
+from exhume.io.tree import Tree
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.layout import TimestampRange
@@ -151,12 +152,13 @@ def table_entry(archive: ClpSArchive, table: Table) -> Entry:
         "stream": table.entry.stream_id,
         "stream_offset": table.entry.start,
     }
-    offset = None
+    offset, source = None, None
     try:
         if table.entry.problem is not None:
             raise table.entry.problem
-        offset = archive.stream_span(table.entry.stream_id).start
+        span = archive.stream_span(table.entry.stream_id)
+        offset, source = span.start, span.source if isinstance(archive.source, Tree) else None
         details["columns"] = [archive.schema_tree.path_text(spec.node) for spec in table.layout.columns]
     except ExhumeError as error:
         details["problem"] = str(error)
-    return Entry("table", None, table.index, offset, table.size, None, details=details)
+    return Entry("table", None, table.index, offset, table.size, None, source, details)
