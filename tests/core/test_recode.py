@@ -21,6 +21,7 @@ from tests.archives import label, own_archives, real_archives
 Cli = Callable[..., Any]
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
+    "kv-ir": [{"codec": "zstd", "level": 19}, {"codec": "none"}, {"stored": True}],
     "clp-s": [{"level": "19"}, {"level": "1"}, {"stored": True}],
     "zs": [
         {"codec": "none"},

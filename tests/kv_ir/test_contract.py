@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from exhume.testing.contracts import FileArchiveContract
+import exhume
+from exhume.testing.contracts import FileArchiveContract, WriterContract
+
+from .streams import EVENTS
 
 
 class TestOpen(FileArchiveContract):
@@ -27,3 +31,18 @@ class TestWrapped(FileArchiveContract):
     @pytest.fixture
     def sample(self, samples: Path) -> Path:
         return samples / "kv_ir" / "small.clp.zst"
+
+
+class TestWriter(WriterContract):
+    """The writer."""
+
+    format = "kv-ir"
+
+    @pytest.fixture
+    def build(self) -> Callable[[Path], None]:
+        def build(path: Path) -> None:
+            with exhume.create(path, "kv-ir", metadata={"host": "a1"}, codec="zstd") as writer:
+                for auto, user in EVENTS:
+                    writer.write(user, auto)  # type: ignore[attr-defined]
+
+        return build

@@ -30,6 +30,8 @@ from exhume_ksy.fast._layout import numbers
 import exhume
 import exhume.formats.clp_s.read.kernel
 import exhume.formats.clp_s.read.pykernel
+import exhume.formats.kv_ir.kernel
+import exhume.formats.kv_ir.pykernel
 import exhume.layout.fast
 import exhume.layout.kaitai
 import exhume.native.kernel
@@ -63,6 +65,7 @@ ALSO = dict.fromkeys(("leveldb_data_block", "leveldb_properties", "data_bundle_i
 TWINS = (
     (exhume.native.kernel, exhume.native.pykernel),
     (exhume.formats.clp_s.read.kernel, exhume.formats.clp_s.read.pykernel),
+    (exhume.formats.kv_ir.kernel, exhume.formats.kv_ir.pykernel),
 )
 """Kernels, and what stands in for them while reading is counted: the same, by the generated readers of Python.
 

@@ -174,6 +174,17 @@ def parse_metadata(preamble: Preamble, where: Span) -> dict[str, Any]:
     return found
 
 
+def pack_decimal(text: bytes) -> int | None:
+    """A decimal fraction as the number of four bytes that it is packed into; None where it does not fit."""
+    digits = text.removeprefix(b"-").replace(b".", b"")
+    number, to = int(digits), Decimal4.shift
+    if len(digits) > 1 << (to.digits - to.num_digits) or number >= 1 << (to.sign - to.digits):
+        return None
+    point = len(text) - 1 - text.index(b".")
+    word = number << to.digits | (len(digits) - 1) << to.num_digits | (point - 1) << to.num_fraction_digits
+    return word - (1 << to.sign) if text.startswith(b"-") else word
+
+
 def parse_token(data: bytes, at: int) -> tuple[int, int, int]:
     """Tag, number and end of the token at `at`.  Raises `LayoutError`."""
     after, tag, one, two, four, *_ = flat_token(data, at, len(data))
@@ -225,6 +236,7 @@ __all__ = [
     "flat_token",
     "join_text",
     "misfit",
+    "pack_decimal",
     "parse_metadata",
     "parse_preamble",
     "parse_token",

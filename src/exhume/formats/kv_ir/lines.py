@@ -1,0 +1,62 @@
+"""JSON lines as the events of a stream."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from exhume.errors import Span, WriterError
+from exhume.formats.clp_s.write.inputs import Input, name_of, read_pieces
+
+Pairs = dict[str, Any]
+
+
+def records(inputs: Iterable[Input], *, both: bool = False) -> Iterator[tuple[Pairs, Pairs]]:
+    """The pairs of the user and those of the logger of each line, empty lines left out.
+
+    With `both` a line is `{"auto": {...}, "user": {...}}`.  Raises `WriterError`, with the line, and `SourceError`.
+    """
+    for one in inputs:
+        name, rest = name_of(one), b""
+        number = 0
+        for piece in _ended(read_pieces(one)):
+            *whole, rest = (rest + piece).split(b"\n")
+            for line in whole:
+                number += 1
+                if line.strip():
+                    yield _pairs(parse_object(line, name, number), name, number, both=both)
+
+
+def _ended(pieces: Iterator[bytes]) -> Iterator[bytes]:
+    yield from pieces
+    yield b"\n"
+
+
+def _pairs(found: Pairs, name: str, number: int, *, both: bool) -> tuple[Pairs, Pairs]:
+    if not both:
+        return found, {}
+    if not set(found) <= {"auto", "user"} or not all(isinstance(one, dict) for one in found.values()):
+        raise WriterError(f"line {number}: not auto and user pairs", span=Span(name, 0, 0), format="kv-ir")
+    return found.get("user", {}), found.get("auto", {})
+
+
+def parse_object(text: bytes, name: str, number: int) -> Pairs:
+    """A JSON object in which no key is there twice.  Raises `WriterError`."""
+
+    def members(pairs: list[tuple[str, Any]]) -> Pairs:
+        out = dict(pairs)
+        if len(out) < len(pairs):
+            raise ValueError("the same key twice in one object")
+        return out
+
+    def refuse(constant: str) -> Any:
+        raise ValueError(f"{constant} is not JSON")
+
+    try:
+        found = json.loads(text.decode("utf-8"), object_pairs_hook=members, parse_constant=refuse)
+        if not isinstance(found, dict):
+            raise ValueError("not a JSON object")
+    except (ValueError, RecursionError) as error:
+        raise WriterError(f"line {number}: {error}", span=Span(name, 0, 0), actual=text[:80], format="kv-ir") from None
+    return found

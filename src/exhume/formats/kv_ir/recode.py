@@ -1,0 +1,48 @@
+"""Recoding: the same bytes inside a zstd frame, or as they are."""
+
+from __future__ import annotations
+
+import os
+
+import zstandard
+
+from exhume.archive import Progress, no_progress
+from exhume.errors import WriterError
+from exhume.formats.kv_ir.reader import KvIrArchive
+from exhume.formats.kv_ir.stream import Stream
+from exhume.formats.kv_ir.writer import CODECS
+from exhume.io.output.atomic import AtomicFile
+from exhume.limits import DEFAULT_LIMITS, Limits
+
+
+def recode(
+    archive: KvIrArchive,
+    output: str | os.PathLike[str],
+    *,
+    stored: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Progress = no_progress,
+    codec: str | None = None,
+    level: int = 3,
+) -> None:
+    """Writes the stream anew under a `codec`: `none`, or `zstd` (one frame).
+
+    Without one it is that which the name of the output asks for; `stored` is `none`.  Raises what is wrong with the
+    frames that the stream lies in.
+    """
+    if codec is None:
+        codec = "zstd" if os.fspath(output).endswith(".zst") and not stored else "none"
+    if codec not in CODECS or (stored and codec != "none"):
+        raise WriterError("no such codec", expected="none" if stored else " or ".join(CODECS), actual=codec)
+    stream = Stream(archive.source)
+    with AtomicFile(output) as target:
+        out = target.file
+        if codec == "zstd":
+            with zstandard.ZstdCompressor(level=level).stream_writer(out, closefd=False) as packer:
+                for piece in stream.pieces():
+                    packer.write(piece)
+                    progress(stream.stored, archive.source.size, "bytes")
+            return
+        for piece in stream.pieces():
+            out.write(piece)
+            progress(stream.stored, archive.source.size, "bytes")

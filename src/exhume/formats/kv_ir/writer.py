@@ -1,0 +1,247 @@
+"""Writes KV-IR streams, byte for byte as CLP's own serializer does."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO, Final
+
+import zstandard
+
+from exhume.archive import Writer
+from exhume.errors import WriterError, shorten
+from exhume.formats.clp_s.write.texts import Dialect, VariableKind, encode_text
+from exhume.formats.kv_ir.build import (
+    END,
+    build_integer,
+    build_key,
+    build_log_type,
+    build_node,
+    build_preamble,
+    build_real,
+    build_text,
+    build_variable,
+    build_variable_text,
+)
+from exhume.formats.kv_ir.layout import Encodings, Marks, Tags, default_metadata, pack_decimal
+from exhume.formats.kv_ir.units import MAX_DEPTH
+from exhume.io.output.atomic import AtomicFile
+
+TRUE, FALSE, NULL, EMPTY, APART = (
+    bytes((tag,))
+    for tag in (Tags.TRUE_VALUE, Tags.FALSE_VALUE, Tags.NULL_VALUE, Tags.EMPTY_OBJECT, Tags.FOUR_BYTE_ENCODING)
+)
+
+_ESCAPED: Final = re.compile(r'[\x00-\x1f\x7f"/\\]')
+_LETTERS: Final = {
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    '"': '\\"',
+    "/": "\\/",
+    "\\": "\\\\",
+}
+
+CODECS: Final = ("none", "zstd")
+
+
+class KvIrWriter(Writer):
+    """Builds one stream; see `create`.
+
+    Attributes:
+        events: Events written.
+    """
+
+    def __init__(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        metadata: Mapping[str, Any] | None = None,
+        codec: str | None = None,
+        level: int = 3,
+        overwrite: bool = False,
+    ) -> None:
+        if codec is None:
+            codec = "zstd" if os.fspath(target).endswith(".zst") else "none"
+        if codec not in CODECS:
+            raise WriterError("no such codec", expected=" or ".join(CODECS), actual=codec)
+        if not 1 <= level <= 19:
+            raise WriterError("compression level", expected="1 to 19", actual=level)
+        try:
+            raw = default_metadata(metadata)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise WriterError(f"metadata are JSON values: {error}") from None
+        head = build_preamble(Encodings.FOUR_BYTE, raw)
+        self.events = 0
+        self._trees: dict[bool, dict[tuple[int, str, int], int]] = {True: {}, False: {}}
+        self._file = AtomicFile(target, overwrite=overwrite)
+        self._out: BinaryIO | Any = self._file.file
+        if codec == "zstd":
+            self._out = zstandard.ZstdCompressor(level=level).stream_writer(self._file.file, closefd=False)
+        self._out.write(head)
+        self._open = True
+
+    def write(self, user: Mapping[str, Any], auto: Mapping[str, Any] | None = None) -> None:
+        """Adds an event: the pairs of the user, and those that the logger adds.
+
+        Raises `WriterError` for what a stream cannot hold: integers beyond 64 bits, keys that are not text, values that
+        JSON does not have, floats that are not finite within arrays, nesting over 1,000 levels.  Then nothing is
+        written.
+        """
+        if not self._open:
+            raise WriterError("the writer is finished")
+        made: list[bytes] = []
+        new: dict[bool, dict[tuple[int, str, int], int]] = {True: {}, False: {}}
+        try:
+            autos = list(self._pairs(auto or {}, 0, True, made, new[True], 1))
+            users = list(self._pairs(user, 0, False, made, new[False], 1))
+        except RecursionError:
+            raise WriterError("nested too deeply") from None
+        for tree, nodes in new.items():
+            self._trees[tree].update(nodes)
+        made += [key + value for key, value in autos]
+        made += [key for key, _ in users] + [value for _, value in users] if users else [EMPTY]
+        self._out.write(b"".join(made))
+        self.events += 1
+
+    def _pairs(
+        self,
+        values: Mapping[str, Any],
+        parent: int,
+        auto: bool,
+        made: list[bytes],
+        new: dict[tuple[int, str, int], int],
+        depth: int,
+    ) -> Iterator[tuple[bytes, bytes]]:
+        """The leaves of an object as keys and values; keys that become known are added to `made` and `new`."""
+        if depth > MAX_DEPTH:
+            raise WriterError("nested too deeply", expected=f"at most {MAX_DEPTH} levels")
+        for name, value in values.items():
+            if not isinstance(name, str):
+                raise WriterError("keys are texts", actual=shorten(repr(name)))
+            type, stored = _value(value)
+            known = self._trees[auto]
+            triple = (parent, name, type)
+            node = known.get(triple) or new.get(triple)
+            if node is None:
+                node = new[triple] = len(known) + len(new) + 1
+                made.append(build_node(type, parent, name.encode("utf-8", "surrogateescape"), auto=auto))
+            if stored is None:
+                yield from self._pairs(value, node, auto, made, new, depth + 1)
+            else:
+                yield build_key(node, auto=auto), stored
+
+    def finish(self) -> None:
+        if not self._open:
+            return
+        self._open = False
+        try:
+            self._out.write(END)
+            if self._out is not self._file.file:
+                self._out.close()
+            self._file.commit()
+        except BaseException:
+            self._file.abort()
+            raise
+
+    def abort(self) -> None:
+        self._open = False
+        self._file.abort()
+
+
+def _value(value: Any) -> tuple[int, bytes | None]:
+    """The type of a key for a value, and the value; None for an object with members."""
+    if value is None:
+        return Tags.NODE_OBJECT, NULL
+    if isinstance(value, bool):
+        return Tags.NODE_BOOLEAN, TRUE if value else FALSE
+    if isinstance(value, int):
+        return Tags.NODE_INTEGER, build_integer(value)
+    if isinstance(value, float):
+        return Tags.NODE_REAL, build_real(value)
+    if isinstance(value, str):
+        raw = value.encode("utf-8", "surrogateescape")
+        return Tags.NODE_TEXT, take_apart(raw) if b" " in raw else build_text(raw)
+    if isinstance(value, Mapping):
+        return Tags.NODE_OBJECT, None if value else EMPTY
+    if isinstance(value, list | tuple):
+        return Tags.NODE_ARRAY, take_apart(array_text(value).encode("utf-8", "surrogateescape"))
+    raise WriterError("no value of JSON", actual=type(value).__name__)
+
+
+def take_apart(text: bytes) -> bytes:
+    """A text taken apart, with variables of four bytes."""
+    encoded = encode_text(text, Dialect.CORE)
+    parts = [APART]
+    marks = bytearray()
+    for variable in encoded.variables:
+        stored: int | None = None
+        if variable.kind is VariableKind.INTEGER and variable.encoded is not None:
+            stored = variable.encoded if -(1 << 31) <= variable.encoded < 1 << 31 else None
+        elif variable.kind is VariableKind.FLOAT:
+            stored = pack_decimal(variable.text)
+        parts.append(build_variable_text(variable.text) if stored is None else build_variable(stored))
+        marks.append(
+            Marks.TEXT if stored is None else Marks.INTEGER if variable.kind is VariableKind.INTEGER else Marks.DECIMAL
+        )
+    waiting = iter(marks)
+    log_type = _MARKS.sub(lambda found: found[0] if len(found[0]) > 1 else bytes((next(waiting),)), encoded.log_type)
+    return b"".join([*parts, build_log_type(log_type)])
+
+
+_MARKS: Final = re.compile(
+    rb"\\.|[" + re.escape(bytes(one for one in Marks if one is not Marks.ESCAPE)) + rb"]", re.DOTALL
+)
+
+
+def array_text(value: Any) -> str:
+    """An array as the serializer prints it; floats that lose digits there keep them.  Raises `WriterError`."""
+    if isinstance(value, str):
+        return f'"{_ESCAPED.sub(_escape, value)}"'
+    if isinstance(value, bool) or value is None:
+        return json.dumps(value)
+    if isinstance(value, int):
+        if not -(1 << 63) <= value < 1 << 64:
+            raise WriterError("an integer does not fit 64 bits", actual=value)
+        return str(value)
+    if isinstance(value, float):
+        short = f"{value:g}"
+        if value - value != 0:
+            raise WriterError("a float that JSON does not have, within an array", actual=short)
+        return short if float(short) == value else repr(value)
+    if isinstance(value, Mapping):
+        if not all(isinstance(key, str) for key in value):
+            raise WriterError("keys are texts")
+        return "{" + ",".join(f"{array_text(key)}:{array_text(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(array_text, value)) + "]"
+    raise WriterError("no value of JSON", actual=type(value).__name__)
+
+
+def _escape(found: re.Match[str]) -> str:
+    return _LETTERS.get(found[0]) or f"\\u{ord(found[0]):04x}"
+
+
+def create(
+    target: str | os.PathLike[str],
+    *,
+    metadata: Mapping[str, Any] | None = None,
+    codec: str | None = None,
+    level: int = 3,
+    overwrite: bool = False,
+) -> KvIrWriter:
+    """A writer for a new stream at `target`.
+
+    Args:
+        metadata: What there is to say about the stream as a whole, an object of JSON values.
+        codec: `none`, or `zstd` for one zstd frame around it; the latter is the default for names that end in `.zst`.
+        level: zstd level, 1 to 19.
+        overwrite: Whether an existing file may be replaced.
+
+    Raises `WriterError` for options that make no sense and `OutputExistsError` when the name is taken.
+    """
+    return KvIrWriter(target, metadata=metadata, codec=codec, level=level, overwrite=overwrite)
