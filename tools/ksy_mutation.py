@@ -7,7 +7,7 @@ text in an expression, a swapped or lost member of an enumeration or case of a s
 dropped, a bound dropped or moved by one, a repetition one longer or shorter or ended otherwise, two fields swapped, a
 wrong magic number.  It is noticed when an expectation in `tests/toolchain/facts/` about that specification, or about
 one that imports it, fails.  What the compiler refuses is not counted.  Survivors need a reason in
-`tests/toolchain/facts/survivors.txt`.
+`tests/toolchain/facts/survivors.txt`, and reasons survivors.
 
 What became of the faults in a specification is kept below `build/ksy-mutation/` as long as it, what it imports, what
 imports it, the facts about these and this program stay as they are.
@@ -402,10 +402,20 @@ def excuses() -> dict[str, str]:
     return found
 
 
+def plain(result: Result) -> str:
+    """Returns a mutant as the excuses name it: brackets mean something to `fnmatch`."""
+    return f"{result.schema}: {result.what}".replace("[", "(").replace("]", ")")
+
+
 def reason(result: Result) -> str | None:
     """Returns why a survivor cannot be noticed, or nothing when nobody knows."""
-    name = f"{result.schema}: {result.what}".replace("[", "(").replace("]", ")")  # brackets mean something to fnmatch
-    return next((why for what, why in excuses().items() if fnmatchcase(name, what)), None)
+    return next((why for what, why in excuses().items() if fnmatchcase(plain(result), what)), None)
+
+
+def idle(results: list[Result]) -> list[str]:
+    """Returns the excuses that no survivor among the mutants of all specifications needs."""
+    survivors = [plain(result) for result in results if not result.noticed]
+    return [what for what in excuses() if not any(fnmatchcase(name, what) for name in survivors)]
 
 
 def report(results: list[Result]) -> str:
@@ -455,8 +465,11 @@ def main(argv: list[str] | None = None) -> int:
     if options.write:
         blocks.write_block("spec-driven.md", "ksy-mutation", text)
     unexplained = sum(not result.noticed and not reason(result) for result in results)
+    unneeded = idle(results) if not options.schema else []
+    for what in unneeded:
+        print(f"excuses nothing: {what}")
     score = sum(bool(result.noticed) for result in results) / len(results)
-    return 1 if unexplained or score < ENOUGH else 0
+    return 1 if unexplained or unneeded or score < ENOUGH else 0
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -224,3 +225,11 @@ def test_the_report_says_what_survives_and_why() -> None:
     assert "| sign | 2 | 1 |" in text
     assert "- Either number is refused.\n  - `leveldb_write_batch: /types/operation/seq/operation_type: u1 as" in text
     assert "- No reason is known.\n  - `zs: 0 lost`" in text
+
+
+def test_a_reason_that_no_survivor_needs_is_found() -> None:
+    survivor = ksy_mutation.Result("leveldb_write_batch", "sign", "/types/operation/seq/operation_type: u1 as s1", None)
+    everything = list(ksy_mutation.excuses())
+    (needed,) = [what for what in everything if what not in ksy_mutation.idle([survivor])]
+    assert needed == "leveldb_write_batch: */operation_type: u1 as s1"
+    assert ksy_mutation.idle([dataclasses.replace(survivor, noticed="it fails")]) == everything

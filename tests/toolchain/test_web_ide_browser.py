@@ -20,11 +20,19 @@ from exhume.engines.recode import recode
 from tests.real import RealSamples
 from tests.toolchain import trees
 from tests.toolchain.test_real_files import FILES, files_of
-from tools import ksy_lint, nodejs
+from tools import ksy_lint, nodejs, web_ide
 
 SCRIPT = Path(__file__).with_name("webide_browser.mjs")
 CASES = [case for case in trees.cases() if ksy_lint.arguments(case[1], case[0]) is None]
 
+# Files of archives that `recode --stored` writes, as globs, and what describes them.
+STORED = (
+    ("clp_s", "*.clps"),
+    ("zs", "*.zs"),
+    ("data_bundle_shard", "*/shard-*"),
+    ("leveldb_table", "*/index/*.[ls][ds][bt]"),
+    ("leveldb_manifest", "*/index/MANIFEST-*"),
+)
 SITE = os.environ.get("WEBIDE_SITE", "")
 BROWSER = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 
@@ -50,6 +58,11 @@ def browse(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return results
 
 
+def verdicts(items: list[dict[str, Any]]) -> list[tuple[list[str], list[str]]]:
+    """Returns what is wrong with each case: errors, and nodes of the tree that did not open."""
+    return [(one["errors"], one["bad"]) for one in browse(items)]
+
+
 @functools.cache
 def browser_results() -> dict[str, dict[str, Any]]:
     """Returns the verdict on every sample; one page for all."""
@@ -66,18 +79,28 @@ def test_opens_in_the_web_ide(case: trees.Case) -> None:
     assert result["nodes"] > 1
 
 
+def test_self_contained_specifications_open_in_the_web_ide(tmp_path: Path) -> None:
+    bundles = {bundle.stem: str(bundle) for bundle in web_ide.write_bundles(tmp_path)}
+    items = [{**trees.twin_item(*case), "specs": [bundles[case[0]]], "spec": bundles[case[0]]} for case in CASES]
+    assert verdicts(items) == [([], [])] * len(items)
+
+
 def test_stored_archives_open_in_the_web_ide(tmp_path: Path) -> None:
-    samples = sorted((trees.ROOT / "tests/samples/clp_s").glob("*.clps"))
-    for sample in samples:
-        recode(sample, tmp_path / sample.name, stored=True)
-    found = browse([_item("clp_s", tmp_path / sample.name) for sample in samples])
-    assert [(one["errors"], one["bad"]) for one in found] == [([], [])] * len(samples)
+    items = []
+    for folder, pattern in (("clp_s", "*.clps"), ("zs", "*.zs"), ("data_bundle", "*")):
+        for sample in sorted((trees.ROOT / "tests/samples" / folder).glob(pattern)):
+            recode(sample, tmp_path / sample.name, stored=True)
+    for name, pattern in STORED:
+        found = [file for file in sorted(tmp_path.glob(pattern)) if file.stat().st_size]
+        assert found, pattern
+        items += [_item(name, file) for file in found]
+    assert verdicts(items) == [([], [])] * len(items)
 
 
 def test_real_files_open_in_the_web_ide(real_samples: RealSamples) -> None:
     files = [(name, file) for name in FILES for file in files_of(name, real_samples)[::5]]
-    found = browse([_item(name, file) for name, file in files])
-    assert [(file.name, one["errors"], one["bad"]) for (_, file), one in zip(files, found, strict=True)] == [
+    found = verdicts([_item(name, file) for name, file in files])
+    assert [(file.name, *one) for (_, file), one in zip(files, found, strict=True)] == [
         (file.name, [], []) for _, file in files
     ]
 
