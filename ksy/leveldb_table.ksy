@@ -64,13 +64,31 @@ instances:
     repeat-expr: metaindex.content.as<leveldb_block>.entries.entries.size
     if: (footer.is_leveldb or footer.is_rocksdb) and metaindex.is_stored
     doc: Every block that the metaindex names, if that is not compressed.
+  search:
+    pos: 0
+    type: index_search(_index)
+    repeat: until
+    repeat-until: _.is_over
+    if: >-
+      footer.is_rocksdb and footer.version >= 6 and metaindex.is_stored and
+      metaindex.content.as<leveldb_block>.entries.entries.size > 0
+    doc: The entries of the metaindex one by one, up to that of the index.
+  has_index:
+    value: >-
+      has_handles or (footer.is_rocksdb and footer.version >= 6 and metaindex.is_stored and
+      metaindex.content.as<leveldb_block>.entries.entries.size > 0 and search.last.is_index)
+    doc: The footer says where the index is, or the metaindex does.
   index:
     pos: 0
     type: >-
-      block(footer.is_leveldb ? footer.leveldb.index.ofs_block.value : footer.rocksdb.index.ofs_block.value,
-      footer.is_leveldb ? footer.leveldb.index.len_block.value : footer.rocksdb.index.len_block.value,
+      block(footer.is_leveldb ? footer.leveldb.index.ofs_block.value :
+      footer.version < 6 ? footer.rocksdb.index.ofs_block.value :
+      meta_blocks[search.size - 1].handle.ofs_block.value,
+      footer.is_leveldb ? footer.leveldb.index.len_block.value :
+      footer.version < 6 ? footer.rocksdb.index.len_block.value :
+      meta_blocks[search.size - 1].handle.len_block.value,
       footer.is_leveldb or footer.version < 4 ? kinds::handles : kinds::handle_deltas)
-    if: has_handles
+    if: has_index
     doc: |
       One entry per data block, a key not below its last and its handle. From
       RocksDB version 4 in the form of `leveldb_index_delta.ksy`.
@@ -79,14 +97,14 @@ instances:
     type: data_block(_index)
     repeat: expr
     repeat-expr: index.content.as<leveldb_block>.entries.entries.size
-    if: has_handles and index.is_stored and (footer.is_leveldb or footer.version < 4)
+    if: has_index and index.is_stored and (footer.is_leveldb or footer.version < 4)
     doc: Every block that the index names, if the index itself is not compressed.
   delta_blocks:
     pos: 0
     type: delta_block(_index)
     repeat: expr
     repeat-expr: index.content.as<leveldb_index_delta>.entries.entries.size
-    if: has_handles and index.is_stored and footer.is_rocksdb and footer.version >= 4
+    if: has_index and index.is_stored and footer.is_rocksdb and footer.version >= 4
     doc: The same for an index of deltas.
 types:
   block_trailer:
@@ -170,6 +188,18 @@ types:
         io: _root._io
         pos: 0
         type: block(handle.ofs_block.value, handle.len_block.value, kind)
+  index_search:
+    doc: Whether an entry of the metaindex is that of the index, or the last.
+    -webide-representation: 'entry {idx:dec}'
+    params:
+      - id: idx
+        type: s4
+        doc: Position of the entry in the metaindex.
+    instances:
+      is_index:
+        value: _parent.meta_blocks[idx].name == "rocksdb.index"
+      is_over:
+        value: is_index or idx + 1 >= _parent.meta_blocks.size
   data_block:
     doc: A data block by way of its entry in the index.
     -webide-representation: '{handle}'

@@ -521,6 +521,8 @@ def check_type(  # noqa: C901 - one rule after the other
         yield from check_pseudo(f"{where}/instances/{name}", name, attribute)
     for name, inner_spec in spec.get("types", {}).items():
         yield from check_name(f"{where}/types", name, "type")
+        if name in fields_of(spec):
+            yield f"{where}/types/{name}", "a field beside it has the same name, which C# refuses"
         yield from check_type(f"{where}/types/{name}", inner_spec, types)
     for name, enum in spec.get("enums", {}).items():
         yield from check_name(f"{where}/enums", name, "enumeration")

@@ -351,6 +351,12 @@ SEEDS = [
         "",
         "/types/item/enums/color: no field has this enumeration",
     ),
+    Seed(
+        "a type with the name of a field beside it",
+        "instances:\n",
+        "instances:\n  item:\n    pos: 0\n    type: item\n",
+        "/types/item: a field beside it has the same name",
+    ),
     Seed("an instance whose id is a word of Go", "is_big:", "range:", "range is a reserved word"),
     Seed("an id that is a word of C++ and Java", "is_big:", "default:", "default is a reserved word"),
     Seed("an id that is a word of PHP", "  item:\n    doc", "  empty:\n    doc", "empty is a reserved word"),

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 from exhume_ksy.clp_s import ClpS
+from exhume_ksy.leveldb_table import LeveldbTable
+from exhume_ksy.leveldb_varint import LeveldbVarint as VarInt
 
 import exhume
 from exhume.engines.explain import Selection, explain_archive
@@ -18,6 +20,7 @@ from exhume.engines.recode import recode
 from exhume.errors import Span
 from exhume.layout.schema import Explainer
 from tests.conftest import ROOT
+from tests.real import RealSamples
 from tests.toolchain import trees
 from tools import ksy_facts, opaque, targets, upstream
 
@@ -75,6 +78,20 @@ def test_a_key_of_a_bundle_is_told_by_its_parts(tmp_path: Path) -> None:
     varints = [field for tree in trees for _, field in tree.walk() if field.type == "leveldb_varint"]
     assert varints
     assert all(isinstance(field.value, int) and not field.children for field in varints)
+
+
+@pytest.mark.parametrize("case", ["rocksdb-zlib", "rocksdb-zstd"])  # versions 3 and 6
+def test_a_table_of_rocksdb_shows_every_data_block(case: str, real_samples: RealSamples) -> None:
+    files = real_samples.glob(f"leveldb/{case}/db/*.sst")
+    assert files
+    for file in files:
+        table = LeveldbTable.from_file(str(file))
+        (properties,) = (block.block.content for block in table.meta_blocks if block.name == "rocksdb.properties")
+        stated = {one.whole_name: one.value for one in properties.properties.properties}
+        blocks = [each.block for each in table.data_blocks or table.delta_blocks]
+        assert len(blocks) == VarInt.from_bytes(stated["rocksdb.num.data.blocks"]).value
+        assert sum(block.len_block + 5 for block in blocks) == VarInt.from_bytes(stated["rocksdb.data.size"]).value
+        table.close()
 
 
 def test_the_folder_for_the_public_collection_is_whole(tmp_path: Path) -> None:

@@ -104,6 +104,14 @@ class LeveldbTable(KaitaiStruct):
             pass
             self._m_metaindex._fetch_instances()
 
+        _ = self.search
+        if hasattr(self, '_m_search'):
+            pass
+            for i in range(len(self._m_search)):
+                pass
+                self._m_search[i]._fetch_instances()
+
+
 
     class Block(KaitaiStruct):
         """Contents, compression type and checksum of one block."""
@@ -394,6 +402,40 @@ class LeveldbTable(KaitaiStruct):
             return getattr(self, '_m_raw_delta', None)
 
 
+    class IndexSearch(KaitaiStruct):
+        """Whether an entry of the metaindex is that of the index, or the last."""
+        SEQ_FIELDS = []
+        def __init__(self, idx, _io, _parent=None, _root=None):
+            super(LeveldbTable.IndexSearch, self).__init__(_io)
+            self._parent = _parent
+            self._root = _root
+            self.idx = idx
+            self._debug = collections.defaultdict(dict)
+
+        def _read(self):
+            pass
+
+
+        def _fetch_instances(self):
+            pass
+
+        @property
+        def is_index(self):
+            if hasattr(self, '_m_is_index'):
+                return self._m_is_index
+
+            self._m_is_index = self._parent.meta_blocks[self.idx].name == u"rocksdb.index"
+            return getattr(self, '_m_is_index', None)
+
+        @property
+        def is_over(self):
+            if hasattr(self, '_m_is_over'):
+                return self._m_is_over
+
+            self._m_is_over =  ((self.is_index) or (self.idx + 1 >= len(self._parent.meta_blocks))) 
+            return getattr(self, '_m_is_over', None)
+
+
     class MetaBlock(KaitaiStruct):
         """A meta block by way of its entry in the metaindex; its key is the name."""
         SEQ_FIELDS = []
@@ -478,7 +520,7 @@ class LeveldbTable(KaitaiStruct):
         if hasattr(self, '_m_data_blocks'):
             return self._m_data_blocks
 
-        if  ((self.has_handles) and (self.index.is_stored) and ( ((self.footer.is_leveldb) or (self.footer.version < 4)) )) :
+        if  ((self.has_index) and (self.index.is_stored) and ( ((self.footer.is_leveldb) or (self.footer.version < 4)) )) :
             pass
             _pos = self._io.pos()
             self._io.seek(0)
@@ -505,7 +547,7 @@ class LeveldbTable(KaitaiStruct):
         if hasattr(self, '_m_delta_blocks'):
             return self._m_delta_blocks
 
-        if  ((self.has_handles) and (self.index.is_stored) and (self.footer.is_rocksdb) and (self.footer.version >= 4)) :
+        if  ((self.has_index) and (self.index.is_stored) and (self.footer.is_rocksdb) and (self.footer.version >= 4)) :
             pass
             _pos = self._io.pos()
             self._io.seek(0)
@@ -552,6 +594,15 @@ class LeveldbTable(KaitaiStruct):
         return getattr(self, '_m_has_handles', None)
 
     @property
+    def has_index(self):
+        """The footer says where the index is, or the metaindex does."""
+        if hasattr(self, '_m_has_index'):
+            return self._m_has_index
+
+        self._m_has_index =  ((self.has_handles) or ( ((self.footer.is_rocksdb) and (self.footer.version >= 6) and (self.metaindex.is_stored) and (len(self.metaindex.content.entries.entries) > 0) and (self.search[-1].is_index)) )) 
+        return getattr(self, '_m_has_index', None)
+
+    @property
     def index(self):
         """One entry per data block, a key not below its last and its handle. From
         RocksDB version 4 in the form of `leveldb_index_delta.ksy`.
@@ -559,12 +610,12 @@ class LeveldbTable(KaitaiStruct):
         if hasattr(self, '_m_index'):
             return self._m_index
 
-        if self.has_handles:
+        if self.has_index:
             pass
             _pos = self._io.pos()
             self._io.seek(0)
             self._debug['_m_index']['start'] = self._io.pos()
-            self._m_index = LeveldbTable.Block((self.footer.leveldb.index.ofs_block.value if self.footer.is_leveldb else self.footer.rocksdb.index.ofs_block.value), (self.footer.leveldb.index.len_block.value if self.footer.is_leveldb else self.footer.rocksdb.index.len_block.value), (LeveldbTable.Kinds.handles if  ((self.footer.is_leveldb) or (self.footer.version < 4))  else LeveldbTable.Kinds.handle_deltas), self._io, self, self._root)
+            self._m_index = LeveldbTable.Block((self.footer.leveldb.index.ofs_block.value if self.footer.is_leveldb else (self.footer.rocksdb.index.ofs_block.value if self.footer.version < 6 else self.meta_blocks[len(self.search) - 1].handle.ofs_block.value)), (self.footer.leveldb.index.len_block.value if self.footer.is_leveldb else (self.footer.rocksdb.index.len_block.value if self.footer.version < 6 else self.meta_blocks[len(self.search) - 1].handle.len_block.value)), (LeveldbTable.Kinds.handles if  ((self.footer.is_leveldb) or (self.footer.version < 4))  else LeveldbTable.Kinds.handle_deltas), self._io, self, self._root)
             self._m_index._read()
             self._debug['_m_index']['end'] = self._io.pos()
             self._io.seek(_pos)
@@ -639,5 +690,36 @@ class LeveldbTable(KaitaiStruct):
             self._io.seek(_pos)
 
         return getattr(self, '_m_metaindex', None)
+
+    @property
+    def search(self):
+        """The entries of the metaindex one by one, up to that of the index."""
+        if hasattr(self, '_m_search'):
+            return self._m_search
+
+        if  ((self.footer.is_rocksdb) and (self.footer.version >= 6) and (self.metaindex.is_stored) and (len(self.metaindex.content.entries.entries) > 0)) :
+            pass
+            _pos = self._io.pos()
+            self._io.seek(0)
+            self._debug['_m_search']['start'] = self._io.pos()
+            self._debug['_m_search']['arr'] = []
+            self._m_search = []
+            i = 0
+            while True:
+                self._debug['_m_search']['arr'].append({'start': self._io.pos()})
+                _t__m_search = LeveldbTable.IndexSearch(i, self._io, self, self._root)
+                try:
+                    _t__m_search._read()
+                finally:
+                    _ = _t__m_search
+                    self._m_search.append(_)
+                self._debug['_m_search']['arr'][len(self._m_search) - 1]['end'] = self._io.pos()
+                if _.is_over:
+                    break
+                i += 1
+            self._debug['_m_search']['end'] = self._io.pos()
+            self._io.seek(_pos)
+
+        return getattr(self, '_m_search', None)
 
 

@@ -18,7 +18,7 @@ class LeveldbTable:
     Blocks are compressed one by one as a rule. Those stored as they are open right here; the others are parsed by
     `leveldb_block.ksy` once decompressed.
     """
-    __slots__ = ('_magic', '_len_footer', '_footer', '_has_handles', '_metaindex', '_meta_blocks', '_index', '_data_blocks', '_delta_blocks', '_io')
+    __slots__ = ('_magic', '_len_footer', '_footer', '_has_handles', '_metaindex', '_meta_blocks', '_search', '_has_index', '_index', '_data_blocks', '_delta_blocks', '_io')
     _io: tuple[View, int, int]
 
     @property
@@ -132,6 +132,42 @@ class LeveldbTable:
         return self._meta_blocks
 
     @property
+    def search(self) -> list[IndexSearch] | None:
+        """The entries of the metaindex one by one, up to that of the index."""
+        try:
+            return self._search
+        except AttributeError:
+            pass
+        view, base, end = self._io
+        if not (self.footer.is_rocksdb and self.footer.version >= 6 and self.metaindex.is_stored and len(self.metaindex.content.entries.entries) > 0):
+            self._search = None
+            return None
+        at = base + 0
+        search = self._search = []
+        try:
+            while True:
+                one, at = read_index_search(view, at, end, self, len(search))
+                search.append(one)
+                if one.is_over:
+                    break
+        except LayoutError as error:
+            del self._search
+            error.within(f"search[{len(search)}]")
+            raise
+        self._search = search
+        return self._search
+
+    @property
+    def has_index(self) -> bool:
+        """The footer says where the index is, or the metaindex does."""
+        try:
+            return self._has_index
+        except AttributeError:
+            pass
+        self._has_index = self.has_handles or self.footer.is_rocksdb and self.footer.version >= 6 and self.metaindex.is_stored and len(self.metaindex.content.entries.entries) > 0 and self.search[-1].is_index
+        return self._has_index
+
+    @property
     def index(self) -> Block | None:
         """One entry per data block, a key not below its last and its handle. From RocksDB version 4 in the form of
         `leveldb_index_delta.ksy`.
@@ -141,12 +177,12 @@ class LeveldbTable:
         except AttributeError:
             pass
         view, base, end = self._io
-        if not (self.has_handles):
+        if not (self.has_index):
             self._index = None
             return None
         at = base + 0
         try:
-            index, at = read_block(view, at, end, base, self.footer.leveldb.index.ofs_block if self.footer.is_leveldb else self.footer.rocksdb.index.ofs_block, self.footer.leveldb.index.len_block if self.footer.is_leveldb else self.footer.rocksdb.index.len_block, 1 if self.footer.is_leveldb or self.footer.version < 4 else 5)
+            index, at = read_block(view, at, end, base, self.footer.leveldb.index.ofs_block if self.footer.is_leveldb else self.footer.rocksdb.index.ofs_block if self.footer.version < 6 else self.meta_blocks[len(self.search) - 1].handle.ofs_block, self.footer.leveldb.index.len_block if self.footer.is_leveldb else self.footer.rocksdb.index.len_block if self.footer.version < 6 else self.meta_blocks[len(self.search) - 1].handle.len_block, 1 if self.footer.is_leveldb or self.footer.version < 4 else 5)
         except LayoutError as error:
             error.within("index")
             raise
@@ -161,7 +197,7 @@ class LeveldbTable:
         except AttributeError:
             pass
         view, base, end = self._io
-        if not (self.has_handles and self.index.is_stored and (self.footer.is_leveldb or self.footer.version < 4)):
+        if not (self.has_index and self.index.is_stored and (self.footer.is_leveldb or self.footer.version < 4)):
             self._data_blocks = None
             return None
         at = base + 0
@@ -185,7 +221,7 @@ class LeveldbTable:
         except AttributeError:
             pass
         view, base, end = self._io
-        if not (self.has_handles and self.index.is_stored and self.footer.is_rocksdb and self.footer.version >= 4):
+        if not (self.has_index and self.index.is_stored and self.footer.is_rocksdb and self.footer.version >= 4):
             self._delta_blocks = None
             return None
         at = base + 0
@@ -459,6 +495,39 @@ def read_meta_block(view: View, at: int, end: int, base: int | None, parent: Lev
     value._io = (view, base, end)
     value._parent = parent
     value._root = root
+    value.idx = idx
+    return value, at
+
+
+class IndexSearch:
+    """Whether an entry of the metaindex is that of the index, or the last."""
+    __slots__ = ('idx', '_is_index', '_is_over', '_parent')
+    idx: int
+    """Position of the entry in the metaindex."""
+
+    @property
+    def is_index(self) -> bool:
+        try:
+            return self._is_index
+        except AttributeError:
+            pass
+        self._is_index = self._parent.meta_blocks[self.idx].name == 'rocksdb.index'
+        return self._is_index
+
+    @property
+    def is_over(self) -> bool:
+        try:
+            return self._is_over
+        except AttributeError:
+            pass
+        self._is_over = self.is_index or self.idx + 1 >= len(self._parent.meta_blocks)
+        return self._is_over
+
+
+def read_index_search(view: View, at: int, end: int, parent: LeveldbTable | None, idx: int) -> tuple[IndexSearch, int]:
+    """`leveldb_table::index_search` at `at`, and where it ends. Raises `LayoutError`."""
+    value = IndexSearch()
+    value._parent = parent
     value.idx = idx
     return value, at
 
