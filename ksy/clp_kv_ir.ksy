@@ -33,9 +33,9 @@ doc: |
   they stand.
 doc-ref: https://github.com/y-scope/clp/tree/main/components/core/src/clp/ffi/ir_stream
 seq:
-  - id: preamble
+  - id: head
     type: preamble
-  - id: units
+  - id: body
     type: units
 types:
   preamble:
@@ -206,66 +206,149 @@ types:
         doc: 1 when a minus stands in front.
 enums:
   encodings:
-    0x29: four_byte
-    0x30: eight_byte
+    0x29:
+      id: four_byte
+      -orig-id: FourByteEncodingMagicNumber
+    0x30:
+      id: eight_byte
+      -orig-id: EightByteEncodingMagicNumber
   metadata_types:
-    0x01: json
+    0x01:
+      id: json
+      -orig-id: EncodingJson
   metadata_lengths:
-    0x11: one_byte
-    0x12: two_bytes
+    0x11:
+      id: one_byte
+      -orig-id: LengthUByte
+    0x12:
+      id: two_bytes
+      -orig-id: LengthUShort
   tags:
-    0x00: end_of_stream
+    0x00:
+      id: end_of_stream
+      -orig-id: Eof
     0x11:
       id: variable_text_1
+      -orig-id: VarStrLenUByte
       doc: A variable that is kept as text; the digit is how many bytes its length takes.
-    0x12: variable_text_2
-    0x13: variable_text_4
+    0x12:
+      id: variable_text_2
+      -orig-id: VarStrLenUShort
+    0x13:
+      id: variable_text_4
+      -orig-id: VarStrLenInt
     0x18:
       id: variable_4
+      -orig-id: VarFourByteEncoding
       doc: A variable that is an integer, or a decimal fraction.
-    0x19: variable_8
+    0x19:
+      id: variable_8
+      -orig-id: VarEightByteEncoding
     0x21:
       id: log_type_1
+      -orig-id: LogtypeStrLenUByte
       doc: Text with marks for the variables before it; ends a text that was taken apart.
-    0x22: log_type_2
-    0x23: log_type_4
-    0x3f: utc_offset_change
-    0x41: text_1
-    0x42: text_2
-    0x43: text_4
-    0x51: integer_1
-    0x52: integer_2
-    0x53: integer_4
-    0x54: integer_8
-    0x56: real
-    0x57: true_value
-    0x58: false_value
+    0x22:
+      id: log_type_2
+      -orig-id: LogtypeStrLenUShort
+    0x23:
+      id: log_type_4
+      -orig-id: LogtypeStrLenInt
+    0x3f:
+      id: utc_offset_change
+      -orig-id: UtcOffsetChange
+    0x41:
+      id: text_1
+      -orig-id: StrLenUByte
+    0x42:
+      id: text_2
+      -orig-id: StrLenUShort
+    0x43:
+      id: text_4
+      -orig-id: StrLenUInt
+    0x51:
+      id: integer_1
+      -orig-id: ValueInt8
+    0x52:
+      id: integer_2
+      -orig-id: ValueInt16
+    0x53:
+      id: integer_4
+      -orig-id: ValueInt32
+    0x54:
+      id: integer_8
+      -orig-id: ValueInt64
+    0x56:
+      id: real
+      -orig-id: ValueFloat
+    0x57:
+      id: true_value
+      -orig-id: ValueTrue
+    0x58:
+      id: false_value
+      -orig-id: ValueFalse
     0x59:
       id: four_byte_encoding
+      -orig-id: ValueFourByteEncodingClpStr
       doc: Text follows that was taken apart, variables first.
-    0x5a: eight_byte_encoding
-    0x5e: empty_object
-    0x5f: null_value
+    0x5a:
+      id: eight_byte_encoding
+      -orig-id: ValueEightByteEncodingClpStr
+    0x5e:
+      id: empty_object
+      -orig-id: ValueEmpty
+    0x5f:
+      id: null_value
+      -orig-id: ValueNull
     0x60:
       id: parent_1
+      -orig-id: EncodedSchemaTreeNodeParentIdByte
       doc: The node that a new key stands in.
-    0x61: parent_2
-    0x62: parent_4
-    0x65: key_1
-    0x66: key_2
-    0x67: key_4
-    0x71: node_integer
-    0x72: node_real
-    0x73: node_boolean
-    0x74: node_text
+    0x61:
+      id: parent_2
+      -orig-id: EncodedSchemaTreeNodeParentIdShort
+    0x62:
+      id: parent_4
+      -orig-id: EncodedSchemaTreeNodeParentIdInt
+    0x65:
+      id: key_1
+      -orig-id: EncodedSchemaTreeNodeIdByte
+    0x66:
+      id: key_2
+      -orig-id: EncodedSchemaTreeNodeIdShort
+    0x67:
+      id: key_4
+      -orig-id: EncodedSchemaTreeNodeIdInt
+    0x71:
+      id: node_integer
+      -orig-id: SchemaTreeNodeInt
+    0x72:
+      id: node_real
+      -orig-id: SchemaTreeNodeFloat
+    0x73:
+      id: node_boolean
+      -orig-id: SchemaTreeNodeBool
+    0x74:
+      id: node_text
+      -orig-id: SchemaTreeNodeStr
     0x75:
       id: node_array
+      -orig-id: SchemaTreeNodeUnstructuredArray
       doc: Its values are JSON text, taken apart.
     0x76:
       id: node_object
+      -orig-id: SchemaTreeNodeObj
       doc: Also the type of keys whose value is null.
   marks:
-    0x11: integer
-    0x12: text
-    0x13: decimal
-    0x5c: escape
+    0x11:
+      id: integer
+      -orig-id: Integer
+    0x12:
+      id: text
+      -orig-id: Dictionary
+    0x13:
+      id: decimal
+      -orig-id: Float
+    0x5c:
+      id: escape
+      -orig-id: Escape

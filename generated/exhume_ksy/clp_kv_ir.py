@@ -96,14 +96,14 @@ class ClpKvIr(KaitaiStruct):
         self._read()
 
     def _read(self):
-        self.preamble = ClpKvIr.Preamble(self._io, self, self._root)
-        self.units = ClpKvIr.Units(self._io, self, self._root)
+        self.head = ClpKvIr.Preamble(self._io, self, self._root)
+        self.body = ClpKvIr.Units(self._io, self, self._root)
 
 
     def _fetch_instances(self):
         pass
-        self.preamble._fetch_instances()
-        self.units._fetch_instances()
+        self.head._fetch_instances()
+        self.body._fetch_instances()
 
     class Decimal4(KaitaiStruct):
         """What `variable_4` holds at a mark for decimal fractions: how many digits

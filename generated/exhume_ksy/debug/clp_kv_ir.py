@@ -91,7 +91,7 @@ class ClpKvIr(KaitaiStruct):
         node_text = 116
         node_array = 117
         node_object = 118
-    SEQ_FIELDS = ["preamble", "units"]
+    SEQ_FIELDS = ["head", "body"]
     def __init__(self, _io, _parent=None, _root=None):
         super(ClpKvIr, self).__init__(_io)
         self._parent = _parent
@@ -99,20 +99,20 @@ class ClpKvIr(KaitaiStruct):
         self._debug = collections.defaultdict(dict)
 
     def _read(self):
-        self._debug['preamble']['start'] = self._io.pos()
-        self.preamble = ClpKvIr.Preamble(self._io, self, self._root)
-        self.preamble._read()
-        self._debug['preamble']['end'] = self._io.pos()
-        self._debug['units']['start'] = self._io.pos()
-        self.units = ClpKvIr.Units(self._io, self, self._root)
-        self.units._read()
-        self._debug['units']['end'] = self._io.pos()
+        self._debug['head']['start'] = self._io.pos()
+        self.head = ClpKvIr.Preamble(self._io, self, self._root)
+        self.head._read()
+        self._debug['head']['end'] = self._io.pos()
+        self._debug['body']['start'] = self._io.pos()
+        self.body = ClpKvIr.Units(self._io, self, self._root)
+        self.body._read()
+        self._debug['body']['end'] = self._io.pos()
 
 
     def _fetch_instances(self):
         pass
-        self.preamble._fetch_instances()
-        self.units._fetch_instances()
+        self.head._fetch_instances()
+        self.body._fetch_instances()
 
     class Decimal4(KaitaiStruct):
         """What `variable_4` holds at a mark for decimal fractions: how many digits

@@ -7,7 +7,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '5807bf1328a1d29b'
+SOURCE = '3a8adb651000e96b'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

@@ -34,9 +34,9 @@ class ClpKvIr:
     A value is one token, or, after `four_byte_encoding` or `eight_byte_encoding`, text that was taken apart:
     variables, and a `log_type_` token that says where they stand.
     """
-    __slots__ = ('preamble', 'units')
-    preamble: Preamble
-    units: Units
+    __slots__ = ('head', 'body')
+    head: Preamble
+    body: Units
 
 
 def read_clp_kv_ir(view: View, at: int, end: int, base: int | None = None) -> tuple[ClpKvIr, int]:
@@ -45,17 +45,17 @@ def read_clp_kv_ir(view: View, at: int, end: int, base: int | None = None) -> tu
     if base is None:
         base = at
     try:
-        preamble, at = read_preamble(view, at, end)
+        head, at = read_preamble(view, at, end)
     except LayoutError as error:
-        error.within("preamble")
+        error.within("head")
         raise
-    value.preamble = preamble
+    value.head = head
     try:
-        units, at = read_units(view, at, end, base)
+        body, at = read_units(view, at, end, base)
     except LayoutError as error:
-        error.within("units")
+        error.within("body")
         raise
-    value.units = units
+    value.body = body
     return value, at
 
 
