@@ -140,7 +140,7 @@ PAIRS = {
 }
 DEMO = open_archive(BytesSource(build.demo().build()))
 GOOD = build.demo().payloads() | {
-    "header": DEMO.source.read_at(0, 64),
+    "header": DEMO.head.read_at(0, 64),
     "packets": DEMO.metadata_payload,
     "timestamps": DEMO.packets_of(layout.PacketType.TIMESTAMP_DICTIONARY)[0].body,
 }

@@ -119,7 +119,7 @@ def test_sections_of_a_clp_s_archive_may_have_any_name(tmp_path: Path) -> None:
     path = next(path for path in own_archives() if path.name == "tiny.clps")
     with exhume.open(path) as archive:
         assert isinstance(archive, ClpSArchive)
-        pieces = [(entry.name, [archive.source.read_at(entry.start, entry.size)]) for entry in archive.files]
+        pieces = [(entry.name, [archive.head.read_at(entry.start, entry.size)]) for entry in archive.files]
         packets = [(int(packet.type), packet.body) for packet in archive.packets]
         more = [("/n\udcffte", [b"kept as it is"])]
         write_container(tmp_path / "odd.clps", archive.header.version, 1, packets, pieces + more, wrapper())
@@ -128,4 +128,4 @@ def test_sections_of_a_clp_s_archive_may_have_any_name(tmp_path: Path) -> None:
         assert before.content_digest() == after.content_digest()
         assert isinstance(after, ClpSArchive)
         last = after.files[-1]
-        assert (last.name, after.source.read_at(last.start, last.size)) == ("/n\udcffte", b"kept as it is")
+        assert (last.name, after.head.read_at(last.start, last.size)) == ("/n\udcffte", b"kept as it is")
