@@ -1,6 +1,7 @@
 """From Kaitai Struct specifications to fast readers, and to the facts that need no data.
 
-Needs the standard library only: it runs before anything is installed.
+Needs the standard library only: it runs before anything is installed.  Its functions raise `RefusedError` for what a
+specification asks for and readers cannot do; other errors do not leave the package.
 """
 
 from __future__ import annotations

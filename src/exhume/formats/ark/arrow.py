@@ -4,10 +4,10 @@ A table has `time_ns` (uint64, nanoseconds of the log's steady clock), `latched`
 (binary) for a channel without a schema; the schema's metadata name channel, type and GUID.
 
 Types: integers, floats, booleans and strings as they are; GUIDs as text; byte buffers as binary; durations as
-`duration[ns]`; steady times as `uint64` nanoseconds (they are of no calendar); system times as `timestamp[ns, UTC]`;
-enumerations as their integers; lists, arrays of fixed size, maps and structs nested; a variant as a struct with its
-index, the name of its type and one nullable field per alternative; a type that contains itself as JSON text from there
-on.
+`duration[ns]`; steady times as `uint64` nanoseconds (they are not calendar times); system times as `timestamp[ns,
+UTC]`; enumerations as their integers; lists, arrays of fixed size, maps and structs nested; a variant as a struct with
+its index, the name of its type and one nullable field per alternative; a type that contains itself as JSON text from
+there on.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ArrowForm:
         return name in self._converters
 
     def column(self, name: str, values: Iterable[Mapping[str, Any]]) -> list[Any]:
-        """One field of these values, as Arrow takes it."""
+        """One field of these values in the form that Arrow takes."""
         convert = self._converters[name]
         if convert is None:
             return [value.get(name) for value in values]
@@ -216,10 +216,10 @@ class ArkTable:
 
 
 def tables(log: ArkReader, topics: Topics = None) -> dict[str, ArkTable]:
-    """The tables of the channels that are asked for (names, globs, expressions; None: all), in the manifest's order.
+    """The tables of the selected channels (names, globs, expressions; None: all), in the manifest's order.
 
-    A table is called as its channel; where a name has several types, `name (type)` and on.  A topic may also be a
-    GUID.  Raises `EntryNotFoundError` when nothing is chosen.
+    A table has the name of its channel, or `name (type)` where a name has several types.  A topic may also be a GUID.
+    Raises `EntryNotFoundError` when no channel is selected.
     """
     from exhume.formats.ark.filters import topic_matcher
 

@@ -48,7 +48,7 @@ PACKED_TIMESPEC_SIZE: Final = 8
 """Bytes of a field with the attribute `packed_timespec` (two 32-bit numbers); exposed as they are."""
 
 MAXIMUM_SPLIT_REFERENCES: Final = 16
-"""Sections of one manifest that may name the same split before it is taken for an attack."""
+"""Sections of one manifest that may name the same split; more are refused as an attack."""
 
 
 def _field(name: str, type: str, **more: Any) -> dict[str, Any]:

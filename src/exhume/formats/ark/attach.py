@@ -82,7 +82,7 @@ def attach_splits(data: bytes, span: Span, root: Tree, error: ExhumeError | None
 
 
 def column_of_split(source: Source, identifier: str, data: bytes) -> Column | None:
-    """The column that a split belongs to, as far as its header and the manifest's bytes tell; None for no split."""
+    """The column that a split belongs to, by its header and the manifest's bytes; None when it is not a split."""
     head = source.read_up_to(0, HEADER_WINDOW)
     try:
         header = parse_split_header(head, source.span(0, len(head)))
@@ -93,9 +93,9 @@ def column_of_split(source: Source, identifier: str, data: bytes) -> Column | No
 
 
 def find_declaration(data: bytes, identifier: str) -> ObjectDeclaration:
-    """The declaration of an object, found by its GUID: name and type stand in front of it, the registry behind it.
+    """The declaration of an object, found by its GUID: name and type precede it, the registry follows it.
 
-    An object whose declaration is not found is called by its GUID and has no registry.
+    An object whose declaration is not found gets its GUID as name, and no registry.
     """
     raw = guid_bytes(identifier)
     at = data.find(raw)

@@ -1,4 +1,7 @@
-"""The numbered rules of Ark logs: one wording per broken rule, for readers and for `verify`."""
+"""The numbered rules of Ark logs: one wording per broken rule, for readers and for `verify`.
+
+Spec: ark_log.txt and the rbuf wire format; each rule names its section.
+"""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ OPTIONS = {
 
 
 def message_query(names: tuple[str, ...], options: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of `ArkReader.messages` for what was asked on the command line."""
+    """Arguments of `ArkReader.messages` for the options of the command line."""
     topics = [*names, *options.get("topic", ())]
     return {
         "topics": topics or None,
@@ -90,7 +90,10 @@ def table_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:
-    """Messages as JSON lines (`time_ns`, `channel`, `value`), or their bytes with `--raw`."""
+    """Messages as JSON lines (`time_ns`, `channel`, `value`), or their bytes with `--raw`.
+
+    Raises `click.UsageError` for `--raw` with `--json`.
+    """
     from exhume.findings import Finding
     from exhume.formats.ark.export import message_json
     from exhume.io.jsonout import dumps
@@ -125,14 +128,14 @@ def cat(run: Run, archive: Any, names: tuple[str, ...], options: dict[str, Any])
 
 
 def say_findings(run: Run, archive: Any) -> None:
-    """What opening the manifest already showed goes to standard error."""
+    """Prints the findings of opening the manifest on standard error."""
     for finding in getattr(getattr(archive, "loaded", None), "findings", ()):
         if finding.severity != "note":
             run.note(str(finding))
 
 
 def say_unmatched(run: Run, archive: Any, topics: list[str] | None) -> None:
-    """That no channel has the name, which may be a slip, goes to standard error."""
+    """Reports on standard error that no channel has the requested name, which may be a typing error."""
     from exhume.formats.ark.filters import unmatched
 
     if said := unmatched(topics, [channel.name for channel in archive.channels()]):
@@ -140,7 +143,7 @@ def say_unmatched(run: Run, archive: Any, topics: list[str] | None) -> None:
 
 
 def missing_outcome(run: Run, archive: Any) -> Outcome | None:
-    """Loss when splits were skipped because they are missing."""
+    """The outcome "loss" when splits were skipped because they are missing."""
     missing = [each.identifier for each in archive.missing_splits() if not each.is_hidden]
     if not missing:
         return None

@@ -58,24 +58,24 @@ class ArkDirectory(Archive):
                 yield open_in_tree(self._tree, name, limits=self.limits, **self._options)
 
     def channels(self) -> list[Any]:
-        """Refused: which log?"""
+        """Raises ARK-108: the directory holds several logs."""
         raise self._several()
 
     @property
     def manifest(self) -> Any:
-        """Refused: which log?"""
+        """Raises ARK-108: the directory holds several logs."""
         raise self._several()
 
     def messages(self, *args: Any, **options: Any) -> Iterator[Any]:
-        """Refused: which log?"""
+        """Raises ARK-108: the directory holds several logs."""
         raise self._several()
 
     def to_arrow(self, **options: Any) -> Any:
-        """Refused: which log?"""
+        """Raises ARK-108: the directory holds several logs."""
         raise self._several()
 
     def arrow_tables(self, **options: Any) -> Mapping[str, Callable[[], Any]]:
-        """Refused: which log?"""
+        """Raises ARK-108: the directory holds several logs."""
         raise self._several()
 
     def _several(self) -> ExhumeError:
@@ -90,7 +90,7 @@ class ArkDirectory(Archive):
         return DirectoryInfo(tuple(map_ordered(self._row, self.manifests, jobs)))
 
     def _row(self, name: str) -> dict[str, Any]:
-        """One log as a line of the listing."""
+        """One log as a row of the listing."""
         try:
             log = open_in_tree(self._tree, name, limits=self.limits, **self._options)
         except ExhumeError as error:

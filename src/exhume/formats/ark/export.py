@@ -25,7 +25,7 @@ PROGRESS_STEP = 4096
 
 
 def message_json(message: ArkMessage) -> dict[str, Any]:
-    """The JSON object of one message; `data` stands in for the value of a channel without a schema."""
+    """The JSON object of one message; for a channel without a schema, it has `data` instead of the value."""
     out: dict[str, Any] = {"time_ns": message.time_ns, "channel": message.channel}
     if message.latched:
         out["latched"] = True
@@ -37,7 +37,7 @@ def message_json(message: ArkMessage) -> dict[str, Any]:
 
 
 class Selection:
-    """The messages that an export was asked for, counted and with what was skipped."""
+    """The messages selected for an export, with their number and a record of what was skipped."""
 
     def __init__(self, log: ArkReader, options: Mapping[str, Any], report: ExportReport, progress: Progress) -> None:
         self.log = log
@@ -55,7 +55,7 @@ class Selection:
             report.notes.append(said)
 
     def messages(self, *, decode: bool = True, topics: Any = None) -> Iterator[ArkMessage]:
-        """The messages; what damage took away is counted in the report."""
+        """The messages; those lost to damage are counted in the report."""
         findings: list[Finding] = []
         query = {**self.query, "topics": topics} if topics is not None else self.query
         found = self.log.messages(**query, decode=decode, on_error="skip" if self._skip else "raise", findings=findings)
@@ -70,7 +70,7 @@ class Selection:
         self.report.notes += [str(finding) for finding in findings[:20]]
 
     def channels(self) -> list[Channel]:
-        """Channels that are asked for, one per GUID, in the manifest's order."""
+        """The selected channels, one per GUID, in the manifest's order."""
         wanted = topic_matcher(self.query["topics"])
         found: dict[str, Channel] = {}
         for channel in self.log.channels():

@@ -41,7 +41,7 @@ class Filter:
 
     @property
     def is_open(self) -> bool:
-        """Whether it hides nothing (as far as it is understood)."""
+        """Whether the filter hides nothing (as far as it is understood)."""
         return self.minimum_ns is None and self.maximum_ns is None and not self.allow and not self.deny
 
     @property
@@ -174,7 +174,7 @@ def _parse_pattern(text: str) -> Any:
 
 
 def _repeats(pattern: Any) -> int:
-    """Unbounded repetitions that can work on the same text; nested ones count as too many, and so do references."""
+    """Unbounded repetitions that can match the same text, counted; nested ones and references count as too many."""
     total = 0
     for operation, argument in pattern:
         name = str(operation)
@@ -218,7 +218,7 @@ _LOOKS_LIKE_EXPRESSION = re.compile(r"\.[*+?]|[\\()|^$]|\]\+")
 
 
 def unmatched(topics: Sequence[str] | None, names: Sequence[str]) -> str:
-    """What to say when no channel has a name that was asked for, which may be a slip; empty when one has."""
+    """A hint for when no channel has a requested name, which may be a typing error; "" when one has."""
     matches = topic_matcher(topics)
     if not names or any(map(matches, names)):
         return ""
@@ -227,10 +227,10 @@ def unmatched(topics: Sequence[str] | None, names: Sequence[str]) -> str:
 
 
 def topic_matcher(topics: str | re.Pattern[str] | Iterable[str | re.Pattern[str]] | None) -> Callable[[str], bool]:
-    """A predicate on channel names for what a caller asks for.
+    """A predicate on channel names for the topics that a caller gives.
 
-    Each topic is a name, a glob (`/nav/*`), a regular expression for the whole name (compiled, or a text that is
-    unmistakably one: `/nav/.*`, `/(a|b)`), or a text `re:EXPRESSION`.  None selects everything.  Raises `QueryError`
+    Each topic is a name, a glob (`/nav/*`), a regular expression for the whole name (compiled, or a text that can be
+    nothing else: `/nav/.*`, `/(a|b)`), or a text `re:EXPRESSION`.  None selects everything.  Raises `QueryError`
     for an expression that does not compile.
     """
     if topics is None:

@@ -1,4 +1,4 @@
-"""What the messages of a split prove by themselves, without the manifest that names their codec and their schemas.
+"""Checks of a split's messages that need no manifest, which would name their codec and their schemas.
 
 Compressed messages end with a footer and unpack to the size that it states.  Others start with the header byte of an
 object, unless their schema is `final`, and where it says that groups follow, the last of them ends with the message;
@@ -33,7 +33,7 @@ from exhume.recovery import Proof
 BATCH: Final = 4096
 BATCH_SIZE: Final = 32 << 20
 TELLING: Final = 3
-"""Messages of an object that have to start with a header byte before all of them must: one may do so by accident."""
+"""If this many messages of an object start with a header byte, all of them must; a single one may by accident."""
 
 _FOREIGN, _FRAMED, _UNPACKED = 0, 1, 2
 
@@ -43,7 +43,7 @@ def _nowhere() -> Span:
 
 
 def prove_messages(split: Split, entries: Array, limits: Limits) -> tuple[Array, list[Finding], Proof]:
-    """`(bad, findings, proof)`: which entries lead to no message, what is wrong with the first of them, what was asked.
+    """`(bad, findings, proof)`: the entries that lead to no message, what is wrong with the first, what was checked.
 
     Every message is read, a bounded number of bytes at a time.
     """
@@ -70,7 +70,7 @@ def _unframed(entries: Array, states: Array) -> tuple[Array, Proof]:
 
 
 def _states(split: Split, entries: Array, unpack: Decompressor) -> Iterator[int]:
-    """What each message is, in the order of the entries; a bounded number of bytes is held."""
+    """The state of each message, in the order of the entries; a bounded number of bytes is held."""
     for start in range(0, len(entries), BATCH):
         part = entries[start : start + BATCH]
         while len(part):
@@ -82,7 +82,7 @@ def _states(split: Split, entries: Array, unpack: Decompressor) -> Iterator[int]
 
 
 def _unpacks(data: bytes, unpack: Decompressor) -> bool:
-    """Whether bytes are a compressed message: with a footer that fits, or as a bare frame."""
+    """Whether bytes are a compressed message: with a matching footer, or as a bare frame."""
     footed = data[-1] == MESSAGE_FOOTER_MAGIC and len(data) >= MESSAGE_FOOTER_SIZE
     if not footed and not data.startswith((ZSTD_MAGIC, LZ4_FRAME_MAGIC)):
         return False
@@ -96,7 +96,7 @@ def _unpacks(data: bytes, unpack: Decompressor) -> bool:
 def _is_framed(data: bytes) -> bool:
     """Whether bytes begin as an object does, and end with its last group where it has groups.
 
-    Where the groups begin only the schema tells; the last one is known by its mark and a size that leads to the end.
+    Only the schema says where the groups begin; the last one is recognised by its mark and a size that ends at the end.
     """
     if data[0] not in HEADERS:
         return False
@@ -123,7 +123,7 @@ def _in_file(entries: Array, chosen: Array) -> list[int]:
 
 
 def _finding(split: Split, entry: Array, unpack: Decompressor, *, packed: bool) -> Finding:
-    """What is wrong with the bytes of a message that is none."""
+    """The finding for bytes that should be a message and are not."""
     start, size = int(entry["ofs_data"]), int(entry["len_data"])
     span = split.source.span(start, start + size)
     data = split.source.read_at(start, size)
@@ -139,5 +139,5 @@ def _finding(split: Split, entry: Array, unpack: Decompressor, *, packed: bool) 
 
 
 def ends_foreign(entries: Array, bad: Array) -> bool:
-    """Whether the last message in the file is not what it should be: the split goes on elsewhere, or is cut."""
+    """Whether the last message in the file is not a message: the split continues elsewhere, or is cut."""
     return bool(len(bad)) and bool(bad[int(np.argmax(entries["ofs_data"]))])

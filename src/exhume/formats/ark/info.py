@@ -19,11 +19,11 @@ NOTHING = ObjectStatistics(0, 0, 0, 0)
 
 @dataclass(frozen=True, slots=True)
 class ChannelInfo:
-    """One channel of one column: what of it can be seen, from the indexes.
+    """The visible part of one channel of one column, according to the indexes.
 
-    `count`, `stored_size` (bytes) and times (ns) are after filters.  `is_estimate`: part of it comes from statistics of
-    the manifest that do not tell all, or of a split that is missing or damaged; messages on both sides of a filter's
-    end then count in full.
+    `count`, `stored_size` (bytes) and times (ns) are after filters.  `is_estimate`: part of it comes from incomplete
+    statistics of the manifest, or from those of a missing or damaged split; objects with messages on both sides of a
+    filter's limit then count in full.
     """
 
     name: str

@@ -21,7 +21,7 @@ FOREIGN_IDL: Final = """namespace exhume;
 schema Json { string json; }
 schema Foreign { string encoding; string schema_name; byte_buffer data; }
 """
-"""What messages become that are not rbuf: JSON text, or bytes with the name of their encoding."""
+"""The types for messages that are not rbuf: JSON text, or bytes with the name of their encoding."""
 
 _FLOATS: Final = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf, "infinity": math.inf, "-infinity": -math.inf}
 
@@ -91,7 +91,7 @@ def to_bytes(value: Any) -> bytes:
 
 
 LONGEST_LINE = DEFAULT_LIMITS.structure_size
-"""Bytes of a line that is parsed as a whole."""
+"""The most bytes of one line."""
 
 
 def import_jsonl(

@@ -1,7 +1,9 @@
 """Bytes to values and back for what is not driven by a registry: split headers, indexes, footers, trailers.
 
-The generated readers put into the format's nouns, and the writers.  By hand stay which rule a misfit breaks, and what a
-file means that has no trailer.
+This module gives the results of the generated readers in the terms of the format, and has the writers.  It adds which
+rule is broken by bytes that do not fit, and how a file without a trailer is understood.
+
+Spec: ark_log.txt, Split File Format, Manifest File Format; rbuf wire format.
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ TRAILER_MAGIC_BYTES: Final = FooterFacts.magic
 _FILE_FOOTER = struct.Struct(FooterFacts.packed)
 TRAILER_FOOTER_SIZE: Final = FooterFacts.size
 NO_BOUND: Final = 1 << 65
-"""More bytes than any footer can tell."""
+"""More bytes than any footer can state."""
 
 _MESSAGE_FOOTER = struct.Struct(ark_stored_message.MessageFooter.packed)
 MESSAGE_FOOTER_FIELDS: Final = ark_stored_message.MessageFooter.at
@@ -138,9 +140,9 @@ def _groups_size(found: GroupList | None) -> int:
 
 
 def read_header_by_place(data: bytes) -> SplitHeader:
-    """What a damaged header says where its fields ought to be, of whatever mark, version and count of mappings.
+    """The fields of a damaged header, read at their usual places whatever its mark, version and count of mappings are.
 
-    The mappings are those that the window `data` has room for.  By hand, because no schema says what else fits.
+    The mappings are as many as fit in `data`.  No generated reader is used, because a schema would refuse the header.
     """
     at, ends = HEADER_FIELDS, range(HEADER_SIZE + MAPPING_SIZE, len(data) + 1, MAPPING_SIZE)
     identifier, short = slice(*MAPPING_FIELDS.object_identifier), slice(*MAPPING_FIELDS.short_identifier)
@@ -158,7 +160,7 @@ def read_header_by_place(data: bytes) -> SplitHeader:
 
 
 def read_counted(data: bytes, at: int) -> tuple[bytes, int] | None:
-    """The bytes of the text at `at`, be they UTF-8 or not, and where they end; None where it does not fit."""
+    """The bytes of the text at `at`, whether UTF-8 or not, and their end; None when they do not fit."""
     try:
         found, end = read_byte_buffer(data, at, len(data))
     except LayoutError:
@@ -167,7 +169,7 @@ def read_counted(data: bytes, at: int) -> tuple[bytes, int] | None:
 
 
 def read_text_before(data: bytes, start: int, end: int) -> str | None:
-    """The text that lies from `start` to `end`, its length in front; None where there is none."""
+    """The text in `[start, end)`, preceded by its length; None when there is none."""
     try:
         found, stop = read_text(data, start, end)
     except LayoutError:
@@ -176,7 +178,7 @@ def read_text_before(data: bytes, start: int, end: int) -> str | None:
 
 
 def read_guid_at(data: bytes, place: tuple[int, int]) -> str | None:
-    """The GUID at a place; None where the data ends before it does."""
+    """The GUID at a place; None when the data ends before the GUID does."""
     start, end = place
     return guid_text(data[start:end]) if end <= len(data) else None
 
@@ -191,7 +193,7 @@ def read_first_group(data: bytes, at: int) -> tuple[int, bytes] | None:
 
 
 def group_end(data: bytes, at: int) -> int | None:
-    """Where the group of fields at `at` ends; None where there is none, or not all of it."""
+    """Where the group of fields at `at` ends; None when there is none, or only part of it."""
     try:
         raw, body = read_group_header(data, at, len(data))
     except LayoutError:
@@ -223,7 +225,7 @@ def build_split_header(header: SplitHeader) -> bytes:
 
 
 def parse_message_footer(stored: bytes, where: Span) -> MessageFooter:
-    """The compression footer of a stored message; rule ARK-401 when there is none."""
+    """The compression footer of a stored message.  Raises ARK-401 when there is none."""
     if len(stored) < MESSAGE_FOOTER_SIZE or stored[-1] != MESSAGE_FOOTER_MAGIC:
         raise FOOTER_MISSING.error(
             span=where.sub(max(0, len(stored) - 1), len(stored)),
@@ -249,7 +251,7 @@ class SerializableFile:
 
 
 def parse_serializable_file(data: bytes, where: Span) -> SerializableFile:
-    """A serializable file, from its end.  Without the magic everything is content.
+    """A serializable file, read from its end.  Without the magic, everything is content.
 
     Raises the errors of rules ARK-106 (version) and ARK-344 (sizes, and text that is not UTF-8).
     """

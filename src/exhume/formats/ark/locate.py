@@ -33,10 +33,10 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Carved, Proof, Verdict
 
 MAX_CAPACITY: Final = 1 << 24
-"""Index slots that a header may claim before it is taken for an accident."""
+"""The most index slots that a header may claim; with more, it is not taken for a header."""
 
 MOST_FINDINGS: Final = 10
-"""Of a split's index; of its messages as many are told."""
+"""The most findings about a split's index, and the most about its messages."""
 
 
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
@@ -112,7 +112,7 @@ def _locate_split(source: Source, hit: int, limits: Limits) -> Carved | None:
 
 
 def _plausible(header: SplitHeader) -> bool:
-    """Whether a header is one, and not three bytes that happen to look so."""
+    """Whether a header is plausible, and not just three bytes that happen to look like one."""
     shorts = {mapping.short for mapping in header.mappings}
     versions = [mapping.identifier[14] for mapping in header.mappings] + [header.identifier[14]]
     return (

@@ -54,7 +54,7 @@ class Rung(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What a manifest says a split holds of one object; messages are never found by it, only counted (`info`)."""
+    """What a split holds of one object, according to the manifest; used only to count messages (`info`)."""
 
     identifier: str
     count: int | None
@@ -64,7 +64,7 @@ class Statistics:
 
     @classmethod
     def from_value(cls, value: Mapping[str, Any]) -> Statistics | None:
-        """From the decoded object; None when it does not say whose statistics they are."""
+        """Statistics from the decoded object; None when it does not say which object they are about."""
         identifier = value.get("object_identifier")
         if not isinstance(identifier, str):
             return None
@@ -348,7 +348,7 @@ def _without_filter(registry: Registry) -> Registry:
 
 
 def _plausible(value: Mapping[str, Any]) -> bool:
-    """Guards against bytes that decode by accident: every registry text is JSON or empty, no text has controls."""
+    """Whether a decoded value is plausible: registry texts are JSON or empty, and no text has control characters."""
     for section in value["sections"]:
         for column in section["columns"]:
             for each in column["object_types"]:

@@ -2,7 +2,7 @@
 
 A channel becomes a channel, the indexed time the log time (nanoseconds of the log's steady clock, not of a calendar).
 Messages stay rbuf (schema encoding and message encoding `rbuf`, the schema is the registry's JSON text), or become JSON
-(`jsonschema`).  Log identifiers and metadata become metadata records, what else a channel has its metadata.
+(`jsonschema`).  Log identifiers and metadata become metadata records; other attributes of a channel its metadata.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def export(
 
 
 def _register(log: ArkReader, writer: Any, as_json: bool) -> dict[str, int]:
-    """Registers every channel; gives MCAP channel numbers by the channel's GUID."""
+    """Registers every channel; returns the MCAP channel numbers by the channel's GUID."""
     schemas: dict[tuple[str, str], int] = {}
     ids: dict[str, int] = {}
     for channel in log.channels():

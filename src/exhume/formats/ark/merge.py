@@ -125,7 +125,7 @@ def merge(cursors: Sequence[Cursor], *, reverse: bool = False) -> Iterator[Batch
 
 
 def _emit(active: list[Cursor], following: Cursor | None, sign: int) -> Batch:
-    """Everything that can be given out: nothing still unread comes before it.
+    """All entries that are final: nothing that is still unread comes before them.
 
     The limit is the last entry at hand of the split that runs out first (included), or the bound of the next split
     (excluded).  Ties on time go by rank, which `active` is sorted by.

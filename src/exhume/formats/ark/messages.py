@@ -71,10 +71,10 @@ def column_codec(compression: str) -> str:
 
 
 class Decompressor:
-    """Stored bytes of one compressed column to messages.
+    """Decompresses the stored messages of one column.
 
-    Decoding goes by each message's own footer.  The fast path takes the usual codecs without building spans; what fails
-    there is gone through again with full checks.
+    Each message is decoded according to its own footer.  The fast path handles the usual codecs without building spans;
+    a message that fails there is decoded again with full checks.
     """
 
     def __init__(self, codec: str, limits: Limits) -> None:
@@ -131,7 +131,7 @@ class Decompressor:
             raise NO_DECODE.error(error.message, span=span, expected=error.expected, actual=error.actual) from error
 
     def _bare_frame(self, stored: bytes, span: Span, findings: list[Finding] | None) -> bytes | None:
-        """A message that is a zstd or lz4 frame without footer, as one would write it from the published text alone."""
+        """A message that is a zstd or lz4 frame without footer, as the published text alone describes it."""
         if not assumptions.ACCEPT_BARE_FRAMES:
             return None
         budget = self._limits.payload_budget(len(stored))

@@ -49,7 +49,10 @@ def open_manifest(
     on_missing: Any = "error",
     by_manifest: bool = False,
 ) -> ArkReader:
-    """A reader for the manifest (or split) in `source`; `opened` is what the archive's `source` is to be."""
+    """A reader for the manifest (or split) in `source`; `opened` is what the archive's `source` is to be.
+
+    Raises the rule for a file that is not a manifest.
+    """
     span = source.span(0, source.size)
     if not source.size:
         raise NOT_A_LOG.error("an empty file", span=span)
@@ -72,7 +75,7 @@ def open_manifest(
 
 
 def _last_rung(data: bytes, span: Span, root: Tree | None, error: ExhumeError, *, asked: bool) -> LoadedManifest | None:
-    """The salvage scan: by itself only where no schema is embedded; a manifest that breaks its own is damaged."""
+    """The salvage scan: unless asked for, only where no schema is embedded (otherwise the manifest is damaged)."""
     from exhume.formats.ark.attach import attach_splits, embeds_schema
 
     if root is None or (embeds_schema(data) and not asked):

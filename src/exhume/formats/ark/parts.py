@@ -12,7 +12,7 @@ from exhume.parts import Part, Selection
 
 
 def plan(archive: ArkReader | ArkDirectory, size: int | None, options: dict[str, Any]) -> Iterator[Part]:
-    """One part for each split that may show something of the channels asked for; no split file is looked at."""
+    """One part for each split that may hold messages of the selected channels; no split file is read."""
     if not isinstance(archive, ArkReader):
         archive.messages()  # a directory of several logs: says that one has to be named
         return

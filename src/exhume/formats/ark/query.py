@@ -145,7 +145,7 @@ class Query:
                 yield message
 
     def latched(self, references: Sequence[SplitReference]) -> Iterator[ArkMessage]:
-        """The last message before the window of every latched channel that is asked for, in time order."""
+        """The last message before the window of every selected latched channel, in time order."""
         latest: dict[str, tuple[int, int, int, SplitReference, Block]] = {}
         if self.low == 0:
             return
@@ -183,7 +183,7 @@ class Query:
         high: int,
         latest: dict[str, tuple[int, int, int, SplitReference, Block]],
     ) -> None:
-        """Looks backwards through one split until every latched object of it is found."""
+        """Searches one split backwards until every latched object of it is found."""
         open_ = {m.short: m.identifier for m in facts.header.mappings if m.identifier in identifiers}
         if not open_ or facts.minimum_ns > high:
             return
@@ -318,7 +318,7 @@ class SplitCursor(Cursor):
 
 
 class _Place:
-    """A span that is only made when something is wrong."""
+    """A span that is built only when something is wrong."""
 
     __slots__ = ("offset", "size", "split")
 

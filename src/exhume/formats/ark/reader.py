@@ -42,7 +42,7 @@ class Channel:
 
     @property
     def name(self) -> str:
-        """What people call it."""
+        """The channel's name."""
         return self.declaration.name
 
     @property
@@ -57,7 +57,7 @@ class Channel:
 
     @property
     def latched(self) -> bool:
-        """Whether its last message is given at the beginning of any query."""
+        """Whether its last message is replayed at the beginning of any query."""
         return self.declaration.latched
 
     @cached_property
@@ -67,7 +67,10 @@ class Channel:
         return registry.schema(self.type).constants() if registry is not None else {}
 
     def to_arrow(self, **options: Any) -> Any:
-        """The channel's messages as a table; see `ArkReader.to_arrow`.  Only for channels that a log gave."""
+        """The channel's messages as a table; see `ArkReader.to_arrow`.  Only for channels that a log gave.
+
+        Raises `UnsupportedOperationError` for a channel that belongs to no open log.
+        """
         if self.log is None:
             raise UnsupportedOperationError("the channel belongs to no open log", format="ark", actual=self.name)
         return self.log.to_arrow(topic=self.identifier, **options)
@@ -174,7 +177,7 @@ class ArkReader(RecordArchive):
         return tuple(out)
 
     def all_references(self) -> list[SplitReference]:
-        """The same without the checks."""
+        """The same as `references`, without the checks."""
         out: list[SplitReference] = []
         for number, section in enumerate(self.manifest.sections):
             acceptance = self.acceptance(number)
@@ -189,7 +192,7 @@ class ArkReader(RecordArchive):
         return out
 
     def acceptance(self, section: int) -> Acceptance:
-        """What the sections in front of one let it show."""
+        """The filters of the sections in front of one, which decide what it may show."""
         return Acceptance(each.filter for each in self.manifest.sections[:section])
 
     @property
@@ -227,7 +230,7 @@ class ArkReader(RecordArchive):
         return self._names[identifier]
 
     def is_missing(self, identifier: str) -> bool:
-        """Whether the file of a split is not there."""
+        """Whether the file of a split is missing."""
         return self.single_split is None and self.split_name(identifier) is None
 
     def hint(self, identifiers: Iterable[str]) -> None:
@@ -264,7 +267,7 @@ class ArkReader(RecordArchive):
             split.source.close()
 
     def known_facts(self, identifier: str) -> SplitFacts | None:
-        """What is known of a split so far."""
+        """The facts about a split that are known so far, or None."""
         return self._facts.get(identifier)
 
     def facts(self, identifier: str) -> SplitFacts:
@@ -283,7 +286,7 @@ class ArkReader(RecordArchive):
         return [each for each in self.references if self.is_missing(each.identifier)]
 
     def _readable(self, on_missing: OnMissing) -> list[SplitReference]:
-        """The references to read; refuses the log when a split is missing that it could show something of."""
+        """The references to read; refuses the log when a missing split could hold visible messages."""
         out = []
         for each in self.references:
             if self.is_missing(each.identifier):
@@ -357,7 +360,7 @@ class ArkReader(RecordArchive):
         return self._info
 
     def stats(self) -> dict[str, Any]:
-        """What the index of each split says, or what is wrong with it."""
+        """The values in the index of each split, or what is wrong with it."""
         if self._trust is not Trust.NONE:
             self._trust, self._info = Trust.NONE, None
         self.hint(reference.identifier for reference in self.references)
@@ -388,7 +391,7 @@ class ArkReader(RecordArchive):
         return self.loaded.rung in (Rung.EMBEDDED, Rung.BUILT_IN)
 
     def statistics(self, reference: SplitReference) -> dict[str, ObjectStatistics]:
-        """What the filters let a split show, per object GUID."""
+        """The visible messages of a split, after filters, per object GUID."""
         accepted = reference.acceptance
         split = self.open_split(reference.identifier)
         try:

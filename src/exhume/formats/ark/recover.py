@@ -1,8 +1,8 @@
-"""What a damaged or unclosed split still holds: lenient headers, indexes that are not where the header says, slots past
-the indexed count, messages checked one by one.
+"""The content of damaged and unclosed splits: lenient headers, displaced indexes, slots past the indexed count, and
+messages checked one by one.
 
-Nothing is guessed about a message: its time, channel and bytes come from one index entry, and its bytes have to be what
-the column and the schema promise.
+Nothing about a message is guessed: its time, channel and bytes come from one index entry, and its bytes have to match
+the column and the schema.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from exhume.formats.ark.reader import ArkReader, SplitReference
 
 MAX_SLOTS: Final = 1 << 24
-"""Slots past the count that are looked at (300 MB of index)."""
+"""The most slots past the count that are examined (300 MB of index)."""
 
 BATCH: Final = 4096
 
@@ -139,7 +139,7 @@ def lenient_header(source: Source, reference: SplitReference) -> SplitHeader | N
 
 
 def _listed(split: Split, reference: SplitReference, notes: list[str]) -> tuple[Array, int]:
-    """The entries that the header counts, from where they are; and how many of them are not in the file."""
+    """The entries that the header counts, wherever they are, and how many of them are not in the file."""
     header, size = split.header, split.source.size
     found = _index_at(split, header.index_offset, header.item_count)
     if header.item_count and not _plausible(split, reference, found):
@@ -271,7 +271,7 @@ class MessageCheck:
         return self._unpack is not None or self._decoders.get(short) is not None
 
     def looks_whole(self, entry: Any, data: bytes) -> bool:
-        """The same for entries that no index counts, where a schema may be missing: at least the framing must fit."""
+        """The same for entries that no index counts: where a schema is missing, at least the framing must fit."""
         if self.error(entry, data) is not None:
             return False
         short = int(entry["object_identifier"])

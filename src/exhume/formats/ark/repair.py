@@ -66,10 +66,10 @@ def repair_log(
     guids: Callable[[], str] = new_guid,
     progress: Progress = no_progress,
 ) -> RepairReport:
-    """Writes a manifest beside that of `log` that opens: a new log GUID, the same common GUID.
+    """Writes a readable manifest beside that of `log`: a new log GUID, the same common GUID.
 
-    Missing and unreadable splits are left out.  A split that was not closed (entries past its indexed count), and one
-    whose index has entries that stand for nothing, is copied under a new GUID with an index of what is there.  Open the
+    Missing and unreadable splits are left out.  A split that was not closed (entries past its indexed count), or whose
+    index has unusable entries, is copied under a new GUID with an index of the messages it holds.  Open the
     log with `salvage=True, unfinished=True`, as `exhume repair` does.  Raises `UnsupportedOperationError` for a log
     that is not on the local disk.
     """
@@ -158,7 +158,7 @@ def _drop(reference: SplitReference, error: ExhumeError | None, report: RepairRe
 
 
 def _rebuild(split: Split, entries: Array, folder: Path, identifier: str) -> SplitDeclaration:
-    """A copy of a split under a new GUID: the same bytes, with an index of `entries` in time order at its end."""
+    """Copies a split under a new GUID: the same bytes, with an index of `entries` in time order at its end."""
     source = split.source
     old = split.header
     in_place = old.index_offset >= old.size and len(entries) <= _capacity(split, entries)

@@ -1,7 +1,7 @@
 """Salvage: a clean log of everything that is whole in a damaged one, every message unaltered.
 
-Splits without damage are copied; of the others, the messages that their entries and bytes vouch for are written into
-new splits.  Sections and filters stay as they are where the manifest can be read.
+Undamaged splits are copied; from the others, the messages whose entries and bytes pass the checks are written to new
+splits.  Sections and filters are kept where the manifest can be read.
 """
 
 from __future__ import annotations
@@ -266,7 +266,7 @@ class _Salvage:
         return SplitDeclaration(identifier, writer.statistics())
 
     def _keep(self, reference: SplitReference, found: Survey) -> None:
-        """Counts messages that were written, and says what stands behind them: the format has no checksums."""
+        """Counts messages that were written, and records how they were verified: the format has no checksums."""
         self.report.keep("messages", len(found.entries))
         if len(found.entries):
             self.report.vouch(Verified.UNVERIFIABLE if found.unchecked else Verified.REREAD)
@@ -277,7 +277,9 @@ class _Salvage:
                 self.report.notes.append(note)
 
     def _account(self, found: Survey) -> None:
-        """The fate of every byte of a rewritten split: what a good entry leads to is there, whatever others say."""
+        """The fate of every byte of a rewritten split: the bytes of a good entry are kept, whatever other entries
+        say.
+        """
         source = found.split.source
         starts = found.entries["ofs_data"].astype(np.int64)
         ends = starts + found.entries["len_data"]
@@ -311,7 +313,7 @@ class _Salvage:
         return min(found.split.source.size, int(ends.max(initial=found.index_end)))
 
     def _rest(self, found: Survey, start: int, end: int) -> None:
-        """The fate of bytes that are no message of an entry: what is not zero behind the index was one."""
+        """The fate of bytes that belong to no entry's message: non-zero bytes behind the index were messages."""
         source = found.split.source
         border = min(end, max(start, found.index_end))
         self.report.account(source.span(start, border), Fate.REBUILT, "header, index and unused bytes")

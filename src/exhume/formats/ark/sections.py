@@ -1,4 +1,7 @@
-"""An Ark log as a section map: manifest and splits, every byte of them."""
+"""An Ark log as a section map: manifest and splits, every byte of them.
+
+Spec: ark_log.txt, Manifest File Format, Split File Format.
+"""
 
 from __future__ import annotations
 
@@ -57,9 +60,9 @@ def section_map(reader: ArkReader) -> SectionMap:
 
 
 def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
-    """The files of a log whose manifest cannot be read: manifests and splits, each by itself; of a lone file the same.
+    """The sections of a log whose manifest cannot be read: of each manifest and split, or of a lone file, by itself.
 
-    Without a manifest the codec of a split's messages is not known: they stay as they are.
+    Without a manifest, the codec of a split's messages is unknown, so they are not decompressed.
     """
     files: list[tuple[Source, list[Section]]] = []
     for name in sorted(source.names()) if isinstance(source, Tree) else [""]:

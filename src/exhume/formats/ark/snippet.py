@@ -67,7 +67,10 @@ def write_snippet(
 
 
 def manifest_folder(log: ArkReader) -> Path:
-    """The local directory that holds a log's manifest."""
+    """The local directory that holds a log's manifest.
+
+    Raises `UnsupportedOperationError` for a log that is not on the local disk.
+    """
     location = log.manifest_source.location if log.manifest_source is not None else None
     if location is None or "://" in location:
         raise UnsupportedOperationError("the log is not on the local disk: say where the new manifest goes")

@@ -38,7 +38,7 @@ INDEX_BLOCK: Final = 1 << 16
 """Index entries held at once per split."""
 
 PAGE: Final = 4096
-"""Messages closer than this are read together: no page is read that holds none of the wanted bytes."""
+"""Messages closer than this are read together, so that every page that is read holds wanted bytes."""
 
 RUN_SIZE_BITS: Final = 23
 """Reads stay within aligned windows of 8 MiB, gaps included."""
@@ -147,7 +147,7 @@ class Split:
         return parse_index(self.source.read_at(at, (stop - start) * ENTRY_SIZE))
 
     def scan(self) -> SplitFacts:
-        """Reads the whole index once, in blocks: is it sorted, and which times does it span."""
+        """Reads the whole index once, in blocks, to find whether it is sorted and which times it spans."""
         self.check_index()
         self.source.hint(self.header.index_offset, self.header.index_end)
         count = self.header.item_count
@@ -279,7 +279,7 @@ class Split:
         return out
 
     def read_messages(self, offsets: Array, sizes: Array) -> list[bytes]:
-        """Stored bytes of messages, in the order asked for; neighbours are read together."""
+        """Stored bytes of messages, in the order requested; neighbouring ones are read together."""
         count = len(offsets)
         if not count:
             return []

@@ -1,4 +1,7 @@
-"""Every rule of an Ark log checked: nothing stops at the first broken one."""
+"""Checks every rule of an Ark log, and continues after each broken one.
+
+Spec: ark_log.txt; the rules are in `checks`.
+"""
 
 from __future__ import annotations
 

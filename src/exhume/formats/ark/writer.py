@@ -103,7 +103,7 @@ class ColumnWriter:
         self._codec = {"zstd": "zstd-frame"}.get(compression, compression)
 
     def append(self, declaration: ObjectDeclaration, time_ns: int, data: bytes) -> None:
-        """Adds the bytes of a message."""
+        """Adds the bytes of a message.  Raises `WriterError` for a time outside of 64 bits."""
         if not 0 <= time_ns <= TIME_MAX:
             raise WriterError("a time that does not fit into 64 bits", expected=f"0 to {TIME_MAX}", actual=time_ns)
         if self._footer:
@@ -128,7 +128,7 @@ class ColumnWriter:
                 )
 
     def _roll(self) -> SplitWriter:
-        """Closes the split at hand, if any, and begins the next."""
+        """Closes the current split, if any, and begins the next."""
         self.close_split()
         path = self.log.split_path()
         self.split = SplitWriter(path, path.name, len(self.objects), self._max_items, self._max_bytes)
@@ -140,7 +140,7 @@ class ColumnWriter:
             self.split.flush()
 
     def close_split(self) -> None:
-        """Finishes the split at hand; the next message begins another."""
+        """Finishes the current split; the next message begins another."""
         split, self.split = self.split, None
         if split is None:
             return
@@ -224,7 +224,7 @@ class ArkWriter(Writer):
 
     @property
     def compression(self) -> str | None:
-        """The compression that was asked for, for columns that do not say; None when none was."""
+        """The compression of columns that do not choose one; None when it was not given."""
         return self._compression
 
     def set_metadata(self, key: str, value: Any) -> None:
@@ -247,7 +247,10 @@ class ArkWriter(Writer):
         split_items: int | None = None,
         split_bytes: int | None = None,
     ) -> ColumnWriter:
-        """A new column; `compression` is `none`, `lz4`, `zstd`, `bz2` or `lzma`, `level` the codec's own scale."""
+        """A new column; `compression` is `none`, `lz4`, `zstd`, `bz2` or `lzma`, `level` the codec's own scale.
+
+        Raises `WriterError` for a name that exists and an unknown compression.
+        """
         if name in self._columns:
             raise WriterError("a column of that name exists", actual=name)
         codec = (self._compression or "none") if compression is None else compression
@@ -309,7 +312,10 @@ class ArkWriter(Writer):
         return channel
 
     def write(self, channel: str | ChannelWriter, time_ns: int, message: Mapping[str, Any] | bytes) -> None:
-        """Adds a message to a channel (by name: the first of that name)."""
+        """Adds a message to a channel (by name: the first of that name).
+
+        Raises `WriterError` for an unknown channel and for a value that does not fit.
+        """
         if isinstance(channel, str):
             found = self._channels.get(channel)
             if found is None:
@@ -320,7 +326,7 @@ class ArkWriter(Writer):
     # Files
 
     def split_path(self) -> Path:
-        """A name for the next split, in a directory that exists."""
+        """A name for the next split, in a directory that exists.  Raises `WriterError` when the log is finished."""
         if self._done:
             raise WriterError("the log is finished")
         self._make_directories()
@@ -352,7 +358,10 @@ class ArkWriter(Writer):
         return derived_file(self._amends, self.manifest(), in_front=1)
 
     def flush(self) -> None:
-        """Makes everything written so far durable: it survives a crash, and `exhume repair` finds it."""
+        """Makes everything written so far durable: it survives a crash, and `exhume repair` finds it.
+
+        Raises `WriterError` when the log is finished.
+        """
         if self._done:
             raise WriterError("the log is finished")
         self._make_directories()

@@ -1,4 +1,4 @@
-"""Writing the index as the reference writers do, byte for byte.
+"""Writes the index exactly as the reference writers do, byte for byte.
 
 `sorted` is what the Go package makes: names sorted by their UTF-8 bytes, `<`, `>`, `&`, U+2028 and U+2029 escaped,
 control characters as `\\u00xx` except newline, carriage return and tab.  `insertion` is what the TypeScript package
@@ -68,7 +68,7 @@ def sort_key(name: str) -> bytes:
 
 
 def is_array_index(name: str) -> bool:
-    """Whether JavaScript takes the name for an array index, and so sorts it before all others."""
+    """Whether JavaScript treats the name as an array index, and so sorts it before all others."""
     return (
         name.isascii()
         and name.isdigit()

@@ -1,8 +1,9 @@
-"""The form of the index that the reference writers make, read fast.
+"""A fast reader for the form of the index that the reference writers make.
 
-Both writers put the index on one line, without blanks, members always in the same order.  `parse_canonical` accepts
-exactly that form and answers None for every other, valid or not: the strict parser decides then.  A property test holds
-it to the strict parser's answers.  `lookup.py` finds one name in the same form without keeping anything.
+Both writers put the index on one line, without blanks, with members always in the same order.  `parse_canonical`
+accepts exactly that form and returns None for any other, valid or not, which the strict parser then reads.  A property
+test checks that both give the same answers.  `lookup.py` finds a single name in the same form without storing the
+others.
 """
 
 from __future__ import annotations

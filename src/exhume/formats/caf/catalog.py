@@ -33,13 +33,13 @@ BATCH = 5000
 """Rows sent to the database at a time."""
 
 LISTERS = 8
-"""Targets that are looked at together: each may cost a round trip."""
+"""Targets that are examined at the same time: each may cost a round trip."""
 
 ID_SIZE = 50
 """Characters of a `caf_file_id` in the specification's table."""
 
 FIRST_BATCH, LAST_BATCH = 64, 65_536
-"""Rows asked for at a time while a directory is listed."""
+"""Rows requested at a time while a directory is listed."""
 
 _LOCATIONS = (
     "SELECT l.file_path, l.name_json, l.caf_file_id, c.location, l.start_byte, l.size, c.chunk_size, c.tail_sha256"
@@ -89,7 +89,7 @@ class Location:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What `check` found: `kind` is missing, moved, extra (files) or chunk-missing, chunk-changed, chunk-extra."""
+    """One difference found by `check`: `kind` is missing, moved, extra (files), chunk-missing, -changed or -extra."""
 
     kind: str
     caf_file_id: str
@@ -125,13 +125,13 @@ def open_catalog(
     """Opens a catalog: a path (SQLite) or a SQLAlchemy URL; `create` makes the tables where they are missing.
 
     `storage_options` are fsspec's, for reaching chunks by URL.  Raises `SourceError` when the database cannot be opened
-    or is no catalog.
+    or is not a catalog.
     """
     return Catalog(open_store(target, create=create), limits=limits, storage_options=storage_options)
 
 
 def encode_path(name: str) -> tuple[str, str | None]:
-    """A member name as `(file_path, name_json)`: databases hold neither NUL nor lone surrogates.
+    """A member name as `(file_path, name_json)`: databases cannot hold NUL or lone surrogates.
 
     `name_json` is None for every ordinary name; otherwise it is the exact name as JSON, `file_path` its escaped form.
     """
@@ -175,7 +175,7 @@ def tail_digest(source: Source) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ChunkEntry:
-    """What the catalog needs of a chunk, picklable: `rows` are (ordinal, file_path, start_byte, size, name_json)."""
+    """The catalog's data about one chunk, picklable: `rows` are (ordinal, file_path, start_byte, size, name_json)."""
 
     location: str
     chunk_size: int
@@ -220,11 +220,11 @@ class Catalog:
     def build(
         self, chunks: Sequence[str], *, add: bool = False, progress: Progress = no_progress
     ) -> list[tuple[str, ExhumeError]]:
-        """Enters chunks, replacing what was known of them (and, without `add`, of all others), all or nothing.
+        """Enters chunks in one transaction, replacing earlier data about them (and, without `add`, about all others).
 
         Returns the chunks that could not be read, with the reason; they are left out.  Without `add`, a catalog that
-        describes chunks already is replaced only when every one could be read: raises `SourceError` (EX-611) and leaves
-        it as it was.
+        already describes chunks is replaced only when every chunk could be read; otherwise it stays as it was, and the
+        method raises `SourceError` (EX-611).
         """
 
         def entries() -> Iterator[tuple[str, ChunkEntry | ExhumeError]]:
@@ -242,7 +242,10 @@ class Catalog:
     def enter_all(
         self, entries: Iterable[tuple[str, ChunkEntry | ExhumeError]], *, add: bool = False
     ) -> list[tuple[str, ExhumeError]]:
-        """`build` from what `read_entry` gave for each chunk, or from the error it raised."""
+        """Like `build`, from the result of `read_entry` for each chunk, or the error that it raised.
+
+        Raises `SourceError` as `build` does.
+        """
         failed: list[tuple[str, ExhumeError]] = []
         known = len(self.chunks())
         with self._store.transaction() if add else self._store.replacement():
@@ -261,7 +264,7 @@ class Catalog:
         return failed
 
     def add_chunk(self, location: str) -> ChunkRecord:
-        """Enters one chunk, replacing what was known of it."""
+        """Enters one chunk, replacing earlier data about it."""
         entry = read_entry(location, self._limits, self._storage)
         with self._store.transaction():
             return self._enter(entry)
@@ -349,10 +352,10 @@ class Catalog:
         return [Location(name, *rest) for name, rest in named if name == path]
 
     def list_directory(self, folder: str = "") -> Iterator[tuple[str, Location | None]]:
-        """What is directly in a directory, by path: a file's location, or None for a directory.
+        """The content of a directory, by path: a file's location, or None for a directory.
 
-        With a path in several chunks, the one with the last id counts.  Deeper directories are skipped, not read
-        through.  Names with NUL or lone surrogates, which databases do not hold as they are, are not listed.
+        When a path is in several chunks, the one with the last id counts.  Deeper directories are skipped by seeking.
+        Names with NUL or lone surrogates, which databases cannot hold, are not listed.
         """
         key = self._store.path_key
         lead = f"{folder}/" if folder else ""
@@ -387,8 +390,8 @@ class Catalog:
     def read(self, path: str, start: int = 0, stop: int | None = None) -> bytes:
         """Bytes `[start, stop)` of a member, clipped like a slice, with one range read and without the chunk's index.
 
-        With the path in several chunks, the one with the last id counts.  Raises `EntryNotFoundError`, and
-        `SourceChangedError` when the chunk is not the catalogued one any more.
+        When the path is in several chunks, the one with the last id counts.  Raises `EntryNotFoundError`, and
+        `SourceChangedError` when the chunk is no longer the catalogued one.
         """
         found = self.find_exact(path)
         if not found:
@@ -502,7 +505,7 @@ def _open_chunk(location: str, limits: Limits, storage_options: Mapping[str, Any
 
 
 def open_location(place: Location, storage_options: Mapping[str, Any] | None = None) -> Source:
-    """The chunk that a location is in; an HTTP or S3 object is not asked for before it is read.
+    """The chunk that a location is in; an HTTP or S3 object is not requested before it is read.
 
     Raises `SourceChangedError` when its size is not the catalogued one.
     """

@@ -43,7 +43,7 @@ TABLES = (
 """The specification's `file_locations(file_path, caf_file_id)` with places added, and what a chunk id means."""
 
 KEY = "substr(file_path, 1, 512)"
-"""What is indexed: databases bound the size of an index entry, CAF does not bound names."""
+"""The indexed expression: databases limit the size of an index entry, CAF does not limit names."""
 
 _FOREIGN = (
     "SELECT name FROM sqlite_master WHERE type != 'index'"
@@ -71,11 +71,11 @@ class Store(abc.ABC):
 
     @abc.abstractmethod
     def transaction(self) -> contextlib.AbstractContextManager[None]:
-        """All or nothing."""
+        """A context for a transaction: everything inside it takes effect, or nothing."""
 
     @abc.abstractmethod
     def replacement(self) -> contextlib.AbstractContextManager[None]:
-        """All or nothing as well, over empty tables: what is there now is there until the new rows are complete."""
+        """A transaction that starts with empty tables: the present rows stay until the new ones are complete."""
 
     @abc.abstractmethod
     def close(self) -> None:
@@ -161,6 +161,7 @@ class SqliteStore(Store):
 
     @contextlib.contextmanager
     def replacement(self) -> Iterator[None]:
+        """See `Store.replacement`.  Raises `SourceError` when the database holds more than a catalog."""
         path = os.path.realpath(self.name)  # a link to a catalog stays one
         old = self._connection
         self.execute("BEGIN IMMEDIATE")  # nobody else enters chunks meanwhile; a writer that died is undone

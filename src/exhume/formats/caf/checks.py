@@ -1,4 +1,7 @@
-"""The numbered rules of CAF: one wording for what the reader raises and what `verify` reports."""
+"""The numbered rules of CAF: one wording for what the reader raises and what `verify` reports.
+
+Spec: caf.txt; each rule names its section.
+"""
 
 from __future__ import annotations
 

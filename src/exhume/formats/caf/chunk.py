@@ -1,4 +1,4 @@
-"""One chunk being written: data as they come, then index and footer.  Policy (names, roll-over) is the writer's."""
+"""One chunk being written: data as it comes, then index and footer.  The writer decides on names and roll-over."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Chunk:
             self.flush()
 
     def flush(self) -> None:
-        """Hands collected bytes to the system."""
+        """Passes collected bytes to the system."""
         if self._held:
             pieces, held = self._buffer, self._held
             self._buffer, self._held = [], 0
@@ -133,7 +133,7 @@ class Chunk:
                     view = view[os.write(self._fd, view) :]
 
     def copy_from(self, fd: int, size: int, offset: int | None = None) -> int:
-        """Appends up to `size` bytes of another file inside the kernel where it can; returns how many came."""
+        """Appends up to `size` bytes of another file, in the kernel where possible; returns how many there were."""
         self.flush()
         done = copy_between(fd, self._fd, size, offset)
         self.position += done
@@ -153,7 +153,10 @@ class Chunk:
         self.position = start
 
     def move_tail(self, start: int, other: Chunk) -> None:
-        """Moves the bytes from `start` on to the end of another chunk."""
+        """Moves the bytes from `start` on to the end of another chunk.
+
+        Raises `WriterError` when the temporary file has shrunk.
+        """
         self.flush()
         size = self.position - start
         if other.copy_from(self._fd, size, start) != size:
@@ -161,7 +164,7 @@ class Chunk:
         self.take_back(start)
 
     def add(self, name: MemberName, start: int) -> None:
-        """Enters what lies between `start` and the current position as a member."""
+        """Enters the bytes between `start` and the current position as a member."""
         end = self.position
         self.index_size = self.index_size_with(name, start, end)
         old = self.files.get(name.text)
@@ -176,7 +179,10 @@ class Chunk:
     # -- the end
 
     def seal(self, progress: Progress) -> None:
-        """Writes index and footer, flushes to disk, closes; the file still has its temporary name."""
+        """Writes index and footer, flushes to disk, closes; the file still has its temporary name.
+
+        Raises `WriterError` when the index is larger than the footer can state.
+        """
         self.flush()
         data_size = self.position
         for piece in iter_index(self.files, self.order, self.raw):

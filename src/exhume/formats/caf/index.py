@@ -1,8 +1,10 @@
 """The index: one JSON object, read strictly and without losing anything.
 
 Strict means RFC 8259 and nothing more: no trailing commas, comments, NaN, BOM or raw control characters; duplicate keys
-noticed at every level; offsets that are integers and written as such; bounded nesting.  Nothing is coerced: an entry
+are noticed at every level; offsets are integers and written as such; nesting is bounded.  Nothing is coerced: an entry
 with a bad offset stays in the table as a name that cannot be read.  Lone surrogates are kept.
+
+Spec: caf.txt, File Index Section.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ _STRING = re.compile(rb'"(' + TEXT + rb')"')
 _STRING_START = re.compile(rb'"' + TEXT)
 _NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?([eE][+-]?[0-9]++)?")
 _SHOWN = 24
-"""Bytes that an error shows of what is wrong."""
+"""Bytes of the faulty text that an error shows."""
 
 _LITERAL = re.compile(rb"true|false|null")
 _LITERALS = {b"true": True, b"false": False, b"null": None}
@@ -68,7 +70,7 @@ def parse_strict(data: bytes, where: Span, limits: Limits = DEFAULT_LIMITS) -> I
 
 
 def parse_partial(data: bytes, where: Span, limits: Limits = DEFAULT_LIMITS) -> Index:
-    """The complete entries before the first broken byte (`broken` says what stopped it); allows trailing commas."""
+    """The complete entries before the first broken byte (`broken` is the error there); allows trailing commas."""
     parser = _Parser(data, where, limits, lenient=True)
     try:
         return parser.run()
@@ -87,7 +89,7 @@ _MISSING = _Missing()
 
 
 class _Number:
-    """A JSON number that is no plain integer of bounded size, kept as text; `plain` if only its size is odd."""
+    """A JSON number that is not a plain integer of bounded size, kept as text; `plain` if only its size is wrong."""
 
     def __init__(self, text: str, plain: bool) -> None:
         self.text, self.plain = text, plain

@@ -1,7 +1,7 @@
-"""What goes into a chunk: directory trees in a fixed order, tar streams, zip archives.
+"""The inputs of a chunk: directory trees in a fixed order, tar streams, zip archives.
 
-Only regular files have a place in a CAF.  Everything else (links to directories, sockets, devices, members that fail
-their own checks) is left out and told, never silently.
+A CAF can hold regular files only.  Everything else (links to directories, sockets, devices, members that fail their own
+checks) is left out and reported.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ STEP = 256
 """Members between two calls of the progress callback."""
 
 ESCAPED, ROOM = 8, 256
-"""More bytes than a character of a name can take in the index, and than all else of its entry and the footer."""
+"""More bytes than a character of a name can take in the index, and than the rest of its entry with the footer."""
 
 
 class PlannedFile(NamedTuple):
-    """A file to add: where it is, what it will be called, its size in bytes when it was looked at."""
+    """A file to add: its path, the name it will have, and its size in bytes when it was listed."""
 
     path: str
     name: str
@@ -58,11 +58,12 @@ class Plan:
 
 
 def plan_inputs(inputs: Iterable[str], *, base: str | None = None, exclude: Collection[tuple[int, int]] = ()) -> Plan:
-    """Looks at files and directories (recursively) without reading them.
+    """Lists files and directories (recursively) without reading them.
 
     Inputs stay in their order; what is below a directory is sorted by the UTF-8 bytes of its name.  Stored names are
     relative to `base`; without one, an input keeps the path it was given by, or its last component if that path is
-    absolute or leads up.  `exclude` holds `(device, inode)` pairs: the output must not archive itself.
+    absolute or leads up.  `exclude` holds `(device, inode)` pairs: the output must not archive itself.  Raises
+    `SourceError` for an input that cannot be read and `WriterError` for one outside of `base`.
     """
     plan = Plan()
     for given in inputs:
@@ -88,7 +89,10 @@ def _by_bytes(files: list[PlannedFile]) -> list[PlannedFile]:
 
 
 def stored_name(given: str, base: str | None) -> str:
-    """The name below which an input is stored ("" for the base directory itself)."""
+    """The name below which an input is stored ("" for the base directory itself).
+
+    Raises `WriterError` for an input outside of `base`.
+    """
     if base is not None:
         name = os.path.relpath(given, base)
         if Path(name).parts[:1] == (os.pardir,):
@@ -101,7 +105,7 @@ def stored_name(given: str, base: str | None) -> str:
 
 
 _planned = partial(tuple.__new__, PlannedFile)
-"""A `PlannedFile` from a tuple of its fields, at half the cost of a call: trees have many."""
+"""Makes a `PlannedFile` of a tuple of its fields at half the cost of a call, because trees have many."""
 
 
 def _scan(
@@ -141,7 +145,7 @@ def _look_closer(
     found: list[PlannedFile],
     folders: list[tuple[str, str]],
 ) -> None:
-    """What is no plain file or directory at first sight: links, possibly the output, file systems that tell little."""
+    """Examines what is not obviously a file or directory: links, possibly the output, entries of unknown type."""
     try:
         if stat.S_ISDIR(os.lstat(path).st_mode):
             folders.append((path, name))
@@ -192,13 +196,13 @@ def write_plan(writer: CafWriter, plan: Plan, progress: Progress = no_progress) 
 
 
 def _encoded(paths: Sequence[str]) -> list[bytes]:
-    """Paths as the system takes them; encoded together, which costs a tenth."""
+    """Paths as bytes for the system; encoding them together costs a tenth."""
     together = os.fsencode("\0".join(paths)).split(b"\0")
     return together if len(together) == len(paths) else [os.fsencode(path) for path in paths]
 
 
 def _add_small(writer: CafWriter, files: list[PlannedFile]) -> int:
-    """Reads and adds small files in one go; those that are not as they were planned go the careful way."""
+    """Reads and adds small files together; those that differ from the plan are added one by one, with all checks."""
     if not files:
         return 0
     paths, names, sizes = zip(*files, strict=True)
@@ -225,6 +229,7 @@ def add_tar(
     """Adds the regular files of a tar stream (any compression tarfile knows), in its order; returns what was left out.
 
     Hard links become copies when the file they point to is in the current chunk.  Nothing is seeked, so pipes work.
+    Raises `FormatError` for a damaged stream and `SourceError` when reading fails.
     """
     skipped: list[tuple[str, str]] = []
     try:
@@ -267,7 +272,8 @@ def _add_tar_member(
 def add_zip(writer: CafWriter, path: str | BinaryIO, progress: Progress = no_progress) -> list[tuple[str, str]]:
     """Adds the files of a zip archive in the order of its directory; returns what was left out.
 
-    Sizes and CRC-32 are checked.  A member that is encrypted or uses an unknown method is an error.
+    Sizes and CRC-32 are checked.  A member that is encrypted or uses an unknown method is an error.  Raises
+    `FormatError` for a damaged archive, `CodecError` for a damaged member, and `SourceError` when reading fails.
     """
     name = path if isinstance(path, str) else "<zip>"
     skipped: list[tuple[str, str]] = []
@@ -308,7 +314,7 @@ def _add_zip_member(
 
 
 def _clean(name: str) -> str:
-    """Without the `./` that many tools put before every name."""
+    """The name without the `./` that many tools put before every name."""
     while name.startswith("./"):
         name = name[2:].lstrip("/")
     return name

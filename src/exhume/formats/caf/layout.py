@@ -1,6 +1,8 @@
-"""Bytes <-> values of the chunk's frame: the footer.  The only module here that knows the generated reader.
+"""Bytes to values and back for the chunk's frame, the footer; the only module here that uses the generated reader.
 
 The index is JSON, which a schema cannot describe: `index.py` reads it.
+
+Spec: caf.txt, Footer Section, Size Limits and Constraints.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finding chunks inside raw bytes: from a piece of the index forward to the footer, then back over the data."""
+"""Finding chunks inside raw bytes: from a part of the index forward to the footer, then back over the data."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _OPEN = re.compile(rb"\{[ \t\r\n]*\Z")
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
     """The chunk whose index holds the key `"format_version"` at `hit`; None when no index is there.
 
-    The start of a chunk is nowhere written: it is where the data must have begun for the last file to end at the index,
-    which is so in everything that the reference writers make without a failed stream.
+    The start of a chunk is not stored.  It is where the data must begin for the last file to end at the index, as it
+    does in everything that the reference writers make without a failed stream.
     """
     before = source.read_up_to(max(0, hit - LOOK_BACK), min(hit, LOOK_BACK))
     brace = _OPEN.search(before)

@@ -1,7 +1,7 @@
-"""One name in a large index, without parsing all of it: a walk over the text in windows that keeps nothing.
+"""Finds one name in a large index without parsing all of it: a walk over the text in windows that stores nothing.
 
-The walk accepts only the form that the reference writers make (`canonical.py`) and checks every entry of it, so its
-answer is the one that parsing gives; anything else makes it give up, and the caller parses.
+The walk accepts only the form that the reference writers make (`canonical.py`) and checks every entry, so its answer is
+the same as that of parsing; for any other form it gives up, and the caller parses.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WINDOW = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Lookup:
-    """What the walk knows of a name: its range (unchecked against the data section), or None when it is not there.
+    """The walk's answer for a name: its range (not checked against the data section), or None when it is absent.
 
     `below` says that other names continue it as a directory.
     """
@@ -29,7 +29,7 @@ class Lookup:
 
 
 def find_member(source: Source, ofs_index: int, index_size: int, name: str) -> Lookup | None:
-    """Looks a name up in the index text; None when it is in another form than the reference writers', or broken."""
+    """Looks a name up in the index text; None when the text is broken or not in the form of the reference writers."""
     end = ofs_index + index_size
     if index_size < len(PREFIX) + len(SUFFIX) or source.read_at(ofs_index, len(PREFIX)) != PREFIX:
         return None

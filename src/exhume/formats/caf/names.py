@@ -1,7 +1,7 @@
 """Names on their way into an index: text is kept exactly, file system bytes that are not UTF-8 become U+FFFD.
 
-CAF has no other place for them.  How many signs come out differs between the reference writers, and exhume does what
-the chosen index order's writer does: Go (`sorted`) writes one per bad byte, as the escape `\\ufffd`, and sorts by the
+CAF cannot store them otherwise.  The number of U+FFFD differs between the reference writers, and exhume does what the
+writer of the chosen index order does: Go (`sorted`) writes one per bad byte, as the escape `\\ufffd`, and sorts by the
 original bytes; JavaScript (`insertion`) decodes to one per bad sequence, written literally.
 """
 
@@ -37,7 +37,7 @@ def are_plain(names: Sequence[str]) -> bool:
 
 
 def member_name(name: str | bytes, order: IndexOrder) -> MemberName:
-    """The name to store.  Raises `WriterError` when it is longer than any reader should have to bear."""
+    """The name to store.  Raises `WriterError` when it is longer than readers can be expected to accept."""
     if isinstance(name, str) and name.isascii() and len(name) <= PLAIN and _SPECIAL.search(name) is None:
         return MemberName(name, len(name))
     raw = None

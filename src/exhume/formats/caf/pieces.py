@@ -1,4 +1,4 @@
-"""Files of well-known types in plain bytes, for chunks whose index is gone: each type says itself where it ends."""
+"""Files of well-known types in raw bytes, for chunks whose index is lost: each type shows where its files end."""
 
 from __future__ import annotations
 
@@ -131,4 +131,4 @@ TYPES: list[tuple[bytes, str, Callable[[Source, int, int], int | None]]] = [
     (b"\x1f\x8b\x08", "gz", _stream(lambda: zlib.decompressobj(31))),
     (b"\xfd7zXZ\0", "xz", _stream(lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ))),
 ]
-"""Magic bytes, suffix, and what finds the end."""
+"""Magic bytes, suffix, and the function that finds the end."""

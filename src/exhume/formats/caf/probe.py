@@ -14,14 +14,14 @@ WINDOW = 64 << 10
 """Bytes at the end that are searched for the remains of an index when the footer does not fit."""
 
 LARGE = 256 << 10
-"""An index over a network that is larger is not asked for only to see how it begins."""
+"""A larger remote index is not requested just to see how it begins."""
 
 _KEYS = re.compile(rb'\{\s*"(?:format_version|files)"\s*:')
 _ENTRY_END = re.compile(rb'"end_byte"\s*:\s*[0-9]+\s*\}')
 
 
 def probe(source: Source | Tree) -> Identification | None:
-    """Identification from the footer and the two ends of the index; None when nothing speaks for CAF."""
+    """Identification by the footer and the two ends of the index; None when nothing suggests a CAF."""
     if isinstance(source, Tree):
         return None
     size = source.size

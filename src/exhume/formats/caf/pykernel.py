@@ -31,12 +31,12 @@ Range = tuple[int, int]
 
 
 class Walk(NamedTuple):
-    """What `caf_walk` saw.
+    """The result of `caf_walk`.
 
-    Entries were whole up to `stop` (the end of the text, if `ended`); `ascii` says whether their names are.  `found` is
-    the range of the last entry of the wanted name, `below` whether an entry's name continues it with `/`.  `escaped`
-    has `(name start, name end, start, end)` of every entry whose name holds a backslash, and of those of the wanted
-    name behind the first of them: what they spell is for the caller to see.
+    Entries are whole up to `stop` (the end of the text, if `ended`); `ascii` says whether their names are ASCII.
+    `found` is the range of the last entry with the wanted name, `below` whether an entry's name continues it with `/`.
+    `escaped` has `(name start, name end, start, end)` of every entry whose name holds a backslash, and of those with
+    the wanted name behind the first of them; the caller has to decode these names.
     """
 
     stop: int

@@ -1,7 +1,9 @@
 """Reading a chunk: two reads to open it (usually one), then one range read per member.
 
-An index that comes with the first read is parsed at once.  A larger one is parsed when something asks for all of it;
-until then single names are looked up in the text (`lookup.py`), which costs a fraction and keeps nothing in memory.
+An index that is part of the first read is parsed at once.  A larger one is parsed when all of it is needed; until then,
+single names are looked up in the text (`lookup.py`), which costs a fraction and stores nothing.
+
+Spec: caf.txt, Reading from a CAF File.
 """
 
 from __future__ import annotations
@@ -29,18 +31,18 @@ TAIL = 256 << 10
 """Bytes of the first read: the footer, and for most chunks (some 3,500 files) the whole index."""
 
 SCANS = 8
-"""Names looked up in the text of a large index before it is parsed: by then parsing would have paid off."""
+"""Names looked up in the text of a large index before it is parsed: with more, parsing is cheaper."""
 
 BATCH = 32 << 20
 """Bytes of members that one coalesced read holds."""
 
 TRAILING = 64
-"""How far before the end a footer is looked for when the last four bytes are none."""
+"""Bytes before the end that are searched for a footer when the last four bytes are not one."""
 
 
 @dataclass(frozen=True, slots=True)
 class CafInfo(Info):
-    """What the index tells without reading data; sizes in bytes."""
+    """What the index says, without reading data; sizes in bytes."""
 
     format_version: str
     files: int
@@ -70,7 +72,7 @@ class CafInfo(Info):
 def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS, any_version: bool = False) -> CafArchive:
     """Opens a chunk; `any_version` reads an unknown `format_version` as if it were 1.0.
 
-    Raises the errors CAF-101 to CAF-107 and CAF-301 of the rules when it is none.
+    Raises CAF-101 to CAF-107 and CAF-301 when it is not a chunk, and `UnrecognizedFormatError` for a directory.
     """
     if isinstance(source, Tree):
         raise UnrecognizedFormatError("a CAF chunk is a file, not a directory", format="caf", actual=source.name)
@@ -163,7 +165,7 @@ class CafArchive(MemberArchive):
         self._index = index
 
     def _appended(self) -> ExhumeError | None:
-        """The better error when an index and its footer end shortly before the end of the file."""
+        """A more precise error when an index and its footer end shortly before the end of the file."""
         size = self.source.size
         extra = find_earlier_footer(self.source.read_up_to(max(0, size - TAIL), TAIL))
         if extra is None:
@@ -231,7 +233,7 @@ class CafArchive(MemberArchive):
         return index.starts[ordinal], index.ends[ordinal]
 
     def _look_up(self, name: str) -> Lookup | None:
-        """The name in the text of an index that is not parsed; None when it should be parsed now."""
+        """Looks the name up in the text of an index that is not parsed; None when it should be parsed now."""
         known = self._known.get(name)
         if known is None and self._scans < SCANS:
             if self.source.cost.wait and not self._scans:  # it was left out on opening
@@ -248,7 +250,8 @@ class CafArchive(MemberArchive):
     def match(self, patterns: Sequence[str]) -> list[str]:
         """See `MemberArchive.match`; a member's exact name means that member only (`a/` what is below it).
 
-        One pattern is looked up without parsing a large index where that is enough.
+        One pattern is looked up without parsing a large index where that is enough.  Raises `EntryNotFoundError` for a
+        pattern that nothing matches.
         """
         if self._index is None and len(patterns) == 1:
             known = self._look_up(patterns[0])
@@ -355,7 +358,7 @@ class CafArchive(MemberArchive):
 
 
 def find_earlier_footer(tail: bytes) -> int | None:
-    """How many bytes follow the last four bytes that fit as a footer to an index before them; None without any."""
+    """The number of bytes behind the last four bytes that are a footer matching an index; None when there are none."""
     for extra in range(1, min(TRAILING, len(tail) - FOOTER_SIZE - MIN_INDEX) + 1):
         end = len(tail) - extra - FOOTER_SIZE
         size = parse_footer(tail[end : end + FOOTER_SIZE], Span("", end, end + FOOTER_SIZE))
@@ -372,7 +375,7 @@ def verify_source(
     jobs: int = 1,
     progress: Progress = no_progress,
 ) -> Iterator[Finding]:
-    """Every broken rule of what may not even open: goes on after an unknown version or bytes behind the footer.
+    """Every broken rule of a file that may not open: continues after an unknown version or bytes behind the footer.
 
     There are no checksums, so `quick` and `jobs` change nothing: no data is read.
     """
@@ -395,7 +398,9 @@ def verify_source(
 
 
 def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
-    """The sections of what is no chunk, or one with bytes behind it; files as far as an index can be read."""
+    """The sections of a file that is not a valid chunk, or has bytes behind it; files as far as the index is
+    readable.
+    """
     from exhume.formats.caf.sections import map_remains
 
     assert isinstance(source, Source)
@@ -403,7 +408,7 @@ def inspect(source: Source | Tree, *, limits: Limits) -> SectionMap:
 
 
 def _end(source: Source, limits: Limits) -> int:
-    """Where the chunk ends: before what was appended to it, if it was."""
+    """The offset where the chunk ends: before any bytes that were appended to it."""
     try:
         _ = open_archive(source, limits=limits).index
     except ExhumeError as error:

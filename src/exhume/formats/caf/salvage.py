@@ -1,8 +1,8 @@
-"""What can be rebuilt of a damaged chunk: the index is looked for where the footer does not lead to it.
+"""Rebuilding damaged chunks: the index is searched for when the footer does not lead to it.
 
-The data of a CAF are plain bytes, so every member whose range is known is safe; all damage that matters is damage of
-the index.  It is found by its text, read as far as it is whole, and single entries behind a break are picked up again.
-What no entry names can be kept as raw bytes, but has no name any more.
+The data of a CAF is stored as plain bytes, so every member whose range is known can be read; only damage of the index
+matters.  The index is found by its text and read as far as it is whole, and single entries behind a break are
+recovered. Bytes that no entry names can be kept, but their names are lost.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ WINDOW = 8 << 20
 """Bytes of the file searched at a time, from its end towards its start."""
 
 CANDIDATES = 64
-"""Places that look like the start of an index and are tried, last one first."""
+"""The most places that look like the start of an index and are tried, the last one first."""
 
 _START = re.compile(rb'\{[ \t\r\n]*"(?:format_version|files)"[ \t\r\n]*:')
 _ENTRY = re.compile(
@@ -45,7 +45,7 @@ _ENTRY = re.compile(
     + rb"\s*,?\s*\}"
 )
 APART = 4096
-"""Entries further apart than this are not of one index."""
+"""Entries further apart than this do not belong to one index."""
 
 
 @dataclass(slots=True)
@@ -60,7 +60,7 @@ class Member:
 
 @dataclass(slots=True)
 class Recovery:
-    """What was found out about a damaged chunk, before anything is written."""
+    """What is known about a damaged chunk before anything is written."""
 
     members: list[Member] = field(default_factory=list)
     lost: list[tuple[str, str, str]] = field(default_factory=list)
@@ -115,7 +115,7 @@ def _number_pieces(source: Source, recovery: Recovery) -> None:
 
 
 def recover(source: Source, limits: Limits = DEFAULT_LIMITS) -> Recovery:
-    """Finds the index and says what can be read, without writing anything."""
+    """Finds the index and determines what can be read, without writing anything."""
     found = Recovery()
     index = _index_by_footer(source, limits, found)
     if index is None:  # not where it is empty
@@ -262,7 +262,7 @@ def _repair_inclusive(index: Index, found: Recovery, ranges: dict[int, tuple[int
 
 
 def _repair_concurrent(index: Index, found: Recovery, ranges: dict[int, tuple[int, int]], origin: int) -> None:
-    """Cuts apart files of one start and growing ends: what concurrent adds of the TypeScript writer leave behind."""
+    """Separates files with the same start and growing ends, which concurrent calls of the TypeScript writer produce."""
     groups: dict[int, list[int]] = {}
     for ordinal, (start, end) in ranges.items():
         if end > start:
@@ -282,7 +282,7 @@ def _repair_concurrent(index: Index, found: Recovery, ranges: dict[int, tuple[in
 
 
 def _free_names(names: list[str]) -> Callable[[str], str]:
-    """Makes names for hidden entries that nothing else has."""
+    """Makes unique names for hidden entries."""
     taken = set(names)
 
     def free(name: str) -> str:
@@ -353,7 +353,7 @@ def _gaps(recovery: Recovery, size: int) -> Iterator[tuple[int, int]]:
 
 
 def _account(source: Source, recovery: Recovery, done: list[Member], report: SalvageReport) -> None:
-    """Tells the fate of every byte, in file order."""
+    """Records the fate of every byte, in file order."""
     written = {id(member) for member in done}
     at = 0
 

@@ -1,4 +1,7 @@
-"""A chunk as a section map: the files in the order of their bytes, the index, the footer; gaps show by themselves."""
+"""A chunk as a section map: the files in the order of their bytes, the index, the footer; gaps show by themselves.
+
+Spec: caf.txt, File Structure.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ def build_sections(archive: CafArchive) -> SectionMap:
 
 
 def map_remains(source: Source, end: int, limits: Limits) -> SectionMap:
-    """The map of what is no chunk, which ends at `end`: what footer and index still say."""
+    """The map of a file that is not a valid chunk and ends at `end`: what footer and index still say."""
     chunk = source.window(0, end) if end < source.size else source
     out = list(_remains(chunk, limits))
     if end < source.size:

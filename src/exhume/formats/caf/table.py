@@ -36,7 +36,7 @@ class Problem:
         )
 
     def finding(self, where: Span) -> Finding:
-        """The finding that says the same."""
+        """The same problem as a finding."""
         return self.rule.finding(
             self.detail,
             span=where.sub(self.start, self.end),

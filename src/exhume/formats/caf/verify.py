@@ -1,4 +1,7 @@
-"""The walk behind `verify`: what the index says about itself, about the data section, and about names."""
+"""The walk behind `verify`: what the index says about itself, about the data section, and about names.
+
+Spec: caf.txt; the rules are in `checks`.
+"""
 
 from __future__ import annotations
 
@@ -151,7 +154,7 @@ def has_lone_surrogate(name: str) -> bool:
 
 
 def index_order(index: Index) -> str:
-    """`sorted` (Go), `insertion` (TypeScript), `both` or `other`: whose order of names the index has."""
+    """The order of names in the index: `sorted` (Go), `insertion` (TypeScript), `both` or `other`."""
     names = index.names
     keys = list(map(sort_key, names))
     by_bytes = all(map(le, keys, keys[1:]))

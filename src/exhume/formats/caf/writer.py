@@ -1,4 +1,7 @@
-"""Writing chunks: members stream in, a full chunk is closed and the next one begun, files appear only when whole."""
+"""Writing chunks: members stream in, a full chunk is closed and the next one begun, files appear only when whole.
+
+Spec: caf.txt, Creating a CAF File.
+"""
 
 from __future__ import annotations
 
@@ -220,10 +223,10 @@ class CafWriter(Writer):
             self.lossy_names += 1
 
     def add_batch(self, names: Sequence[str], sizes: Sequence[int], data: memoryview) -> bool:
-        """Adds many small members that lie one after the other in `data`, all or none: then it says False.
+        """Adds many small members that lie one after the other in `data`, all or none; returns whether it did.
 
-        That is when a name is taken or not plain ASCII, or the chunk has no room for all.  The memory must not change
-        before `finish`.
+        It adds none when a name is taken or not plain ASCII, or the chunk has no room for all.  The memory must not
+        change before `finish`.
         """
         if self._done or not are_plain(names) or len(set(names)) != len(names) or not self._earlier.isdisjoint(names):
             return False
@@ -235,8 +238,8 @@ class CafWriter(Writer):
     def add_stream(self, name: str | bytes, file: BinaryIO, length: int | None = None) -> int:
         """Adds what a binary file object yields; returns its size.
 
-        With `length`, the announced size in bytes, more or fewer bytes are an error and nothing of the member stays.
-        Without, the member moves to the next chunk should it turn out not to fit this one.
+        With `length`, the announced size in bytes, more or fewer bytes raise `WriterError`, and nothing of the member
+        is kept.  Without it, a member that turns out not to fit moves to the next chunk.
         """
         return self.add_pieces(name, iter(lambda: file.read(STREAM_CHUNK), b""), length)
 
@@ -267,7 +270,7 @@ class CafWriter(Writer):
         return size
 
     def _move_on(self, chunk: Chunk, name: MemberName, start: int, size: int) -> tuple[Chunk, int]:
-        """Takes what came of a member so far along into the next chunk."""
+        """Moves the bytes of a member that were written so far to the next chunk."""
         if not self._fits_alone(name, size):
             self._check(name, size)
         if name.text in chunk.files:
@@ -284,7 +287,7 @@ class CafWriter(Writer):
         """Adds a regular file (symbolic links are followed); returns its size.
 
         `name` defaults to the path as given.  `size`, if the caller knows it, saves a system call for small files.
-        Raises `SourceError` when it cannot be read, `WriterError` when it is no regular file.
+        Raises `SourceError` when it cannot be read, `WriterError` when it is not a regular file.
         """
         text = os.fspath(path)
         stored = member_name(text if name is None else name, self.order)
@@ -348,7 +351,10 @@ class CafWriter(Writer):
         return True
 
     def add_unreferenced(self, data: bytes) -> None:
-        """Adds bytes that no member covers, so that a chunk with dead data can be rebuilt exactly."""
+        """Adds bytes that no member covers, so that a chunk with dead data can be rebuilt exactly.
+
+        Raises `WriterError` when the writer is finished.
+        """
         if self._done:
             raise WriterError("the writer is finished", format="caf")
         if self._chunk.position + len(data) + self._chunk.index_size + FOOTER_SIZE > self.chunk_size:

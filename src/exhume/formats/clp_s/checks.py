@@ -1,4 +1,7 @@
-"""Numbered rules of clp-s: one wording and one code for the reader's exception and for `verify`'s finding."""
+"""Numbered rules of clp-s: one wording and one code for the reader's exception and for `verify`'s finding.
+
+Spec: clp_s.txt; each rule names its section.
+"""
 
 from __future__ import annotations
 

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 def search(
     run: Any, archives: Collection[ClpSArchive], query: str, options: dict[str, Any], format: str = "clp-s"
 ) -> Outcome:
-    """Runs the query on each archive in turn; `Outcome.NO` when nothing matches anywhere."""
+    """Runs the query on each archive in turn; `Outcome.NO` when nothing matches anywhere.
+
+    Raises `QueryError`, and `click.UsageError` when the first time is after the last.
+    """
     kql.parse(query)  # before any archive is read
     if None not in (options["tge"], options["tle"]) and options["tge"] > options["tle"]:
         import click

@@ -1,4 +1,7 @@
-"""How the numbers of an archive are packed, for those who write: formats from the specifications."""
+"""How the numbers of an archive are packed, for those who write: formats from the specifications.
+
+Spec: clp_s.txt, Files section; `docs/formats/clp_s.md`.
+"""
 
 from __future__ import annotations
 

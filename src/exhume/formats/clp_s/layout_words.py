@@ -1,4 +1,7 @@
-"""What is packed into the numbers of a table and into the bytes of a log type, as their specifications say."""
+"""What is packed into the numbers of a table and into the bytes of a log type, as their specifications say.
+
+Spec: clp_s.txt, Files section; `docs/formats/clp_s.md`.
+"""
 
 from __future__ import annotations
 

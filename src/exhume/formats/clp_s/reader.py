@@ -2,6 +2,8 @@
 
 Everything is lazy: opening reads the header, the first use of a property reads its section, and tables are decoded one
 by one.  What one damaged section does not touch stays readable.
+
+Spec: clp_s.txt; what it leaves open: `docs/formats/clp_s.md`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""A clp-s archive as a section map: header, metadata, the sections of the files part, streams and tables inside."""
+"""A clp-s archive as a section map: header, metadata, the sections of the files part, streams and tables inside.
+
+Spec: clp_s.txt, Format overview.
+"""
 
 from __future__ import annotations
 

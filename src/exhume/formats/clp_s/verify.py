@@ -1,4 +1,7 @@
-"""The walk that checks every section of an archive and every reference between them."""
+"""The walk that checks every section of an archive and every reference between them.
+
+Spec: clp_s.txt; the rules are in `checks`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Writes clp-s archives: JSON in, one archive out, or several when a target size is given."""
+"""Writes clp-s archives: JSON in, one archive out, or several when a target size is given.
+
+Spec: clp_s.txt; what it leaves open: `docs/formats/clp_s.md`, "Write".
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 `View` is that for one set of rows: the live ones, or those of a past state.
 
-Spec: "Path to bytes" in `docs/formats/data_bundle.md`.
+Spec: data_bundle.txt, Format; `docs/formats/data_bundle.md`, "Profile".
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
 
 FEW_SHARDS = 8
-"""Shards whose size is asked for when a bundle is opened whose listing does not tell sizes (an index page)."""
+"""The most shards whose size is requested when a bundle is opened whose listing has no sizes (an index page)."""
 
 SHARD_NAME = re.compile(r"shard-([0-9]{8,20})", re.ASCII)
 
@@ -83,14 +83,14 @@ class View:
         self._lock = threading.Lock()
 
     def source(self, number: int) -> Source:
-        """The file of a shard."""
+        """The file of a shard.  Raises DB-316 when it is missing."""
         try:
             return self._pool.source(shard_name(number))
         except EntryNotFoundError as error:
             raise checks.MISSING_SHARD.error(span=Span(shard_name(number), 0, 0), actual=number) from error
 
     def shard(self, number: int) -> Shard:
-        """A shard; raises when it is missing or its header is bad."""
+        """A shard; raises DB-316 when it is missing and the header's rule when its header is bad."""
         with self._lock:
             found = self._shards.get(number)
             if found is None:
@@ -148,7 +148,7 @@ class View:
             )
 
     def file_span(self, row: FileRow) -> Span:
-        """The stored bytes that a file lies in: its range in a flat shard, its records otherwise."""
+        """The stored bytes that hold a file: its range in a flat shard, its records otherwise."""
         name = shard_name(row.meta.shard_index)
         shard = self._shards.get(row.meta.shard_index)
         if shard is None or not row.meta.size:

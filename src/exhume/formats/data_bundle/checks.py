@@ -1,4 +1,7 @@
-"""The numbered rules of DataBundle, each with what enforces it and why.  Rules of the index are those of `leveldb`."""
+"""The numbered rules of DataBundle, each with what enforces it and why.  Rules of the index are those of `leveldb`.
+
+Spec: data_bundle.txt; each rule names its section.
+"""
 
 from __future__ import annotations
 

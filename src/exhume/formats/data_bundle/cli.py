@@ -81,7 +81,7 @@ def entries(run: Run, archive: DataBundleArchive, options: dict[str, Any]) -> It
 
 
 def _directory(archive: DataBundleArchive, name: str) -> Iterator[Entry]:
-    """What is directly in a directory; raises `EntryNotFoundError` where there is none of that name."""
+    """The content of a directory; raises `EntryNotFoundError` when there is no directory of that name."""
     found = archive.list_directory(name)
     first = next(found, None)
     if first is not None:

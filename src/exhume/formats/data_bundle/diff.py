@@ -1,4 +1,4 @@
-"""What differs between two bundles, or a bundle and a directory.
+"""The differences between two bundles, or a bundle and a directory.
 
 Files are compared by size and CRC-32C as the index states them, and with `content` byte by byte.  A directory is read.
 """
@@ -20,7 +20,7 @@ from exhume.io.source import STREAM_CHUNK, source_error
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What one side has under a name: kind, size, CRC-32C, and user data (None for a plain directory)."""
+    """A member of one side: kind, size, CRC-32C, and user data (None for a plain directory)."""
 
     kind: str
     size: int

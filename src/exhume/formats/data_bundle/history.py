@@ -1,7 +1,7 @@
 """Replaced and deleted rows of the index, resolved against the shards that never change.
 
-A file row that a later one replaced or deleted still says where its bytes lie, and its CRC-32C proves that they are
-there.
+A file row that a later one replaced or deleted still says where its bytes are, and its CRC-32C proves that they are
+still there.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class History:
 
     @property
     def has_holes(self) -> bool:
-        """Whether the index may lack rows: it is damaged, or a shard with records has not one."""
+        """Whether the index may lack rows: it is damaged, or a shard with records has none."""
         if self.problems or not self.versions:
             return True
         return any(not self._records.get(number) for number, _ in self._packed_shards())
@@ -90,7 +90,7 @@ class History:
                 yield number, header
 
     def unnamed(self) -> Iterator[tuple[int, int, int]]:
-        """`(shard, start, end)` in the uncompressed streams: what can be decoded and no version of a row names."""
+        """`(shard, start, end)` of bytes in the uncompressed streams that can be decoded and that no row names."""
         claimed: dict[int, list[tuple[int, int]]] = {}
         for version in self.versions:
             if version.key.startswith(FILE_PREFIX) and version.value_type not in DELETIONS:
@@ -123,7 +123,7 @@ class History:
                 continue
 
     def _newest_records(self) -> Iterator[tuple[RecordRow, bool]]:
-        """The best row of each record, and whether its block is sound: shards never change, so a deleted row is as
+        """The best row of each record, and whether its block is undamaged: shards never change, so a deleted row is as
         good as a live one.
         """
         best: dict[bytes, Version] = {}
@@ -158,7 +158,7 @@ class History:
             yield FileVersion(version, row.path, row, proof, problem)
 
     def prove(self, row: FileRow) -> tuple[str, ExhumeError | None]:
-        """Whether the bytes of a row can be read and fit its CRC-32C."""
+        """Whether the bytes of a row can be read and match its CRC-32C."""
         if row.meta.is_directory:
             return "good", None
         try:
@@ -191,7 +191,7 @@ class History:
 
     @property
     def where(self) -> Span:
-        """The index as a place to point at."""
+        """The span of the index as a whole, for errors."""
         return Span(self.database.tree.name, 0, 0)
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
 """The rows of a bundle's index, by path, by directory, by shard; live through the strict reader of `leveldb`.
 
-Spec: "Index"; `docs/formats/data_bundle.md`, "Index rows".
+Spec: data_bundle.txt, Index; `docs/formats/data_bundle.md`, "Profile".
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class RecordRow(NamedTuple):
 
 
 def parse_file_row(key: bytes, value: bytes, where: Span) -> FileRow:
-    """A file row; raises its rule when key or value is garbage."""
+    """A file row; raises DB-302 when key or value cannot be read."""
     try:
         parts = parse_file_key(key)
         return FileRow(parts.path, FileMetadata.parse(value), parts, where)
@@ -57,7 +57,7 @@ def parse_file_row(key: bytes, value: bytes, where: Span) -> FileRow:
 
 
 def parse_record_row(key: bytes, value: bytes, where: Span) -> RecordRow:
-    """A record row; raises its rule when key or value is garbage or they contradict one another."""
+    """A record row; raises DB-303 when key or value cannot be read, or when they contradict each other."""
     try:
         parts = parse_record_key(key)
         meta = RecordMetadata.parse(value)
@@ -92,7 +92,7 @@ class BundleIndex:
 
     @property
     def where(self) -> Span:
-        """The index as a place to point at."""
+        """The span of the index as a whole, for errors."""
         return Span(INDEX, 0, 0)
 
     def config(self) -> BundleConfig:
@@ -103,7 +103,7 @@ class BundleIndex:
         return parse_config(value, self.where)
 
     def file(self, path: str) -> FileRow | None:
-        """The row of one path, None when there is none."""
+        """The row of one path, None when there is none.  Raises DB-302 when the row cannot be read."""
         parts = file_key(path)
         key = parts.build()
         value = self.database.get(key, sequence=self.sequence)
@@ -126,7 +126,7 @@ class BundleIndex:
         return [parse_record_row(key, value, self.where) for key, value in rows]
 
     def children(self, folder: str) -> Iterator[tuple[str, FileRow | None]]:
-        """`(name, row)` of what is directly in a directory; None for a directory that has no row of its own.
+        """`(name, row)` of each entry of a directory; the row is None for a directory without a row of its own.
 
         Rows of the directory are one prefix scan; deeper directories are then found by seeking past each of them.
         """

@@ -1,4 +1,4 @@
-"""Directory trees as bundle members, in a fixed order; what the format cannot hold is told, never left out silently."""
+"""Directory trees as bundle members, in a fixed order; entries that the format cannot hold are reported."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ def add_inputs(
 
     A single directory gives its content; of several inputs each keeps its last component, or its path relative to
     `base`.  `user_data` by stored name.  Symbolic links to files are followed, those to directories are left out.
+    Raises `SourceError` for an input that cannot be read, and `WriterError` for one outside of `base` or a name in
+    `user_data` that is not there.
     """
     attached = dict(user_data or {})
     skipped: list[tuple[str, str]] = []
@@ -107,7 +109,7 @@ def _order(found: Found) -> bytes:
 
 
 def _look_closer(path: str, name: str) -> Found:
-    """What is no plain file or directory at first sight: links, and file systems that tell little."""
+    """Examines what is not obviously a file or directory: links, and entries of unknown type."""
     try:
         kind = os.lstat(path).st_mode
         target = os.stat(path)  # noqa: PTH116 - as in the walk

@@ -40,7 +40,7 @@ def shard_header_end(head: bytes, where: Span) -> int:
 def parse_shard_header(data: bytes, where: Span) -> ShardHeader:
     """The header of a shard from its bytes up to the end of the message.
 
-    Raises the rules for a shard header that cannot be read.  Spec: "Shard file header".
+    Raises the rules for a shard header that cannot be read.  Spec: data_bundle.txt, Shard Files.
     """
     raw, _ = read(read_data_bundle_shard, data, where, checks.SHARD_HEADER)
     values: dict[str, int] = {}

@@ -1,6 +1,8 @@
 """The fields of Protocol Buffers messages by name, through the generated reader, and written.
 
-What a schema cannot say stands here: that the last field of a number counts, and what becomes of unknown ones.
+This module adds what a schema cannot express: that the last field of a number counts, and how unknown ones are treated.
+
+Spec: protobuf.dev, "Encoding".
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ FIXED_HEADER = OFS_DATA[1]
 SHARD_START: Final = struct.Struct(DataBundleShard.prefix)
 
 Names = Mapping[int, str]
-"""Names by what announces a field: eight times its number, and its wire type."""
+"""Field names by the key that precedes a field: eight times its number, plus its wire type."""
 
 
 def names(numbers: Mapping[int, str], texts: Mapping[int, str] | None = None) -> Names:
@@ -57,7 +59,7 @@ def names(numbers: Mapping[int, str], texts: Mapping[int, str] | None = None) ->
 
 
 def build(known: Names, values: Iterable[int | bytes]) -> bytes:
-    """The message with these values, in the order of `known`; what is 0 or empty is left out."""
+    """The message with these values, in the order of `known`; values that are 0 or empty are left out."""
     out = bytearray()
     for key, value in zip(known, values, strict=True):
         if value:
@@ -67,21 +69,21 @@ def build(known: Names, values: Iterable[int | bytes]) -> bytes:
 
 
 def build_field(number: int, value: int | bytes) -> bytes:
-    """One field, be its value 0 or empty."""
+    """One field, even if its value is 0 or empty."""
     if isinstance(value, bytes):
         return bytes((number << 3 | WireTypes.BYTES,)) + build_bytes(value)
     return bytes((number << 3 | WireTypes.VARINT,)) + build_varint(value)
 
 
 def build_shard_start(message: bytes, data_offset: int) -> bytes:
-    """What a shard starts with, up to the end of the header message."""
+    """The start of a shard, up to the end of the header message."""
     return SHARD_START.pack(SHARD_MAGIC, len(message), data_offset) + message
 
 
 def collect(data: bytes, known: Names) -> tuple[dict[str, Any], tuple[int, ...]]:
-    """Known fields by name, in the order in which each was last there, and the numbers of unknown ones.
+    """Known fields by name, ordered by their last occurrence, and the numbers of unknown ones.
 
-    Raises `WireError` for what is no message, and for a known field of another wire type.
+    Raises `WireError` when the data is not a message, and for a known field with another wire type.
     """
     values: dict[str, Any] = {}
     unknown: list[int] = []

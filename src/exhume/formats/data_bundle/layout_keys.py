@@ -1,6 +1,6 @@
 """Keys of index rows: parts whose bytes sort as their values do.  Read by the generated readers, written here.
 
-Spec: `docs/formats/data_bundle.md`, "Index rows" (dacha's order-preserving encoders).
+Spec: `docs/formats/data_bundle.md`, "Profile" (dacha's order-preserving encoders).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from exhume.formats.leveldb.wire import MAX_U64, WireError
 CONFIG_KEY, FILE_PREFIX, RECORD_PREFIX = (bytes((table,)) for table in (Tables.CONFIG, Tables.FILES, Tables.RECORDS))
 FILE_STOP, RECORD_STOP = bytes((Tables.FILES + 1,)), bytes((Tables.RECORDS + 1,))
 _END, _ZERO = (bytes((0, marker)) for marker in EscapedFacts.marker)
-"""How a byte string ends, and a zero byte in it."""
+"""The terminator of a byte string, and the escape of a zero byte in it."""
 
 
 def build_varuint(value: int) -> bytes:

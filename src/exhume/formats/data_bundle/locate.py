@@ -13,10 +13,10 @@ from exhume.recovery import Carved, Proof, Verdict
 _MOST = 64 << 20
 _STEP = 1 << 20
 _GROWTH = 4
-"""A stored record is taken to be at most so many times what it holds."""
+"""A stored record is assumed to be at most this many times as large as its content."""
 
 _SPAN = _MOST << 4
-"""The end of a shard is looked for so far behind its start."""
+"""The end of a shard is searched for within this many bytes of its start."""
 
 
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:

@@ -3,7 +3,7 @@
 A field that is absent has its default; a known field of the wrong wire type, a cut value or a group is garbage
 (`WireError`); unknown fields are kept in `unknown` and otherwise ignored.
 
-Spec: `docs/formats/data_bundle.md`, "Messages"; protobuf.dev, "Encoding".
+Spec: data_bundle.txt, Index, Shard Files; `docs/formats/data_bundle.md`, "Profile"; protobuf.dev, "Encoding".
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class FileMetadata:
 
     @classmethod
     def parse(cls, data: bytes) -> FileMetadata:
-        """Reads the message."""
+        """Reads the message.  Raises `WireError` when it is garbage."""
         values, unknown = collect(data, _FILE)
         user = values.pop("user_data", None)
         if values.get("crc32c", 0) >> 32:

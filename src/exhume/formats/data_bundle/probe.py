@@ -14,7 +14,7 @@ from exhume.registry import Identification
 
 
 def probe(source: Source | Tree) -> Identification | None:
-    """A directory with `index/` and shards; a lone shard is told, but not opened by itself."""
+    """Recognises a directory with `index/` and shards; a lone shard is reported, but not opened by itself."""
     if isinstance(source, Source):
         if source.read_up_to(0, len(SHARD_MAGIC)) == SHARD_MAGIC:
             return Identification("databundle", 0.3, source.span(0, source.size), ("starts as a shard of a bundle",))
@@ -48,7 +48,7 @@ def owns(name: str) -> bool:
 
 
 def _is_shard(tree: Tree, name: str) -> bool:
-    """Whether a file starts as a shard; one that cannot be read does not."""
+    """Whether a file starts like a shard; False when it cannot be read."""
     try:
         with tree.source(name) as shard:
             return shard.read_up_to(0, len(SHARD_MAGIC)) == SHARD_MAGIC

@@ -1,4 +1,7 @@
-"""`exhume.open` for bundles."""
+"""`exhume.open` for bundles.
+
+Spec: data_bundle.txt, Index, Shard Files.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +36,8 @@ from exhume.tabular.arrow import plain_text
 class BundleInfo(Info):
     """Configuration, index and shards, by the index alone; `DataBundleArchive.stats` has more.
 
-    None is what only rows of a remote index would tell that takes more than one request; `header`, that of the first
-    shard, then stands in for the configuration.
+    Values are None when only the rows of a remote index would give them and reading these takes more than one request;
+    `header`, that of the first shard, then replaces the configuration.
     """
 
     config: BundleConfig | None
@@ -111,7 +114,7 @@ class DataBundleArchive(MemberArchive):
         return self.index.config()
 
     def shard_files(self) -> dict[int, str]:
-        """Shard files that are there, by number."""
+        """The shard files that exist, by number."""
         out: dict[int, str] = {}
         for name in self.tree.names():
             number = shard_number(name)
@@ -147,7 +150,7 @@ class DataBundleArchive(MemberArchive):
         return self.entry_of(self.row(name))
 
     def entry_of(self, row: FileRow) -> Entry:
-        """A row as a line of a listing."""
+        """A row as an entry of a listing."""
         meta = row.meta
         details: dict[str, Any] = {}
         if not meta.is_directory:
@@ -190,7 +193,7 @@ class DataBundleArchive(MemberArchive):
         return (self.entry_of(row) for row in self.rows().values())
 
     def list_directory(self, folder: str = "") -> Iterator[Entry]:
-        """What is directly in a directory: prefix scans of the index, whatever the size of the bundle."""
+        """The entries of a directory, found by prefix scans of the index, whatever the size of the bundle."""
         lead = folder.strip("/")
         for name, row in self.index.children(lead):
             path = f"{lead}/{name}" if lead else name

@@ -30,10 +30,10 @@ def recode(
     jobs: int = 1,
     **options: Any,
 ) -> None:
-    """Writes the bundle's live files and directories anew, user data included; old versions stay behind.
+    """Writes the bundle's live files and directories to a new bundle, with user data but without old versions.
 
-    What `options` (`record_size`, `alignment`, `shards`) leave out stays as the archive's configuration says.  `stored`
-    wraps every record in raw blocks of its codec.
+    Options that are not given (`record_size`, `alignment`, `shards`) are those of the archive's configuration.
+    `stored` wraps every record in raw blocks of its codec.  Raises `WriterError` for a level that is not a number.
     """
     if level is not None and not level.isdigit():
         raise WriterError("the level is zlib's", expected="0 to 12", actual=level)

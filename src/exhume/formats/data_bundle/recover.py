@@ -1,11 +1,10 @@
 """Records of a shard that no row of the index places, found by alignment and codec; bytes that no file row names.
 
-A stored record says itself where it ends, and the next one starts at the next multiple of the alignment.  Where one
-cannot be decoded, the walk goes on at the next place that could start a record.  Offsets in the stream follow from the
-record before; behind a record that is lost they are a guess (it was full), which only a file's CRC-32C turns into
-knowledge.
+A stored record shows where it ends, and the next one starts at the next multiple of the alignment.  Where one cannot be
+decoded, the walk continues at the next place that could start a record.  Offsets in the stream follow from the record
+before; behind a lost record they are a guess (that it was full), which only a file's CRC-32C can confirm.
 
-Spec: "Shard Files"; `docs/formats/data_bundle.md`, "Salvage".
+Spec: data_bundle.txt, Shard Files; `docs/formats/data_bundle.md`, "Read".
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def complete_rows(
 ) -> list[RecordRow]:
     """`rows` of one shard with those added that the index has lost, in stream order.
 
-    Shards that are stored without compression have nothing to find records by: their rows come back as they are.
+    The rows of shards without compression are returned unchanged, because their records cannot be recognised.
     """
     if header.compression not in (Compression.ZLIB, Compression.SNAPPY):
         return rows
@@ -121,7 +120,7 @@ def _next_start(source: Source, header: ShardHeader, at: int, stop: int) -> int:
 
 
 def unclaimed(stream: Iterable[tuple[int, int]], claimed: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """What of the ranges in `stream` no range in `claimed` covers, in order, neighbours joined."""
+    """The parts of the ranges in `stream` that no range in `claimed` covers, in order, adjacent ones joined."""
     edges = [(at, step, 0) for start, end in stream for at, step in ((start, 1), (end, -1)) if end > start]
     edges += [(at, 0, step) for start, end in claimed for at, step in ((start, 1), (end, -1)) if end > start]
     there = taken = 0

@@ -1,4 +1,4 @@
-"""What can be rebuilt of a damaged bundle: a clean bundle, or plain files, of every file whose CRC-32C proves it."""
+"""Rebuilding damaged bundles: a clean bundle, or plain files, of every file whose CRC-32C matches."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ def salvage(
     deleted: bool = False,
     raw: bool = False,
 ) -> SalvageReport:
-    """Recovers every file whose bytes can be read and fit their CRC-32C.
+    """Recovers every file whose bytes can be read and match their CRC-32C.
 
-    Records that a damaged index no longer places are found by alignment and codec.  What then has bytes but no name is
-    kept as `unreferenced/SHARD/START-END.bin`, offsets in the uncompressed stream (`raw`: with a sound index too).
+    Records that a damaged index no longer refers to are found by alignment and codec.  Bytes without a name are kept as
+    `unreferenced/SHARD/START-END.bin`, with offsets in the uncompressed stream (with `raw`, even if the index is
+    intact).
 
     `ARCHIVE` writes a new bundle (zlib), `FILES` a directory, `RECORDS` one JSON line per version of a file row with
     the proof of its bytes.  Of each path the newest version that proves good is taken; with `deleted` also of paths
@@ -63,14 +64,14 @@ def salvage(
 
 
 UNPROVEN = "unproven/"
-"""Where files go whose bytes are proved by their CRC-32C, but whose name is in an index block with a bad checksum."""
+"""The directory for files whose CRC-32C matches, but whose name is in an index block with a bad checksum."""
 
 
 def choose(found: list[FileVersion], report: SalvageReport, *, deleted: bool) -> dict[str, FileVersion]:
-    """Per path the newest version that can be read; counts and notes what is lost.
+    """Chooses, per path, the newest version that can be read; counts and notes what is lost.
 
-    Rows of blocks with a bad checksum come last and below `UNPROVEN`: any byte of theirs may be wrong.  Of those, what
-    has no bytes has no proof either.
+    Rows of blocks with a bad checksum are used last and go below `UNPROVEN`, because any of their bytes may be wrong.
+    Among them, empty files and directories have no proof at all.
     """
     best: dict[str, FileVersion] = {}
     gone: set[str] = set()

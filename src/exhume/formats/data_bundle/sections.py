@@ -1,4 +1,7 @@
-"""What every byte of a bundle is for: shards record by record, then the files of the index."""
+"""What every byte of a bundle is for: shards record by record, then the files of the index.
+
+Spec: data_bundle.txt, Index, Shard Files.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +94,7 @@ def _loader(shard: Shard, index: int) -> Callable[[], bytes]:
 
 
 def _file_check(archive: DataBundleArchive, table: Table, handle: Handle, chain: Sequence[Field]) -> Check:
-    """The CRC-32C of the file whose row a field stands in, computed over the file's bytes in its shard."""
+    """The CRC-32C of the file whose row contains a field, computed over the file's bytes in its shard."""
     field, block = chain[-1].span, table.read_block(handle)
     assert field is not None
     assert block is not None

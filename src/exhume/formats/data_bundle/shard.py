@@ -2,7 +2,7 @@
 
 Reading a range decodes only the records that cover it; decoded records are kept in a small cache shared by all shards.
 
-Spec: "Shard Files"; `docs/formats/data_bundle.md`, "Records".
+Spec: data_bundle.txt, Shard Files; `docs/formats/data_bundle.md`, "Profile".
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CACHE_SIZE = 16 << 20
 """Bytes of decoded records kept."""
 
 DEFAULT_RECORD_SIZE = 256 << 10
-"""What a header means that states no record size."""
+"""The record size of a header that states none."""
 
 LARGE_FILE = 1 << 20
 """A file of at least this size starts its own record."""
@@ -127,7 +127,10 @@ class Shard:
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def iter_range(self, start: int, stop: int, chunk: int = 1 << 20) -> Iterator[bytes]:
-        """Bytes `[start, stop)` of the stream in pieces: whole records, or `chunk` bytes of a flat shard."""
+        """Bytes `[start, stop)` of the stream in pieces: whole records, or `chunk` bytes of a flat shard.
+
+        Raises the rule for a range that the records do not cover, and as `decode` does.
+        """
         if stop <= start:
             return
         if self.is_flat:
@@ -176,14 +179,14 @@ class Shard:
         return data if start == 0 and stop == len(data) else data[start:stop]
 
     def _check_zeros(self, index: int, stop: int) -> None:
-        """A record of zeros costs nothing to claim, so its length is held to what a record can be."""
+        """Limits a record of zeros to the size of a record, because claiming one costs no stored bytes."""
         length = self.known_length(index) or stop
         most = max(self.header.record_size, self.limits.payload_size)
         if length > most:
             raise checks.ZERO_RECORD.error(span=Span(self.source.name, 0, 0), expected=f"at most {most}", actual=length)
 
     def record(self, index: int) -> bytes:
-        """One stored record, decompressed; its length must fit its neighbour."""
+        """One stored record, decompressed; raises as `decode` does, and DB-313 when its length is wrong."""
         key = (self.number, index)
         found = self._cache.get(key)
         if found is None:
@@ -195,7 +198,11 @@ class Shard:
         return found
 
     def decode(self, index: int) -> tuple[bytes, int]:
-        """A stored record decompressed, and where its stored bytes end (before the padding), absolute in the shard."""
+        """A stored record decompressed, and where its stored bytes end (before the padding), absolute in the shard.
+
+        Raises the rules for its place, order, codec and length, `LimitExceededError` when it is too large, and
+        `ValueError` for a record of zeros, which stores nothing.
+        """
         place, bound, length = self.places[index], self.bounds[index], self.known_length(index)
         if place is None:
             raise ValueError("a record of zeros stores nothing")

@@ -1,6 +1,8 @@
 """Every rule of a bundle; never stops at the first finding.
 
 Index database first, then its rows, then each shard against rows and configuration, then each file, then old rows.
+
+Spec: data_bundle.txt; the rules are in `checks`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Deterministic: the same members and options give the same bytes, whatever the number of threads.
 
-Spec: "Shard Files", "Index"; `docs/formats/data_bundle.md`, "Writing".
+Spec: data_bundle.txt, Shard Files, Index; `docs/formats/data_bundle.md`, "Write".
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ from exhume.io.small_files import read_files
 from exhume.io.source import source_error
 
 RECORD_SIZE = 128 << 10
-"""Half of what the format has where nothing is stated: any read in a record costs all of it."""
+"""Half of the format's default: reading any part of a record means decoding all of it."""
 
 DEFAULT_ALIGNMENT = 4096
 MAX_SHARDS = 100_000
 SNIFF = 64
-"""Bytes of a record that are looked at before all of it is searched for anything but zeros."""
+"""Bytes of a record that are examined before all of it is searched for anything but zeros."""
 
 _PLAIN_LEAF = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+ -]{0,199}")
 """Last components of names that are safe in a directory that is."""
@@ -61,7 +61,7 @@ METHODS = {"none": Compression.NONE, "snappy": Compression.SNAPPY, "zlib": Compr
 
 @dataclass(slots=True)
 class _Member:
-    """A queued file: where its bytes are, and what becomes known of it."""
+    """A queued file: where its bytes are, and values that are found while packing."""
 
     name: str
     size: int
@@ -161,7 +161,8 @@ class DataBundleWriter(Writer):
     ) -> None:
         """Queues a regular file; it is read when the bundle is finished and must not change until then.
 
-        `size`: what the listing of its directory told, which spares a look at it.
+        `size` is its size in bytes if a listing of its directory gave it, which saves a system call.  Raises
+        `SourceError` when it cannot be read, `WriterError` when it is not a regular file.
         """
         text = os.fspath(path)
         if size is None:
@@ -181,7 +182,7 @@ class DataBundleWriter(Writer):
         self._queue(_Member(self._check(name), size, None, None, read, user_data))
 
     def add_directory(self, name: str, *, user_data: UserData | None = None) -> None:
-        """Adds a directory, so that it is there even when it is empty."""
+        """Adds a directory, so that it exists even when it is empty."""
         self._check(name, folder=True)
         self._folders[name] = user_data
         self._note_parents(name)

@@ -1,4 +1,7 @@
-"""Numbered rules of KV-IR: one wording and one code for the reader's exception and for `verify`'s finding."""
+"""Numbered rules of KV-IR: one wording and one code for the reader's exception and for `verify`'s finding.
+
+Spec: `docs/formats/kv_ir.md`; each rule names its section.
+"""
 
 from __future__ import annotations
 

@@ -44,7 +44,10 @@ merges = clp_s_cli.merges
 
 
 def cat(run: Run, archive: KvIrArchive, names: tuple[str, ...], options: dict[str, Any]) -> Outcome | None:
-    """`exhume cat`: the events as JSON lines; with `--json`/`--ndjson` each with its place."""
+    """`exhume cat`: the events as JSON lines; with `--json`/`--ndjson` each with its place.
+
+    Raises `click.UsageError` for names, which events do not have.
+    """
     if names:
         raise click.UsageError("events of a KV-IR stream have no names")
     pairs = options["pairs"] or "user"

@@ -146,9 +146,8 @@ class KvIrDecoder:
 
         Stops when the lines have `target` bytes, or there are so many objects (or events, where they are only checked).
 
-        Returns:
-            A `Status`; where the unit starts that was not taken, or what follows; where in it something does not fit;
-            and where it ends, -1 where that cannot be told.
+        Returns: A `Status`; where the unit starts that was not taken, or what follows; where in it something does not
+        fit; and where it ends, -1 where that cannot be told.  Raises `ValueError` for a range outside of `data`.
         """
         if not 0 <= at <= end <= len(data):
             raise ValueError("outside of the data")

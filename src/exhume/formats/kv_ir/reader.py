@@ -1,4 +1,7 @@
-"""`KvIrArchive`: a KV-IR stream, opened for reading: opening reads the preamble, the rest goes from front to back."""
+"""`KvIrArchive`: a KV-IR stream, opened for reading: opening reads the preamble, the rest goes from front to back.
+
+Spec: `docs/formats/kv_ir.md`, "Bytes".
+"""
 
 from __future__ import annotations
 
@@ -128,7 +131,7 @@ class KvIrArchive(RecordArchive):
         return (event for _, event in self.events_with_place())
 
     def events_with_place(self) -> Iterator[tuple[Span, tuple[dict[str, Any], dict[str, Any]]]]:
-        """The same, each with where it begins."""
+        """The same, each with where it begins.  Raises the rule of the damage, after the events before it."""
         units = self.units()
         decoder = units.decoder
         error = None

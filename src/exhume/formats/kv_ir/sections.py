@@ -1,4 +1,7 @@
-"""A KV-IR stream as a section map: preamble and units, or the zstd frames that they lie in."""
+"""A KV-IR stream as a section map: preamble and units, or the zstd frames that they lie in.
+
+Spec: `docs/formats/kv_ir.md`, "Bytes".
+"""
 
 from __future__ import annotations
 

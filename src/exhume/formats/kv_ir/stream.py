@@ -220,7 +220,8 @@ class Units:
     def step(self, how: int, target: int) -> bool:
         """Takes units until enough was made of them, or all in reach; False at the end of the stream.
 
-        Raises `UnitError`; `skip` goes on behind it.
+        Raises `UnitError`; `skip` goes on behind it.  Raises `HeldError` when a key becomes known and the decoder was
+        told to stop there.
         """
         while not self.ended:
             at = self.at - self._base

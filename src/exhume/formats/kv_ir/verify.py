@@ -1,4 +1,7 @@
-"""The `verify` walk: one pass over the stream, every broken rule reported; only broken framing ends it."""
+"""The `verify` walk: one pass over the stream, every broken rule reported; only broken framing ends it.
+
+Spec: `docs/formats/kv_ir.md`; the rules are in `checks`.
+"""
 
 from __future__ import annotations
 

@@ -70,7 +70,8 @@ def to_arrow(
 
     Live rows by column family and key, chosen by `start <= key < stop` and `prefix` through the index, raising at the
     first damage.  `sequence` gives the state as of that sequence number, `all_versions` every version that any file
-    still holds; both read the whole database and pass over what is damaged, which is counted in `lost`.
+    still holds; both read the whole database and pass over what is damaged, which is counted in `lost`.  Raises
+    `QueryError` when `all_versions` and `sequence` are both given, and `EntryNotFoundError` for an unknown column.
     """
     pa = import_pyarrow()
     if all_versions and sequence is not None:

@@ -1,4 +1,7 @@
-"""The numbered rules of the LevelDB family, each with what enforces it and why."""
+"""The numbered rules of the LevelDB family, each with what enforces it and why.
+
+Spec: LevelDB doc/; RocksDB; each rule names its document or file.
+"""
 
 from __future__ import annotations
 

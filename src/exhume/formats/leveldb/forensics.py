@@ -1,6 +1,6 @@
 """Reading what can be read of a table: through its index, or by looking for blocks when footer or index are gone.
 
-Spec: LevelDB doc/table_format.md; `docs/formats/leveldb.md`, "Damage".
+Spec: LevelDB doc/table_format.md; `docs/formats/leveldb.md`, "Read".
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""What the specifications fix for the LevelDB family: magic numbers, sizes, types, and formats of what is packed."""
+"""What the specifications fix for the LevelDB family: magic numbers, sizes, types, and formats of what is packed.
+
+Spec: LevelDB doc/table_format.md, doc/log_format.md, db/dbformat.h; RocksDB table/format.h.
+"""
 
 from __future__ import annotations
 

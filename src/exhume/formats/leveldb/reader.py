@@ -1,4 +1,7 @@
-"""`exhume.open` for databases of the LevelDB family."""
+"""`exhume.open` for databases of the LevelDB family.
+
+Spec: LevelDB doc/impl.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What every byte of a database directory is for."""
+"""What every byte of a database directory is for.
+
+Spec: LevelDB doc/table_format.md, doc/log_format.md, doc/impl.md.
+"""
 
 from __future__ import annotations
 

@@ -184,7 +184,8 @@ class Table:
     ) -> Block | None:
         """A block, checksum checked and decompressed; None when it cannot be had (and that was reported).
 
-        `stored` are its bytes with the trailer where the caller has them.
+        `stored` are its bytes with the trailer where the caller has them.  Raises `LimitExceededError` for a block that
+        is too large.
         """
         kind, family, version, base, room = self._rules
         source = self.source

@@ -1,4 +1,7 @@
-"""Every rule of the LevelDB family over a whole directory; never stops at the first finding."""
+"""Every rule of the LevelDB family over a whole directory; never stops at the first finding.
+
+Spec: LevelDB doc/impl.md; the rules are in `checks`.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Types to readers: every type is compiled once into closures.
 
-Runs of fixed-size fields become one `struct` call, everything else one closure per field.  Values are as `decoder`
-says.
+Runs of fixed-size fields become one `struct` call, everything else one closure per field.  The values are those that
+`decoder` describes.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Compiler:
         return table[name]
 
     def flat_plan(self, schema: Schema) -> tuple[tuple[str, ...], int, Callable[..., tuple[Any, ...]]] | None:
-        """Names, message size and unpacker of an object that is nothing but numbers (the common sensor message)."""
+        """Names, message size and unpacker of an object that has only numbers (a common sensor message)."""
         wire = [f for f in schema.fields if not f.constant]
         if schema.final or schema.groups or not all(plain_letter(self._registry, f) for f in wire):
             return None

@@ -58,7 +58,10 @@ class Decoder:
     def decode_prefix(
         self, data: bytes, start: int = 0, *, span: Span | None = None, notes: list[Note] | None = None
     ) -> tuple[dict[str, Any], int]:
-        """The object that starts at `start`, and the position after it."""
+        """The object that starts at `start`, and the position after it.
+
+        Raises the rules of the rbuf wire format at the absolute place of the damage.
+        """
         try:
             return self._read(data, start, len(data), State(notes))
         except DecodeFailure as failure:

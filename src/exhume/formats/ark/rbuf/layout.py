@@ -1,6 +1,9 @@
-"""The framing of rbuf by its specification: the headers of objects and groups, counts, and what is counted.
+"""The framing of rbuf through its specification: the headers of objects and groups, counts, and what is counted.
 
-Only this comes from it: which fields an object has is said by the registry of its log, so `compiler` makes its readers.
+The specification covers the framing only: the fields of an object are in the registry of its log, from which `compiler`
+makes the readers.
+
+Spec: rbuf wire format.
 """
 
 from __future__ import annotations

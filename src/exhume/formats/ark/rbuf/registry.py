@@ -222,14 +222,14 @@ class Registry:
         return self._text
 
     def schema(self, name: str) -> Schema:
-        """The schema of that name (a leading `::` is accepted); rule ARK-411 when there is none."""
+        """The schema of that name (a leading `::` is accepted).  Raises ARK-411 when there is none."""
         found = self.schemas.get(name.removeprefix("::"))
         if found is None:
             raise REGISTRY_TYPE.error(expected=f"one of {len(self.schemas)} schemas", actual=name)
         return found
 
     def enum(self, name: str) -> EnumType:
-        """The enumeration of that name; rule ARK-411 when there is none."""
+        """The enumeration of that name.  Raises ARK-411 when there is none."""
         found = self.enums.get(name.removeprefix("::"))
         if found is None:
             raise REGISTRY_TYPE.error(expected=f"one of {len(self.enums)} enumerations", actual=name)

@@ -68,7 +68,7 @@ class Note:
 
 
 class State:
-    """What one decoding call may still spend, and what it noticed."""
+    """The remaining budget of one decoding call, and what it noticed."""
 
     __slots__ = ("budget", "depth", "notes")
 
@@ -82,6 +82,7 @@ class State:
             self.notes.append(Note(rule, start, end, detail))
 
     def spend(self, cost: int, position: int) -> None:
+        """Takes `cost` units of the budget for expansion; raises `DecodeFailure` when it is used up."""
         self.budget -= cost
         if self.budget < 0:
             raise DecodeFailure(EXPANSION, position, position, expected=f"at most {MAX_ELEMENTS} cost units")
@@ -96,7 +97,7 @@ def short(position: int, size: int, end: int) -> DecodeFailure:
 
 
 def failed(error: LayoutError, detail: str = "", over: Rule = COUNT, unit: str = "") -> DecodeFailure:
-    """The failure behind what a generated reader refused: rule `over` where a size, of a `unit`, passes the end."""
+    """The failure for an error of a generated reader: rule `over` when a size, in `unit`, passes the end."""
     cause = error.__cause__
     if isinstance(cause, UnicodeDecodeError):
         return DecodeFailure(TEXT, error.at + cause.start, error.at + cause.end, actual=cause.reason)
@@ -125,13 +126,14 @@ def plain_letter(registry: Registry, each: Field) -> str | None:
 
 
 def check_header(head: int, position: int, state: State) -> None:
-    """Accepts the headers that are read with a warning; raises for the others."""
+    """Accepts the headers that are read with a warning; raises `DecodeFailure` for the others."""
     if head not in OBJECTS or not assumptions.READ_RESERVED_BIT_AS_GROUPS:
         raise DecodeFailure(OBJECT_HEADER, position, position + 1, expected="0xd1 or 0xd5", actual=f"0x{head:02x}")
     state.note(RESERVED_BIT, position, position + 1, f"0x{head:02x}")
 
 
 def text(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+    """The string at `pos` and the offset behind it; raises `DecodeFailure` when it passes `end`."""
     try:
         return read_text(buf, pos, end)
     except LayoutError as error:
@@ -139,6 +141,7 @@ def text(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
 
 
 def byte_buffer(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+    """The bytes at `pos` and the offset behind them; raises `DecodeFailure` when they pass `end`."""
     try:
         return read_byte_buffer(buf, pos, end)
     except LayoutError as error:
@@ -146,6 +149,7 @@ def byte_buffer(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]
 
 
 def guid(buf: bytes, pos: int, end: int, state: State) -> tuple[Any, int]:
+    """The GUID at `pos` as text and the offset behind it; raises `DecodeFailure` when it passes `end`."""
     stop = pos + GUID_SIZE
     if stop > end:
         raise short(pos, GUID_SIZE, end)

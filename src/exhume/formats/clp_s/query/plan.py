@@ -346,7 +346,10 @@ def make_plan(
 
 
 def time_bounds(archive: Searched, dialect: Dialect, options: Options) -> list[Test]:
-    """The conditions on the archive's timestamp column that the options ask for."""
+    """The conditions on the archive's timestamp column that the options ask for.
+
+    Raises `QueryError` when the archive has no timestamp column.
+    """
     if options.begin_ms is None and options.end_ms is None:
         return []
     keys = range_key(archive.timestamp_ranges[0]) if archive.timestamp_ranges else None

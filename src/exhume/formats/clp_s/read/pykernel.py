@@ -372,7 +372,10 @@ class ClpsProgram:
         return b"".join(out), stop, None
 
     def lines(self, rows: Sequence[int]) -> tuple[list[bytes], Fault | None]:
-        """The text of each given row, up to the first that cannot be printed."""
+        """The text of each given row, up to the first that cannot be printed.
+
+        Raises `IndexError` for a row that the table does not have.
+        """
         out: list[bytes] = []
         for row in rows:
             if not 0 <= row < self.rows:
@@ -386,7 +389,8 @@ class ClpsProgram:
     def spans(self, start: int, stop: int) -> tuple[bytes, bytes, Fault | None]:
         """Rows `[start, stop)`: their text joined, where each ends in it (int64, a 0 first), fault or None.
 
-        What stands behind the row of a fault in the second is of no meaning.
+        What stands behind the row of a fault in the second is of no meaning.  Raises `IndexError` for rows that the
+        table does not have.
         """
         if not 0 <= start <= stop <= self.rows:
             raise IndexError(stop)

@@ -75,7 +75,7 @@ def _print_block(block: tuple[_Shared, int, int]) -> Printed:
 def json_chunks(
     archive: ClpSArchive, *, ordered: bool = False, complete: bool = False, jobs: int = 1
 ) -> Iterator[bytes]:
-    """See `ClpSArchive.json_chunks`."""
+    """See `ClpSArchive.json_chunks`.  Raises the rule of the damage that ends a table."""
     if ordered and archive.schema_tree.log_event_idx is not None:
         yield from _merged_chunks(archive, complete, jobs)
         return
@@ -104,7 +104,7 @@ def json_lines(archive: ClpSArchive, *, ordered: bool = False, complete: bool = 
 
 
 def line_stream(data: TableData, complete: bool) -> Iterator[bytes]:
-    """The records of one table as text, one by one."""
+    """The records of one table as text, one by one.  Raises the rule of a record that cannot be printed."""
     renderer = data.renderer(complete=complete)
     for start in range(0, data.num_messages, 1024):
         rows = range(start, min(start + 1024, data.num_messages))

@@ -40,7 +40,10 @@ def parts_of_archive(
     ranges: list[tuple[int, int, dict[str, Any]]],
     original_size: int,
 ) -> tuple[bytes, list[list[bytes]]]:
-    """The head of an archive with everything that `encoder` holds, and its sections in pieces."""
+    """The head of an archive with everything that `encoder` holds, and its sections in pieces.
+
+    Raises `WriterError` for an archive of nothing but empty records.
+    """
     schemas = [encoder.schema(number) for number in range(encoder.num_schemas())]
     plan = plan_streams([(size, number) for number, (_, _, _, size) in enumerate(schemas)], options.min_table_size)
     if schemas and not any(size for _, size in plan):

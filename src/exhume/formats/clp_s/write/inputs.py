@@ -78,7 +78,10 @@ def _put(out: queue.Queue[Any], item: Any, stop: threading.Event) -> bool:
 
 
 def read_ahead(sources: Iterable[Input], jobs: int) -> Iterator[bytes | None]:
-    """The pieces of several inputs in order, read and decompressed in other threads with bounded look-ahead."""
+    """The pieces of several inputs in order, read and decompressed in other threads with bounded look-ahead.
+
+    An error of an input is raised in its place.
+    """
     stop = threading.Event()
     ahead: collections.deque[queue.Queue[Any]] = collections.deque()
     threads = max(1, (jobs or cpu_count()) - 1)
