@@ -54,7 +54,7 @@ def test_silence_is_found(package: Path, code: str, absent: str) -> None:
         "def f():\n    '''An error is raised in its place.'''\n    raise failure\n",
         "def f():\n    try:\n        pass\n    except OSError:\n        raise\n",
         "def f():\n    def g():\n        raise WriterError('no')\n    return g\n",
-        "def f():\n    raise NotImplementedError\n",
+        "def f():\n    raise AssertionError('the subclass does it')\n",
         "def _f():\n    raise WriterError('no')\n",
         "class _A:\n    def f(self):\n        raise WriterError('no')\n",
         "@click.command('f')\ndef f():\n    '''Help for users.'''\n    raise click.UsageError('no')\n",
