@@ -182,6 +182,8 @@ def test_a_search_of_a_directory_asks_for_each_file_once(samples: Path, store: S
     """A clp-s directory: the listing, then one request for each of its files at most."""
     path = samples / "clp_s" / "directory"
     url = store.put("rounds/directory", path) + "/"
+    requests, waits = waited(store.wire, lambda: describe(url, store.options), 2)
+    assert (len(requests), waits) == (1 + 4, 2), store.wire.noted
     with exhume.open(path) as local:
         expected = list(local.json_lines("level: *"))  # type: ignore[attr-defined]
     store.wire.clear()

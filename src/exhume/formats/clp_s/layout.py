@@ -62,6 +62,7 @@ SECTION_NAMES: Final = (
     "/array.dict",
     "/0",
 )
+STRUCTURES: Final = SECTION_NAMES[:3]
 DICTIONARIES: Final = SECTION_NAMES[3:6]
 TABLE_SECTIONS: Final = ("/0", "/tables")
 HEADER_FILE: Final = "header"

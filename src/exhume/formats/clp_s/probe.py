@@ -13,6 +13,7 @@ from exhume.formats.clp_s.layout import (
     TIMESTAMP_FILE,
     parse_header,
 )
+from exhume.formats.clp_s.read.places import files_of
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.registry import Identification
@@ -30,7 +31,7 @@ def probe(source: Source | Tree) -> Identification | None:
     if isinstance(source, Source):
         return _probe_header(source, None)
     here = Span(source.name, 0, 0)
-    names = FILES.intersection(source.files())
+    names = files_of(source)
     telling = len(names & TELLING)
     if HEADER_FILE in names:
         with source.source(HEADER_FILE) as header:

@@ -22,10 +22,10 @@ from exhume.formats.clp_s import checks, layout
 from exhume.formats.clp_s.layout import (
     DICTIONARIES,
     DICTIONARY_HEAD,
-    FILES,
     HEADER_FIELDS,
     HEADER_FILE,
     HEADER_SIZE,
+    STRUCTURES,
     TIMESTAMP_FILE,
     Compression,
     Header,
@@ -43,7 +43,7 @@ from exhume.formats.clp_s.layout_packed import ENTRY, NUM_ENTRIES
 from exhume.formats.clp_s.read import packets
 from exhume.formats.clp_s.read.columns import Column, Texts
 from exhume.formats.clp_s.read.kernel import ClpsStrings
-from exhume.formats.clp_s.read.places import Place, in_directory, read_together
+from exhume.formats.clp_s.read.places import Place, files_of, in_directory, read_together
 from exhume.formats.clp_s.read.tables import Table
 from exhume.formats.clp_s.read.template import SchemaLayout
 from exhume.io.lru import Lru
@@ -59,8 +59,6 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.info import ClpSInfo
     from exhume.formats.clp_s.read.timestamps import PatternSet
     from exhume.layout.sections import SectionMap
-
-STRUCTURES = ("/schema_tree", "/schema_ids", "/table_metadata")
 
 STRUCTURES_TOGETHER = 8 << 20
 """Stored bytes up to which the structures of a remote archive are one request; larger ones are read one by one."""
@@ -79,7 +77,7 @@ def open_archive(source: Source | Tree, *, limits: Limits = DEFAULT_LIMITS) -> C
 
 def _header_file(tree: Tree) -> Source:
     """The file of a directory that says what the others are.  Raises CLPS-101, 105 or 307 where there is none."""
-    names = FILES.intersection(tree.files())  # of a remote directory the listing also tells the size of each
+    names = files_of(tree)
     if HEADER_FILE in names:
         return tree.source(HEADER_FILE)
     if not names:

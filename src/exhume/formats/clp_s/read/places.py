@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from exhume.errors import EntryNotFoundError, ExhumeError, Span
 from exhume.formats.clp_s import checks
-from exhume.formats.clp_s.layout import HEADER_FILE, SECTION_NAMES
+from exhume.formats.clp_s.layout import FILES, HEADER_FILE, SECTION_NAMES, STRUCTURES
 from exhume.io.parallel import map_ordered
 from exhume.io.source import BytesSource, Source
 from exhume.io.tree import Tree
@@ -54,6 +54,17 @@ def read_together(places: Sequence[Place]) -> list[bytes]:
     if all(place.source is places[0].source for place in places):
         return places[0].source.read_many([(place.start, place.end) for place in places])
     return list(map_ordered(Place.read, places, len(places)))
+
+
+def files_of(tree: Tree) -> frozenset[str]:
+    """The archive's files among those of a directory.
+
+    Of a remote one the listing also tells their sizes, and what opening and describing reads is asked for at once.
+    """
+    names = FILES.intersection(tree.files())
+    if HEADER_FILE in names:
+        tree.hint(sorted(names & {HEADER_FILE, *(name.removeprefix("/") for name in STRUCTURES)}))
+    return names
 
 
 def header_or_nothing(tree: Tree) -> Source:
