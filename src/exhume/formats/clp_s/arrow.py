@@ -21,7 +21,7 @@ Tables are small where records have many shapes (hundreds of shapes for one log)
 is cost per column and not per row: so the rows of many tables go into one batch, each column of which is made once.
 
 Counted as lost (see `exhume.tabular.arrow`): texts that are not UTF-8, whose bad bytes are replaced; integers that
-float64 cannot hold; floats whose text is no number (null); values of mixed columns that are no strings; all but the
+float64 cannot hold; floats whose text is not a number (null); values of mixed columns that are not strings; all but the
 last value of a key that a record has twice.
 """
 
@@ -75,9 +75,9 @@ def to_arrow(
 ) -> Any:
     """A streaming `pyarrow.RecordBatchReader` over all tables, in table order; see the module for the types.
 
-    `columns` keeps only these key paths, in this order.  With a KQL `query` only tables that can match are read, and
-    only matching records given; further options are those of `ClpSArchive.search`.  `dictionaries=False` makes plain
-    large_string of strings.
+    `columns` selects key paths, in this order.  With a KQL `query`, only tables that can match are read, and only
+    matching records are returned; further options are those of `ClpSArchive.search`.  `dictionaries=False` makes
+    strings plain large_string.
 
     Raises `EntryNotFoundError` for a path that no record has, `QueryError`, and `MissingDependencyError` without
     pyarrow; damage is raised by the batch that meets it.
@@ -226,7 +226,7 @@ def _groups(tables: Iterator[tuple[TableData, Rows]], batch_rows: int) -> Iterat
 
 
 def _tables(archive: ClpSArchive, search: Search | None) -> Iterator[tuple[TableData, Rows]]:
-    """The tables with the rows that are wanted, in stored order."""
+    """The tables with the selected rows, in stored order."""
     if search is not None:
         for hits in search.hits():
             yield hits.data, range(hits.data.num_messages) if hits.rows is None else hits.rows

@@ -120,14 +120,14 @@ def search(run: Any, archives: list[Any], query: str, options: dict[str, Any]) -
 
 
 def merges(options: dict[str, Any], machine: bool) -> bool:
-    """Whether the answers of several archives make one answer."""
+    """Whether the answers of several archives are combined into one."""
     from exhume.formats.clp_s import cli_search as searchcli
 
     return searchcli.merges(options, machine)
 
 
 def merge(run: Any, documents: list[dict[str, Any]], query: str, options: dict[str, Any]) -> Outcome:
-    """That answer."""
+    """The combined answer."""
     from exhume.formats.clp_s import cli_search as searchcli
 
     return searchcli.merge(run, documents, query, options)

@@ -59,14 +59,14 @@ def search(
 
 
 def merges(options: dict[str, Any], machine: bool) -> bool:
-    """Whether the answers of several archives are to be made one: counts, and plans in one document."""
+    """Whether the answers of several archives are combined into one: counts, and plans in one document."""
     return bool(options["count"] or options["count_by_time"] or (options["explain_plan"] and machine))
 
 
 def merge(
     run: Any, documents: Sequence[dict[str, Any]], query: str, options: dict[str, Any], format: str = "clp-s"
 ) -> Outcome:
-    """One answer of those of several archives, each searched by itself."""
+    """Combines the answers of several archives, each of which was searched by itself."""
     if options["explain_plan"]:
         plans = [plan for document in documents for plan in document["plans"]]
         run.document("search", {"format": format, "query": query, "plans": plans})

@@ -1,4 +1,4 @@
-"""What `info()` tells about a clp-s archive."""
+"""What `info()` reports about a clp-s archive."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class ClpSInfo(Info):
 
 
 def collect(archive: ClpSArchive) -> ClpSInfo:
-    """The info of an archive; what is damaged is listed and left out."""
+    """The info of an archive; damaged parts are listed and left out."""
     problems: list[Finding] = [archive.cut] if archive.cut is not None else []
 
     def attempt(get: Any, default: Any = None) -> Any:

@@ -1,7 +1,7 @@
-"""Bytes to values of a clp-s archive: the generated readers put into the format's nouns.
+"""Bytes to values of a clp-s archive: the results of the generated readers in the terms of the format.
 
-What a schema cannot say stands here: that parents come before their children, which rule a misfit breaks, where a table
-ends (that is where the next one starts), and what upstream makes of nodes and schemas that occur twice.
+This module adds what a schema cannot express: that parents come before their children, which rule is broken by bytes
+that do not fit, where a table ends (where the next one starts), and how upstream treats repeated nodes and schemas.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ class Header:
 
     @property
     def version_text(self) -> str:
-        """As in `0.5.1`."""
+        """The version as text, such as `0.5.1`."""
         return ".".join(map(str, self.version))
 
     @property
@@ -319,7 +319,7 @@ class SchemaTree:
         return found
 
     def path_text(self, node: int) -> str:
-        """The path as people write it: keys joined by dots, below the namespace sign if there is one."""
+        """The path as written in queries: keys joined by dots, after the namespace sign if there is one."""
         nodes = self.path(node)
         keys = [self.keys[n].decode("utf-8", "backslashreplace") for n in nodes]
         head = keys[0]
@@ -425,7 +425,7 @@ class StreamEntry:
 class TableEntry:
     """A table: bytes `[start, end)` of decompressed stream `stream_id`, `num_messages` rows of schema `schema_id`.
 
-    `problem` is why it cannot be read, when its place makes no sense; the other tables can.
+    `problem` is the error when its place is impossible; the other tables can still be read.
     """
 
     index: int
@@ -448,8 +448,8 @@ class TableMetadata:
 def parse_table_metadata(data: bytes, where: Span) -> tuple[TableMetadata, int]:
     """The table metadata from its decompressed section, and the offset behind it.
 
-    Raises CLPS-340 (malformed) and CLPS-341; a table whose stream id (CLPS-342) or offset (CLPS-344) makes no sense
-    says so in its `problem`.
+    Raises CLPS-340 (malformed) and CLPS-341; a table with an impossible stream id (CLPS-342) or offset (CLPS-344) has
+    that error as `problem`.
     """
     raw, at = read(read_clp_s_table_metadata, data, where, checks.BAD_TABLE_METADATA)
     if raw.num_separate_column_schemas:

@@ -1,4 +1,4 @@
-"""How the numbers of an archive are packed, for those who write: formats from the specifications.
+"""How writers pack the numbers of an archive; the formats come from the specifications.
 
 Spec: clp_s.txt, Files section; `docs/formats/clp_s.md`.
 """
@@ -55,7 +55,7 @@ def many(format: str, values: Sequence[int]) -> bytes:
 
 
 def pack_table_heads(num_tables: int) -> bytes:
-    """What stands between streams and tables: no schemas of separate columns, and how many tables follow."""
+    """The bytes between streams and tables: no schemas with separate columns, and the number of tables."""
     format = ClpSTableMetadata.format
     return struct.pack(format.num_separate_column_schemas, 0) + struct.pack(format.num_tables, num_tables)
 

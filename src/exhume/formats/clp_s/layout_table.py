@@ -1,7 +1,7 @@
-"""Bytes to columns of a table: the generated readers put into the format's nouns.
+"""Bytes to columns of a table: the results of the generated readers in the terms of the format.
 
-Which columns a table has follows from its schema, and so stands in `template`; how long each is and what it holds says
-its specification.
+Which columns a table has follows from its schema and is determined by `template`; the specification says how long each
+is and what it holds.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is packed into the numbers of a table and into the bytes of a log type, as their specifications say.
+"""The fields packed into the numbers of a table and into the bytes of a log type, by their specifications.
 
 Spec: clp_s.txt, Files section; `docs/formats/clp_s.md`.
 """

@@ -1,4 +1,4 @@
-"""Finding clp-s archives inside raw bytes: what a hit of the magic number is worth."""
+"""Finding clp-s archives inside raw bytes: whether an archive follows a magic number, and where it ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from exhume.recovery import Carved, Proof, Verdict
 
 
 def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carved | None:
-    """The archive whose magic number stands at `hit`, None when the bytes after it are no header.
+    """The archive whose magic number is at `hit`; None when the bytes after it are not a header.
 
     The header tells the size; an archive that reaches past the end of the source is partial, one that does not verify
     is damaged.  A header whose metadata cannot be read is reported with low confidence, and only if the metadata
@@ -49,7 +49,7 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carv
 
 
 def _loses_its_end(archive: ClpSArchive, findings: list[Finding]) -> bool:
-    """Whether the last stream of tables is no stream: the archive goes on elsewhere in the image."""
+    """Whether the last stream of tables is not a stream, because the archive continues elsewhere in the image."""
     try:
         last = max(table.span.start for table in archive.tables)
     except (ExhumeError, ValueError):

@@ -24,7 +24,7 @@ TELLING = FILES - {HEADER_FILE, TIMESTAMP_FILE, *TABLES}
 
 
 def probe(source: Source | Tree) -> Identification | None:
-    """How sure it is that `source` starts with a clp-s archive: four bytes of magic, then a header that makes sense.
+    """The confidence that `source` starts with a clp-s archive: four bytes of magic, then a plausible header.
 
     A directory has the header in a file of its own; without it, the names of the others tell what it was.
     """
@@ -43,7 +43,7 @@ def probe(source: Source | Tree) -> Identification | None:
 
 
 def owns(name: str) -> bool:
-    """The files right in the directory."""
+    """Whether a file directly in the directory belongs to the archive."""
     return name in FILES
 
 

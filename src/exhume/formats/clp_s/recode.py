@@ -96,7 +96,7 @@ def _move(archive: ClpSArchive, output: str | os.PathLike[str], directory: bool,
 
 
 def wrapper(*, stored: bool = False, level: int | None = None) -> Wrap:
-    """What turns a payload into its stored form: nothing at all for an empty one, as upstream writes it."""
+    """A function that makes the stored form of a payload: no bytes for an empty one, as upstream writes it."""
 
     def wrap(payload: bytes) -> bytes:
         if not payload:
@@ -149,7 +149,7 @@ def _dictionary(archive: ClpSArchive, entry: Place, wrap: Wrap) -> tuple[bytes, 
 
 
 def content_digest(archive: ClpSArchive) -> str:
-    """SHA-256 over version, metadata and payloads; where they lie and how they are compressed does not enter."""
+    """SHA-256 over version, metadata and payloads; it does not depend on their places and compression."""
     digest = sha256()
 
     def add(name: str, data: bytes) -> None:

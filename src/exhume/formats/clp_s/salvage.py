@@ -251,9 +251,9 @@ _JSON_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
 
 
 def _bare(draft: Path, limits: Limits, found: Fragments) -> dict[int, bytes]:
-    """What takes the place of lost variables that stand outside quotes, as numbers do: their text between quotes.
+    """The replacements of lost variables that are printed without quotes, as numbers are: their text in quotes.
 
-    `null` takes the place of those that array text has within quotes as well: no other text fits both.
+    Those that array text also has within quotes are replaced by `null`, because no other text fits both places.
     """
     bare: set[int] = set()
     quoted: set[int] = set()
@@ -347,7 +347,7 @@ def _count(draft: Path, limits: Limits, report: SalvageReport, found: Fragments)
 
 
 def _gaps(present: np.ndarray[Any, np.dtype[np.int64]], total: int) -> Iterator[tuple[int, int]]:
-    """Runs `(first, last)` of the numbers from 0 to `total`, which nobody vouches for, that are not there.
+    """Runs `(first, last)` of the numbers from 0 to `total` that are missing; `total` itself is not verified.
 
     `present` are sorted.
     """

@@ -36,7 +36,7 @@ PAYLOAD_SCHEMAS = {
 def build(archive: ClpSArchive) -> SectionMap:
     """The map of an archive, file by file of a directory.
 
-    Where a damaged part hides what lies in it, its bytes stay one unread section or a gap.
+    When a damaged part cannot be divided, its bytes are a single unread section or a gap.
     """
     files: dict[Source, list[Section]] = {archive.head: [*_head(archive)]}
     for place, sections in _files(archive):

@@ -37,7 +37,7 @@ _PENDING: Final = 100
 
 
 class BadRecordError(WriterError):
-    """A record that is not written.  `line` (1-based, in `name`), `reason` and `status` say which and why."""
+    """A record that was not written: `line` (1-based, in `name`), `reason` and `status`."""
 
     def __init__(self, name: str, line: int, status: Status, span: Span, snippet: bytes, detail: str = "") -> None:
         reason = REASONS[status] + detail
@@ -223,7 +223,7 @@ class ClpSWriter(Writer):
             yield from read_ahead(sources, jobs)
 
     def _ingest(self, piece: bytes | None) -> None:
-        """Encodes what is complete; None ends the unit."""
+        """Encodes the complete documents of a piece; None ends the unit."""
         final = piece is None
         if self._lead is not None:
             piece = self._recognise(self._lead + (piece or b""), final)
@@ -244,7 +244,7 @@ class ClpSWriter(Writer):
         self._wanted = 2 * self._num_held
 
     def _take(self, data: bytes, final: bool) -> int:
-        """Encodes the documents of `data` that are complete; where the first of those that are not begins."""
+        """Encodes the complete documents of `data`; returns where the first incomplete one begins."""
         at = 0
         while True:
             if self._skipping:
@@ -323,7 +323,7 @@ class ClpSWriter(Writer):
                 break
 
     def _advance(self, data: bytes, start: int, stop: int) -> int:
-        """Takes input as consumed: keeps count of bytes and lines."""
+        """Counts the bytes and lines of consumed input."""
         self._line += data.count(b"\n", start, stop)
         self._offset += stop - start
         if self._part is not None:
@@ -355,7 +355,7 @@ class ClpSWriter(Writer):
         return self._part
 
     def _join(self, part: _Part) -> None:
-        """Makes the current unit part of an archive; what came before it there ends here."""
+        """Adds the current unit to an archive; the unit before it ends there."""
         if self._unit is None or any(unit is self._unit for unit in part.units):
             return
         if part.units:
@@ -444,7 +444,7 @@ class ClpSWriter(Writer):
 
 
 def begin(options: WriterOptions) -> tuple[Encoder, TimestampPatterns]:
-    """What a new archive is encoded with."""
+    """The encoder and the patterns of a new archive."""
     version = options.version_tuple
     patterns = TimestampPatterns(TimeDialect.of_version(version), lossy=options.allow_loss)
     encoder = make_encoder(

@@ -41,7 +41,7 @@ _U32 = 0xFFFFFFFF
 
 
 def block_checksum(kind: str, stored: bytes, *, base_context: int = 0, offset: int = 0) -> int | None:
-    """The checksum that belongs behind `stored` (contents and compression byte); None for the kinds that have none.
+    """The checksum of `stored` (contents and compression byte); None for the kinds of tables without checksums.
 
     `base_context` and the block's `offset` modify it in RocksDB from version 6.
     """
@@ -60,7 +60,7 @@ def block_checksum(kind: str, stored: bytes, *, base_context: int = 0, offset: i
 
 
 def context_modifier(base_context: int, offset: int) -> int:
-    """What RocksDB from version 6 adds to the checksum of a block at `offset` (0 when `base_context` is)."""
+    """The number that RocksDB adds to the checksum of a block at `offset` from version 6 on (0 if `base_context` is)."""
     return (base_context ^ ((offset & _U32) + (offset >> 32)) & _U32) if base_context else 0
 
 

@@ -149,7 +149,7 @@ KEY_BOMB = _rule(502, "shared key prefixes expand beyond the limit structure_siz
 
 
 class Report(Protocol):
-    """What a reader does about a broken rule: raise (`strict`), or note it and go on."""
+    """What a reader does about a broken rule: raise its error (`strict`), or note it and continue."""
 
     def __call__(
         self,
@@ -186,11 +186,11 @@ def ignore(
     expected: object = None,
     actual: object = None,
 ) -> None:
-    """Goes on without a word (somebody else reports)."""
+    """Ignores the broken rule, which is reported elsewhere."""
 
 
 def collector(into: Callable[[Finding], object]) -> Report:
-    """A report that hands findings to `into` (`list.append`) and goes on."""
+    """A report that passes findings to `into` (`list.append`) and continues."""
 
     def report(
         rule: Rule,
@@ -207,7 +207,7 @@ def collector(into: Callable[[Finding], object]) -> Report:
 
 
 def tell(report: Report, rule: Rule, error: ExhumeError, what: str = "") -> None:
-    """Hands on what a structure that does not fit says of itself, as a break of `rule`; `what` names the structure."""
+    """Reports the error of a structure that cannot be read as a violation of `rule`; `what` names the structure."""
     report(
         rule,
         f"{what}{error.message}",

@@ -72,7 +72,7 @@ def entries(run: Run, archive: LevelDbArchive, options: dict[str, Any]) -> Itera
 
 
 def _tell(run: Run) -> Any:
-    """Damage on the way is told on standard error; the listing goes on."""
+    """A report that prints damage on standard error, while the listing continues."""
     from exhume.formats.leveldb import checks
 
     return checks.collector(

@@ -67,8 +67,8 @@ _RANGE = int(ValueTypes.RANGE_DELETION)
 class Database:
     """An open database.  Thread-safe.
 
-    `problems` are the findings made while CURRENT, manifest and directory were read.  `sequence_rule` None: told from
-    each log by how its batches follow one another.
+    `problems` are the findings made while CURRENT, manifest and directory were read.  With None as `sequence_rule`,
+    the rule is recognised in each log by the numbers of its successive batches.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class Database:
             report(checks.MISSING_FILE, "the log that the manifest names", span=Span(name, 0, 0))
 
     def confirm_manifest(self) -> None:
-        """Reads CURRENT, once, where the manifest was obvious without it, and notes what is wrong with it."""
+        """Reads CURRENT, once, if the manifest was obvious without it, and notes what is wrong with it."""
         with self._lock:
             if self.manifest is not None and not self._confirmed and obvious_manifest(self.tree):
                 self._confirmed = True
@@ -176,7 +176,7 @@ class Database:
     # Logs
 
     def spans(self, start: bytes, stop: bytes) -> dict[str, tuple[int, int]]:
-        """Where the blocks with keys in `[start, stop)` lie in each live table that is not damaged, by file name."""
+        """The places of the blocks with keys in `[start, stop)` in each undamaged live table, by file name."""
         out: dict[str, tuple[int, int]] = {}
         for file in self.tables(Role.LIVE) if self.is_bytewise else ():
             with contextlib.suppress(ExhumeError):
@@ -300,7 +300,7 @@ class Database:
         return self._ranges
 
     def _merged(self, start: bytes | None, stop: bytes | None, family: int) -> Iterator[Item]:
-        """Items of live files from `start` on, sorted; none behind `stop` will be used.  Raises at damage."""
+        """Items of live files from `start` on, sorted; the caller uses none behind `stop`.  Raises at damage."""
         if not self.is_bytewise:
             items = [
                 i for f in self.tables(Role.LIVE) if f.column_family == family for i in self.table(f).items(f.number)
@@ -413,7 +413,7 @@ class Database:
         return runs + [self._table_items(chain, report, kept) for _, chain in chains]
 
     def _survey(self, file: DbFile, room: int) -> tuple[Survey, Kept | None]:
-        """The survey of a table, made once, and what it keeps for the reading after it."""
+        """The survey of a table, made once, with the blocks that it keeps for reading them afterwards."""
         found = self._surveys.get(file.name)
         if found is not None:
             return found, None
@@ -439,8 +439,8 @@ class Database:
     ) -> Iterator[Version]:
         """The version of each key that was current as of `sequence` (None: now), deleted keys left out.
 
-        With `unreferenced` also what only files know that the database no longer uses; compaction drops old versions,
-        so a past state is what is left of it.
+        With `unreferenced`, versions in files that the database no longer uses are included.  Compaction drops old
+        versions, so a past state may be incomplete.
         """
         versions = self.versions(report, unreferenced=unreferenced)
         if sequence is None and not unreferenced:

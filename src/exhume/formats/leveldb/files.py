@@ -1,6 +1,6 @@
-"""The files of a database directory: what each is, and what the manifest makes of it.
+"""The files of a database directory: the kind of each, and its role according to the manifest.
 
-Nothing but plain names directly inside the directory is ever opened.
+Only files with plain names directly inside the directory are opened.
 
 Spec: LevelDB doc/impl.md, "Files"; db/filename.cc.
 """
@@ -76,9 +76,9 @@ def plain_names(tree: Tree) -> list[str]:
 
 
 def obvious_manifest(tree: Tree, folder: str = "") -> str | None:
-    """The manifest that CURRENT has to name, where reading it would be a request for nothing.
+    """The manifest that CURRENT must name, where reading CURRENT would be a needless request; else None.
 
-    That is the only one there is, when the listing gives CURRENT the size that naming it takes.  `verify` reads it.
+    It is the only manifest, and the listing gives CURRENT exactly the size that naming it takes.  `verify` reads it.
     """
     names = [name.removeprefix(folder) for name in tree.names() if name.startswith(folder)]
     manifests = [name for name in names if classify_name(name)[0] == "manifest"]
@@ -88,7 +88,7 @@ def obvious_manifest(tree: Tree, folder: str = "") -> str | None:
 
 
 def opening_files(tree: Tree, folder: str = "") -> list[str]:
-    """What opening reads: the manifest that is obvious, or CURRENT and the manifest that it most likely names."""
+    """The files that opening reads: the obvious manifest, or CURRENT and the manifest that it most likely names."""
     obvious = obvious_manifest(tree, folder)
     if obvious is not None:
         return [f"{folder}{obvious}"]
@@ -135,7 +135,7 @@ def load_manifest(tree: Tree, report: Report, limits: Limits) -> Manifest | None
 
 
 def named_manifest(tree: Tree, report: Report) -> str | None:
-    """The manifest that CURRENT names, if it is there."""
+    """The manifest that CURRENT names, if it exists."""
     names = plain_names(tree)
     if CURRENT not in names:
         report(checks.NO_CURRENT, span=Span(tree.name, 0, 0))
@@ -149,7 +149,7 @@ def named_manifest(tree: Tree, report: Report) -> str | None:
 
 
 def old_manifests(tree: Tree, current: str, limits: Limits) -> list[Manifest]:
-    """Every other manifest in the directory, as far as it can be read (evidence of older versions)."""
+    """Every other manifest in the directory, as far as it is readable (evidence of older versions)."""
     names = [n for n in plain_names(tree) if n != current and classify_name(n)[0] == "manifest"]
     tree.hint(names)
     out = []

@@ -1,4 +1,4 @@
-"""Reading what can be read of a table: through its index, or by looking for blocks when footer or index are gone.
+"""Reading as much of a table as possible: through its index, or by searching for blocks when footer or index are lost.
 
 Spec: LevelDB doc/table_format.md; `docs/formats/leveldb.md`, "Read".
 """
@@ -30,8 +30,8 @@ class Survey(NamedTuple):
 
 
 class Kept:
-    """What a survey leaves to the reading after it: where the data blocks lie and the first of them, as long as there
-    was nothing to report about the table.
+    """What a survey keeps for reading the table afterwards: the places of its data blocks and the first of them, as
+    long as there was nothing to report about the table.
     """
 
     def __init__(self, handles: list[Handle], blocks: list[Block]) -> None:
@@ -40,13 +40,13 @@ class Kept:
         self._blocks = blocks[::-1]
 
     def take(self) -> Iterator[Block]:
-        """The blocks, each let go as it is given out."""
+        """The blocks, each released as it is returned."""
         while self._blocks:
             yield self._blocks.pop()
 
 
 def data_handles(table: Table, report: Report) -> list[Handle] | None:
-    """Where the data blocks lie; None when footer or index are not to be trusted, so that they must be looked for."""
+    """The places of the data blocks; None when footer or index cannot be trusted, so that blocks must be searched."""
     problems = 0
 
     def count(*args: object, **kwargs: object) -> None:
@@ -95,7 +95,7 @@ def _read(table: Table, handles: list[Handle] | None, report: Report) -> Iterato
 def survey_table(table: Table, room: int) -> tuple[Survey, Kept | None]:
     """Whether every readable block is in order, and the keys at both ends.
 
-    Of a table in which nothing is wrong so far, blocks of at most `room` decompressed bytes together are kept.
+    Blocks of a table without findings so far are kept, up to `room` decompressed bytes in total.
     """
     troubled = False
 

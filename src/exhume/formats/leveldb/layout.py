@@ -1,7 +1,7 @@
-"""Bytes to values of the LevelDB family: the generated readers put into the format's nouns.
+"""Bytes to values of the LevelDB family: the results of the generated readers in the terms of the format.
 
-What a schema cannot say stands here: how keys that leave off what they share are put together, which version of a
-footer is read, and what the operations of a batch come to.
+This module adds what a schema cannot express: how keys with a shared prefix are completed, which versions of a footer
+are read, and what the operations of a batch mean.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def parse_handle(value: bytes, where: Span) -> Handle:
 
 
 def whole_handle(value: bytes) -> Handle | None:
-    """The block handle that `value` is, None when it is anything else."""
+    """The block handle that fills `value`; None when it is anything else."""
     try:
         end, offset, size = flat_leveldb_block_handle(value, 0, len(value))
     except LayoutError:
@@ -102,7 +102,7 @@ def whole_handle(value: bytes) -> Handle | None:
 
 
 def whole_number(value: bytes) -> int | None:
-    """The variable-length integer that `value` is, None when it is anything else."""
+    """The variable-length integer that fills `value`; None when it is anything else."""
     try:
         number, end = read_leveldb_varint(value, 0, len(value))
     except LayoutError:
@@ -187,7 +187,7 @@ def parse_version_edit(payload: bytes, where: Span) -> VersionEdit:
 
 
 def _table_file(raw: edits.NewFile | edits.NewFile2 | edits.NewFile3 | edits.NewFile4, column_family: int) -> TableFile:
-    """What all four forms say; the later ones hold the earlier ones, or repeat their fields."""
+    """The fields that all four forms have; later ones contain earlier ones, or repeat their fields."""
     ranged = raw.file if isinstance(raw, edits.NewFile4) else raw
     file = ranged.file if isinstance(ranged, edits.NewFile2) else ranged
     bounds: tuple[int | None, int | None] = (None, None)
@@ -253,7 +253,7 @@ class Operation(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """A write batch: the first sequence number, the operations it says it holds, and those that are there.
+    """A write batch: the first sequence number, the stated number of operations, and those that could be read.
 
     `problem` says where and why it could not be read to its end.
     """
@@ -273,7 +273,7 @@ _WRITES: Final[Mapping[int, int]] = {
 
 
 def parse_batch(payload: bytes, where: Span) -> Batch:
-    """Splits the log record at `where` into operations; what cannot be read ends the list and is told in `problem`.
+    """Splits the log record at `where` into operations; the first unreadable one ends the list and sets `problem`.
 
     Operations are read one by one, since most batches are a single write, for which columns cost more than they save.
 

@@ -1,4 +1,4 @@
-"""What the specifications fix for the LevelDB family: magic numbers, sizes, types, and formats of what is packed.
+"""Constants of the specifications of the LevelDB family: magic numbers, sizes, types, and formats of packed values.
 
 Spec: LevelDB doc/table_format.md, doc/log_format.md, db/dbformat.h; RocksDB table/format.h.
 """

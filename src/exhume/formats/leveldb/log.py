@@ -1,7 +1,7 @@
-"""Log framing and write batches: every record that can be read, whatever lies between them.
+"""Log framing and write batches: every record that can be read, whatever is between them.
 
-`LogReader` never gives up: after a broken fragment it looks for the next intact one in the same 32 KiB block, then in
-the next block.  What it does about damage is up to the `Report` it is given: `strict` raises, a collector goes on.
+`LogReader` never gives up: after a broken fragment, it searches for the next intact one in the same 32 KiB block, then
+in the next block.  The `Report` that it is given decides about damage: `strict` raises, a collector continues.
 
 Spec: LevelDB doc/log_format.md, db/write_batch.cc; RocksDB db/log_format.h.
 """
@@ -186,7 +186,9 @@ class LogReader:
             )
 
     def _plausible(self, data: bytes, at: int) -> bool:
-        """Whether an intact fragment, filler, or the end of the block is at `at`: then the length before it is true."""
+        """Whether an intact fragment, filler, or the end of the block is at `at`, which confirms the length before
+        it.
+        """
         if at == len(data):
             return True
         if len(data) - at < HEADER:

@@ -1,4 +1,4 @@
-"""Manifests: CURRENT, the replay of version edits, and the set of files that results; lies are reported, not believed.
+"""Manifests: CURRENT, the replay of version edits, and the resulting set of files; contradictions are reported.
 
 Spec: LevelDB doc/impl.md, db/version_set.cc; RocksDB db/version_edit.cc for tags beyond 9; dacha tag 800.
 """
@@ -65,7 +65,7 @@ class ColumnFamily:
 
 @dataclass(slots=True)
 class Manifest:
-    """What a manifest adds up to: counters, column families, and the numbers it ever named."""
+    """The result of replaying a manifest: counters, column families, and all numbers that it ever named."""
 
     name: str = ""
     records: list[EditRecord] = field(default_factory=list)

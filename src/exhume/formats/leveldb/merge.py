@@ -1,4 +1,4 @@
-"""From entries of many files to versions: sorted runs as one, and what became of each entry.
+"""From entries of many files to versions: merges sorted runs, and determines the status of each entry.
 
 Spec: LevelDB doc/impl.md; RocksDB db/range_del_aggregator.h (range deletions).
 """
@@ -53,7 +53,7 @@ class Level:
 
 
 def sort_key(item: Item) -> tuple[bytes, int, int, int]:
-    """What items are sorted by: key, newest first, file and block, offset."""
+    """The sort key of an item: key, newest first, file and block, offset."""
     return item[:4]
 
 
@@ -71,10 +71,10 @@ def version_of(item: Item, status: Status, superseded_by: int | None, family: in
 
 
 def merge_runs(runs: list[Iterable[list[Item]]]) -> Iterator[list[Item]]:
-    """Sorted runs as one, in pieces.
+    """Merges sorted runs into one, in pieces.
 
-    What all runs hold up to a common bound is put together and sorted: sorting finds the runs in it again and merges
-    them without a step of Python per item, three times as fast as `heapq.merge`.
+    The items of all runs up to a common bound are concatenated and sorted: the sort recognises the runs and merges them
+    without a step of Python per item, three times as fast as `heapq.merge`.
     """
     feeds = [iter(run) for run in runs]
     waiting: list[list[Item]] = [[] for _ in runs]
@@ -117,7 +117,7 @@ def resolve(
 def _resolve_ranges(
     items: Iterable[Item], family: int, last_sequence: int, ranges: list[RangeDeletion]
 ) -> Iterator[Version]:
-    """The same where range deletions may have wiped a version."""
+    """The same as `resolve`, where range deletions may have deleted versions."""
     key: bytes | None = None
     newer = newer_kind = -1  # the next newer visible version of the key
     for item in items:

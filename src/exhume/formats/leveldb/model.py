@@ -28,7 +28,7 @@ def type_name(value_type: int) -> str:
 
 
 class Status(enum.StrEnum):
-    """What became of a version of a key."""
+    """The status of a version of a key."""
 
     LIVE = "live"
     REPLACED = "replaced"
@@ -39,7 +39,7 @@ class Status(enum.StrEnum):
 
 
 class Verdict(enum.StrEnum):
-    """What the checksum over an entry's block or log record says; `none`: the table has no checksums."""
+    """The verdict of the checksum over an entry's block or log record; `none`: the table has no checksums."""
 
     GOOD = "good"
     BAD = "bad"
@@ -47,7 +47,7 @@ class Verdict(enum.StrEnum):
 
 
 class Role(enum.StrEnum):
-    """What a file is to the current version of the database."""
+    """The role of a file in the current version of the database."""
 
     LIVE = "live"
     OBSOLETE = "obsolete"  # a manifest once named it
@@ -129,7 +129,7 @@ class Version(NamedTuple):
 
     @property
     def history(self) -> str:
-        """When a version that is not live was written, and when what followed it, as sequence numbers."""
+        """The sequence numbers of a version that is not live, and of the version that followed it."""
         deletion = self.status is Status.TOMBSTONE
         after = "" if deletion else f", {self.status}"
         if self.superseded_by is not None:

@@ -1,6 +1,7 @@
 """Databases in parts: one table or log file each, with every version that it holds.
 
-Whether a version is the live one takes all files to tell, so parts have no `status`; the whole database (one part) has.
+All files are needed to decide whether a version is live, so parts have no `status`; the whole database (one part) has
+it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Many files, few open: sources that are opened again when they are needed.
+"""Many files, of which few are open: sources that are opened again when they are needed.
 
 A database may have thousands of tables and a bundle thousands of shards, more than a process may keep open.
 """

@@ -44,7 +44,7 @@ def probe(source: Source | Tree) -> Identification | None:
 
 
 def owns(name: str) -> bool:
-    """Files right in the directory that databases of this family write, those of no use here as well."""
+    """Whether databases of this family write such a file directly into their directory, including unused kinds."""
     return classify_name(name)[0] != "other" or _BESIDE.fullmatch(name) is not None
 
 

@@ -164,7 +164,7 @@ class LevelDbArchive(RecordArchive):
 
 
 def version_entry(version: Version) -> Entry:
-    """A version of a key as a line of a listing."""
+    """A version of a key as an entry of a listing."""
     return Entry(
         kind="row" if version.status is Status.LIVE else type_name(version.value_type),
         name=key_text(version.key),
@@ -196,8 +196,8 @@ def open_archive(
 ) -> LevelDbArchive:
     """Opens a database directory or a lone table.
 
-    `sequence_rule`: `per-operation` or `per-batch`, None to tell it from each log.  Damage to CURRENT or the manifest
-    does not keep a directory from being opened; strict answers (`entries`, `database.scan`) then raise it.
+    `sequence_rule` is `per-operation` or `per-batch`, or None to recognise it in each log.  A directory with a damaged
+    CURRENT or manifest can be opened; strict methods (`entries`, `database.scan`) then raise the error.
     """
     rule = SequenceRule(sequence_rule) if sequence_rule is not None else None
     return LevelDbArchive(source, limits=limits, sequence_rule=rule)

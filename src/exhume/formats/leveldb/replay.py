@@ -46,7 +46,7 @@ def load_log(
     rule: SequenceRule | None,
     is_dacha: Callable[[], bool],
 ) -> LoadedLog:
-    """Reads a log to its end.  `rule` None: told by how its batches follow one another, else by `is_dacha`."""
+    """Reads a log to its end.  With None as `rule`, it is recognised by successive batches, else by `is_dacha`."""
     batches = []
     for record in LogReader(source, report, limits):
         span = source.span(record.offset - source.origin, record.end - source.origin)
@@ -84,7 +84,7 @@ def load_log(
 
 
 def _rule_of(batches: list[tuple[int, int]], is_dacha: Callable[[], bool]) -> tuple[SequenceRule, str]:
-    """Which sequence rule a log follows, and why we think so."""
+    """The sequence rule that a log follows, and the reason for that conclusion."""
     per_operation = per_batch = 0
     for (sequence, count), (following, _) in itertools.pairwise(batches):
         if count > 1:

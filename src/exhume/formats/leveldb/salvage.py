@@ -1,4 +1,4 @@
-"""What can be rebuilt of a damaged database: its live rows as a clean one, or every version as JSON lines."""
+"""Rebuilding damaged databases: live rows as a clean database, or every version as JSON lines."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def salvage(
 ) -> SalvageReport:
     """Writes the state that survives (`ARCHIVE`), or every version of every key (`RECORDS`).
 
-    Without a usable manifest every table and log counts: the newest version of a key wins wherever it is.
+    Without a usable manifest, every table and log is used, and the newest version of a key counts, wherever it is.
     """
     with LevelDbArchive(source, limits=limits) as archive:
         return _salvage(archive.database, output, mode, progress)

@@ -1,4 +1,4 @@
-"""The condition of a search: what a syntax tree becomes before it meets an archive's record shapes.
+"""The condition of a search: the form of a syntax tree before it is resolved against an archive's schemas.
 
 The passes are those of the native search, in its order, because each of them decides what matches:
 
@@ -98,7 +98,7 @@ def compile_condition(
 
 
 def join(kind: type[All | Any], children: Sequence[Condition]) -> Condition:
-    """Children under one node, without nodes of the same kind inside, nodes of one child, and what is never true."""
+    """Joins children under one node, without nested nodes of the same kind, nodes of one child, and false ones."""
     flat: list[Condition] = []
     for child in children:
         if isinstance(child, kind) and child is not NEVER:
@@ -139,7 +139,7 @@ def _push_down(expression: Expression, inverted: bool, dialect: Dialect, query: 
 
 
 def distribute(condition: Condition) -> Condition:
-    """Alternatives of conjunctions of filters; the condition as it is where that would grow too large."""
+    """The condition as a disjunction of conjunctions of filters; unchanged when that would be too large."""
     if isinstance(condition, Test):
         return condition
     _, filters = _size(condition)

@@ -1,4 +1,4 @@
-"""The strings of a query, looked up in an archive's dictionaries."""
+"""Looks the strings of a query up in an archive's dictionaries."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Dictionaries:
         return frozenset(self._variables(Wildcard(pattern, self.ignore_case)))
 
     def texts(self, pattern: bytes) -> TextQuery | None:
-        """What to look for in text columns, None when nothing can match."""
+        """What to search for in text columns; None when nothing can match."""
         if self._texts is None:
             from exhume.formats.clp_s.query.texts import TextSearch
             from exhume.formats.clp_s.write.texts import Dialect as TextDialect

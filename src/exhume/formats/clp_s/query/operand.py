@@ -1,4 +1,4 @@
-"""What a literal is to a column of each type: the conversions that decide which columns a filter can match."""
+"""The value of a literal for a column of each type: the conversions that decide which columns a filter can match."""
 
 from __future__ import annotations
 

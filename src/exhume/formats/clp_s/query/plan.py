@@ -1,8 +1,8 @@
-"""What a search has to read: a condition met with an archive's tree, record shapes, ranges and dictionaries.
+"""What a search has to read: a condition resolved against an archive's tree, schemas, ranges and dictionaries.
 
 `make_plan` uses metadata only: the range index (`$` columns), the timestamp ranges, the schema tree and the schemas.
-`Plan.look_up` then asks the dictionaries.  Both drop tables whose records cannot match, and say why; tables themselves
-are not read here.
+`Plan.look_up` then uses the dictionaries.  Both drop tables whose records cannot match and record the reason; the
+tables themselves are not read here.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a query is meant: `ignore_case` for values; only records between `begin_ms` and `end_ms` (inclusive)."""
+    """Options of a query: `ignore_case` for values; only records between `begin_ms` and `end_ms` (inclusive, ms)."""
 
     ignore_case: bool = False
     begin_ms: int | None = None
@@ -231,7 +231,7 @@ class Plan:
         self.drop(gone, "no dictionary holds the strings")
 
     def _looked_up(self, check: Check, dictionaries: Dictionaries) -> Part:
-        """A check without the types in whose dictionary its string is not; the answer where none is left."""
+        """A check without the types whose dictionary lacks its string; a constant when no type is left."""
         text = _text_of(check.test)
         if text is None or check.test.op != EQUAL:
             return check
@@ -364,7 +364,7 @@ def time_bounds(archive: Searched, dialect: Dialect, options: Options) -> list[T
 
 
 def range_key(found: TimestampRange) -> Column | None:
-    """The column of a timestamp range, None when its key is no column path."""
+    """The column of a timestamp range; None when its key is not a column path."""
     try:
         return parse_column(found.key.decode("utf-8", "surrogateescape"))
     except EscapeError:
@@ -375,7 +375,7 @@ def range_key(found: TimestampRange) -> Column | None:
 
 
 class _Shapes:
-    """What a resolved condition asks of the records of each schema.
+    """What a resolved condition requires of the records of each schema.
 
     Hundreds of schemas differ in columns that the query does not name: those that agree on what it names share a part.
     """

@@ -1,4 +1,4 @@
-"""Columns of a query met with the schema tree: which nodes a path names."""
+"""Resolves the columns of a query in the schema tree: the nodes that a path names."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Nodes = tuple[frozenset[int], tuple[Key, ...]]
 
 
 class Resolver:
-    """Finds the tree nodes that columns name; filters on columns that are not there go away."""
+    """Finds the tree nodes that columns name; filters on absent columns are removed."""
 
     def __init__(self, tree: SchemaTree) -> None:
         self.tree = tree

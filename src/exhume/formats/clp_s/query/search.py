@@ -184,8 +184,8 @@ class Search:
 def resolve_projection(archive: ClpSArchive, columns: Sequence[str]) -> frozenset[int]:
     """The leaf nodes that `--projection` columns name.
 
-    Every key but the last has to be an object's.  Raises `QueryError` for what is no column, for wildcards and for a
-    column that is named twice.
+    Every key but the last must be that of an object.  Raises `QueryError` for a text that is not a column path, for
+    wildcards, and for a column that is named twice.
     """
     tree = archive.schema_tree
     nodes: set[int] = set()
@@ -233,7 +233,7 @@ class Evaluator:
         return self._part(part, self.ones).to_bytes(self.rows, "little")
 
     def _part(self, part: Part, wanted: int) -> int:
-        """The rows among the wanted ones that fulfil `part`; others may come along."""
+        """The rows among the wanted ones that fulfil `part`; the mask may include other rows."""
         if isinstance(part, bool):
             return self.ones if part else 0
         if isinstance(part, Check):
@@ -380,7 +380,7 @@ class Evaluator:
 
 
 def _cost(part: Part) -> int:
-    """Cheap parts first: decoded text and arrays are read only where the rest leaves a doubt."""
+    """The cost of a part, to evaluate cheap ones first: text and arrays are decoded only where others do not decide."""
     if isinstance(part, Check):
         return (2 if part.types & ARRAYS else 1) if part.types & (TEXTS | ARRAYS) else 0
     return 3
@@ -453,7 +453,7 @@ class ArrayTest:
         self._known: dict[bytes, bool] = {}
 
     def _needle(self) -> bytes:
-        """Bytes that every array holds in which only a string can match, unless it holds escapes; empty if unknown."""
+        """Bytes that an array without escapes must contain for a string in it to match; b"" if unknown."""
         operand = self.operand
         if operand is None or self.pattern is None or not self.equal or self.numbers or self.pattern.ignore_case:
             return b""
@@ -473,7 +473,7 @@ class ArrayTest:
         return bool(self.needle) and self.needle not in text and b"\\" not in text
 
     def verdict(self, text: bytes) -> bool:
-        """`matches`, which is asked once per text: arrays repeat."""
+        """The result of `matches`, computed once per text because arrays repeat."""
         found = self._known.get(text)
         if found is None:
             if len(self._known) > 65536:

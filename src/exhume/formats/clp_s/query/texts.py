@@ -52,7 +52,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class TextQuery:
-    """A pattern over encoded texts: any of the candidates, or (None) whatever the decoded text says."""
+    """A pattern over encoded texts: any of the candidates may match, or, with None, the decoded text decides."""
 
     pattern: Wildcard
     candidates: tuple[Candidate, ...] | None

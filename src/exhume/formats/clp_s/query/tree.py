@@ -149,7 +149,7 @@ _LITERAL_ESCAPES = frozenset('"{}()<>@$!#:.')
 
 
 class EscapeError(ValueError):
-    """An escape that means nothing; `offset` counts from the start of the text."""
+    """An unknown escape; `offset` counts from the start of the text."""
 
     def __init__(self, message: str, offset: int) -> None:
         super().__init__(message)

@@ -59,7 +59,7 @@ class Wildcard:
         return cls(b"".join(text.get(code) or bytes((code,)) for code in codes), ignore_case)
 
     def pieces(self) -> list[list[int]]:
-        """What stands before, between and behind the stars."""
+        """The pieces before, between and behind the stars."""
         out: list[list[int]] = [[]]
         for code in self.codes:
             if code == STAR:

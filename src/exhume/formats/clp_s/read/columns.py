@@ -33,7 +33,7 @@ V = TypeVar("V")
 
 
 class TextSource(Protocol):
-    """What `Texts` needs of an archive."""
+    """The properties of an archive that `Texts` needs."""
 
     @property
     def header(self) -> Header: ...
@@ -71,7 +71,7 @@ class _Once(Generic[V]):
 
 
 class Texts:
-    """What columns need to become text: dictionaries (raw and JSON-escaped), log types, patterns.
+    """What printing columns requires: dictionaries (raw and JSON-escaped), log types, patterns.
 
     Each is read when a column first needs it, so that a damaged dictionary costs only the columns that use it.
     """
@@ -227,7 +227,7 @@ class Column:
 
     @property
     def quoted(self) -> bool:
-        """Whether the printed value stands between quotes."""
+        """Whether the value is printed between quotes."""
         return self.spec.type in (NodeType.VAR_STRING, NodeType.CLP_STRING, NodeType.DATE_STRING)
 
     def to_numpy(self) -> Any:
@@ -322,7 +322,7 @@ class Column:
 
 
 def parse_json(text: bytes) -> Any:
-    """A JSON value; what is not JSON stays text."""
+    """A JSON value; text that is not JSON is returned as text."""
     import json  # lazily: most searches print arrays as they are
 
     decoded = text.decode("utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""Decompressing on a second core what a search is about to need.
+"""Decompressing on a second core the data that a search will need next.
 
 Half of what a selective search does is decompression, in calls that leave the interpreter free: while one packed
 stream is searched the next one is decompressed, and so is the dictionary that the first match will be printed with.
@@ -23,10 +23,10 @@ WORTHWHILE: Final = 1 << 18
 
 
 class AheadOfSearch:
-    """What is asked for is made in the background and kept by the archive; whatever fails there fails again in front.
+    """Decompresses in the background; the archive keeps the result, and a failure occurs again when it is needed.
 
-    One core stays with the search: what finds all others at work is left to whoever needs it.  Does nothing for remote
-    archives, of which only what is needed is fetched.
+    One core is left to the search: when all others are busy, the work is done when its result is needed.  Nothing is
+    done for remote archives, of which only what is needed is fetched.
     """
 
     def __init__(self, archive: ClpSArchive) -> None:

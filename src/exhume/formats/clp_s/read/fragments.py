@@ -63,7 +63,9 @@ class Dictionary:
 
 @dataclass(slots=True)
 class Fragments:
-    """What was found; `header` and `packets` are None and empty when they did not survive."""
+    """The parts that were found; without a surviving header, `header` is None, and without packets, `packets` is
+    empty.
+    """
 
     header: Header | None = None
     packets: list[Packet] = field(default_factory=list)
@@ -92,7 +94,7 @@ class Fragments:
 
 
 class Finder:
-    """Looks for the parts of one archive and accounts for what it passes.
+    """Searches for the parts of one archive and accounts for the bytes that it skips.
 
     The sections of a directory are its files, whatever its header says.
     """
@@ -143,7 +145,7 @@ class Finder:
         return HEADER_SIZE + used
 
     def _is_foreign(self, packets: list[Packet], header: Header) -> bool:
-        """Whether the packets of a directory speak of other files than its own."""
+        """Whether the packets of a directory describe other files than its own."""
         assert self._tree is not None
         listing = [packet for packet in packets if packet.type == PacketType.ARCHIVE_FILE_INFO]
         try:

@@ -1,4 +1,4 @@
-"""Where stored bytes lie: in the one file of an archive, or in the files of a directory that is one."""
+"""The places of stored bytes: in the one file of an archive, or in the files of a directory."""
 
 from __future__ import annotations
 

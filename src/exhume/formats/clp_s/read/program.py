@@ -1,6 +1,6 @@
 """The words that both kernels of clp-s and their callers share: operations of a `ClpsProgram`, faults, pattern steps.
 
-Apart from `pykernel`, so that a short command need not import the twin of what is compiled.
+They are apart from `pykernel`, so that a short command need not import the twin of the compiled kernel.
 
 A table is printed by a `ClpsProgram`: a sequence of operations that runs once per row.  Operations are tuples:
 

@@ -389,8 +389,7 @@ class ClpsProgram:
     def spans(self, start: int, stop: int) -> tuple[bytes, bytes, Fault | None]:
         """Rows `[start, stop)`: their text joined, where each ends in it (int64, a 0 first), fault or None.
 
-        What stands behind the row of a fault in the second is of no meaning.  Raises `IndexError` for rows that the
-        table does not have.
+        Behind the row of a fault, the ends have no meaning.  Raises `IndexError` for rows that the table does not have.
         """
         if not 0 <= start <= stop <= self.rows:
             raise IndexError(stop)
