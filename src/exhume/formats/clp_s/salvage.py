@@ -1,6 +1,6 @@
-"""Rebuilding a damaged archive: whole tables are kept as they are, everything around them is made anew.
+"""Rebuilding a damaged archive: whole tables are kept as they are, everything around them is rebuilt.
 
-Tables are independent of each other but not of the schema tree, the schema map and the table metadata: without these
+Tables are independent of each other, but not of the schema tree, the schema map and the table metadata: without these,
 no table can be read.  Lost dictionary entries become texts that say so, so that no record shows another one's value;
 where they stand for numbers or arrays, these are strings and arrays of JSON, so that records stay JSON.
 The format has no checksums: damage that still decodes to something well-formed cannot be told from data.

@@ -27,8 +27,8 @@ def recode(
 ) -> None:
     """Writes the stream anew under a `codec`: `none`, or `zstd` (one frame).
 
-    Without one it is that which the name of the output asks for; `stored` is `none`.  Raises what is wrong with the
-    frames that the stream lies in.
+    Without a `codec`, the name of the output decides (`.zst`); `stored` means `none`.  Raises `WriterError` for another
+    codec, and the error of a damaged zstd frame around the stream.
     """
     if codec is None:
         codec = "zstd" if os.fspath(output).endswith(".zst") and not stored else "none"

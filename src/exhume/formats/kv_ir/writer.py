@@ -1,4 +1,7 @@
-"""Writes KV-IR streams, byte for byte as CLP's own serializer does."""
+"""Writes KV-IR streams, byte for byte as CLP's own serializer does.
+
+Spec: `docs/formats/kv_ir.md`, "Bytes".
+"""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ def block_checksum(kind: str, stored: bytes, *, base_context: int = 0, offset: i
 
 
 def context_modifier(base_context: int, offset: int) -> int:
-    """The number that RocksDB adds to the checksum of a block at `offset` from version 6 on (0 if `base_context` is)."""
+    """What RocksDB from version 6 on adds to the checksum of a block at `offset` (0 if `base_context` is 0)."""
     return (base_context ^ ((offset & _U32) + (offset >> 32)) & _U32) if base_context else 0
 
 

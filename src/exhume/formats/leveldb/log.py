@@ -186,9 +186,7 @@ class LogReader:
             )
 
     def _plausible(self, data: bytes, at: int) -> bool:
-        """Whether an intact fragment, filler, or the end of the block is at `at`, which confirms the length before
-        it.
-        """
+        """Whether an intact fragment, filler, or the end of the block is at `at`: that confirms the length before."""
         if at == len(data):
             return True
         if len(data) - at < HEADER:

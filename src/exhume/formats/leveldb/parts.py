@@ -1,7 +1,7 @@
 """Databases in parts: one table or log file each, with every version that it holds.
 
-All files are needed to decide whether a version is live, so parts have no `status`; the whole database (one part) has
-it.
+All files are needed to decide whether a version is live, so parts have no `status`, except for a
+single part that is the whole database.
 """
 
 from __future__ import annotations

@@ -63,9 +63,7 @@ class Dictionary:
 
 @dataclass(slots=True)
 class Fragments:
-    """The parts that were found; without a surviving header, `header` is None, and without packets, `packets` is
-    empty.
-    """
+    """The parts that were found; `header` is None and `packets` is empty when they are lost."""
 
     header: Header | None = None
     packets: list[Packet] = field(default_factory=list)
