@@ -74,7 +74,7 @@ def commands(verbs: list[str], formats: list[str]) -> dict[tuple[str, str], list
 def measure(python: str, lines: dict[tuple[str, str], list[str]], repeat: int) -> dict[tuple[str, str], float]:
     """How many times the interpreter's own CPU each command takes."""
     alone = [python, "-I", "-c", "pass"]
-    start = [python, "-I", "-m", "exhume"]
+    start = [python, "-I", "-c", "from exhume.cli.main import run; run()"]  # as the console script
     ratios = {}
     for key, words in lines.items():
         ours, floor = [], []

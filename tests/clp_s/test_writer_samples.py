@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from exhume.formats.clp_s.layout import SECTION_NAMES
+from exhume.formats.clp_s.names import SECTION_NAMES
 from exhume.formats.clp_s.reader import open_archive
 from exhume.formats.clp_s.writer import BadRecordError, create
 from exhume.io.local import FileSource

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from exhume.formats.clp_s.layout import SECTION_NAMES
+from exhume.formats.clp_s.names import SECTION_NAMES
 from exhume.formats.clp_s.reader import open_archive
 from exhume.formats.clp_s.write.options import VERSIONS
 from exhume.formats.clp_s.writer import create

@@ -19,7 +19,7 @@ from exhume.errors import WriterError
 from exhume.formats.zs import sorting, writer
 from exhume.formats.zs.encode import LEVELS
 from exhume.formats.zs.framing import framing
-from exhume.formats.zs.layout import INCOMPLETE_MAGIC, MAGIC
+from exhume.formats.zs.layout_facts import INCOMPLETE_MAGIC, MAGIC
 from exhume.formats.zs.writer import ZsWriter
 from exhume.native.kernel import frame_records
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
+import gc
+import importlib.util
 import os
-import pkgutil
 import sys
 from typing import Any, NoReturn
 
@@ -39,14 +39,18 @@ class VerbGroup(Group):
             raise Ended(error) from error
 
     def list_commands(self, ctx: click.Context) -> list[str]:
+        import pkgutil
+
         names = (module.name for module in pkgutil.iter_modules(_package.__path__))
         return sorted(name[4:].replace("_", "-") for name in names if name.startswith("cmd_"))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         verb = ALIASES.get(cmd_name, cmd_name)
-        if verb not in self.list_commands(ctx):
+        module = f"cmd_{verb.replace('-', '_')}"
+        name = f"{_package.__name__}.{module}"
+        if not module.isidentifier() or importlib.util.find_spec(name) is None:
             return None
-        command: click.Command = importlib.import_module(f"{_package.__name__}.cmd_{verb.replace('-', '_')}").command
+        command: click.Command = importlib.import_module(name).command
         return command
 
 
@@ -85,7 +89,9 @@ def run() -> NoReturn:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by who started us (`>&-`)
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8"))
-    sys.exit(int(invoke()))
+    outcome = invoke()
+    gc.freeze()  # the interpreter looks for garbage in every module on its way out, several times: spare it that
+    sys.exit(int(outcome))
 
 
 def invoke(args: list[str] | None = None) -> Outcome:

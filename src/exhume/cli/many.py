@@ -8,12 +8,10 @@ does not depend on where the work was done.
 from __future__ import annotations
 
 import functools
-import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -26,6 +24,8 @@ from exhume.cli.runtime import Run
 from exhume.errors import ExhumeError, OutputExistsError, QueryError, SourceError, Span
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from exhume.distributed import Result
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -142,6 +142,8 @@ class _Listed:
         self._name = name
         self.count: int | None = None
         if name != "-":
+            from pathlib import Path
+
             try:
                 with Path(name).open(encoding="utf-8", errors="surrogateescape") as file:
                     self.count = sum(bool(line.strip()) for line in file)
@@ -152,6 +154,8 @@ class _Listed:
         if self._name == "-":
             yield from self._lines(sys.stdin)
             return
+        from pathlib import Path
+
         with Path(self._name).open(encoding="utf-8", errors="surrogateescape") as file:
             yield from self._lines(file)
 
@@ -420,6 +424,8 @@ def prepare_directory(output: str, *, overwrite: bool = False) -> Path:
     Raises `click.UsageError` for standard output, `SourceError` for a file or a directory that cannot be made, and
     `OutputExistsError` when it is not empty.
     """
+    from pathlib import Path
+
     path = Path(output)
     if "://" in output or output == "-":
         raise click.UsageError("several targets need -o DIR, a local directory")
@@ -459,6 +465,8 @@ class OutputNames:
 def discard(path: Path) -> None:
     """Removes what an earlier attempt at the same unit left behind when its worker died."""
     if path.is_dir() and not path.is_symlink():
+        import shutil
+
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)

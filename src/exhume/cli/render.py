@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from exhume.io.jsonout import jsonable
-
 
 def printable(text: str) -> str:
     """A name on one line: control characters and lone surrogates as escapes."""
@@ -36,7 +34,7 @@ def cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     if isinstance(value, (bytes, bytearray)):
-        value = jsonable(bytes(value))["text"]
+        value = bytes(value).decode("utf-8", "replace")
     if isinstance(value, (list, tuple)):
         return ", ".join(cell(item) for item in value) or "-"
     if isinstance(value, Mapping):

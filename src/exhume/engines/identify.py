@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from exhume.engines.walk import Found, Kind, join, walk_tree
 from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, shorten
 from exhume.io.local import LocalTree
 from exhume.io.opening import Target, open_target
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.registry import Format, Identification, formats, get_format
+
+if TYPE_CHECKING:
+    from exhume.engines.walk import Found
 
 SURE = 0.5
 """Candidates with at least this confidence are opened without being named by the caller."""
@@ -118,6 +120,8 @@ def walk(target: Target, **storage: Any) -> Iterator[Found]:
 
     If the target is a file, it is the only one found.  Raises `SourceError` when the target cannot be opened.
     """
+    from exhume.engines.walk import Found, Kind, walk_tree
+
     opened = open_target(target, **storage)
     try:
         if isinstance(opened, Tree):
@@ -142,6 +146,8 @@ def inside(source: Source | Tree) -> str:
     """
     if not isinstance(source, LocalTree):
         return ""
+    from exhume.engines.walk import Kind, join, walk_tree
+
     found: list[str] = []
     for one in itertools.islice(walk_tree(source, _directory_format), LOOK_INSIDE):
         format = one.format if one.kind is Kind.ARCHIVE else None

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from exhume.archive import Archive, Entry, Info, Progress, no_progress
-from exhume.engines.explained import explain_section
-from exhume.engines.verify import Verification
 from exhume.errors import ExhumeError, MissingDependencyError, UnsupportedOperationError
 from exhume.findings import Finding
 from exhume.io.source import Source
 from exhume.io.tree import Tree
-from exhume.layout.schema import Field
 from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import Format
+
+if TYPE_CHECKING:
+    from exhume.layout.schema import Field
 
 T = TypeVar("T")
 
@@ -107,6 +107,8 @@ class Inspection(Archive):
         return iter(()) if self._archive is None else self._archive.entries()
 
     def verify(self, *, quick: bool = False, jobs: int = 1, progress: Progress = no_progress) -> Iterator[Finding]:
+        from exhume.engines.verify import Verification
+
         verification = Verification(
             self.source, format=self.format, limits=self.limits, quick=quick, jobs=jobs, progress=progress
         )
@@ -138,6 +140,8 @@ def _unread(source: Source | Tree) -> SectionMap:
 
 def _parsed(sections: SectionMap) -> Iterator[tuple[str, dict[str, Any]]]:
     """The values in the first headers and footers that a schema describes, by section, as far as they can be parsed."""
+    from exhume.engines.explained import explain_section
+
     shown = [s for s in sections.tiles() if s.kind is SectionKind.STRUCTURE and s.schema and not s.payload_schema]
     for section in shown[:HEADERS]:
         tree = explain_section(sections, section).stored

@@ -33,7 +33,8 @@ from exhume.formats.ark.manifest import (
     Rung,
     SplitDeclaration,
 )
-from exhume.formats.ark.rbuf.guid import NIL, guid_bytes, is_guid
+from exhume.formats.ark.names import is_guid
+from exhume.formats.ark.rbuf.guid import NIL, guid_bytes
 from exhume.formats.ark.rbuf.layout import COUNT_SIZE, GUID_SIZE, HEADER_WITH_GROUPS, HEADERS, pack_count
 from exhume.formats.ark.splits import Split
 from exhume.io.source import Source

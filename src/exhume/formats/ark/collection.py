@@ -13,8 +13,8 @@ from exhume.choices import passes_on
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding, each_once
 from exhume.formats.ark.checks import NOT_A_LOG, SEVERAL_LOGS
+from exhume.formats.ark.names import find_manifests
 from exhume.formats.ark.opening import open_in_tree, open_manifest
-from exhume.formats.ark.places import find_manifests
 from exhume.formats.ark.reader import ArkReader
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source

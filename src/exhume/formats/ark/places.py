@@ -2,36 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import PurePosixPath
-from typing import Final
-
 from exhume.errors import ExhumeError
 from exhume.formats.ark.layout import HEADER_WINDOW, SPLIT_STARTS, parse_split_header
-from exhume.formats.ark.rbuf.guid import is_guid
 from exhume.io.opening import parent_tree
 from exhume.io.source import Source
 from exhume.io.tree import Tree
-
-PARTIAL_SUFFIX: Final = ".partial"
-"""What a writer calls a manifest until the log is closed."""
-
-
-def find_manifests(tree: Tree, *, unfinished: bool = False, below: bool = True) -> list[str]:
-    """Manifest files of a log root, or (unless not `below`) of the log roots below a directory, by name."""
-    names = [name for name in tree.names("manifests") if _is_manifest(name, unfinished)]
-    if not names and below:
-        names = [
-            name
-            for name in tree.names()
-            if PurePosixPath(name).parent.name == "manifests" and _is_manifest(name, unfinished)
-        ]
-    finished = {name for name in names if not name.endswith(PARTIAL_SUFFIX)}
-    return [name for name in names if name in finished or name.removesuffix(PARTIAL_SUFFIX) not in finished]
-
-
-def _is_manifest(name: str, unfinished: bool) -> bool:
-    last = PurePosixPath(name).name
-    return is_guid(last) or (unfinished and last.endswith(PARTIAL_SUFFIX) and is_guid(last[: -len(PARTIAL_SUFFIX)]))
 
 
 def neighbours(source: Source) -> Tree | None:

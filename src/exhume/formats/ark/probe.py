@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath, PurePosixPath
+import os
+
+from exhume_ksy.facts.ark_rbuf import ObjectHeader
+from exhume_ksy.facts.ark_serializable_file import FileFooter
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.ark import assumptions
-from exhume.formats.ark.layout import TRAILER_FOOTER_SIZE, TRAILER_MAGIC_BYTES
-from exhume.formats.ark.places import PARTIAL_SUFFIX, find_manifests, is_split
-from exhume.formats.ark.rbuf.guid import is_guid
-from exhume.formats.ark.rbuf.layout import OBJECTS
+from exhume.formats.ark.names import PARTIAL_SUFFIX, find_manifests, is_guid
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.registry import Identification
@@ -32,7 +32,7 @@ def _probe_tree(tree: Tree) -> Identification | None:
     tree.hint(found[:16])
     with tree.source(name) as source:
         inner = _probe_file(source)
-    evidence = [f"{len(found)} manifest(s) named by a GUID below {PurePosixPath(name).parent.as_posix()}/"]
+    evidence = [f"{len(found)} manifest(s) named by a GUID below {name.rpartition('/')[0]}/"]
     if name.endswith(PARTIAL_SUFFIX):
         evidence.append("its writer did not finish it")
     confidence = 0.6
@@ -50,7 +50,9 @@ def owns(name: str) -> bool:
 
 def _probe_splits(tree: Tree) -> Identification | None:
     """A log root that has lost its manifests."""
-    names = [name for name in tree.names("splits") if is_guid(PurePosixPath(name).name)]
+    from exhume.formats.ark.places import is_split
+
+    names = [name for name in tree.names("splits") if is_guid(name.rpartition("/")[2])]
     for name in names[:4]:
         try:
             with tree.source(name) as source:
@@ -67,6 +69,11 @@ def _probe_file(source: Source) -> Identification | None:
         return None
     span = source.span(0, source.size)
     first = source.read_at(0, 3)
+    if first[0] >> ObjectHeader.shift.magic != ObjectHeader.magic:
+        return None
+    from exhume.formats.ark.places import is_split
+    from exhume.formats.ark.rbuf.layout import OBJECTS
+
     if first[0] not in OBJECTS:
         return None
     try:
@@ -76,14 +83,14 @@ def _probe_file(source: Source) -> Identification | None:
         return None
     tail = source.read_at(max(0, source.size - PROBE_SIZE), min(source.size, PROBE_SIZE))
     type_name = assumptions.MANIFEST_TYPE.encode()
-    if len(tail) >= TRAILER_FOOTER_SIZE and tail.endswith(TRAILER_MAGIC_BYTES):
+    if len(tail) >= FileFooter.size and tail.endswith(FileFooter.magic):
         if type_name in tail or source.size > PROBE_SIZE:
             return Identification("ark", 0.98, span, ("an rbuf object with a trailer that calls it a log manifest",))
         return Identification("ark", 0.6, span, ("an rbuf object with a serializable-file trailer",))
     if type_name in tail:
         return Identification("ark", 0.8, span, ("an rbuf object followed by the name of the manifest type",))
-    location = PurePath(source.location) if source.location else None
-    if location is not None and location.parent.name == "manifests" and is_guid(location.name.removesuffix(".partial")):
+    folder, _, name = (source.location or "").replace(os.sep, "/").rpartition("/")
+    if folder.rpartition("/")[2] == "manifests" and is_guid(name.removesuffix(PARTIAL_SUFFIX)):
         return Identification("ark", 0.7, span, ("an rbuf object named by a GUID in a directory `manifests`",))
     head = source.read_at(0, min(source.size, PROBE_SIZE))
     if b'{"schemas"' in head:

@@ -32,9 +32,10 @@ from exhume.formats.ark.manifest import (
     SplitDeclaration,
     build_manifest,
 )
+from exhume.formats.ark.names import is_guid
 from exhume.formats.ark.places import is_split
 from exhume.formats.ark.rbuf.decoder import decoder_for
-from exhume.formats.ark.rbuf.guid import NIL, is_guid, new_guid
+from exhume.formats.ark.rbuf.guid import NIL, new_guid
 from exhume.formats.ark.rbuf.layout import HEADERS
 from exhume.formats.ark.reader import ArkReader, SplitReference
 from exhume.formats.ark.recover import Survey, statistics_of, survey_split, untimed_messages

@@ -41,9 +41,9 @@ from exhume.formats.ark.checks import (
 from exhume.formats.ark.filters import check_pattern
 from exhume.formats.ark.layout import ENTRY_SIZE, HEADER_FIELDS
 from exhume.formats.ark.messages import Decompressor, column_codec, decode_value
+from exhume.formats.ark.names import is_guid
 from exhume.formats.ark.query import message_span
 from exhume.formats.ark.rbuf.decoder import decoder_for
-from exhume.formats.ark.rbuf.guid import is_guid
 from exhume.formats.ark.recover import unindexed_entries
 from exhume.formats.ark.splits import Array, Split, SplitFacts
 from exhume.io.parallel import map_ordered

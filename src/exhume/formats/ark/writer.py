@@ -33,7 +33,7 @@ from exhume.formats.ark.manifest import (
     SplitDeclaration,
     build_manifest,
 )
-from exhume.formats.ark.places import PARTIAL_SUFFIX
+from exhume.formats.ark.names import PARTIAL_SUFFIX
 from exhume.formats.ark.rbuf.encoder import Encoder, encoder_for
 from exhume.formats.ark.rbuf.guid import guid_bytes, new_guid
 from exhume.formats.ark.rbuf.idl import load_registry

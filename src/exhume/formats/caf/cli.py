@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
@@ -107,6 +106,8 @@ def create(
 
 def _open_input(path: str) -> BinaryIO:
     try:
+        from pathlib import Path
+
         return Path(path).open("rb")
     except OSError as error:
         from exhume.io.source import source_error
@@ -116,6 +117,8 @@ def _open_input(path: str) -> BinaryIO:
 
 def _identity(output: str) -> set[tuple[int, int]]:
     try:
+        from pathlib import Path
+
         found = Path(output).stat()
     except OSError:
         return set()

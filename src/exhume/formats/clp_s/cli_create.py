@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -125,6 +124,8 @@ def _property(text: str) -> tuple[str, Any]:
     if not equals:
         raise click.UsageError(f"--property takes NAME=VALUE, not {text!r}")
     try:
-        return name, json.loads(value)
+        from json import loads
+
+        return name, loads(value)
     except ValueError:
         return name, value

@@ -52,32 +52,6 @@ MAX_NODE_ID: Final = (1 << Entry.shift.container_type) - 1
 is_marker = Entry.is_marker
 """Whether an unordered entry opens a container instead of naming a node."""
 
-
-SECTION_NAMES: Final = (
-    "/schema_tree",
-    "/schema_ids",
-    "/table_metadata",
-    "/var.dict",
-    "/log.dict",
-    "/array.dict",
-    "/0",
-)
-STRUCTURES: Final = SECTION_NAMES[:3]
-DICTIONARIES: Final = SECTION_NAMES[3:6]
-TABLE_SECTIONS: Final = ("/0", "/tables")
-HEADER_FILE: Final = "header"
-"""The file of a directory that holds header and metadata section; the others are called as the sections are."""
-
-TIMESTAMP_FILE: Final = "timestamp.dict"
-"""A file of directories of before there was a header."""
-
-FILES: Final = frozenset(
-    {HEADER_FILE, TIMESTAMP_FILE, *(name.removeprefix("/") for name in (*SECTION_NAMES, *TABLE_SECTIONS))}
-)
-"""Files of directories, those of the oldest ones included."""
-
-KNOWN_VERSIONS: Final = ((0, 2, 0), (0, 3, 0), (0, 3, 1), (0, 3, 2), (0, 4, 0), (0, 4, 1), (0, 5, 0), (0, 5, 1))
-
 Version = tuple[int, int, int]
 
 

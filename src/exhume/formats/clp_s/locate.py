@@ -6,7 +6,8 @@ from exhume.codecs.zstd import ZSTD_MAGIC
 from exhume.errors import ExhumeError
 from exhume.findings import Finding, Severity
 from exhume.formats.clp_s import checks
-from exhume.formats.clp_s.layout import HEADER_SIZE, KNOWN_VERSIONS, Compression, parse_header
+from exhume.formats.clp_s.layout import HEADER_SIZE, Compression, parse_header
+from exhume.formats.clp_s.names import KNOWN_VERSIONS
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
+from exhume_ksy.facts.clp_s import FileHeader
+
 from exhume.errors import Span
-from exhume.formats.clp_s.layout import (
-    FILES,
-    HEADER_FILE,
-    HEADER_SIZE,
-    KNOWN_VERSIONS,
-    MAGIC,
-    TABLE_SECTIONS,
-    TIMESTAMP_FILE,
-    parse_header,
-)
+from exhume.formats.clp_s.names import FILES, HEADER_FILE, KNOWN_VERSIONS, TABLE_SECTIONS, TIMESTAMP_FILE
 from exhume.formats.clp_s.read.places import files_of
 from exhume.io.source import Source
 from exhume.io.tree import Tree
@@ -49,12 +42,14 @@ def owns(name: str) -> bool:
 
 def _probe_header(source: Source, is_whole: bool | None) -> Identification | None:
     """What a header says; `is_whole`: whether the other files of a directory are there, None for a single file."""
-    head = source.read_up_to(0, HEADER_SIZE)
-    if not head.startswith(MAGIC):
+    head = source.read_up_to(0, FileHeader.size)
+    if not head.startswith(FileHeader.magic):
         return None
-    evidence = [f"magic {MAGIC.hex(' ').upper()}"]
+    from exhume.formats.clp_s.layout import parse_header
+
+    evidence = [f"magic {FileHeader.magic.hex(' ').upper()}"]
     confidence = 0.6
-    if len(head) == HEADER_SIZE:
+    if len(head) == FileHeader.size:
         header = parse_header(head, source.span(0, len(head)))
         if header.version in KNOWN_VERSIONS:
             confidence += 0.15

@@ -20,13 +20,9 @@ from exhume.codecs.common import Buffer
 from exhume.errors import CodecError, ExhumeError, LimitExceededError, Span
 from exhume.formats.clp_s import checks, layout
 from exhume.formats.clp_s.layout import (
-    DICTIONARIES,
     DICTIONARY_HEAD,
     HEADER_FIELDS,
-    HEADER_FILE,
     HEADER_SIZE,
-    STRUCTURES,
-    TIMESTAMP_FILE,
     Compression,
     Header,
     Packet,
@@ -40,6 +36,7 @@ from exhume.formats.clp_s.layout import (
     TimestampRange,
 )
 from exhume.formats.clp_s.layout_packed import ENTRY, NUM_ENTRIES
+from exhume.formats.clp_s.names import DICTIONARIES, HEADER_FILE, STRUCTURES, TIMESTAMP_FILE
 from exhume.formats.clp_s.read import packets
 from exhume.formats.clp_s.read.columns import Column, Texts
 from exhume.formats.clp_s.read.kernel import ClpsStrings

@@ -14,15 +14,9 @@ from exhume.codecs import compress
 from exhume.codecs.checksums import sha256
 from exhume.codecs.stored import store
 from exhume.errors import WriterError
-from exhume.formats.clp_s.layout import (
-    DICTIONARIES,
-    DICTIONARY_HEAD,
-    STREAM_SIZE,
-    STREAMS_AT,
-    TABLE_SECTIONS,
-    PacketType,
-)
+from exhume.formats.clp_s.layout import DICTIONARY_HEAD, STREAM_SIZE, STREAMS_AT, PacketType
 from exhume.formats.clp_s.layout_packed import OFS_STREAM
+from exhume.formats.clp_s.names import DICTIONARIES, TABLE_SECTIONS
 from exhume.formats.clp_s.read.places import Place
 from exhume.formats.clp_s.write.rewrap import Piece, put, reserve, write_container
 from exhume.io.source import STREAM_CHUNK

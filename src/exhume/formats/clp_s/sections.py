@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from exhume.codecs.zstd import zstd_checksum
 from exhume.errors import ExhumeError
 from exhume.findings import Check
-from exhume.formats.clp_s.layout import DICTIONARIES, DICTIONARY_HEAD, HEADER_FILE, HEADER_SIZE, TABLE_SECTIONS
+from exhume.formats.clp_s.layout import DICTIONARY_HEAD, HEADER_SIZE
+from exhume.formats.clp_s.names import DICTIONARIES, HEADER_FILE, TABLE_SECTIONS
 from exhume.formats.clp_s.probe import owns
 from exhume.formats.clp_s.read.places import Place
 from exhume.io.source import Source

@@ -15,15 +15,13 @@ from exhume.findings import Finding
 from exhume.formats.clp_s import checks, layout
 from exhume.formats.clp_s.layout import (
     COLUMN_TYPES,
-    DICTIONARIES,
     DICTIONARY_HEAD,
     HEADER_FIELDS,
-    KNOWN_VERSIONS,
-    TABLE_SECTIONS,
     NodeType,
     PacketType,
     TimestampEncoding,
 )
+from exhume.formats.clp_s.names import DICTIONARIES, KNOWN_VERSIONS, SECTION_NAMES, TABLE_SECTIONS
 from exhume.io.parallel import map_ordered
 
 if TYPE_CHECKING:
@@ -50,7 +48,7 @@ def verify(archive: ClpSArchive, quick: bool, jobs: int, progress: Progress) -> 
     except ExhumeError as error:
         yield Finding.from_error(error)
         return
-    for name in layout.SECTION_NAMES:
+    for name in SECTION_NAMES:
         try:
             archive.file_entry(name)
         except ExhumeError as error:
@@ -114,7 +112,7 @@ def _metadata(archive: ClpSArchive) -> Iterator[Finding]:
 def _frames(archive: ClpSArchive, place: Place) -> Iterator[Finding]:
     """Whether the zstd frames of a section end where the section does."""
     name = place.name
-    if name in TABLE_SECTIONS or (name != "metadata" and name not in layout.SECTION_NAMES):
+    if name in TABLE_SECTIONS or (name != "metadata" and name not in SECTION_NAMES):
         return  # streams are checked one by one; nothing is known about other sections
     if name in DICTIONARIES:
         place = place.part(DICTIONARY_HEAD)

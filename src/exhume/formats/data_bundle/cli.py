@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -187,6 +185,8 @@ def create(
         counts = writer.counts
     for path, reason in skipped:
         click.echo(f"exhume: left out: {printable(path)}: {reason}", err=True)
+    from pathlib import Path
+
     stored = sum(file.stat().st_size for file in Path(output).rglob("*") if file.is_file())
     if run.machine:
         left_out = [{"path": path, "reason": reason} for path, reason in skipped]
@@ -203,6 +203,9 @@ def _read_user_data(path: str) -> dict[str, UserData]:
     from exhume.io.source import source_error
 
     try:
+        import json
+        from pathlib import Path
+
         document = json.loads(Path(path).read_text("utf-8"))
         return {
             name: UserData(str(entry["type_url"]), bytes.fromhex(entry.get("value_hex", "")))

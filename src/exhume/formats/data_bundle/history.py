@@ -12,10 +12,11 @@ from typing import Any
 
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
-from exhume.formats.data_bundle.bundle import View, shard_number
+from exhume.formats.data_bundle.bundle import View
 from exhume.formats.data_bundle.index import FileRow, RecordRow, group_records, parse_file_row, parse_record_row
 from exhume.formats.data_bundle.layout_keys import FILE_PREFIX, RECORD_PREFIX
 from exhume.formats.data_bundle.messages import Compression, ShardHeader
+from exhume.formats.data_bundle.names import shard_number
 from exhume.formats.data_bundle.recover import complete_rows, unclaimed
 from exhume.formats.data_bundle.shard import read_header
 from exhume.formats.leveldb import checks as leveldb_checks

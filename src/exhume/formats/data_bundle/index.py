@@ -24,10 +24,9 @@ from exhume.formats.data_bundle.layout_keys import (
     record_prefix,
 )
 from exhume.formats.data_bundle.messages import MAGIC_TEXT, BundleConfig, FileMetadata, RecordMetadata
+from exhume.formats.data_bundle.names import INDEX
 from exhume.formats.leveldb.database import Database
 from exhume.formats.leveldb.wire import WireError
-
-INDEX = "index"
 
 
 class FileRow(NamedTuple):

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from exhume_ksy.facts.data_bundle_shard import DataBundleShard
+
 from exhume.errors import ExhumeError, Span
-from exhume.formats.data_bundle.bundle import hint_opening, shard_number
-from exhume.formats.data_bundle.index import INDEX
-from exhume.formats.data_bundle.layout import SHARD_MAGIC
-from exhume.formats.leveldb.files import classify_name
+from exhume.formats.data_bundle.names import INDEX, hint_opening, shard_number
+from exhume.formats.leveldb.names import classify_name
 from exhume.formats.leveldb.probe import owns as owns_file
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.registry import Identification
+
+SHARD_MAGIC = DataBundleShard.magic
 
 
 def probe(source: Source | Tree) -> Identification | None:

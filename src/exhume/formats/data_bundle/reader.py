@@ -18,11 +18,12 @@ from exhume.archive import Entry, Info, MemberArchive, Progress, no_progress
 from exhume.errors import EntryNotFoundError, ExhumeError, FormatError, Span, shorten
 from exhume.findings import Finding, each_once
 from exhume.formats.data_bundle import checks
-from exhume.formats.data_bundle.bundle import View, hint_opening, is_at_hand, shard_number
+from exhume.formats.data_bundle.bundle import View
 from exhume.formats.data_bundle.history import FileVersion, History
-from exhume.formats.data_bundle.index import INDEX, BundleIndex, FileRow
+from exhume.formats.data_bundle.index import BundleIndex, FileRow
 from exhume.formats.data_bundle.layout_keys import FILE_PREFIX, RECORD_STOP
 from exhume.formats.data_bundle.messages import BundleConfig, ShardHeader, compression_name
+from exhume.formats.data_bundle.names import INDEX, hint_opening, is_at_hand, shard_number
 from exhume.formats.data_bundle.shard import read_header
 from exhume.formats.leveldb.database import Database
 from exhume.io.source import STREAM_CHUNK, Source

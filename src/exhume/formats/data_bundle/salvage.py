@@ -8,8 +8,8 @@ from typing import Any
 
 from exhume.archive import Progress, no_progress
 from exhume.errors import ExhumeError
-from exhume.formats.data_bundle.bundle import shard_name
 from exhume.formats.data_bundle.history import FileVersion, History
+from exhume.formats.data_bundle.names import shard_name
 from exhume.formats.data_bundle.reader import open_archive
 from exhume.formats.data_bundle.writer import DataBundleWriter
 from exhume.formats.leveldb.model import Status, Verdict
@@ -258,7 +258,7 @@ def _account_rest(report: SalvageReport, source: Source, start: int, end: int) -
 
 
 def _shards(tree: Tree) -> dict[int, str]:
-    from exhume.formats.data_bundle.bundle import shard_number
+    from exhume.formats.data_bundle.names import shard_number
 
     found = {}
     for name in tree.names():

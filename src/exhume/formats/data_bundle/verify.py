@@ -15,7 +15,7 @@ from exhume.archive import Progress
 from exhume.errors import ExhumeError, SourceError, Span, UnsafePathError
 from exhume.findings import Finding, Severity
 from exhume.formats.data_bundle import checks, layout
-from exhume.formats.data_bundle.bundle import View, shard_name
+from exhume.formats.data_bundle.bundle import View
 from exhume.formats.data_bundle.history import History
 from exhume.formats.data_bundle.index import (
     FileRow,
@@ -27,6 +27,7 @@ from exhume.formats.data_bundle.index import (
 )
 from exhume.formats.data_bundle.layout_keys import CONFIG_KEY, FILE_PREFIX, Tables, parse_table
 from exhume.formats.data_bundle.messages import BundleConfig, Compression, FileType
+from exhume.formats.data_bundle.names import shard_name
 from exhume.formats.data_bundle.shard import DEFAULT_RECORD_SIZE, Shard
 from exhume.formats.leveldb import checks as leveldb_checks
 from exhume.formats.leveldb.model import Status

@@ -26,7 +26,6 @@ from exhume.codecs import compress
 from exhume.codecs.checksums import crc32c
 from exhume.codecs.stored import store
 from exhume.errors import Span, UnsafePathError, WriterError, shorten
-from exhume.formats.data_bundle.bundle import shard_name
 from exhume.formats.data_bundle.layout_keys import CONFIG_KEY, build_escaped, build_record_key, file_key
 from exhume.formats.data_bundle.messages import (
     BundleConfig,
@@ -37,6 +36,7 @@ from exhume.formats.data_bundle.messages import (
     ShardHeader,
     UserData,
 )
+from exhume.formats.data_bundle.names import shard_name
 from exhume.formats.data_bundle.shard import LARGE_FILE
 from exhume.formats.leveldb.table_writer import write_database
 from exhume.io.output.atomic import AtomicDirectory

@@ -23,17 +23,7 @@ from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
 from exhume.formats.leveldb import checks
 from exhume.formats.leveldb.checks import Report
-from exhume.formats.leveldb.files import (
-    DbFile,
-    hint_files,
-    hint_rows,
-    list_files,
-    load_manifest,
-    named_manifest,
-    obvious_manifest,
-    old_manifests,
-    plain_names,
-)
+from exhume.formats.leveldb.files import DbFile, list_files, load_manifest, named_manifest, old_manifests
 from exhume.formats.leveldb.forensics import Kept, Survey, forensic_items, survey_table
 from exhume.formats.leveldb.layout_facts import user_key
 from exhume.formats.leveldb.manifest import Manifest, level_runs
@@ -47,6 +37,7 @@ from exhume.formats.leveldb.model import (
     ValueTypes,
     Version,
 )
+from exhume.formats.leveldb.names import hint_files, hint_rows, obvious_manifest, plain_names
 from exhume.formats.leveldb.pool import SourcePool
 from exhume.formats.leveldb.replay import LoadedLog, load_log
 from exhume.formats.leveldb.table import Item, Table

@@ -6,7 +6,6 @@ Spec: LevelDB doc/impl.md, db/version_set.cc; RocksDB db/version_edit.cc for tag
 from __future__ import annotations
 
 import itertools
-import re
 from dataclasses import dataclass, field
 
 from exhume.errors import FormatError, Span
@@ -15,10 +14,10 @@ from exhume.formats.leveldb.checks import Report
 from exhume.formats.leveldb.layout_facts import KEY_TAIL, Tags, user_key
 from exhume.formats.leveldb.log import LogReader
 from exhume.formats.leveldb.model import BYTEWISE, TableFile, VersionEdit
+from exhume.formats.leveldb.names import MANIFEST_NAME
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 
-MANIFEST_NAME = re.compile(r"MANIFEST-[0-9]{1,20}", re.ASCII)
 _CURRENT_MAX = 4096
 _ROCKSDB_TAGS = frozenset(Tags) - frozenset(range(Tags.NEW_FILE2 + 1)) - {Tags.COMPACTION_WATERLINE, Tags.IGNORABLE}
 _ROCKSDB_TAGS |= {Tags.MIN_LOG_NUMBER_TO_KEEP}

@@ -5,9 +5,14 @@ from __future__ import annotations
 import re
 
 from exhume.errors import Span
-from exhume.formats.leveldb.files import CURRENT, classify_name, hint_files, obvious_manifest, plain_names
-from exhume.formats.leveldb.layout_facts import LEVELDB_FOOTER, LEVELDB_MAGIC, MAGIC_SIZE, ROCKSDB_MAGIC
-from exhume.formats.leveldb.manifest import MANIFEST_NAME
+from exhume.formats.leveldb.names import (
+    CURRENT,
+    MANIFEST_NAME,
+    classify_name,
+    hint_files,
+    obvious_manifest,
+    plain_names,
+)
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.registry import Identification
@@ -49,6 +54,8 @@ def owns(name: str) -> bool:
 
 
 def _probe_table(source: Source) -> Identification | None:
+    from exhume.formats.leveldb.layout_facts import LEVELDB_FOOTER, LEVELDB_MAGIC, MAGIC_SIZE, ROCKSDB_MAGIC
+
     if source.size < LEVELDB_FOOTER:
         return None
     tail = source.read_at(source.size - MAGIC_SIZE, MAGIC_SIZE)

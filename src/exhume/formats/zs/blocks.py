@@ -15,11 +15,8 @@ from exhume.findings import Check
 from exhume.formats.zs import checks
 from exhume.formats.zs.layout import (
     CODEC_AT,
-    CRC,
-    DECODERS,
     FRAME_SIZE,
     LENGTH_SIZE,
-    PREAMBLE,
     Header,
     IndexEntry,
     RawBlock,
@@ -28,8 +25,8 @@ from exhume.formats.zs.layout import (
     parse_checksum,
     parse_frame,
     parse_index,
-    parse_preamble,
 )
+from exhume.formats.zs.layout_facts import CRC, DECODERS, PREAMBLE, parse_preamble
 from exhume.io.source import Source
 from exhume.limits import Limits
 from exhume.native.kernel import MalformedRecordsError, build_uleb128, find_range, take_records

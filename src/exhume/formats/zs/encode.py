@@ -12,7 +12,8 @@ from exhume.codecs.deflate import isal_compress
 from exhume.codecs.stored import store
 from exhume.codecs.xz import lzma2_fast
 from exhume.errors import WriterError
-from exhume.formats.zs.layout import DECODERS, STORED_CODECS, build_block
+from exhume.formats.zs.layout import build_block
+from exhume.formats.zs.layout_facts import DECODERS, STORED_CODECS
 from exhume.native.kernel import scan_records
 
 LEVELS = {

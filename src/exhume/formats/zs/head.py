@@ -12,20 +12,15 @@ from exhume.errors import ExhumeError, Span
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile
 from exhume.formats.zs.layout import (
-    CRC,
     FILE_LENGTH_AT,
-    FIXED_HEADER,
     HEADER_LENGTH_AT,
-    INCOMPLETE_MAGIC,
-    MAGIC,
     MAGIC_AT,
     MAX_INDEX_LEVEL,
-    PREAMBLE,
     Header,
     parse_checksum,
     parse_header,
-    parse_preamble,
 )
+from exhume.formats.zs.layout_facts import CRC, FIXED_HEADER, INCOMPLETE_MAGIC, MAGIC, PREAMBLE, parse_preamble
 from exhume.io.source import Source
 from exhume.limits import Limits
 

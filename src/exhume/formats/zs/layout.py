@@ -9,7 +9,6 @@ Spec: zs.txt, "Integer representations" to "Index block payload".
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -23,20 +22,15 @@ from exhume_ksy.fast.zs_index_block import scan_entry
 from exhume.codecs.checksums import crc64_xz
 from exhume.errors import ExhumeError, Span
 from exhume.formats.zs import checks
+from exhume.formats.zs.layout_facts import (
+    CRC,
+    ENVELOPE_SIZE,
+    FIXED_HEADER,
+    PREAMBLE,
+    STORED_CODECS,
+)
 from exhume.layout.fast import read
 from exhume.native.kernel import MalformedRecordsError, build_uleb128, next_block
-
-MAGIC, INCOMPLETE_MAGIC = facts.Zs.magic
-
-PREAMBLE: Final = struct.Struct(facts.Zs.prefix)
-"""Magic number and header length: what has to be read before the header can be."""
-
-FIXED_HEADER: Final = struct.Struct(facts.FileHeader.prefix)
-"""The header up to the metadata: 80 bytes."""
-
-CRC: Final = struct.Struct(facts.Crc64.packed)
-ENVELOPE_SIZE: Final = PREAMBLE.size + CRC.size
-"""Bytes around the header data; the first block starts this much plus the header length into the file."""
 
 MAGIC_AT: Final = facts.Zs.at.magic
 HEADER_LENGTH_AT: Final = facts.Zs.at.len_header
@@ -60,12 +54,6 @@ FRAME_SIZE: Final = LENGTH_SIZE + facts.BlockBody.at.level[1]
 """With this many bytes, the size and the level of any block are known."""
 
 MAX_INDEX_LEVEL = 63
-
-STORED_CODECS = {"none": "none", "deflate": "deflate", "lzma": "lzma2;dsize=2^20"}
-"""Codec names for people, and as the header spells them."""
-
-DECODERS = {"none": "none", "deflate": "deflate", "lzma2;dsize=2^20": "lzma2"}
-"""Codecs as the header spells them, and the names that `exhume.codecs` uses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +86,6 @@ class Header:
     def replace(self, **changes: Any) -> Header:
         """A copy with other values."""
         return replace(self, **changes)
-
-
-def parse_preamble(data: bytes) -> tuple[bytes, int]:
-    """Magic number and header length, from the first 16 bytes at least."""
-    magic, size = PREAMBLE.unpack_from(data)
-    return magic, size
 
 
 def parse_checksum(data: bytes | memoryview, at: int = 0) -> int:

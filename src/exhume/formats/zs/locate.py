@@ -7,7 +7,8 @@ from exhume.findings import Finding, Severity
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile
 from exhume.formats.zs.head import Head, read_head
-from exhume.formats.zs.layout import DECODERS, MAGIC, Header
+from exhume.formats.zs.layout import Header
+from exhume.formats.zs.layout_facts import DECODERS, MAGIC
 from exhume.formats.zs.verify import verify_source
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits

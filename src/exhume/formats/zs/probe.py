@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exhume.formats.zs.layout import (
+from exhume.formats.zs.layout_facts import (
     DECODERS,
     ENVELOPE_SIZE,
     FIXED_HEADER,

@@ -8,7 +8,7 @@ from typing import Any
 from exhume.archive import Progress, no_progress
 from exhume.choices import passes_on
 from exhume.errors import WriterError
-from exhume.formats.zs.layout import STORED_CODECS
+from exhume.formats.zs.layout_facts import STORED_CODECS
 from exhume.formats.zs.reader import ZsReader
 from exhume.formats.zs.writer import ZsWriter
 from exhume.limits import DEFAULT_LIMITS, Limits

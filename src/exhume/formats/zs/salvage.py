@@ -20,12 +20,7 @@ from exhume.formats.zs.blocks import BlockFile
 from exhume.formats.zs.framing import split_in_parts
 from exhume.formats.zs.head import Head, kind_of, read_head
 from exhume.formats.zs.layout import (
-    CRC,
-    DECODERS,
-    ENVELOPE_SIZE,
-    FIXED_HEADER,
     LENGTH_SIZE,
-    STORED_CODECS,
     Header,
     IndexEntry,
     RawBlock,
@@ -34,6 +29,7 @@ from exhume.formats.zs.layout import (
     find_block,
     parse_block,
 )
+from exhume.formats.zs.layout_facts import CRC, DECODERS, ENVELOPE_SIZE, FIXED_HEADER, STORED_CODECS
 from exhume.formats.zs.sorting import ExternalSorter
 from exhume.formats.zs.writer import ZsWriter
 from exhume.io.jsonout import dumps

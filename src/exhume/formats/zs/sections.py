@@ -14,7 +14,8 @@ from exhume.findings import Check
 from exhume.formats.zs import checks
 from exhume.formats.zs.blocks import BlockFile, header_check
 from exhume.formats.zs.head import Head, kind_of, read_head
-from exhume.formats.zs.layout import CRC, FIXED_HEADER, INCOMPLETE_MAGIC, MAGIC, PREAMBLE, Header, IndexEntry
+from exhume.formats.zs.layout import Header, IndexEntry
+from exhume.formats.zs.layout_facts import CRC, FIXED_HEADER, INCOMPLETE_MAGIC, MAGIC, PREAMBLE
 from exhume.formats.zs.search import Index, IndexNode
 from exhume.io.parallel import map_ordered
 from exhume.io.source import Source

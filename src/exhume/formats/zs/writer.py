@@ -17,8 +17,6 @@ from exhume.errors import Span, WriterError
 from exhume.formats.zs.encode import Encoded, compressor, encode_block, encode_data, shortest_key
 from exhume.formats.zs.framing import Framing, framing
 from exhume.formats.zs.layout import (
-    INCOMPLETE_MAGIC,
-    MAGIC,
     MAX_INDEX_LEVEL,
     Header,
     IndexEntry,
@@ -28,6 +26,7 @@ from exhume.formats.zs.layout import (
     build_preamble,
     codec_field,
 )
+from exhume.formats.zs.layout_facts import INCOMPLETE_MAGIC, MAGIC
 from exhume.formats.zs.metadata import encode_metadata
 from exhume.io.heap import keep_freed_memory
 from exhume.io.output.atomic import AtomicFile

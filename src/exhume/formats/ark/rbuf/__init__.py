@@ -9,9 +9,10 @@ Usable without a log:
 
 from __future__ import annotations
 
+from exhume.formats.ark.names import is_guid
 from exhume.formats.ark.rbuf.decoder import Decoder
 from exhume.formats.ark.rbuf.encoder import Encoder
-from exhume.formats.ark.rbuf.guid import guid_bytes, guid_text, is_guid, new_guid
+from exhume.formats.ark.rbuf.guid import guid_bytes, guid_text, new_guid
 from exhume.formats.ark.rbuf.idl import load_registry, parse_idl
 from exhume.formats.ark.rbuf.registry import EnumType, Field, Group, Registry, Schema
 from exhume.formats.ark.rbuf.wire import Note

@@ -5,16 +5,14 @@ Spec: rbuf wire format, guid.
 
 from __future__ import annotations
 
-import re
 import uuid
 from typing import TYPE_CHECKING, Final
 
+from exhume.formats.ark.names import is_guid
 from exhume.formats.ark.rbuf.layout import GUID_SIZE
 
 if TYPE_CHECKING:
     from exhume.formats.ark.rbuf.layout import Guid
-
-_TEXT = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
 
 NIL = "00000000-0000-0000-0000-000000000000"
 
@@ -41,16 +39,11 @@ def guid_bytes(guid: str | uuid.UUID) -> bytes:
     """The 16 wire bytes of a GUID's text (either case) or `uuid.UUID`.  Raises `ValueError` for other text."""
     if isinstance(guid, uuid.UUID):
         raw = guid.bytes
-    elif isinstance(guid, str) and len(guid) == 36 and _TEXT.fullmatch(guid):
+    elif isinstance(guid, str) and is_guid(guid):
         raw = bytes.fromhex(guid.replace("-", ""))
     else:
         raise ValueError(f"not a GUID: {guid!r}")
     return raw[_LAST::-1] + raw[:_LAST:-1]
-
-
-def is_guid(text: str) -> bool:
-    """Whether a text (a file name) is a GUID in its 8-4-4-4-12 form, either case."""
-    return _TEXT.fullmatch(text) is not None
 
 
 def new_guid() -> str:

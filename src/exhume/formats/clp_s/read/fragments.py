@@ -10,10 +10,8 @@ from exhume.codecs import zstd
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks, layout
 from exhume.formats.clp_s.layout import (
-    DICTIONARIES,
     DICTIONARY_HEAD,
     HEADER_SIZE,
-    KNOWN_VERSIONS,
     Header,
     NodeType,
     Packet,
@@ -25,6 +23,7 @@ from exhume.formats.clp_s.layout import (
 )
 from exhume.formats.clp_s.layout_packed import NUM_ENTRIES, NUM_SCHEMAS, pack_schema
 from exhume.formats.clp_s.layout_words import ClpWord
+from exhume.formats.clp_s.names import DICTIONARIES, KNOWN_VERSIONS
 from exhume.formats.clp_s.read.packets import section_list
 from exhume.formats.clp_s.read.places import Place, header_or_nothing, in_directory, section_files
 from exhume.formats.clp_s.read.template import SchemaLayout

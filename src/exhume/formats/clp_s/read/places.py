@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from exhume.errors import EntryNotFoundError, ExhumeError, Span
 from exhume.formats.clp_s import checks
-from exhume.formats.clp_s.layout import FILES, HEADER_FILE, SECTION_NAMES, STRUCTURES
+from exhume.formats.clp_s.names import FILES, HEADER_FILE, SECTION_NAMES, STRUCTURES
 from exhume.io.parallel import map_ordered
 from exhume.io.source import BytesSource, Source
 from exhume.io.tree import Tree

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from exhume.codecs.zstd import zstd_frame
 from exhume.errors import WriterError
-from exhume.formats.clp_s.layout import HEADER_SIZE, SECTION_NAMES
+from exhume.formats.clp_s.layout import HEADER_SIZE
 from exhume.formats.clp_s.layout_packed import NUM_ENTRIES
+from exhume.formats.clp_s.names import SECTION_NAMES
 from exhume.formats.clp_s.write import build
 from exhume.formats.clp_s.write.encoder import Encoder
 from exhume.formats.clp_s.write.options import WriterOptions

@@ -9,15 +9,8 @@ from typing import Any, Final
 import msgpack
 
 from exhume.formats.clp_s import layout_packed as packed
-from exhume.formats.clp_s.layout import (
-    HEADER_PACKED,
-    MAGIC,
-    SECTION_NAMES,
-    Compression,
-    PacketType,
-    TimestampEncoding,
-    Version,
-)
+from exhume.formats.clp_s.layout import HEADER_PACKED, MAGIC, Compression, PacketType, TimestampEncoding, Version
+from exhume.formats.clp_s.names import SECTION_NAMES
 
 INTEGER_EPOCH: Final = int(TimestampEncoding.EPOCH)
 DOUBLE_EPOCH: Final = int(TimestampEncoding.DOUBLE_EPOCH)

@@ -11,7 +11,8 @@ from pathlib import Path
 import msgpack
 
 from exhume.errors import WriterError
-from exhume.formats.clp_s.layout import HEADER_FILE, HEADER_SIZE, PacketType, Version
+from exhume.formats.clp_s.layout import HEADER_SIZE, PacketType, Version
+from exhume.formats.clp_s.names import HEADER_FILE
 from exhume.formats.clp_s.write.build import build_header, pack_packets
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
 from exhume.io.tree import check_relative

@@ -1,0 +1,38 @@
+"""The files of a log by their names alone: manifests and splits are called by GUIDs.
+
+Spec: ark_log.txt, Log Directory.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from exhume.io.tree import Tree
+
+PARTIAL_SUFFIX: Final = ".partial"
+"""What a writer calls a manifest until the log is closed."""
+
+_GUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}")
+
+
+def is_guid(text: str) -> bool:
+    """Whether a text (a file name) is a GUID in its 8-4-4-4-12 form, either case."""
+    return _GUID.fullmatch(text) is not None
+
+
+def find_manifests(tree: Tree, *, unfinished: bool = False, below: bool = True) -> list[str]:
+    """Manifest files of a log root, or (unless not `below`) of the log roots below a directory, by name."""
+    names = [name for name in tree.names("manifests") if _is_manifest(name, unfinished)]
+    if not names and below:
+        names = [
+            name for name in tree.names() if name.split("/")[-2:-1] == ["manifests"] and _is_manifest(name, unfinished)
+        ]
+    finished = {name for name in names if not name.endswith(PARTIAL_SUFFIX)}
+    return [name for name in names if name in finished or name.removesuffix(PARTIAL_SUFFIX) not in finished]
+
+
+def _is_manifest(name: str, unfinished: bool) -> bool:
+    last = name.rpartition("/")[2]
+    return is_guid(last) or (unfinished and last.endswith(PARTIAL_SUFFIX) and is_guid(last[: -len(PARTIAL_SUFFIX)]))

@@ -1,0 +1,63 @@
+"""The files of a bundle by their names alone: shards, the index, and which of them opening reads.
+
+Spec: "Path to bytes" in `docs/formats/data_bundle.md`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from exhume.formats.leveldb.names import SMALL_TABLES, classify_name, hint_rows, opening_files
+
+if TYPE_CHECKING:
+    from exhume.io.tree import Tree
+
+INDEX = "index"
+"""The directory of the index below the bundle."""
+
+FEW_SHARDS = 8
+"""The most shards whose size is requested when a bundle is opened whose listing has no sizes (an index page)."""
+
+SHARD_NAME = re.compile(r"shard-([0-9]{8,20})", re.ASCII)
+
+
+def shard_name(number: int) -> str:
+    """The file name of a shard."""
+    return f"shard-{number:08d}"
+
+
+def shard_number(name: str) -> int | None:
+    """The number of a shard by its file name, None for another file."""
+    match = SHARD_NAME.fullmatch(name)
+    return int(match[1]) if match and shard_name(int(match[1])) == name else None
+
+
+def index_files(tree: Tree, *kinds: str) -> list[str]:
+    """Files of the index of these kinds (`table`, `log`, ...), by their names below the bundle."""
+    folder = f"{INDEX}/"
+    return [n for n in tree.names() if n.startswith(folder) and classify_name(n.removeprefix(folder))[0] in kinds]
+
+
+def is_at_hand(tree: Tree) -> bool:
+    """Whether reading every row of the index is cheap: it is one small table or log, or no listing tells sizes.
+
+    None does where files are at hand, and on index pages, where every file is asked for anyway.
+    """
+    sizes = [tree.listed_size(name) for name in index_files(tree, "table", "log")]
+    filled = [size for size in sizes if size]
+    return None in sizes or (len(filled) <= 1 and sum(filled) <= SMALL_TABLES)
+
+
+def hint_opening(tree: Tree) -> None:
+    """Asks for what opening reads, at the same time: the manifest, and rows where they are at hand.
+
+    And for the sizes of shards, where a listing does not tell them.
+    """
+    shards = [n for n in tree.names() if shard_number(n) is not None]
+    hint_rows(
+        tree,
+        index_files(tree, "table", "log") if is_at_hand(tree) else (),
+        heads=opening_files(tree, f"{INDEX}/"),
+        sizes=[*index_files(tree, "other"), *shards[:FEW_SHARDS]],
+    )

@@ -1,0 +1,84 @@
+"""The files of a database directory by their names alone: what each is, and which of them opening reads.
+
+Spec: LevelDB doc/impl.md, "Files"; db/filename.cc.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from exhume.io.tree import Tree
+
+MANIFEST_NAME = re.compile(r"MANIFEST-[0-9]{1,20}", re.ASCII)
+_NUMBERED = re.compile(r"([0-9]{1,20})\.(log|ldb|sst)", re.ASCII)
+CURRENT = "CURRENT"
+
+SMALL_TABLES = 5 << 19
+"""Tables over a network that are no larger together come as a whole when rows are read.
+
+2 MiB, which is as large as LevelDB makes a table, take about as long as another request.
+"""
+
+
+def classify_name(name: str) -> tuple[str, int]:
+    """`(kind, number)` of a file name."""
+    if name == CURRENT:
+        return "current", 0
+    if MANIFEST_NAME.fullmatch(name):
+        return "manifest", int(name[9:])
+    match = _NUMBERED.fullmatch(name)
+    if match:
+        return ("log" if match[2] == "log" else "table"), int(match[1])
+    return "other", 0
+
+
+def plain_names(tree: Tree) -> list[str]:
+    """Names directly in the directory."""
+    return tree.files()
+
+
+def obvious_manifest(tree: Tree, folder: str = "") -> str | None:
+    """The manifest that CURRENT must name, where reading CURRENT would be a needless request; else None.
+
+    It is the only manifest, and the listing gives CURRENT exactly the size that naming it takes.  `verify` reads it.
+    """
+    names = [name.removeprefix(folder) for name in tree.names() if name.startswith(folder)]
+    manifests = [name for name in names if classify_name(name)[0] == "manifest"]
+    if len(manifests) == 1 and tree.listed_size(f"{folder}{CURRENT}") == len(manifests[0]) + 1:
+        return manifests[0]
+    return None
+
+
+def opening_files(tree: Tree, folder: str = "") -> list[str]:
+    """The files that opening reads: the obvious manifest, or CURRENT and the manifest that it most likely names."""
+    obvious = obvious_manifest(tree, folder)
+    if obvious is not None:
+        return [f"{folder}{obvious}"]
+    names = [name.removeprefix(folder) for name in tree.names() if name.startswith(folder)]
+    newest = max((n for n in names if classify_name(n)[0] == "manifest"), key=classify_name, default=None)
+    return [f"{folder}{name}" for name in (CURRENT, newest) if name in names]
+
+
+def hint_files(tree: Tree, names: Iterable[str]) -> None:
+    """Asks for what opening reads, and for the sizes of other files, at the same time."""
+    first = opening_files(tree)
+    tree.hint(first, sizes=[name for name in names if name not in first])
+
+
+def hint_rows(tree: Tree, names: Iterable[str], *, heads: Iterable[str] = (), sizes: Iterable[str] = ()) -> None:
+    """Asks for what reading rows of these tables and logs begins with, at the same time.
+
+    That is logs, small tables, and both ends of large ones.  `heads` and `sizes`: what else to ask for.
+    """
+    kinds = {name: classify_name(name.rpartition("/")[2])[0] for name in names}
+    tables = {name: tree.listed_size(name) for name, kind in kinds.items() if kind == "table"}
+    whole = None not in tables.values() and sum(size or 0 for size in tables.values()) <= SMALL_TABLES
+    tree.hint(
+        [*heads, *(name for name, kind in kinds.items() if kind == "log")],
+        tails=[] if whole else tables,
+        spans={name: (0, size) for name, size in tables.items() if whole and size},
+        sizes=sizes,
+    )
