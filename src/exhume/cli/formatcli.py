@@ -114,7 +114,7 @@ def recognised_format(run: Any, target: str) -> Format:
 
 
 def require_format(run: Any, target: str, verb: str, id: str) -> None:
-    """Raises `click.UsageError` for an archive of another format than the one that a verb is for."""
+    """Checks that a target has the format `id`, which the verb needs; raises `click.UsageError` if it has another."""
     found = run.format_of(target)
     if found != id:
         raise click.UsageError(f"{verb} is for {id} archives; this is {found}", click.get_current_context(silent=True))

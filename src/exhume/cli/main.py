@@ -66,7 +66,7 @@ class VerbGroup(Group):
 def main(context: click.Context, version: bool, verbose: bool) -> None:
     """Read, write, verify, explain, salvage and carve clp-s, ZS, Ark, CAF and DataBundle archives.
 
-    Data go to standard output, everything said about them to standard error.
+    Data goes to standard output, and everything said about it to standard error.
 
     \b
     Exit codes: 0 done; 1 failed; 2 usage; 3 done, with loss; 4 the answer is no.

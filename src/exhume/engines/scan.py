@@ -48,7 +48,7 @@ class Scanner:
             progress(at - start, stop - start, "bytes")
 
     def find(self, data: bytes) -> list[tuple[int, int]]:
-        """`(offset, pattern index)` of every occurrence in `data`, sorted."""
+        """`(offset, pattern index)` of every occurrence in `data`, in ascending order; offsets count from its start."""
         if self._database is not None:
             lengths = [len(pattern) for pattern in self._patterns]
             return sorted((end - lengths[index], index) for index, end in self._database.scan(data))

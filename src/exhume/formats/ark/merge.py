@@ -97,10 +97,10 @@ class Batch:
 
 
 def merge(cursors: Sequence[Cursor], *, reverse: bool = False) -> Iterator[Batch]:
-    """Batches of entries in time order.
+    """Yields batches of entries in time order, or, with `reverse`, in the exact opposite order.
 
     A split is opened when the merge reaches its `bound`, so that memory holds one block of each split whose time range
-    covers the present.
+    includes the current position of the merge.
     """
     sign = -1 if reverse else 1
     waiting = sorted(cursors, key=lambda c: (c.bound, sign * c.rank))

@@ -245,13 +245,13 @@ class Split:
         return ENTRY_EMPTY.error(span=self.entry_span(position, "len_data"), field_path=f"{path}.len_data", actual=size)
 
     def entry_span(self, position: int, name: str | None = None) -> Span:
-        """Where an index entry, or one field of it, lies in the file."""
+        """The span of an index entry, or of one of its fields, in the file."""
         at = self.header.index_offset + position * ENTRY_SIZE
         start, end = getattr(ENTRY_FIELDS, name) if name is not None else (0, ENTRY_SIZE)
         return self.source.span(at + start, at + end)
 
     def statistics(self, facts: SplitFacts, low: int = 0, high: int = TIME_MAX) -> dict[str, ObjectStatistics]:
-        """Count, stored bytes and time range per object within a time window, from the index alone."""
+        """Count, stored bytes and time range (ns) per object for `low <= time <= high`, from the index alone."""
         found: dict[int, list[int]] = {}
         for block in self.blocks(facts, low, high):
             order = np.argsort(block.object, kind="stable")

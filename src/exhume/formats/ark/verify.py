@@ -394,7 +394,7 @@ def unreferenced_splits(root: Tree, used: set[str]) -> Iterator[Finding]:
 
 
 def named_splits(reader: ArkReader, root: Tree) -> set[str]:
-    """The splits that the manifest of a log names, or another one of its root (one that cannot be read names none)."""
+    """The GUIDs of the splits that a manifest of a log's root names; a manifest that cannot be read names none."""
     used = {split.identifier for _, _, split in reader.manifest.splits()}
     return used.union(*(_named_elsewhere(reader, root, name) for name in root.names("manifests")))
 

@@ -100,7 +100,7 @@ def _add_parents(out: dict[str, Side], name: str) -> None:
 
 
 def compare(left: dict[str, Side], right: dict[str, Side], *, user_data: bool = True) -> Iterator[Difference]:
-    """Differences by name; `user_data` only makes sense between bundles."""
+    """The differences, sorted by name; `user_data` compares user data as well, which only bundles have."""
     for name in sorted(left.keys() | right.keys()):
         one, other = left.get(name), right.get(name)
         if one is None:

@@ -28,7 +28,7 @@ def shard_name(number: int) -> str:
 
 
 def shard_number(name: str) -> int | None:
-    """The number of a shard by its file name, None for another file."""
+    """The number of a shard by its file name; None for a file that is not a shard."""
     match = SHARD_NAME.fullmatch(name)
     return int(match[1]) if match and shard_name(int(match[1])) == name else None
 

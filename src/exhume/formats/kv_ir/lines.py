@@ -42,7 +42,7 @@ def _pairs(found: Pairs, name: str, number: int, *, both: bool) -> tuple[Pairs, 
 
 
 def parse_object(text: bytes, name: str, number: int) -> Pairs:
-    """A JSON object in which no key is there twice.  Raises `WriterError`."""
+    """The pairs of the JSON object on line `number` of `name`.  Raises `WriterError` if it is none or repeats a key."""
 
     def members(pairs: list[tuple[str, Any]]) -> Pairs:
         out = dict(pairs)

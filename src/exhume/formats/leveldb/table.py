@@ -279,7 +279,7 @@ class Table:
             report(rule, PROBLEMS[problem], span=block.span.in_payload(stop, end))
 
     def metaindex(self, report: Report = checks.strict) -> dict[str, Handle]:
-        """Handles of the meta blocks by name."""
+        """The handles of the meta blocks by name; empty when the metaindex cannot be read, which `report` is told."""
         footer = self.footer
         if footer is None:
             return {}

@@ -43,7 +43,7 @@ class Column:
         return any(key.any for key in self.keys)
 
     def below(self, prefix: Column) -> Column:
-        """The same path inside `prefix`."""
+        """The path that starts with `prefix` and continues with this one."""
         return Column(_collapse(prefix.keys + self.keys), prefix.namespace, self.position)
 
     def __str__(self) -> str:

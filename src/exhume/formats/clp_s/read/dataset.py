@@ -40,7 +40,7 @@ class Dataset:
         self.archives = list(archives)
 
     def json_chunks(self, *, ordered: bool = False, complete: bool = False, jobs: int = 1) -> Iterator[bytes]:
-        """As `ClpSArchive.json_chunks`."""
+        """The text of all records in pieces of whole records; options and errors as for `ClpSArchive.json_chunks`."""
         for group in self._groups(ordered):
             if len(group) == 1:
                 for archive in group[0]:
