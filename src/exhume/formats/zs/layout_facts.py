@@ -1,4 +1,7 @@
-"""What the specification fixes for ZS: magic numbers, sizes, formats of what is packed, names of codecs."""
+"""What the specification fixes for ZS: magic numbers, sizes, formats of what is packed, names of codecs.
+
+Spec: zs.txt, "Integer representations" to "Index block payload".
+"""
 
 from __future__ import annotations
 
