@@ -224,7 +224,7 @@ def test_rows_of_an_index_of_several_files_are_not_counted(divided: Path, store:
 
 def test_a_large_index_is_not_counted(archives: dict[str, Path], store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("exhume.formats.data_bundle.names.SMALL_TABLES", 400_000)
-    monkeypatch.setattr("exhume.formats.leveldb.files.SMALL_TABLES", 400_000)
+    monkeypatch.setattr("exhume.formats.leveldb.names.SMALL_TABLES", 400_000)
     url = store.put("rounds/heavy", archives["databundle"]) + "/"
     store.wire.clear()
     assert describe(url, store.options)["files"] is None
