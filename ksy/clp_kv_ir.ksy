@@ -71,7 +71,7 @@ types:
           max: _io.size - _io.pos
         if: metadata_length == metadata_lengths::two_bytes
       - id: metadata
-        size: 'metadata_length == metadata_lengths::one_byte ? len_metadata1 : len_metadata2'
+        size: '(metadata_length == metadata_lengths::one_byte ? len_metadata1 : len_metadata2).as<u2>'
         doc: |
           A JSON object. `VERSION` is "0.1.0" for streams of key-value pairs, and
           `USER_DEFINED_METADATA` an object of whoever wrote the stream.
@@ -138,7 +138,7 @@ types:
           tag == tags::text_4 or tag == tags::variable_text_4
           or tag == tags::log_type_4
       - id: text
-        size: 'has_text1 ? len_text1 : has_text2 ? len_text2 : len_text4'
+        size: '(has_text1 ? len_text1 : has_text2 ? len_text2 : len_text4).as<u4>'
         if: has_text1 or has_text2 or has_text4
         doc: |
           UTF-8. In a log type some bytes stand for variables (`marks`), and a
