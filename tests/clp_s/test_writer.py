@@ -13,7 +13,7 @@ import pytest
 import zstandard
 
 import exhume
-from exhume.errors import CodecError, OutputExistsError, SourceError, WriterError
+from exhume.errors import CodecError, OutputExistsError, SourceError, TruncatedError, WriterError
 from exhume.formats.clp_s.layout import NodeType
 from exhume.formats.clp_s.reader import ClpSArchive, open_archive
 from exhume.formats.clp_s.write.assemble import largest_first, plan_streams
@@ -84,7 +84,8 @@ def test_key_paths() -> None:
     assert parse_key_path(r"\@timestamp") == (b"@timestamp",)
     assert parse_key_path(r"t.\$date") == (b"t", b"$date")
     assert parse_key_path(r"\u00e9\n") == ("é\n".encode(),)
-    for bad in ("", "a..b", ".a", "a.", "@a", "$a", "a*", "a\\", r"\ud800"):
+    assert parse_key_path("@a.b") == (b"a", b"b")
+    for bad in ("", "a..b", ".a", "a.", "@@a", "@", "$a", "a*", "a\\", r"\ud800"):
         with pytest.raises(WriterError):
             parse_key_path(bad)
 
@@ -369,7 +370,7 @@ def test_damaged_inputs(tmp_path: Path, jobs: int) -> None:
             writer.add_files([tmp_path / "in"])
     with pytest.raises(SourceError), create(tmp_path / "x", jobs=jobs) as writer:
         writer.add_files([tmp_path / "in.missing", tmp_path / "in"])
-    with pytest.raises(BadRecordError, match="KV-IR"), create(tmp_path / "x", jobs=jobs) as writer:
+    with pytest.raises(TruncatedError, match="KVIR-301"), create(tmp_path / "x", jobs=jobs) as writer:
         (tmp_path / "in").write_bytes(b"\xfd\x2f\xb5\x30\x01")
         writer.add_files([tmp_path / "in"])
     assert [path.name for path in tmp_path.iterdir()] == ["in"]
