@@ -69,6 +69,7 @@ SAMPLES = {
     "clp-s": "clp_s/tiny.clps",
     "clp-s, a directory": "clp_s/directory",
     "databundle": "data_bundle/zlib",
+    "kv-ir": "kv_ir/small.clp",
     "leveldb": "leveldb/small",
     "zs": "zs/words-none.zs",
 }

@@ -6,9 +6,17 @@ import base64
 import io
 import json
 import sys
+from typing import Any
 
 import msgpack
-from clp_ffi_py.ir import Deserializer, Serializer
+from clp_ffi_py.ir import Deserializer, Serializer  # type: ignore[import-not-found]
+
+
+class _Kept(io.BytesIO):
+    """Bytes that stay when the serializer closes them."""
+
+    def close(self) -> None:
+        pass
 
 
 def main() -> None:
@@ -20,10 +28,9 @@ def main() -> None:
         sys.stdout.flush()
 
 
-def written(events: list, metadata: dict | None) -> str:
+def written(events: list[Any], metadata: dict[str, Any] | None) -> str:
     """The stream of events given as `[auto, user]`, in base64."""
-    out = io.BytesIO()
-    out.close = lambda: None
+    out = _Kept()
     serializer = Serializer(out, user_defined_metadata=metadata)
     for auto, user in events:
         serializer.serialize_log_event_from_msgpack_map(
@@ -33,7 +40,7 @@ def written(events: list, metadata: dict | None) -> str:
     return base64.b64encode(out.getvalue()).decode()
 
 
-def read(stream: str) -> list:
+def read(stream: str) -> list[Any]:
     """The events of a stream in base64."""
     deserializer = Deserializer(io.BytesIO(base64.b64decode(stream)))
     found = []

@@ -14,6 +14,7 @@ import pytest
 
 import exhume
 from exhume.formats.kv_ir.reader import KvIrArchive
+from exhume.formats.kv_ir.writer import KvIrWriter
 from tests.oracles import Oracle, apart
 from tests.real import REAL
 
@@ -85,7 +86,7 @@ def test_reads_what_the_real_serializer_writes_and_writes_the_same(seed: int, or
         assert list(archive.events()) == given
         assert archive.user_metadata == (metadata or {})
     assert list(exhume.verify(stream)) == []
-    with exhume.create(tmp_path / "ours.clp", "kv-ir", metadata=metadata) as writer:
+    with KvIrWriter(tmp_path / "ours.clp", metadata=metadata) as writer:
         for auto, user in given:
             writer.write(user, auto)
     assert (tmp_path / "ours.clp").read_bytes() == stream
@@ -93,7 +94,7 @@ def test_reads_what_the_real_serializer_writes_and_writes_the_same(seed: int, or
 
 def test_the_real_deserializer_reads_ours(oracle: Oracle, tmp_path: Path) -> None:
     given = events(99)
-    with exhume.create(tmp_path / "ours.clp", "kv-ir", metadata={"a": 1}) as writer:
+    with KvIrWriter(tmp_path / "ours.clp", metadata={"a": 1}) as writer:
         for auto, user in given:
             writer.write(user, auto)
     stream = base64.b64encode((tmp_path / "ours.clp").read_bytes()).decode()
@@ -110,7 +111,7 @@ def test_archives_are_those_of_clp_s(path: Path, tmp_path: Path) -> None:
     with exhume.open(path) as native:
         (properties,) = [entry.properties for entry in native.range_index]  # type: ignore[attr-defined]
         with exhume.create(tmp_path / "ours.clps", "clp-s", creator_id=properties["_archive_creator_id"]) as writer:
-            writer.add_file(io.BytesIO(stream.read_bytes()), name=properties["_filename"])
+            writer.add_file(io.BytesIO(stream.read_bytes()), name=properties["_filename"])  # type: ignore[attr-defined]
         with exhume.open(tmp_path / "ours.clps") as ours:
             assert ours.header.original_size == native.header.original_size  # type: ignore[attr-defined]
             for section in native.sections():

@@ -134,10 +134,11 @@ cdef class IrTree:
     cdef dict known         # (parent, type, name) of every node
     cdef dict slot_of       # (parent, name) to slot
     cdef list keys          # names as text
+    cdef list held          # the objects of the event under way
     cdef list raw
 
     def __cinit__(self):
-        self.known, self.slot_of, self.keys, self.raw = {}, {}, [""], [b""]
+        self.known, self.slot_of, self.keys, self.raw, self.held = {}, {}, [""], [b""], [None]
         cdef IrNode root
         memset(&root, 0, sizeof(IrNode))
         root.parent = root.slot = -1
@@ -184,6 +185,7 @@ cdef class IrTree:
         self.known[parent, type, name] = self.count
         self.keys.append(name.decode("utf-8", "surrogateescape"))
         self.raw.append(name)
+        self.held.append(None)
         self.count += 1
         return 0
 
@@ -750,13 +752,12 @@ cdef class KvIrDecoder:
         cdef Py_ssize_t i
         cdef int32_t parent, last = 0
         cdef dict into = root
-        cdef dict objects = None
+        nodes[0].opened = self.events + 1
+        tree.held[0] = root
         for i in range(<Py_ssize_t>(leaves.n // sizeof(IrLeaf))):
             parent = nodes[leaf[i].node].parent
             if parent != last:
-                if objects is None:
-                    objects = {0: root}
-                into = self.object_of(tree, parent, objects)
+                into = self.object_of(tree, parent)
                 last = parent
             value = self.object_value(&leaf[i], nodes[leaf[i].node].type)
             if self.fault:
@@ -764,11 +765,15 @@ cdef class KvIrDecoder:
             PyDict_SetItem(into, <object>PyList_GET_ITEM(tree.keys, leaf[i].node), value)
         return 0
 
-    cdef dict object_of(self, IrTree tree, int32_t node, dict objects):
-        cdef dict found = objects.get(node)
-        if found is None:
-            found = objects[node] = {}
-            self.object_of(tree, (<IrNode*>tree.nodes.p)[node].parent, objects)[tree.keys[node]] = found
+    cdef dict object_of(self, IrTree tree, int32_t number):
+        """The dict of an object with members in the event under way."""
+        cdef IrNode* node = &(<IrNode*>tree.nodes.p)[number]
+        cdef dict found
+        if node.opened == self.events + 1:
+            return <dict>PyList_GET_ITEM(tree.held, number)
+        node.opened = self.events + 1
+        found = tree.held[number] = {}
+        PyDict_SetItem(self.object_of(tree, node.parent), <object>PyList_GET_ITEM(tree.keys, number), found)
         return found
 
     cdef object object_value(self, IrLeaf* leaf, uint8_t type):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from exhume.formats.kv_ir.info import KvIrInfo
     from exhume.layout.sections import SectionMap
 
-EVENTS = 512
+EVENTS = 64
 """Events that are made at once."""
 
 PAIRS = {"user": How.USER, "auto": How.AUTO, "both": How.BOTH}
@@ -128,10 +128,17 @@ class KvIrArchive(RecordArchive):
         Bytes that are not UTF-8 become half surrogates (`surrogateescape`).  Raises what is wrong with the stream
         after the events before it.
         """
-        return (event for _, event in self.events_with_place())
+        for _, found, _ in self._batches():
+            yield from found
 
     def events_with_place(self) -> Iterator[tuple[Span, tuple[dict[str, Any], dict[str, Any]]]]:
         """The same, each with where it begins.  Raises the rule of the damage, after the events before it."""
+        for starts, found, stream in self._batches():
+            for start, event in zip(starts, found, strict=True):
+                yield stream.span(start, start + 1), event
+
+    def _batches(self) -> Iterator[tuple[list[int], list[tuple[dict[str, Any], dict[str, Any]]], Stream]]:
+        """Some events at a time, with where they begin in the stream."""
         units = self.units()
         decoder = units.decoder
         error = None
@@ -141,11 +148,9 @@ class KvIrArchive(RecordArchive):
                 going = units.step(How.OBJECTS | How.BOTH, EVENTS)
             except UnitError as trouble:
                 error, going = trouble.error, False
-            found = list(zip(decoder.starts, decoder.objects, strict=True))
-            decoder.starts.clear()
-            decoder.objects.clear()
-            for start, event in found:
-                yield units.stream.span(start, start + 1), event
+            starts, found = decoder.starts, decoder.objects
+            decoder.starts, decoder.objects = [], []
+            yield starts, found, units.stream
         if error is not None:
             raise error
 
