@@ -277,13 +277,12 @@ class _Salvage:
         if decoder.hold:  # the keys of this group are told: take them, and stop before the next
             raw = data[: group[-1].end]
             decoder.hold = False
-            status, *_ = decoder.run(raw, 0, len(raw), units.at, self.how, 1 << 62)
+            status, done, *_ = decoder.run(raw, 0, len(raw), units.at, self.how, 1 << 62)
             decoder.hold = True
-            if status == Status.MORE:
-                units.take(len(raw))
-            else:
+            units.take(done)
+            if status != Status.MORE:
                 self.report.lose("events")
-                units.skip(units.at + len(raw))
+                units.skip(units.at + len(raw) - done)
         return True
 
 
