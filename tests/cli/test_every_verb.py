@@ -14,6 +14,7 @@ import pytest
 
 from exhume.cli.main import main
 from exhume.formats.ark import jsonform
+from exhume.formats.kv_ir import lines
 from exhume.formats.zs import writer as zs_writer
 from exhume.registry import formats
 from tests.conftest import ROOT
@@ -91,6 +92,7 @@ def place(tmp_path: Path, samples: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     os.mkfifo(tmp_path / "fifo")
     monkeypatch.setattr(zs_writer, "LARGEST_RECORD", 1 << 20)
     monkeypatch.setattr(jsonform, "LONGEST_LINE", 1 << 20)
+    monkeypatch.setattr(lines, "LONGEST_LINE", 1 << 20)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

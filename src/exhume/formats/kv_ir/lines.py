@@ -8,8 +8,13 @@ from typing import Any
 
 from exhume.errors import Span, WriterError
 from exhume.formats.clp_s.write.inputs import Input, name_of, read_pieces
+from exhume.limits import DEFAULT_LIMITS
 
 Pairs = dict[str, Any]
+
+
+LONGEST_LINE = DEFAULT_LIMITS.structure_size
+"""The most bytes of one line: input without line ends must not fill the memory."""
 
 
 def records(inputs: Iterable[Input], *, both: bool = False) -> Iterator[tuple[Pairs, Pairs]]:
@@ -18,19 +23,28 @@ def records(inputs: Iterable[Input], *, both: bool = False) -> Iterator[tuple[Pa
     With `both` a line is `{"auto": {...}, "user": {...}}`.  Raises `WriterError`, with the line, and `SourceError`.
     """
     for one in inputs:
-        name, rest = name_of(one), b""
-        number = 0
-        for piece in _ended(read_pieces(one)):
-            *whole, rest = (rest + piece).split(b"\n")
-            for line in whole:
-                number += 1
-                if line.strip():
-                    yield _pairs(parse_object(line, name, number), name, number, both=both)
+        name = name_of(one)
+        for number, line in enumerate(_lines(read_pieces(one), name), 1):
+            if line.strip():
+                yield _pairs(parse_object(line, name, number), name, number, both=both)
 
 
-def _ended(pieces: Iterator[bytes]) -> Iterator[bytes]:
-    yield from pieces
-    yield b"\n"
+def _lines(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """The lines of a text that comes in pieces, the last one with or without an end."""
+    number, held = 0, [b""]
+    for piece in pieces:
+        first, *others = piece.split(b"\n")
+        held.append(first)
+        if others:
+            *whole, last = [b"".join(held), *others]
+            yield from whole
+            number += len(whole)
+            held = [last]
+        if sum(map(len, held)) > LONGEST_LINE:
+            raise WriterError(
+                f"line {number + 1}: too long", span=Span(name, 0, 0), expected=f"{LONGEST_LINE} bytes", format="kv-ir"
+            )
+    yield b"".join(held)
 
 
 def _pairs(found: Pairs, name: str, number: int, *, both: bool) -> tuple[Pairs, Pairs]:

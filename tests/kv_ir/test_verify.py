@@ -1,0 +1,58 @@
+"""The walk that verifies: what it is told to leave out, what it goes on after, what it lets pass."""
+
+from __future__ import annotations
+
+import pytest
+from exhume_ksy.facts.clp_kv_ir import Tags
+
+from exhume.errors import SourceError, Span
+from exhume.formats.kv_ir import checks
+from exhume.formats.kv_ir.build import END, build_integer
+from exhume.formats.kv_ir.verify import EVENTS, verify_source
+from exhume.io.source import BytesSource
+from exhume.io.tree import MemoryTree
+from exhume.testing.sources import LyingSource
+from tests.kv_ir.streams import HEAD, SMALL, auto, event, user
+
+
+def codes(data: bytes, **options: bool) -> list[str]:
+    """What is found wrong with a stream."""
+    return [finding.code for finding in verify_source(BytesSource(data), **options)]  # type: ignore[arg-type]
+
+
+def test_a_directory_is_no_stream() -> None:
+    [finding] = verify_source(MemoryTree({"a": b""}, name="logs"))
+    assert (finding.code, finding.span) == (checks.NOT_KV_IR.code, Span("logs", 0, 0))
+    assert "a directory" in finding.message
+
+
+def test_everything_is_read_unless_quick() -> None:
+    broken = SMALL[: len(HEAD) + 3] + b"\xff" + SMALL[len(HEAD) + 4 :]
+    assert codes(SMALL) == codes(SMALL, quick=True) == []
+    assert codes(broken) != []
+    assert codes(broken, quick=True) == []
+
+
+def test_a_failing_disk_is_no_damage() -> None:
+    def fail(offset: int, size: int, data: bytes) -> bytes:
+        raise SourceError("read failed", span=Span("disk", offset, offset + size))
+
+    with pytest.raises(SourceError, match="read failed"):
+        list(verify_source(LyingSource(BytesSource(SMALL), fail)))
+
+
+def test_progress_is_told() -> None:
+    told: list[tuple[int, int | None, str]] = []
+    one = event([], [(1, build_integer(5))])
+    data = HEAD + user(Tags.NODE_INTEGER, b"n") + one * (2 * EVENTS + 5) + END
+    found = verify_source(BytesSource(data), progress=lambda done, total, unit: told.append((done, total, unit)))
+    assert list(found) == []
+    assert len(told) >= 2
+    assert {(total, unit) for _, total, unit in told} == {(len(data), "bytes")}
+    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
+
+
+@pytest.mark.parametrize("node", [auto, user])
+def test_keys_of_both_kinds_are_text(node: object) -> None:
+    made = node(Tags.NODE_INTEGER, b"\xff")  # type: ignore[operator]
+    assert codes(HEAD + made + END) == [checks.NOT_UTF8.code]
