@@ -20,6 +20,7 @@ from exhume.errors import MissingDependencyError
 from exhume.formats.ark.reader import ArkReader
 from exhume.formats.ark.writer import ArkWriter
 from exhume.formats.clp_s.reader import ClpSArchive
+from exhume.formats.kv_ir.reader import KvIrArchive
 from exhume.formats.leveldb.reader import LevelDbArchive
 from exhume.formats.zs.reader import ZsReader
 from tests.archives import label, own_archives
@@ -57,6 +58,8 @@ def first_column(archive: Archive) -> tuple[str, list[Any]]:
             return name, [event.get(name) for event in archive.events()]
         case ArkReader():
             return "number", [message.value["number"] for message in archive.messages() if message.value]
+        case KvIrArchive():
+            return "message", [user.get("message") for _, user in archive.events()]
         case LevelDbArchive():
             return "value", [value for _, value in archive.database.scan()]
         case MemberArchive():

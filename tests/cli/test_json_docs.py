@@ -116,7 +116,7 @@ def test_every_key_of_other_verbs_is_told(tmp_path: Path, exhume_cli: Cli, sampl
         check(ran.out)
 
 
-DATA = {"value", "record", "metadata", "plans"}
+DATA = {"value", "record", "user", "auto", "metadata", "plans"}
 """Keys below which what stands is the archive's own words, or a plan of the format."""
 
 

@@ -58,7 +58,8 @@ class Stream:
     def head(self, size: int) -> bytes:
         """The first bytes of the stream, `size` at least unless it is shorter, as far as they can be had."""
         found = b""
-        self.source.hint(0, 1 << 17)  # about what the first block of a frame takes at most
+        if self.wrapped:
+            self.source.hint(0, 1 << 17)  # about what the first block of a frame takes at most
         try:
             for piece in self._decompressed() if self.wrapped else self.source.chunks(size=size):
                 found += piece
