@@ -82,7 +82,8 @@ def test_every_tool_reads_it(archive: Archive) -> None:
     assert frame.shape == (table.num_rows, table.num_columns) == pandas_frame.shape
     assert frame.columns == table.column_names == list(pandas_frame.columns)
     if wanted:
-        assert table[name].to_pylist() == frame[name].to_list() == list(pandas_frame[name]) == wanted
+        assert table[name].to_pylist() == frame[name].to_list() == wanted
+        assert [None if pandas.isna(value) else value for value in pandas_frame[name]] == wanted
         assert fetched(duckdb.sql(f'SELECT "{name}" FROM archive')) == [(value,) for value in wanted]
     assert pyarrow.table(archive).equals(table), "an archive can be read again"
 
