@@ -364,6 +364,9 @@ def test_damaged_inputs(tmp_path: Path, jobs: int) -> None:
     for data, kind in (
         (gzip.compress(lines(RECORDS))[:-9], CodecError),
         (packed[:40] + b"\xff\xff" + packed[42:], CodecError),
+        (packed[:-20], CodecError),
+        (packed[:10], CodecError),
+        (packed + packed[:-1], CodecError),
     ):
         (tmp_path / "in").write_bytes(data)
         with pytest.raises(kind), create(tmp_path / "x", jobs=jobs) as writer:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import bz2
+import gzip
+import io
 import lzma
 import random
 import sys
@@ -21,6 +23,7 @@ from exhume.codecs.common import Decoded
 from exhume.codecs.deflate import INFLATE_FIRST
 from exhume.codecs.stepwise import Stepwise
 from exhume.codecs.stored import store
+from exhume.codecs.streams import inflate_file
 from exhume.codecs.xz import lzma2_extent
 from exhume.codecs.zstd import ZSTD_MAGIC, zstd_frames
 from exhume.errors import CodecError, LimitExceededError, MissingDependencyError, UnsupportedFeatureError
@@ -325,3 +328,36 @@ def test_peers_agree() -> None:
     assert bz2.decompress(codecs.compress("bz2", data)) == data
     assert zlib.decompress(store("zlib", data)) == data
     assert zstandard.ZstdDecompressor().decompressobj().decompress(store("zstd", data)) == data
+
+
+SKIPPABLE = b"\x50\x2a\x4d\x18" + (5).to_bytes(4, "little") + b"aside"
+
+
+@pytest.mark.parametrize("size", [1, 1000, 1 << 20])
+def test_compressed_files_are_read_whole(size: int) -> None:
+    """Frames and members one after the other are one content, in pieces of at most `size` bytes."""
+    data = random.Random(1).randbytes(3000) + bytes(40_000)
+    frame = zstandard.compress(data)
+    stored = {b"": b"", data: data, frame + SKIPPABLE + frame: data * 2, gzip.compress(data) * 2: data * 2}
+    for file, content in stored.items():
+        pieces = list(inflate_file(io.BytesIO(file), "file", size))
+        assert b"".join(pieces) == content
+        assert max(map(len, pieces), default=0) <= size
+
+
+def test_a_compressed_file_cut_anywhere_is_refused() -> None:
+    data = random.Random(1).randbytes(300)
+    frame = zstandard.compress(data)
+    for cut in range(4, len(frame)):
+        found = b""
+        with pytest.raises(CodecError, match="file: the zstd stream ends inside a frame"):
+            for piece in inflate_file(io.BytesIO(frame + frame[:cut]), "file"):
+                found += piece
+        assert found[: len(data)] == data
+    packed = gzip.compress(data)
+    for cut in range(4, len(packed)):
+        with pytest.raises(CodecError, match="file: corrupt gzip stream"):
+            list(inflate_file(io.BytesIO(packed[:cut]), "file"))
+    for rest in (b"junk!", SKIPPABLE[:6]):
+        with pytest.raises(CodecError, match="zstd stream"):
+            list(inflate_file(io.BytesIO(frame + rest), "file"))

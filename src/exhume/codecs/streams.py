@@ -30,16 +30,50 @@ def inflate_file(file: BinaryIO, name: str, size: int = 1 << 20) -> Iterator[byt
         stream = gzip.GzipFile(fileobj=joined)
         kind, broken = "gzip", (EOFError, zlib.error, gzip.BadGzipFile)
     elif head == ZSTD_MAGIC:
-        import zstandard
-
-        engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX)
-        stream = engine.stream_reader(joined, read_across_frames=True)
-        kind, broken = "zstd", (zstandard.ZstdError,)
+        yield from _zstd(joined, name, size)
+        return
     try:
         while piece := stream.read(size):
             yield piece
     except broken as error:
         raise CodecError(f"{name}: corrupt {kind} stream", actual=error) from error
+
+
+STEP = 1 << 10
+"""Stored bytes that are decompressed at once: constant bytes become 16,000 times as many."""
+
+
+def _zstd(file: BinaryIO, name: str, size: int) -> Iterator[bytes]:
+    """The content of zstd frames.  The library's own reader ends without a word where the last frame is cut short."""
+    import zstandard
+
+    engine: Any = None
+    stored = b""
+    held: list[bytes] = []
+    room = 0
+    while stored or (stored := file.read(STEP)):
+        if engine is None:
+            engine = zstandard.ZstdDecompressor(max_window_size=ZSTD_WINDOW_MAX).decompressobj()
+        try:
+            piece = engine.decompress(stored)
+        except zstandard.ZstdError as error:
+            raise CodecError(f"{name}: corrupt zstd stream", actual=error) from error
+        stored = b""
+        if engine.eof:
+            stored, engine = engine.unused_data, None
+        held.append(piece)
+        room += len(piece)
+        if room >= size:
+            yield from _pieces(b"".join(held), size)
+            held, room = [], 0
+    yield from _pieces(b"".join(held), size)
+    if engine is not None:
+        raise CodecError(f"{name}: the zstd stream ends inside a frame")
+
+
+def _pieces(data: bytes, size: int) -> Iterator[bytes]:
+    for at in range(0, len(data), size):
+        yield data[at : at + size]
 
 
 class _Joined(io.RawIOBase):
