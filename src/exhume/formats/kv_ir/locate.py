@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from exhume.codecs.zstd import ZSTD_MAGIC
 from exhume.errors import ExhumeError, SourceError
-from exhume.findings import Finding
+from exhume.findings import Capped, Severity, each_once
 from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, parse_metadata
 from exhume.formats.kv_ir.stream import Stream, UnitError, Units
 from exhume.formats.kv_ir.units import How
+from exhume.formats.kv_ir.verify import EVENTS, walk
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.recovery import Carved, Proof, Verdict
@@ -30,20 +31,27 @@ def locate(source: Source, hit: int, *, limits: Limits = DEFAULT_LIMITS) -> Carv
         raise
     except ExhumeError:
         return None
-    findings: list[Finding] = []
-    while True:
-        try:
-            while units.step(How.CHECK, units.decoder.events + 1000):
-                pass
-            break
-        except UnitError as trouble:
-            findings.append(Finding.from_error(trouble.error))
-            if trouble.after < 0:
-                break
-            units.skip(trouble.after)
+    found = Capped()
+    for finding in each_once(walk(units)):
+        found.append(finding)
+    findings = tuple(found.told())
+    _skip_to_the_end(units)
     end = max(stream.stored, len(ZSTD_MAGIC)) if stream.wrapped else units.at
     span = source.span(hit, hit + end)
     if not units.ended:
-        return Carved("kv-ir", span, Verdict.PARTIAL, 0.7, tuple(findings), Proof.STRUCTURE)
-    verdict = Verdict.DAMAGED if findings else Verdict.WHOLE
-    return Carved("kv-ir", span, verdict, 0.8 if findings else 1.0, tuple(findings), Proof.STRUCTURE)
+        return Carved("kv-ir", span, Verdict.PARTIAL, 0.7, findings, Proof.STRUCTURE)
+    broken = any(finding.severity is Severity.ERROR for finding in findings)
+    verdict = Verdict.DAMAGED if broken else Verdict.WHOLE
+    return Carved("kv-ir", span, verdict, 0.8 if broken else 1.0, findings, Proof.STRUCTURE)
+
+
+def _skip_to_the_end(units: Units) -> None:
+    """Goes on where verifying had to stop although the next unit can be found, so that the end of the stream is met."""
+    while not units.ended:
+        try:
+            if not units.step(How.CHECK, units.decoder.events + EVENTS):
+                return
+        except UnitError as trouble:
+            if trouble.after < 0:
+                return
+            units.skip(trouble.after)

@@ -53,10 +53,21 @@ def _findings(source: Source, limits: Limits, quick: bool, progress: Progress) -
             return
     if quick:
         return
+    yield from walk(units, progress)
+    if units.ended:
+        yield from _rest(units)
+
+
+def walk(units: Units, progress: Progress = no_progress) -> Iterator[Finding]:
+    """What is wrong with the units of a stream, from the first on; then with the names of its keys.
+
+    The walk ends before the stream does where the next unit cannot be found, or where later units could not be judged.
+    """
+    stream = units.stream
     while True:
         try:
             while units.step(How.CHECK, units.decoder.events + EVENTS):
-                progress(stream.stored, source.size, "bytes")
+                progress(stream.stored, stream.source.size, "bytes")
             break
         except UnitError as trouble:
             yield Finding.from_error(trouble.error)
@@ -64,8 +75,6 @@ def _findings(source: Source, limits: Limits, quick: bool, progress: Progress) -
                 break
             units.skip(trouble.after)
     yield from _names(units)
-    if units.ended:
-        yield from _rest(units)
 
 
 def _names(units: Units) -> Iterator[Finding]:

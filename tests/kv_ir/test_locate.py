@@ -1,0 +1,64 @@
+"""Finding streams in raw bytes: the verdict is that of `verify`, and no findings are kept without bound."""
+
+from __future__ import annotations
+
+import pytest
+from exhume_ksy.facts.clp_kv_ir import Tags
+
+from exhume.findings import MAX_PER_RULE
+from exhume.formats.kv_ir.build import END, build_integer
+from exhume.formats.kv_ir.locate import locate
+from exhume.formats.kv_ir.verify import verify_source
+from exhume.io.source import BytesSource
+from exhume.recovery import Carved, Proof, Verdict
+from tests.kv_ir.streams import HEAD, SMALL, event, user, wrapped
+
+BEFORE = b"\x00" * 100
+AFTER = b"\xaa" * 50
+
+
+def found(data: bytes) -> Carved:
+    """What is found of a stream that lies among other bytes."""
+    carved = locate(BytesSource(BEFORE + data + AFTER), len(BEFORE))
+    assert carved is not None
+    return carved
+
+
+@pytest.mark.parametrize("data", [SMALL, wrapped(SMALL)], ids=["raw", "zstd"])
+def test_a_sound_stream_is_whole(data: bytes) -> None:
+    carved = found(data)
+    assert (carved.verdict, carved.findings, carved.proved_by) == (Verdict.WHOLE, (), Proof.STRUCTURE)
+    assert (carved.span.start, carved.span.end) == (len(BEFORE), len(BEFORE) + len(data))
+
+
+NAME = user(Tags.NODE_INTEGER, b"\xff")
+ORPHAN = user(Tags.NODE_INTEGER, b"n", parent=9)
+WRONG = {
+    "a key that is not UTF-8": HEAD + NAME + END,
+    "a key without a parent": HEAD + ORPHAN + END,
+    "a key that is not known": HEAD + event([], [(7, build_integer(5))]) + END,
+    "a key without a parent, and events behind it": HEAD + ORPHAN + user(Tags.NODE_INTEGER, b"m")
+    + event([], [(1, build_integer(5))]) + END,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("data", WRONG.values(), ids=WRONG)
+def test_what_verify_finds_wrong_is_damaged(data: bytes) -> None:
+    carved = found(data)
+    assert carved.verdict is Verdict.DAMAGED
+    assert carved.span.size == len(data)
+    assert {finding.code for finding in carved.findings} == {one.code for one in verify_source(BytesSource(data))}
+
+
+def test_findings_are_bounded() -> None:
+    data = HEAD + event([], [(7, build_integer(5))]) * (MAX_PER_RULE + 500) + END
+    carved = found(data)
+    assert carved.verdict is Verdict.DAMAGED
+    assert len(carved.findings) == MAX_PER_RULE + 1
+    assert "500 more" in carved.findings[-1].message
+
+
+def test_a_stream_without_an_end_is_in_part_there() -> None:
+    carved = found(SMALL[:-1])
+    assert carved.verdict is Verdict.PARTIAL
+    assert carved.span.start == len(BEFORE)
