@@ -39,7 +39,7 @@ from exhume.formats.ark.checks import (
     UNREFERENCED,
 )
 from exhume.formats.ark.filters import check_pattern
-from exhume.formats.ark.layout import ENTRY_SIZE, HEADER_FIELDS
+from exhume.formats.ark.layout import ENTRY_SIZE, HEADER_FIELDS, MANIFEST_FIELDS
 from exhume.formats.ark.messages import Decompressor, column_codec, decode_value
 from exhume.formats.ark.names import is_guid
 from exhume.formats.ark.query import message_span
@@ -107,7 +107,8 @@ def _check_manifest(reader: ArkReader) -> Iterator[Finding]:
     if source is not None:
         name = PurePosixPath(source.name.replace("\\", "/")).name
         if is_guid(name) and name.lower() != reader.manifest.identifier:
-            yield MANIFEST_NAME.finding(span=source.span(1, 17), expected=name, actual=reader.manifest.identifier)
+            where = source.span(*MANIFEST_FIELDS.log_identifier)
+            yield MANIFEST_NAME.finding(span=where, expected=name, actual=reader.manifest.identifier)
     for key, text in reader.metadata.items():
         if not _is_json(text):
             yield METADATA.finding(span=span, field_path=f"metadata[{key!r}]", actual=text)
