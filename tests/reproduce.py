@@ -35,6 +35,7 @@ TABLE = ROOT / "tests" / "digests.json"
 ZS = {"none": (), "deflate": ("deflate",), "lzma": ("cramjam", "deflate")}
 ARK = {"none": (), "lz4": ("cramjam",), "zstd": ("zstd",), "bz2": (), "lzma": ("cramjam",)}
 CLP_S = ("0.3.1", "0.4.1", "0.5.0", "0.5.1")
+KV_IR: dict[str, tuple[str, ...]] = {"none": (), "zstd": ("zstd",)}
 BUNDLES: dict[str, tuple[tuple[str, ...], list[str]]] = {
     "zlib": (("cramjam", "deflate"), []),
     "snappy": (("cramjam",), ["--compression", "snappy", "--shards", "2"]),
@@ -57,7 +58,8 @@ def libraries() -> dict[str, str]:
 def archives() -> dict[str, tuple[str, ...]]:
     """Every archive that is made, with the libraries whose version may change its bytes."""
     found: dict[str, tuple[str, ...]] = {f"zs {codec}": by for codec, by in ZS.items()}
-    found |= {f"clp-s {version}": ("zstd",) for version in (*CLP_S, "options")}
+    found |= {f"clp-s {version}": ("zstd",) for version in (*CLP_S, "options", "directory")}
+    found |= {f"kv-ir {codec}": by for codec, by in KV_IR.items()}
     found |= {f"ark {codec}": by for codec, by in ARK.items()}
     found |= {f"databundle {name}": by for name, (by, _) in BUNDLES.items()}
     return found | {"caf sorted": (), "caf insertion": (), "tar": ("python",), "zip": ("python",)}
@@ -130,6 +132,9 @@ def write_all(folder: Path, jobs: int) -> None:
             raise SystemExit(f"clp-s {version}")
     command(*made, "--structurize-arrays", "--disable-log-order", "--min-table-size", 9999, inputs / "events.jsonl",
             "-o", folder / "clp-s options")  # fmt: skip
+    command(*made, "--directory", inputs / "events.jsonl", "-o", folder / "clp-s directory")
+    for codec in KV_IR:
+        command("create", "kv-ir", "--codec", codec, inputs / "events.jsonl", "-o", folder / f"kv-ir {codec}")
     for codec in ARK:
         write_log(folder / f"ark {codec}", codec)
     base = ["--base-dir", inputs / "tree", inputs / "tree"]
@@ -201,7 +206,7 @@ def items(path: Path) -> Iterator[tuple[bytes, bytes]]:
         match reader.format:
             case "zs":
                 yield from ((b"", record) for record in reader.records())
-            case "clp-s":
+            case "clp-s" | "kv-ir":
                 yield from ((b"", line if isinstance(line, bytes) else line.encode()) for line in reader.json_lines())
             case "ark":
                 yield from ((f"{m.time_ns} {m.channel}".encode(), m.data) for m in reader.messages())

@@ -48,11 +48,13 @@ def test_the_table_has_every_writer_and_codec() -> None:
     from exhume.formats.ark.layout import CODEC_NUMBERS
     from exhume.formats.clp_s.write.options import VERSIONS
     from exhume.formats.data_bundle.writer import METHODS
+    from exhume.formats.kv_ir.writer import CODECS
     from exhume.formats.zs.encode import LEVELS
 
     assert {name: tuple(row["by"]) for name, row in RECORDED["archives"].items()} == archives()
     wanted = {f"zs {codec}" for codec in LEVELS} | {f"databundle {codec}" for codec in METHODS}
     wanted |= {f"ark {codec}" for codec in CODEC_NUMBERS} | {f"clp-s {version}" for version in VERSIONS}
+    wanted |= {f"kv-ir {codec}" for codec in CODECS}
     assert wanted - set(archives()) == set()
 
 
