@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 import exhume
-from exhume.errors import WriterError
 from exhume.formats.clp_s.reader import open_archive
 from exhume.formats.clp_s.writer import create
 from exhume.io.local import LocalTree
@@ -41,8 +40,8 @@ def _real() -> dict[str, tuple[Path, list[str]]]:
     """Inputs that `clp-s` takes and prints again, as the exit codes beside them tell, with what was said about them."""
     found = {}
     for path in REAL.glob("clp_s/0.5.1/*/input.jsonl"):
-        codes = json.loads((path.parent / "meta.json").read_text())
-        if any(codes[step]["rc"] for step in ("c", "x") if step in codes):
+        said = json.loads((path.parent / "meta.json").read_text())
+        if said["c"]["rc"] or any(archive["x"]["rc"] for archive in said["archives"]):
             continue
         command = shlex.split((path.parent / "command.txt").read_text().splitlines()[0])
         flags = command[command.index("c") + 1 :]
@@ -83,10 +82,16 @@ def ours(target: Path, source: Path, version: str, options: list[str]) -> None:
         writer.add_files([source])
 
 
+def skip_for_an_older(oracle: Oracle, what: str) -> NoReturn:
+    """The inputs are those that 0.5.1 takes; only an older program may fail."""
+    assert versions_of(oracle)[0] < "0.5", f"clp-s {what}"
+    pytest.skip(f"an older clp-s {what}")
+
+
 def theirs(oracle: Oracle, folder: Path, source: Path, *options: str) -> Path:
     folder.mkdir()
     if oracle.run("c", *options, folder, source).returncode != 0:
-        pytest.skip("clp-s does not compress this input")
+        skip_for_an_older(oracle, "does not compress this input")
     (made,) = folder.iterdir()
     return made
 
@@ -111,7 +116,7 @@ def test_each_reads_both(oracle: Oracle, name: str, tmp_path: Path) -> None:
     made = theirs(oracle, tmp_path / "theirs", source, *options)
     expected = oracle.extract(tmp_path, made)
     if expected is None:
-        pytest.skip("clp-s does not read what it made of this input")
+        skip_for_an_older(oracle, "does not read what it made of this input")
     ordered = oracle.extract(tmp_path, made, "--ordered")
     assert printed(made) == expected
     assert printed(made, ordered=True) == ordered
@@ -119,10 +124,7 @@ def test_each_reads_both(oracle: Oracle, name: str, tmp_path: Path) -> None:
     assert (tmp_path / "moved.clps").read_bytes() == b"".join((made / file).read_bytes() for file in FILES)
     assert oracle.extract(tmp_path, tmp_path / "moved.clps") == expected
     version = versions_of(oracle)[0]
-    try:
-        ours(tmp_path / "ours", source, version, options)
-    except WriterError:
-        pytest.skip("exhume refuses what clp-s stores with a loss")
+    ours(tmp_path / "ours", source, version, options)
     own, in_order = printed(tmp_path / "ours"), printed(tmp_path / "ours", ordered=True)
     assert oracle.extract(tmp_path, tmp_path / "ours") == own
     assert oracle.extract(tmp_path, tmp_path / "ours", "--ordered") == in_order
