@@ -74,6 +74,7 @@ def test_damage_never_escapes(made: tuple[Registry, str], data: st.DataObject) -
 
 @given(registries(), registries(), st.data())
 @settings(max_examples=35)
+@pytest.mark.slow
 def test_groups_evolve(old: tuple[Registry, str], new: tuple[Registry, str], data: st.DataObject) -> None:
     """A reader that knows fewer groups skips them; one that knows more gives their defaults."""
     registry, name = old

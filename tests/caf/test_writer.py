@@ -75,6 +75,7 @@ SIMPLE = st.text(alphabet="abc/1~", max_size=6)
     size=st.sampled_from([200, 1000, 1 << 30]),
     replace=st.booleans(),
 )
+@pytest.mark.slow
 def test_batches_equal_single_members(
     folder: Path, batches: list[list[tuple[str, int]]], order: Any, size: int, replace: bool
 ) -> None:

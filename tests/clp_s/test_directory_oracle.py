@@ -141,6 +141,7 @@ def test_each_reads_both(oracle: Oracle, name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("oracle", ORACLES)
+@pytest.mark.slow
 def test_sixty_inputs_are_compared(oracle: Oracle, tmp_path: Path) -> None:
     """Guards the test above, which skips what cannot be compared."""
     count = 0

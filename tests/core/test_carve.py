@@ -161,6 +161,7 @@ def test_nothing_is_invented(image: tuple[Path, list[Planted]], found: list[Carv
         assert (carved.format, carved.offset) in planted or inside, carved
 
 
+@pytest.mark.slow
 def test_nested_hits_are_told_as_nested(image: tuple[Path, list[Planted]], found: list[Carved]) -> None:
     inner = [one for one in image[1] if one.nested]
     assert len(inner) == 3

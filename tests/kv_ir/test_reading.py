@@ -163,6 +163,7 @@ def flips() -> Iterator[tuple[int, bytes]]:
             yield at, bytes(changed)
 
 
+@pytest.mark.slow
 def test_every_bit_flipped() -> None:
     """Nothing but our own errors, and both decoders agree; what is not told is counted in the documentation."""
     told = silent = same = 0

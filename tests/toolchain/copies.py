@@ -286,15 +286,24 @@ def copies(text: str, file: str = "formats/x.py") -> Iterator[Copy]:
             yield Copy(file, getattr(node, "lineno", 0), kind, " ".join(code.split()))
 
 
+def _files() -> list[str]:
+    """The modules of `src/exhume`; the compiler apart, which makes all of what is looked for."""
+    files = (path.relative_to(SRC).as_posix() for path in SRC.rglob("*.p*") if path.suffix in (".py", ".pyx", ".pxi"))
+    return sorted(file for file in files if not file.startswith("compiler/"))
+
+
+def folders() -> list[str]:
+    """Where modules lie; the root is ''."""
+    return sorted({file.rpartition("/")[0] for file in _files()})
+
+
 @cache
 def found() -> dict[str, list[Copy]]:
-    """What stands in the modules of `src/exhume`, by folder; the compiler apart, which makes all of it."""
-    out: dict[str, list[Copy]] = {}
-    for path in sorted(path for path in SRC.rglob("*.p*") if path.suffix in (".py", ".pyx", ".pxi")):
-        file = path.relative_to(SRC).as_posix()
-        if not file.startswith("compiler/"):
-            look = copies if path.suffix == ".py" else native_copies
-            out.setdefault(file.rpartition("/")[0], []).extend(look(path.read_text(encoding="utf-8"), file))
+    """What stands in the modules, by folder."""
+    out: dict[str, list[Copy]] = {folder: [] for folder in folders()}
+    for file in _files():
+        look = copies if file.endswith(".py") else native_copies
+        out[file.rpartition("/")[0]] += look((SRC / file).read_text(encoding="utf-8"), file)
     return out
 
 

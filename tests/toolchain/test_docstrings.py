@@ -20,6 +20,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "formats" / "one"
 
 
+@pytest.mark.slow
 def test_every_docstring_says_what_it_has_to() -> None:
     assert docstrings.faults() == []
 
@@ -95,6 +96,7 @@ def test_exceptions_are_few_and_needed(package: Path, monkeypatch: pytest.Monkey
     assert docstrings.faults() == ["EXEMPT has 11 exceptions; 10 are allowed"]
 
 
+@pytest.mark.slow
 def test_a_draw_is_the_same_for_the_same_seed() -> None:
     first = [found.place for found in docstrings.draw(20, 7)]
     assert len(set(first)) == 20

@@ -449,6 +449,7 @@ def test_compressed_bytes_are_inflated_to_a_bound(compiled: Any, monkeypatch: py
         specification.read(zlib.compress(bytes(100_000)))
 
 
+@pytest.mark.slow
 def test_elements_that_take_nothing_do_not_fill_the_memory(compiled: Any) -> None:
     types = "types: {t: {instances: {x: {value: 1}}}}"
     eos = compiled(f"meta: {{id: one}}\nseq: [{{id: a, type: t, repeat: eos}}]\n{types}")

@@ -57,6 +57,7 @@ def test_committed_code_is_what_the_compiler_makes_of_ksy(tmp_path: Path) -> Non
     assert different == []
 
 
+@pytest.mark.slow
 def test_the_compiler_runs_in_any_folder(tmp_path: Path) -> None:
     node = node_or_skip()
     folder = tmp_path / "a folder (1) für 100%"

@@ -163,7 +163,8 @@ def test_only_layouts_import_the_generated_parsers() -> None:
 # ------------------------------------------------------------------------------------------ a layout is written once
 
 
-@pytest.mark.parametrize("folder", sorted(copies.found()), ids=lambda folder: folder or "exhume")
+@pytest.mark.xdist_group("copies")
+@pytest.mark.parametrize("folder", copies.folders(), ids=lambda folder: folder or "exhume")
 def test_no_code_knows_a_layout_by_itself(folder: str) -> None:
     """Places, formats, magics and enums come from the specifications: `exhume_ksy.facts`, or a generated reader."""
     wrong = [str(one) for one in copies.found()[folder] if copies.excepted(one) is None]

@@ -24,6 +24,7 @@ def test_every_room_is_one() -> None:
     assert folders <= rooms.ROOMS.keys()
 
 
+@pytest.mark.slow
 def test_the_page_says_what_the_code_says() -> None:
     assert read_block("architecture.md", "rooms").strip() == rooms.table(), "run `make rooms`"
 

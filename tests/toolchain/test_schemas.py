@@ -40,7 +40,7 @@ def test_python_and_javascript_agree(case: trees.Case) -> None:
 
 @pytest.mark.node
 @CASES
-@pytest.mark.bulk
+@pytest.mark.slow
 def test_written_back_it_is_the_same(case: trees.Case) -> None:
     name, sample = case
     data = sample.read_bytes()

@@ -63,6 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     jobs=st.sampled_from([1, 1, 1, 2]),
     short=st.booleans(),
 )
+@pytest.mark.slow
 def test_ranges_equal_a_filter(
     folder: Path,
     items: list[bytes],
