@@ -93,7 +93,7 @@ def scan_column(path: str) -> None:
 
     low, high, count = None, None, 0
     with exhume.open(path, format="clp-s") as archive:
-        for _, column in archive.columns(COLUMN):  # type: ignore[attr-defined]
+        for _, column in archive.columns(COLUMN):
             values = column.to_numpy()
             low = values.min() if low is None else min(low, values.min())
             high = values.max() if high is None else max(high, values.max())

@@ -77,7 +77,7 @@ def make_stream(path: Path, events: int) -> None:
                 "tags": ["a", number % 5] if number % 10 == 0 else [],
                 "ctx": {"trace": f"{rng.getrandbits(64):016x}", "span": number, "depth": {"n": number % 9}},
             }
-            writer.write(user, auto)  # type: ignore[attr-defined]
+            writer.write(user, auto)
 
 
 def read_cpu(python: str | Path, code: str, stream: Path, how: str) -> float:

@@ -40,7 +40,22 @@ from exhume.compiler import RefusedError, compile_specs
 from tools import nodejs
 
 ROOT = nodejs.ROOT
-PACKAGE_DOC = '"""Parsers compiled from `ksy/` (see `make generated`); never edited by hand."""\n'
+PACKAGE_DOC = '''"""Parsers compiled from `ksy/` (see `make generated`); never edited by hand.
+
+- `exhume_ksy.fast`: typed readers that raise one exception with the path and place of the field; exhume runs on them.
+- `exhume_ksy.facts`: enums, magics, sizes and fixed places of each specification.
+- `exhume_ksy.<specification>`: the classes that Kaitai's compiler writes, as other projects know them:
+
+    from exhume_ksy.zs import Zs
+
+    file = Zs.from_file("words.zs")
+
+- `exhume_ksy.debug`: the same with the position of every field.
+
+The specifications themselves lie beside them: `importlib.resources.files("exhume_ksy") / "ksy"`, and `exhume schema`
+prints them.
+"""
+'''
 TRACKED = (
     "from kaitaistruct import KaitaiStruct, KaitaiStream, BytesIO\n",
     "from kaitaistruct import KaitaiStruct, BytesIO\nfrom ._stream import KaitaiStream\n",

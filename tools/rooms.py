@@ -39,6 +39,9 @@ ROOMS = {
 }
 """Each room with what it is for; every one imports those before it only."""
 
+FRONT_DOOR = ("__main__", "ark", "caf", "clps", "databundle", "kvir", "leveldb", "zs")
+"""What lies before all rooms, as `exhume` itself does: the command, and each format as users of the library open it."""
+
 
 @functools.cache
 def modules() -> dict[str, Path]:
@@ -51,9 +54,9 @@ def modules() -> dict[str, Path]:
 
 
 def room_of(module: str) -> str | None:
-    """The room that a module lies in; None for the front door (`exhume` itself and `__main__`)."""
+    """The room that a module lies in; None for the front door."""
     parts = module.split(".")
-    if len(parts) < 2 or parts[1] == "__main__":
+    if len(parts) < 2 or parts[1] in FRONT_DOOR:
         return None
     if parts[1] == "formats" and parts[-1].startswith("cli"):
         return "format commands"

@@ -1,28 +1,14 @@
-"""exhume: read, write, verify, explain, salvage and carve five archive formats.
+"""exhume: read, write, verify, explain, salvage and carve archives.
 
-Formats: `clp-s`, `zs`, `ark`, `caf`, `databundle`, and `leveldb` for a bare index.  Everything here is imported when
-it is used first, so that `import exhume` costs next to nothing.
+The functions here take archives of every format; `exhume.clps`, `exhume.kvir`, `exhume.zs`, `exhume.ark`, `exhume.caf`,
+`exhume.databundle` and `exhume.leveldb` have an `open` and a `create` for one format each, with types of their own.
+Everything is imported when it is used first, so that `import exhume` costs next to nothing.  What type checkers and
+editors know of these names is in `__init__.pyi`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from exhume.archive import Archive, Entry, MemberArchive, RecordArchive, Writer
-    from exhume.engines.carve import carve
-    from exhume.engines.explain import explain
-    from exhume.engines.identify import identify
-    from exhume.engines.opening import open_archive as open  # noqa: A004 - like gzip.open
-    from exhume.engines.recode import recode
-    from exhume.engines.salvage import salvage
-    from exhume.engines.verify import verify
-    from exhume.errors import ExhumeError, Span
-    from exhume.findings import Finding, Severity
-    from exhume.layout.foreign import compile_ksy
-    from exhume.limits import Limits
-    from exhume.registry import Identification
-    from exhume.registry import create_archive as create
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -49,6 +35,9 @@ _NAMES = {
     "Limits": "exhume.limits:Limits",
 }
 
+_MODULES = ("ark", "caf", "clps", "databundle", "kvir", "leveldb", "zs")
+"""The formats with types of their own, a module each."""
+
 __all__ = [
     "Archive",
     "Entry",
@@ -62,24 +51,33 @@ __all__ = [
     "Span",
     "Writer",
     "__version__",
+    "ark",
+    "caf",
     "carve",
+    "clps",
     "compile_ksy",
     "create",
+    "databundle",
     "explain",
     "identify",
+    "kvir",
+    "leveldb",
     "open",
     "recode",
     "salvage",
     "verify",
+    "zs",
 ]
 
 
 def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name in _MODULES:
+        return importlib.import_module(f"{__name__}.{name}")
     target = _NAMES.get(name)
     if target is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    import importlib
-
     module, _, attribute = target.partition(":")
     value = getattr(importlib.import_module(module), attribute)
     globals()[name] = value

@@ -30,10 +30,22 @@ def no_progress(done: int, total: int | None, unit: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing an archive lists: a member, block, table, channel, row.
+    """One thing an archive lists.
 
-    `name` for things that have one, `ordinal` (0-based) otherwise; `offset` is absolute (None: no bytes of its own),
-    `size` is logical bytes, `stored_size` bytes on disk; `details` are the format's own columns, JSON-able.
+    Attributes:
+        kind: member, block, table, channel, row, ...
+        name: Its name, for things that have one.
+        ordinal: Its number, from 0, for those that have none.
+        offset: Absolute, in bytes; None: no bytes of its own.
+        size: Logical bytes.
+        stored_size: Bytes on disk.
+        source: The file it lies in, for archives of several.
+        details: The format's own columns, JSON-able.
+
+    Example:
+        >>> entry = exhume.caf.open("files.caf").stat("README.txt")
+        >>> entry.kind, entry.offset, entry.size
+        ('file', 0, 41)
     """
 
     kind: str
@@ -82,7 +94,23 @@ class Info(abc.ABC):
 
 
 class Archive(abc.ABC):
-    """An open archive.  Reading is thread-safe; nothing is ever written, locked or left beside the evidence."""
+    """An open archive, as `exhume.open` gives it; a context manager.
+
+    Reading is thread-safe; nothing is ever written, locked or left beside the evidence.
+
+    Args:
+        source: What is read; `source.name` is the path or URL that was opened.
+        limits: What hostile input may cost.
+
+    Raises:
+        FormatError: Its methods, where they meet damage.
+        SourceError: Its methods, where reading itself fails.
+
+    Example:
+        >>> with exhume.open("words.zs") as archive:
+        ...     [section.name for section in archive.sections()]
+        ['header', 'metadata', 'data-0', 'index-0']
+    """
 
     format: str
 
@@ -224,7 +252,20 @@ class Archive(abc.ABC):
 
 
 class MemberArchive(Archive):
-    """An archive of named byte strings (caf, databundle).  Names are relative and `/`-separated."""
+    """An archive of named byte strings (caf, databundle).  Names are relative and `/`-separated.
+
+    Args:
+        source: What is read.
+        limits: What hostile input may cost.
+
+    Raises:
+        EntryNotFoundError: Its methods, for a name that is not there.
+
+    Example:
+        >>> with exhume.open("files.caf", format="caf") as archive:
+        ...     archive.read_member("README.txt", 0, 5)
+        b'A few'
+    """
 
     detail_columns: ClassVar[Mapping[str, str]] = {}
     """Columns of the member table that only this format has: name and Arrow type (a factory of `pyarrow`)."""
@@ -330,13 +371,32 @@ class MemberFile(PositionedFile):
 
 
 class RecordArchive(Archive):
-    """An archive of records (zs, clp-s, ark); the format's own nouns say how they are read."""
+    """An archive of records (zs, clp-s, kv-ir, ark, leveldb); the format's own nouns say how they are read.
+
+    Args:
+        source: What is read.
+        limits: What hostile input may cost.
+
+    Raises:
+        FormatError: Its methods, where they meet damage.
+
+    Example:
+        >>> isinstance(exhume.open("words.zs"), exhume.RecordArchive)
+        True
+    """
 
 
 class Writer(abc.ABC):
-    """Builds one archive, as a context manager.
+    """Builds one archive, as a context manager; `exhume.create` gives it.
 
     Leaving it normally finishes the archive; after an exception, nothing remains that looks like a complete archive.
+
+    Raises:
+        WriterError: Its methods, for values that the format cannot hold.
+
+    Example:
+        >>> with exhume.create("one.caf", "caf") as writer:
+        ...     entry = writer.add_bytes("greeting.txt", b"hello")
     """
 
     def __enter__(self) -> Self:

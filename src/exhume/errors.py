@@ -15,8 +15,16 @@ from typing import Any
 class Span:
     """A half-open byte range `[start, end)`, absolute in the outermost file.
 
-    `payload`, when set, narrows it to a half-open range inside the *decompressed* payload that the file range holds:
-    compressed bytes have no smaller address in the file.
+    Attributes:
+        source: The file: path, URL, or name inside a directory.
+        start: First byte.
+        end: Byte behind the last one.
+        payload: Narrows it, when set, to a half-open range inside the *decompressed* payload that the file range
+            holds: compressed bytes have no smaller address in the file.
+
+    Example:
+        >>> print(exhume.Span("words.zs", 16, 24))
+        words.zs: offset 16 (0x10)
     """
 
     source: str
@@ -68,10 +76,24 @@ def shorten(value: Any, limit: int = 80) -> str:
 
 
 class ExhumeError(Exception):
-    """Root of everything exhume raises on purpose.
+    """Root of everything exhume raises on purpose; `str()` is one line.
 
-    Attributes: `code` (stable, documented), `message`, `format` (format id or None), `span`, `field_path` (ksy path),
-    `expected`, `actual`, `spec_ref`.  `str()` is one line.
+    Attributes:
+        message: One sentence.
+        code: Stable and documented, such as ZS-201.
+        format: Id of the format, or None.
+        span: The bytes it is about, or None.
+        field_path: The field in the specification, or None.
+        expected: What should be there.
+        actual: What is there.
+        spec_ref: The sentence of the format's specification.
+
+    Example:
+        >>> try:
+        ...     exhume.open(b"no archive")
+        ... except exhume.ExhumeError as error:
+        ...     error.code
+        'EX-101'
     """
 
     default_code = "EX-000"

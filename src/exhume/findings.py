@@ -11,7 +11,18 @@ from exhume.errors import ExhumeError, SourceError, Span, StructureError, descri
 
 
 class Severity(enum.StrEnum):
-    """`error`: breaks the specification; `warning`: suspicious; `note`: worth knowing."""
+    """How bad a finding is: `error` breaks the specification, `warning` is suspicious, `note` is worth knowing.
+
+    Args:
+        value: One of these words.
+
+    Raises:
+        ValueError: It is another one.
+
+    Example:
+        >>> exhume.Severity("error") is exhume.Severity.ERROR
+        True
+    """
 
     ERROR = "error"
     WARNING = "warning"
@@ -20,10 +31,24 @@ class Severity(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One result of `verify`; `span` is absolute in the file it names.
+    """One result of `exhume.verify`; `str()` is one line.
 
-    `declared` is the place of the structure that holds the expected value, when that is far from `span` (a checksum in
-    an index).
+    Attributes:
+        code: Of the rule that is broken; stable, and documented with its specification's sentence.
+        severity: error, warning or note.
+        message: One sentence.
+        span: The bytes at fault, absolute in the file it names.
+        field_path: The field in the specification, or None.
+        expected: What should be there.
+        actual: What is there.
+        spec_ref: The sentence of the format's specification.
+        declared: Where the expected value is stored, when that is far from `span` (a checksum in an index).
+
+    Example:
+        >>> for finding in exhume.verify(Path("words.zs").read_bytes()[:-1]):
+        ...     print(finding.severity, finding.code)
+        error ZS-303
+        error ZS-304
     """
 
     code: str

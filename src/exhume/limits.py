@@ -18,6 +18,20 @@ class Limits:
     """Caps in bytes or counts; passing one raises `LimitExceededError`, which names the cap to raise.
 
     They bound what a *claim* in a file can make exhume allocate, not what a file may contain.
+
+    Attributes:
+        payload_size: Decompressed bytes of one payload (block, record, message, dictionary), which is held in memory.
+        expansion: Decompressed bytes per stored byte above `expansion_floor`.
+        expansion_floor: Payloads up to this size are never refused for their ratio.
+        structure_size: Bytes of one header, index or metadata structure that has to be parsed as a whole.
+        index_size: Bytes of an index that is scanned, not parsed as a whole.
+        entries: Entries of one table of contents held in memory.
+        depth: Nesting of JSON, MessagePack, rbuf values, index levels and queries.
+        name_size: Bytes of one member name.
+
+    Example:
+        >>> exhume.open("words.zs", limits=exhume.Limits(payload_size=1 << 20)).limits.payload_size
+        1048576
     """
 
     payload_size: int = 1 * GIB

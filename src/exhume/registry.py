@@ -22,7 +22,19 @@ FORMATS = "exhume.formats"
 
 @dataclass(frozen=True, slots=True)
 class Identification:
-    """One candidate format for some bytes: how sure (0..1), where, and why."""
+    """One candidate format for some bytes, as `exhume.identify` gives it.
+
+    Attributes:
+        format: Id of the format.
+        confidence: How sure, 0 to 1.
+        span: Where the archive lies.
+        evidence: Why, a sentence each.
+
+    Example:
+        >>> candidate, = exhume.identify("files.caf")
+        >>> candidate.format, candidate.confidence
+        ('caf', 0.99)
+    """
 
     format: str
     confidence: float
@@ -172,11 +184,28 @@ def rules_of(described: Format) -> RuleTable:
 
 
 def create_archive(target: Any, format: str, **options: Any) -> Writer:
-    """A writer for a new archive at `target` (path); see `exhume.create`.
+    """A writer for a new archive.
 
-    The writer is a context manager: leaving it finishes the archive, and after an exception nothing remains that looks
-    like a complete archive.  Raises `UnsupportedOperationError` for read-only formats, `WriterError` for options that
-    make no sense, and `TypeError` for options that do not exist.
+    Args:
+        target: Path of the file or directory to write.
+        format: Id of the format, or another name for it.
+        options: Those of the format's own `create` (`exhume.zs.create` and its like).
+
+    Returns:
+        A context manager: leaving it finishes the archive, and after an exception nothing remains that looks like a
+        complete archive.
+
+    Raises:
+        UnrecognizedFormatError: No format is called so.
+        UnsupportedOperationError: The format is only read.
+        WriterError: An option makes no sense; `OutputExistsError` when the name is taken.
+        TypeError: The format has no such option.
+
+    Example:
+        >>> with exhume.create("new.zs", "zs", codec="deflate") as writer:
+        ...     writer.add_records([b"apple", b"banana"])
+        >>> list(exhume.zs.open("new.zs").records())
+        [b'apple', b'banana']
     """
     described = get_format(format)
     create = described.hook("create")

@@ -346,7 +346,7 @@ def test_several_logs_want_a_choice(tmp_path: Path) -> None:
     with exhume.open(tmp_path / "day", format="ark") as logs:
         assert [entry.name for entry in logs.entries()] == [first.manifest.identifier, FORGED]
         with pytest.raises(ExhumeError) as caught:
-            next(logs.messages())  # type: ignore[attr-defined]
+            next(logs.messages())
         assert caught.value.code == "ARK-108"
         assert [f for f in logs.verify() if f.severity is Severity.ERROR] == []
     with exhume.open(tmp_path / "day", format="ark", log=FORGED[:8]) as one:

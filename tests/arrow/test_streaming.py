@@ -34,7 +34,7 @@ class LocalCountingSource(CountingSource):
 
 def zs_file(tmp_path: Path) -> Path:
     with exhume.create(tmp_path / "x.zs", "zs", codec="none", block_size=16 << 10) as writer:
-        writer.add_records(b"%08d\t%s" % (number, b"x" * 400) for number in range(60_000))  # type: ignore[attr-defined]
+        writer.add_records(b"%08d\t%s" % (number, b"x" * 400) for number in range(60_000))
     return tmp_path / "x.zs"
 
 
@@ -70,7 +70,7 @@ def test_clp_s_reads_table_by_table(tmp_path: Path) -> None:
         for number in range(12_000):
             shape = number // 1000
             event = {f"only{shape}": number * 2654435761 % (1 << 32), "shape": shape, "number": number}
-            writer.write(event)  # type: ignore[attr-defined]
+            writer.write(event)
     source = CountingSource(FileSource(tmp_path / "x.clps"))
     with open_clp(source) as archive:
         assert len(archive.table_metadata.streams) > 3
@@ -129,7 +129,7 @@ def test_leveldb_reads_block_by_block() -> None:
 def test_the_member_table_reads_no_members(tmp_path: Path) -> None:
     with exhume.create(tmp_path / "x.caf", "caf") as writer:
         for number in range(300):
-            writer.add_bytes(f"{number}.bin", bytes(20_000))  # type: ignore[attr-defined]
+            writer.add_bytes(f"{number}.bin", bytes(20_000))
     source = CountingSource(FileSource(tmp_path / "x.caf"))
     with exhume.open(source, format="caf") as archive:
         source.reset()

@@ -40,7 +40,7 @@ pa = pytest.importorskip("pyarrow")
 
 def zs(folder: Path, records: list[bytes], **metadata: Any) -> Any:
     with exhume.create(folder / "x.zs", "zs", codec="none", metadata=metadata) as writer:
-        writer.add_records(sorted(records))  # type: ignore[attr-defined]
+        writer.add_records(sorted(records))
     return exhume.open(folder / "x.zs")
 
 
@@ -263,7 +263,7 @@ def test_clp_s_floats_that_are_no_numbers() -> None:
 def test_clp_s_records_without_columns(tmp_path: Path, exhume_cli: Callable[..., Ran]) -> None:
     with exhume.create(tmp_path / "x.clps", "clp-s") as writer:
         for _ in range(3):
-            writer.write({})  # type: ignore[attr-defined]
+            writer.write({})
     with exhume.open(tmp_path / "x.clps") as archive:
         assert archive.to_arrow().read_all().num_rows == 3
     ran = exhume_cli("export", tmp_path / "x.clps", "--to", "parquet", "-o", tmp_path / "out")

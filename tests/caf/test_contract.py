@@ -39,6 +39,6 @@ class TestWriter(WriterContract):
         def build(path: Path) -> None:
             with exhume.create(path, "caf") as writer:
                 for name, data in TREE.items():
-                    writer.add_bytes(name, data)  # type: ignore[attr-defined]
+                    writer.add_bytes(name, data)
 
         return build

@@ -75,7 +75,7 @@ def test_salvage_without_an_index(tmp_path: Path) -> None:
     members = files(tmp_path)
     with exhume.create(tmp_path / "a.caf", "caf", order="insertion") as writer:
         for suffix, content in members.items():
-            writer.add_bytes(f"x.{suffix}", content)  # type: ignore[attr-defined]
+            writer.add_bytes(f"x.{suffix}", content)
     with exhume.open(tmp_path / "a.caf") as archive:
         data_end = archive.sections().named("index").span.start
     data = (tmp_path / "a.caf").read_bytes()[:data_end]

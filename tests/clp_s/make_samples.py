@@ -40,8 +40,15 @@ def make(root: Path) -> None:
         (folder / f"{name}.jsonl").write_bytes(text)
     for version, name in WRITTEN.items():
         target = folder / f"{name}.clps"
-        options = {"version": version, "timestamp_key": "ts", "creator_id": "exhume-sample", "overwrite": True}
-        with create(target, properties={"team": "core", "rack": {"row": 4}}, **options) as writer:
+        properties = {"team": "core", "rack": {"row": 4}}
+        with create(
+            target,
+            version=version,
+            timestamp_key="ts",
+            creator_id="exhume-sample",
+            overwrite=True,
+            properties=properties,
+        ) as writer:
             writer.unit("first.jsonl")
             for line in RECORDS[:2]:
                 writer.write_json_line(line)

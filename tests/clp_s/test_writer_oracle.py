@@ -182,7 +182,7 @@ def test_same_sections(oracle: Oracle, items: list[dict[str, Any]], structurize:
             return
         target = folder / "x.clps"
         version = versions_of(oracle)[0]
-        options = {"structurize_arrays": structurize, "retain_float_format": retain, "version": version}
+        options: dict[str, Any] = {"structurize_arrays": structurize, "retain_float_format": retain, "version": version}
         with create(target, allow_loss=True, **options) as writer:
             writer.add_files([folder / "input.jsonl"])
         ours, upstream = payloads(target), payloads(theirs)

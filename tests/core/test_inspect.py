@@ -94,7 +94,7 @@ def opens(target: Path, format: str) -> bool:
 
 def check(label: str, target: Path, format: str) -> bool:
     """Looks at an archive as the verbs do; whether it opened."""
-    with exhume.engines.opening.open_archive(target, format=format, damaged=True) as archive:
+    with exhume.open(target, format=format, damaged=True) as archive:
         assert isinstance(archive, Inspection)
         found = archive.sections()
         size = sum(p.stat().st_size for p in target.rglob("*")) if target.is_dir() else target.stat().st_size
@@ -279,7 +279,7 @@ def test_a_source_that_fails_and_a_wrong_kind_are_refused(tmp_path: Path, exhume
 
 def test_unread_bytes_are_no_gap_and_not_complete() -> None:
     data = (SAMPLES / "clp_s" / "demo.clps").read_bytes()[:-5]
-    with exhume.engines.opening.open_archive(data, damaged=True) as archive:
+    with exhume.open(data, damaged=True) as archive:
         unread = [s for s in archive.sections() if s.kind is SectionKind.UNREAD]
         assert [s.note for s in unread] == ["cut short: 5 bytes are not there"]
         items = list(explain_archive(archive, Selection()))

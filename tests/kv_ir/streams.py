@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import zstandard
 from exhume_ksy.facts.clp_kv_ir import Encodings, Tags
 
@@ -66,7 +68,7 @@ UNITS = [
 
 SMALL = HEAD + b"".join(UNITS) + END
 
-EVENTS = [
+EVENTS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"level": {"num": 20}}, {"message": "Task task_1 took 3.14 s, -7 left", "took": 0.5}),
     ({"level": {"num": -3000}}, {"message": "größe", "ctx": {"ok": True, "tags": [1, 5]}}),
     ({}, {"none": None, "ctx": {}}),

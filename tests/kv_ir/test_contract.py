@@ -43,6 +43,6 @@ class TestWriter(WriterContract):
         def build(path: Path) -> None:
             with exhume.create(path, "kv-ir", metadata={"host": "a1"}, codec="zstd") as writer:
                 for auto, user in EVENTS:
-                    writer.write(user, auto)  # type: ignore[attr-defined]
+                    writer.write(user, auto)
 
         return build

@@ -111,7 +111,7 @@ def test_archives_are_those_of_clp_s(path: Path, tmp_path: Path) -> None:
     with exhume.open(path) as native:
         (properties,) = [entry.properties for entry in native.range_index]  # type: ignore[attr-defined]
         with exhume.create(tmp_path / "ours.clps", "clp-s", creator_id=properties["_archive_creator_id"]) as writer:
-            writer.add_file(io.BytesIO(stream.read_bytes()), name=properties["_filename"])  # type: ignore[attr-defined]
+            writer.add_file(io.BytesIO(stream.read_bytes()), name=properties["_filename"])
         with exhume.open(tmp_path / "ours.clps") as ours:
             assert ours.header.original_size == native.header.original_size  # type: ignore[attr-defined]
             for section in native.sections():

@@ -76,7 +76,7 @@ def test_floats_in_arrays_keep_their_digits() -> None:
 def test_archives_of_a_stream_with_times(tmp_path: Path) -> None:
     source = REPOSITORY / "kv_ir" / "logger-0.clp.zst"
     with exhume.create(tmp_path / "a.clps", "clp-s", timestamp_key="@timestamp.unix_millisecs") as writer:
-        writer.add_file(source)  # type: ignore[attr-defined]
+        writer.add_file(source)
     with exhume.open(tmp_path / "a.clps") as archive:
         (found,) = archive.info().to_dict()["timestamp_ranges"]
         assert found["key"] == "@timestamp.unix_millisecs"
@@ -86,11 +86,11 @@ def test_archives_of_a_stream_with_times(tmp_path: Path) -> None:
 def test_damaged_streams_are_refused_or_passed_over(tmp_path: Path) -> None:
     (tmp_path / "cut.clp").write_bytes(SMALL[:-4])
     with pytest.raises(exhume.ExhumeError) as caught, exhume.create(tmp_path / "a.clps", "clp-s") as writer:
-        writer.add_file(tmp_path / "cut.clp")  # type: ignore[attr-defined]
+        writer.add_file(tmp_path / "cut.clp")
     assert caught.value.code == "KVIR-304"
     with exhume.create(tmp_path / "b.clps", "clp-s", on_error="skip") as writer:
-        writer.add_file(tmp_path / "cut.clp")  # type: ignore[attr-defined]
-    assert (writer.records, writer.skipped) == (len(EVENTS) - 1, 1)  # type: ignore[attr-defined]
+        writer.add_file(tmp_path / "cut.clp")
+    assert (writer.records, writer.skipped) == (len(EVENTS) - 1, 1)
 
 
 def test_searches_find_what_a_loop_finds(exhume_cli: Cli) -> None:

@@ -67,7 +67,8 @@ def waited(wire: Wire, act: Callable[[], object], rounds: int) -> tuple[list[str
 
 def describe(url: str, options: dict[str, Any], **opening: Any) -> dict[str, Any]:
     with exhume.open(url, storage_options=options, **opening) as archive:
-        return archive.info().to_dict()
+        known: dict[str, Any] = archive.info().to_dict()
+        return known
 
 
 def sparing(format: str) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def test_columns_of_a_stream_of_several_stored_blocks_are_read_by_their_keys(tmp
     rows = 17_001  # the truth values come first and move the integers, so that a block ends inside one of them
     with exhume.create(tmp_path / "a.clps", "clp-s") as writer:
         for number in range(rows):
-            writer.write({"flag": number % 3 == 0, "number": (-1) ** number * number << 40})  # type: ignore[attr-defined]
+            writer.write({"flag": number % 3 == 0, "number": (-1) ** number * number << 40})
     recode(tmp_path / "a.clps", tmp_path / "stored.clps", stored=True)
     raw = ClpS.from_bytes((tmp_path / "stored.clps").read_bytes())
     (table,) = raw.tables
@@ -69,7 +69,7 @@ def test_columns_of_a_stream_of_several_stored_blocks_are_read_by_their_keys(tmp
 def test_a_key_of_a_bundle_is_told_by_its_parts(tmp_path: Path) -> None:
     with exhume.create(tmp_path / "b", "databundle", index_compression="none") as writer:
         for name in ("docs/first.txt", "docs/second.txt"):
-            writer.add(name, b"x")  # type: ignore[attr-defined]
+            writer.add(name, b"x")
     with exhume.open(tmp_path / "b") as archive:
         trees = [tree for item in explain_archive(archive, Selection()) for tree in item.trees()]
     keys = [field for tree in trees for _, field in tree.walk() if field.name == "key" and field.children]

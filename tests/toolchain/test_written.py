@@ -61,7 +61,7 @@ def test_zs(records: list[bytes], codec: str, block_size: int, branching: int, *
         options = {"codec": codec, "block_size": block_size, "branching_factor": branching, "short_keys": short}
         with exhume.create(target, "zs", **options) as writer:
             for record in sorted(records) or [b""]:
-                writer.add(record)  # type: ignore[attr-defined]
+                writer.add(record)
 
     check_written("zs", write)
 
@@ -72,7 +72,7 @@ def test_caf(names: list[str], data: bytes, order: str) -> None:
     def write(target: Path) -> None:
         with exhume.create(target, "caf", order=order) as writer:
             for index, name in enumerate(names):
-                writer.add_bytes(f"{name}-{index}".replace("/", "_"), data[index:])  # type: ignore[attr-defined]
+                writer.add_bytes(f"{name}-{index}".replace("/", "_"), data[index:])
 
     check_written("caf", write)
 
@@ -83,7 +83,7 @@ def test_databundle(names: list[str], data: bytes, codec: str) -> None:
     def write(target: Path) -> None:
         with exhume.create(target, "databundle", compression=codec, index_compression="none") as writer:
             for index, name in enumerate(names):
-                writer.add(f"{name}-{index}".replace("/", "_"), data[index:] * (index + 1))  # type: ignore[attr-defined]
+                writer.add(f"{name}-{index}".replace("/", "_"), data[index:] * (index + 1))
 
     check_written("databundle", write)
 
@@ -105,7 +105,7 @@ def test_clp_s(events: list[dict[str, object]]) -> None:
     def write(target: Path) -> None:
         with exhume.create(target, "clp-s") as writer:
             for event in events:
-                writer.write(event)  # type: ignore[attr-defined]
+                writer.write(event)
 
     check_written("clp-s", write)
 
@@ -122,8 +122,8 @@ def test_ark(messages: list[tuple[str, int, bytes]], compression: str | None) ->
     def write(target: Path) -> None:
         with exhume.create(target, "ark", compression=compression) as writer:
             for name in ("a", "b"):
-                writer.channel(name, "test::Sample", ARK_TYPES)  # type: ignore[attr-defined]
+                writer.channel(name, "test::Sample", ARK_TYPES)
             for name, time_ns, data in messages:
-                writer.write(name, time_ns, {"number": len(data), "data": data})  # type: ignore[attr-defined]
+                writer.write(name, time_ns, {"number": len(data), "data": data})
 
     check_written("ark", write)

@@ -7,7 +7,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '3a8adb651000e96b'
+SOURCE = '0e1607c5d0a6c205'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

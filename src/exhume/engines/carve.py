@@ -35,12 +35,32 @@ def carve(
     progress: Progress = no_progress,
     storage_options: dict[str, Any] | None = None,
 ) -> Iterator[Carved]:
-    """Yields the archives that start inside `[start, stop)` of an image, in order of offset, nested ones marked.
+    """Yields the archives inside a disk image, a memory dump or another archive, in order of offset.
 
-    `start` and `stop` count from the first byte of `target`; the spans of the archives, like all spans, count from the
-    first byte of the outermost file.  `only` restricts the formats.  Cut or damaged archives are reported, too, with a
-    verdict that says so.  Raises `SourceError` when reading fails, `UnrecognizedFormatError` for an unknown format id,
-    and `TypeError` for a directory.
+    Args:
+        target: Path, URL, bytes, binary file object or `Source` of the image.
+        only: Ids of the formats to look for; empty: all.
+        start: First byte of `target` at which an archive may start.
+        stop: Byte before which it must start; None: the end.
+        min_confidence: Leaves out what is less sure, 0 to 1.
+        limits: What hostile input may cost.
+        progress: Called with (done, total or None, unit).
+        storage_options: Options for the fsspec file system of a URL.
+
+    Returns:
+        The archives, nested ones marked, each with its exact span, counted from the first byte of the outermost file,
+        and a verdict: whole, partial or damaged.
+
+    Raises:
+        SourceError: Reading fails.
+        UnrecognizedFormatError: No format is called as one of `only`.
+        TypeError: The target is a directory.
+
+    Example:
+        >>> image = bytes(1000) + Path("words.zs").read_bytes() + bytes(1000)
+        >>> for found in exhume.carve(image):
+        ...     print(found.format, found.span.start, found.verdict)
+        zs 1000 whole
     """
     image = open_target(target, storage_options=storage_options)
     if isinstance(image, Tree):

@@ -67,10 +67,27 @@ def explain(
     ksy: Specification | None = None,
     **options: Any,
 ) -> Iterator[Explained]:
-    """Explains an archive section by section, as far as it can be understood; see `explain_archive`.
+    """Explains an archive section by section, in file order, as far as it can be understood.
 
-    With `ksy`, the result of `compile_ksy`, a file is explained as one section by another specification.  `options` go
-    to `exhume.open`, and the errors are those of both functions.
+    Args:
+        target: Path, URL, bytes, binary file object, `Source` or `Tree`.
+        selection: What to explain (`exhume.engines.explain.Selection`): a section, a range; None: everything.
+        findings: Those to show at the fields they concern; None: `verify` is asked.
+        ksy: The result of `compile_ksy`, to explain a file as one section by that specification.
+        options: Those of `exhume.open`.
+
+    Returns:
+        The sections, lazily, each with its tree of fields: place, value, meaning, checksum verdict.
+
+    Raises:
+        EntryNotFoundError: No section has the requested name or lies in the requested range.
+        SourceError: Reading itself fails.
+        UnrecognizedFormatError: No format recognises the target.
+        TypeError: There is no such option.
+
+    Example:
+        >>> [section.section.name for section in exhume.explain("words.zs")]
+        ['header', 'metadata', 'data-0', 'index-0']
     """
     if ksy is not None:
         check_keywords("explain()", options, explain)

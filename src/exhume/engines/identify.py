@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, shorten
@@ -23,12 +23,28 @@ EVIDENT = 0.95
 """When a format of files recognises a file with this confidence, no format of directories is tried, nor the reverse."""
 
 
-def identify(target: Target, **storage: Any) -> list[Identification]:
-    """Every format that recognises the target, most confident first (empty: none).
+def identify(
+    target: Target, *, storage_options: Mapping[str, Any] | None = None, offset: int = 0, length: int | None = None
+) -> list[Identification]:
+    """Every format that recognises the target, most confident first; small windows at head and tail are read.
 
-    Reads small windows at the head and tail only.  Raises `SourceError` when the target cannot be read.
+    Args:
+        target: Path, URL, bytes, binary file object, `Source` or `Tree`.
+        storage_options: Options for the fsspec file system of a URL.
+        offset: Where the archive starts inside a larger file, in bytes.
+        length: How long it is there, in bytes; None: to the end.
+
+    Returns:
+        The candidates, each with format, confidence, place and evidence; empty when there are none.
+
+    Raises:
+        SourceError: The target cannot be read (`FileNotFoundError` and `PermissionError` where it is one).
+
+    Example:
+        >>> [candidate.format for candidate in exhume.identify("words.zs")]
+        ['zs']
     """
-    opened = open_target(target, **storage)
+    opened = open_target(target, storage_options=storage_options, offset=offset, length=length)
     try:
         return identify_source(opened)
     finally:

@@ -23,10 +23,31 @@ def open_archive(
     damaged: bool = False,
     **options: Any,
 ) -> Archive:
-    """Opens an archive for reading; see `exhume.open`.
+    """Opens an archive for reading.
 
-    With `damaged`, an archive that would be refused is opened as far as it can be understood
-    (`exhume.engines.inspect`).  Raises `TypeError` for options that the format does not have.
+    Args:
+        target: Path, URL, bytes, binary file object, `Source` or `Tree`.
+        format: Id of the format (`exhume formats` lists them), or another name for it; None: recognised by its bytes.
+        limits: What hostile input may cost.
+        storage_options: Options for the fsspec file system of a URL.
+        offset: Where the archive starts inside a larger file, in bytes.
+        length: How long it is there, in bytes; None: to the end.
+        damaged: Whether to open an archive that would be refused, as far as it can be understood.
+        options: Those of the format's own opener (`exhume.zs.open` and its like).
+
+    Returns:
+        A context manager.  With a literal `format` its type is that format's own, as for `exhume.zs.open`.
+
+    Raises:
+        SourceError: The target cannot be read (`FileNotFoundError` and `PermissionError` where it is one).
+        UnrecognizedFormatError: No format recognises it, or none is called `format`.
+        FormatError: The archive is damaged where opening it has to read.
+        TypeError: The format has no such option.
+
+    Example:
+        >>> with exhume.open("files.caf") as archive:
+        ...     archive.format
+        'caf'
     """
     known = get_format(format) if format else None
     tail_first = known is not None and known.tail_first and not offset and length is None

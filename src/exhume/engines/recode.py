@@ -45,11 +45,32 @@ def recode(
     progress: Progress = no_progress,
     **options: Any,
 ) -> RecodeReport:
-    """Writes the archive anew at `output` with other codec settings (`options` are the format's own).
+    """Writes the archive anew with other codec settings, verified, and with the content proved unchanged.
 
-    `stored` wraps every payload in raw blocks of its codec, so that native tools still read the archive while any hex
-    tool shows the payload bytes in place.  The result is verified and its content digest compared with the original's
-    before it gets its name.  Raises `WriterError` when they differ or the format cannot be recoded.
+    Args:
+        target: Path, URL, bytes, binary file object, `Source` or `Tree`.
+        output: Path that does not exist.
+        format: Id of the format, or another name for it; None: recognised by its bytes.
+        stored: Whether to wrap every payload in raw blocks of its codec, so that native tools still read the archive
+            while any hex tool shows the payload bytes in place.
+        limits: What hostile input may cost.
+        progress: Called with (done, total or None, unit).
+        options: The format's own.
+
+    Returns:
+        Sizes before and after, and the digest that both have.
+
+    Raises:
+        WriterError: The copy differs or breaks a rule; `OutputExistsError` when the output exists.
+        UnsupportedOperationError: The format cannot be recoded.
+        FormatError: The archive is damaged.
+        SourceError: Reading or writing itself fails.
+        TypeError: The format has no such option.
+
+    Example:
+        >>> report = exhume.recode("words.zs", "words-stored.zs", stored=True)
+        >>> report.format, list(exhume.zs.open("words-stored.zs").records())[0]
+        ('zs', b'apple')
     """
     path = Path(output)
     if os.path.lexists(path):

@@ -38,10 +38,33 @@ def salvage(
 ) -> SalvageReport:
     """Writes what survives of a damaged archive to `output`, never in place, and reports what became of every byte.
 
-    `mode` chooses a clean archive of the same format, members as files below a directory, or records as JSON lines.
-    `report.verified` says how the output was verified; it is read again for that.  Raises `WriterError` when the output
-    exists or is the input, `UnrecognizedFormatError` when the format cannot be recognised (pass `format`), and
-    `UnsupportedOperationError` for a mode that makes no sense for the format.
+    Args:
+        target: Path, URL, bytes, binary file object, `Source` or `Tree`.
+        output: Path that does not exist, or an empty directory for files.
+        format: Id of the format, or another name for it; None: the best guess.
+        mode: A clean archive of the same format, members as files below a directory, or records as JSON lines.
+        limits: What hostile input may cost.
+        progress: Called with (done, total or None, unit).
+        storage_options: Options for the fsspec file system of a URL.
+        offset: Where the archive starts inside a larger file, in bytes.
+        length: How long it is there, in bytes; None: to the end.
+        options: The format's own.
+
+    Returns:
+        Counts of what was recovered and lost, the fate of every span, and in `verified` how the output, which is read
+        again for that, was verified.
+
+    Raises:
+        WriterError: The output is the input; `OutputExistsError` when it exists.
+        UnrecognizedFormatError: The format cannot be recognised: pass `format`.
+        UnsupportedOperationError: The mode makes no sense for the format.
+        SourceError: Reading or writing itself fails.
+        TypeError: The format has no such option.
+
+    Example:
+        >>> report = exhume.salvage("words.zs", "rescued.zs")
+        >>> report.complete, dict(report.recovered)["records"], str(report.verified)
+        (True, 3, 'checksums')
     """
     path = Path(output)
     source = open_target(target, storage_options=storage_options, offset=offset, length=length)

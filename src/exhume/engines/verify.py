@@ -88,7 +88,48 @@ class Verification:
             yield Finding.from_error(error)
 
 
-def verify(target: Target, **options: Any) -> Iterator[Finding]:
-    """Every broken rule of an archive as findings; see `Verification` for the options."""
-    check_keywords("verify()", options, Verification)
-    return iter(Verification(target, **options))
+def verify(
+    target: Target,
+    *,
+    format: str | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+    quick: bool = False,
+    jobs: int = 1,
+    progress: Progress = no_progress,
+    storage_options: Mapping[str, Any] | None = None,
+    offset: int = 0,
+    length: int | None = None,
+    **unknown: Any,
+) -> Iterator[Finding]:
+    """Every broken rule of an archive as findings, as they are made; an archive without any is in order.
+
+    Args:
+        target: Path, URL, bytes, binary file object, `Source` or `Tree`.
+        format: Id of the format, or another name for it; None: recognised by its bytes.
+        limits: What hostile input may cost.
+        quick: Whether to leave out what needs the payloads.
+        jobs: Threads; 0: one per core.
+        progress: Called with (done, total or None, unit).
+        storage_options: Options for the fsspec file system of a URL.
+        offset: Where the archive starts inside a larger file, in bytes.
+        length: How long it is there, in bytes; None: to the end.
+        unknown: Takes nothing: a misspelt argument is a `TypeError` that suggests the right one.
+
+    Returns:
+        The findings, lazily, in the order of the file where that is possible.
+
+    Raises:
+        SourceError: Reading itself fails, which says nothing about the archive.
+        UnrecognizedFormatError: No format is called `format`.  (An archive of no known format is a finding.)
+
+    Example:
+        >>> damaged = bytearray(Path("words.zs").read_bytes())
+        >>> damaged[40] ^= 1
+        >>> for finding in exhume.verify(damaged, format="zs"):
+        ...     print(finding.code, finding.severity, finding.span.start)
+        ZS-201 error 8
+        ZS-203 error 40
+    """
+    check_keywords("verify()", unknown, verify)
+    how: dict[str, Any] = {"storage_options": storage_options, "offset": offset, "length": length}
+    return iter(Verification(target, format=format, limits=limits, quick=quick, jobs=jobs, progress=progress, **how))

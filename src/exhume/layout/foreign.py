@@ -61,9 +61,23 @@ _IMPORT = re.compile(r"/?[A-Za-z0-9_-]{1,200}(/[A-Za-z0-9_-]{1,200}){0,9}")
 def compile_ksy(path: str | os.PathLike[str], *, imports: Sequence[str | os.PathLike[str]] = ()) -> Specification:
     """Compiles a `.ksy` file, and what it imports, to readers.
 
-    Imports are looked up beside the importing file, then in the folders `imports`; those that begin with `/` only in
-    these folders.  Raises `SpecificationError` (EX-404), which names the file, the field, and what is wrong there;
-    `SourceError` for a file that cannot be read; `MissingDependencyError` without PyYAML (extra `ksy`).
+    Args:
+        path: Path of the `.ksy` file.
+        imports: Folders in which imports are looked up after that of the importing file; those that begin with `/`
+            only there.
+
+    Returns:
+        The readers: `read`, `to_arrow`, `write_package`, and what `exhume.explain` takes as `ksy`.
+
+    Raises:
+        SpecificationError: Something is wrong or not covered; names the file, the field, and what.
+        SourceError: A file cannot be read.
+        MissingDependencyError: PyYAML is not installed (extra `ksy`).
+
+    Example:
+        >>> pairs = exhume.compile_ksy("pairs.ksy")
+        >>> [pair.value for pair in pairs.read(bytes([2, 1, 10, 2, 20])).pairs]
+        [10, 20]
     """
     found = _Reading([Path(one) for one in imports])
     id = found.read(Path(path))

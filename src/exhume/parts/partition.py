@@ -46,13 +46,14 @@ class Partition:
         """The archive; the caller closes it.  Raises what `exhume.open` raises."""
         import exhume
 
-        return exhume.open(
+        archive: Archive = exhume.open(
             self.target,
             format=self.format,
             limits=self.limits or DEFAULT_LIMITS,
             storage_options=dict(self.storage),
             **dict(self.opening),
         )
+        return archive
 
     def records(self) -> Iterator[Any]:
         """Its records: bytes of zs, events (dicts) of clp-s, `ArkMessage`s, rows (dicts) of members and of leveldb."""

@@ -20,6 +20,7 @@ FORMAT = Format(
         Signature(FileFooter.magic, 0, "magic at the end of a manifest's trailer"),
     ),
     open="collection:open_archive",
+    create="writer:ArkWriter",
     codecs=("none", "lz4", "zstd", "bz2", "lzma"),
     salvage="salvage:salvage",
     salvages=("archive", "jsonl"),

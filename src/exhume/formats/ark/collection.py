@@ -59,26 +59,27 @@ class ArkDirectory(Archive):
 
     def channels(self) -> list[Any]:
         """Raises ARK-108: the directory holds several logs."""
-        raise self._several()
+        raise self.several()
 
     @property
     def manifest(self) -> Any:
         """Raises ARK-108: the directory holds several logs."""
-        raise self._several()
+        raise self.several()
 
     def messages(self, *args: Any, **options: Any) -> Iterator[Any]:
         """Raises ARK-108: the directory holds several logs."""
-        raise self._several()
+        raise self.several()
 
     def to_arrow(self, **options: Any) -> Any:
         """Raises ARK-108: the directory holds several logs."""
-        raise self._several()
+        raise self.several()
 
     def arrow_tables(self, **options: Any) -> Mapping[str, Callable[[], Any]]:
         """Raises ARK-108: the directory holds several logs."""
-        raise self._several()
+        raise self.several()
 
-    def _several(self) -> ExhumeError:
+    def several(self) -> ExhumeError:
+        """The error of rule ARK-108, which names the logs."""
         return SEVERAL_LOGS.error(
             span=Span(self._tree.name, 0, 0),
             actual=", ".join(PurePosixPath(name).name for name in self.manifests[:8]),

@@ -18,7 +18,6 @@ from typing import Any, Final
 
 from exhume import codecs
 from exhume.archive import Writer
-from exhume.choices import passes_on
 from exhume.errors import WriterError, shorten
 from exhume.formats.ark.assumptions import DEFAULT_MAXIMUM_ITEMS
 from exhume.formats.ark.derive import derived_file
@@ -163,6 +162,31 @@ class ArkWriter(Writer):
 
     A context manager: leaving it normally finishes the log.  An exception removes what was written, unless `flush` made
     some of it durable: then the unfinished log stays for `exhume repair`.
+
+    Args:
+        target: Path of the directory, which is made when the first split is.
+        name: Name of the log.
+        metadata: JSON values by key.
+        log_identifier: GUID of the log; None: a new one.
+        common_identifier: GUID that logs of one recording share; None: a new one.
+        split_items: Messages after which a split rolls over.
+        split_bytes: Bytes after which it does.
+        compression: Codec of columns that do not say theirs: `lz4`, `zstd`, `bz2`, `lzma`; None: none.
+        level: Of that codec; None: its default.
+        amends: Makes the log an amendment: its columns come in front of that manifest's sections.
+        hide: The filter that then applies to those.
+        guids: Makes identifiers (tests give their own).
+
+    Raises:
+        WriterError: An option makes no sense, or (later) a message does not fit its type.
+        OutputExistsError: `target` is a file or a directory of something else.
+
+    Example:
+        >>> with exhume.ark.create("day2", name="yard") as log:
+        ...     battery = log.channel("/battery", "demo::Battery", "namespace demo; schema Battery { float volts; }")
+        ...     battery.write(1_700_000_000_000_000_000, {"volts": 24.5})
+        >>> [message.value for message in exhume.ark.open("day2").messages()]
+        [{'volts': 24.5}]
     """
 
     def __init__(
@@ -181,14 +205,6 @@ class ArkWriter(Writer):
         hide: Filter = ACCEPT_ALL,
         guids: Callable[[], str] = new_guid,
     ) -> None:
-        """A log in the directory `target`, which is made when the first split is.
-
-        `split_items` and `split_bytes` say when a split rolls over; `compression` is that of columns that do not say
-        (default: none).
-        `amends` makes the log an amendment: its columns come in front of that manifest's sections, which the filter
-        `hide` then applies to.  `guids` makes identifiers (tests give their own).  Raises `WriterError` for options
-        that make no sense, `OutputExistsError` when `target` is a file or a directory of something else.
-        """
         self.root = Path(target)
         if os.path.lexists(self.root) and not _may_hold_logs(self.root):
             raise exists_error(self.root)
@@ -422,9 +438,3 @@ def _checked_guid(text: str) -> str:
     except ValueError as error:
         raise WriterError(str(error)) from None
     return text.lower()
-
-
-@passes_on(ArkWriter)
-def create(target: str | os.PathLike[str], **options: Any) -> ArkWriter:
-    """A writer for a new log in the directory `target`; `options` are those of `ArkWriter`."""
-    return ArkWriter(target, **options)

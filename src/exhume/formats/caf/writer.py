@@ -50,7 +50,31 @@ def create(
     on_chunk: Callable[[ChunkSummary], None] | None = None,
     progress: Progress = no_progress,
 ) -> CafWriter:
-    """A writer for one or more chunks; see `CafWriter`."""
+    """A writer for one or more chunks, the first at `target`, later ones at `target-0002.caf` and so on.
+
+    Args:
+        target: Path of the file to write.
+        order: Of the index: `sorted` (as the Go writer) or `insertion` (as the TypeScript writer).
+        chunk_size: Bytes that one chunk may take, index and footer included; at most 32 GiB.
+        replace: Whether a name added twice replaces the earlier member; otherwise it is refused.
+        overwrite: Whether existing files may be replaced.
+        publish_each: Whether a chunk gets its name as soon as it is full, instead of all together at the end.
+        on_chunk: Told about each chunk once it has its name.
+        progress: Called with (done, total or None, unit).
+
+    Returns:
+        A context manager; its `add_bytes`, `add_path` and `add_stream` take members.
+
+    Raises:
+        WriterError: An option makes no sense, or (later) a member does not fit.
+        OutputExistsError: The name is taken, and not `overwrite`.
+
+    Example:
+        >>> with exhume.caf.create("letters.caf") as chunk:
+        ...     entry = chunk.add_bytes("a.txt", b"hello")
+        >>> list(exhume.caf.open("letters.caf").names())
+        ['a.txt']
+    """
     return CafWriter(
         target,
         order=order,

@@ -17,13 +17,19 @@ from pathlib import Path
 from typing import Any, Final
 
 from exhume.archive import Progress, Writer, no_progress
-from exhume.choices import passes_on
 from exhume.errors import Span, WriterError
 from exhume.formats.clp_s.write.assemble import write_archive
 from exhume.formats.clp_s.write.encoder import Encoder, make_encoder
 from exhume.formats.clp_s.write.inputs import STDIN, Input, name_of, read_ahead, read_pieces
 from exhume.formats.clp_s.write.jsonscan import REASONS, Status
-from exhume.formats.clp_s.write.options import WriterOptions, check_properties
+from exhume.formats.clp_s.write.options import (
+    DEFAULT_DOCUMENT_SIZE,
+    DEFAULT_TABLE_SIZE,
+    DEFAULT_TARGET_SIZE,
+    DEFAULT_VERSION,
+    WriterOptions,
+    check_properties,
+)
 from exhume.formats.clp_s.write.rewrap import reserve
 from exhume.formats.clp_s.write.texts import Dialect, encode_formatted_float
 from exhume.formats.clp_s.write.timestamps import TimeDialect, TimestampPatterns
@@ -463,10 +469,78 @@ def begin(options: WriterOptions) -> tuple[Encoder, TimestampPatterns]:
     return encoder, patterns
 
 
-@passes_on(WriterOptions)
-def create(target: str | os.PathLike[str], **options: Any) -> ClpSWriter:
-    """A writer for a new archive at `target`; the keywords are the fields of `WriterOptions`.
+def create(
+    target: str | os.PathLike[str],
+    *,
+    version: str = DEFAULT_VERSION,
+    timestamp_key: str | None = None,
+    structurize_arrays: bool = False,
+    log_order: bool = True,
+    retain_float_format: bool = True,
+    level: int = 3,
+    target_encoded_size: int = DEFAULT_TARGET_SIZE,
+    min_table_size: int = DEFAULT_TABLE_SIZE,
+    max_document_size: int = DEFAULT_DOCUMENT_SIZE,
+    creator_id: str | None = None,
+    properties: Mapping[str, Any] | None = None,
+    on_error: str = "fail",
+    allow_loss: bool = False,
+    jobs: int = 1,
+    overwrite: bool = False,
+    directory: bool = False,
+) -> ClpSWriter:
+    """A writer for a new archive; its `add_files`, `write` and `write_json_line` take records.
 
-    Raises `WriterError` for options that make no sense and `OutputExistsError` when the name is taken.
+    Args:
+        target: Path of the file, or of the directory with `directory`.
+        version: Format version, one of 0.3.0 to 0.5.1.
+        timestamp_key: Path of the timestamp field, dots escaped with a backslash; None for none.
+        structurize_arrays: Whether arrays are opened up into columns; else their source text is kept.
+        log_order: Whether each record's position is recorded (needed to read in order, and by the range index).
+        retain_float_format: Whether floats keep their spelling (format 0.4.1 on; before, only the value is kept).
+        level: zstd level, 1 to 19.
+        target_encoded_size: Bytes of columns and dictionaries after which a new archive is begun.
+        min_table_size: Bytes of tables that are compressed together.
+        max_document_size: Largest record in bytes.
+        creator_id: Text for `_archive_creator_id`; None for a random UUID.
+        properties: More properties for the range index entry of every ingestion unit.
+        on_error: `fail` at the first bad record, or `skip` bad records and count them.
+        allow_loss: Whether to accept, as clp-s does, values that do not come back the same.
+        jobs: Threads that read and decompress input ahead and compress sections; 0: one per core.
+        overwrite: Whether existing files may be replaced.
+        directory: Whether to write a directory with one file per section instead of a single file.
+
+    Returns:
+        A context manager that finishes the archive; after an exception nothing is left.
+
+    Raises:
+        WriterError: An option makes no sense, or (later) a record does not fit.
+        OutputExistsError: The name is taken, and not `overwrite`.
+
+    Example:
+        >>> with exhume.clps.create("new.clps") as writer:
+        ...     writer.write({"level": "INFO", "message": "started in 3.5 ms"})
+        >>> writer.records
+        1
     """
-    return ClpSWriter(target, WriterOptions(**options))
+    return ClpSWriter(
+        target,
+        WriterOptions(
+            version=version,
+            timestamp_key=timestamp_key,
+            structurize_arrays=structurize_arrays,
+            log_order=log_order,
+            retain_float_format=retain_float_format,
+            level=level,
+            target_encoded_size=target_encoded_size,
+            min_table_size=min_table_size,
+            max_document_size=max_document_size,
+            creator_id=creator_id,
+            properties=properties or {},
+            on_error=on_error,
+            allow_loss=allow_loss,
+            jobs=jobs,
+            overwrite=overwrite,
+            directory=directory,
+        ),
+    )

@@ -16,6 +16,7 @@ FORMAT = Format(
     signatures=(Signature(DataBundleShard.magic, note="start of a shard"),),
     codecs=("none", "snappy", "zlib"),
     verify="reader:verify_source",
+    create="writer:DataBundleWriter",
     salvage="salvage:salvage",
     salvages=("archive", "files", "jsonl"),
     owns="probe:owns",

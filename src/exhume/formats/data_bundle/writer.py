@@ -18,10 +18,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from exhume.archive import Progress, Writer, no_progress
-from exhume.choices import passes_on
 from exhume.codecs import compress
 from exhume.codecs.checksums import crc32c
 from exhume.codecs.stored import store
@@ -93,19 +92,32 @@ class _Record:
 
 
 class DataBundleWriter(Writer):
-    """Queues members; `finish` (or leaving the context) packs them.
+    """Queues members; `finish` (or leaving the context) packs them, in the order of their index keys.
 
-    - `compression`: `zlib`, `snappy` or `none`; `level` is zlib's, 0 to 12 on the scale of libdeflate (default 5).
-      `stored` wraps records in raw blocks of the codec instead of compressing them.  `none` stores each stream as it
-      is, without record rows and padding, unless `raw_packed` is False.
-    - `record_size`: uncompressed bytes per record; a file of 1 MiB and more starts its own record.
-    - `alignment`: stored records start at multiples of this (1: no padding).
-    - `shards`: files to spread the members over: each member goes to the shard with the fewest bytes so far.
-    - `jobs`: threads that read and compress (0: one per core); they change nothing in the output.
-    - `index_compression`: `none` or `snappy`.
+    Not thread-safe.
 
-    Members are stored in the order of their index keys.  Not thread-safe.  Raises `WriterError` for names that could
-    not be extracted safely, that occur twice, or that are a file and a directory at once.
+    Args:
+        target: Path of the directory to write.
+        compression: `zlib`, `snappy` or `none`.
+        level: zlib's, 0 to 12 on the scale of libdeflate; None: 5.
+        stored: Whether to wrap records in raw blocks of the codec instead of compressing them.
+        record_size: Uncompressed bytes per record; a file of 1 MiB and more starts its own record.
+        alignment: Stored records start at multiples of this (1: no padding).
+        shards: Files to spread the members over: each member goes to the shard with the fewest bytes so far.
+        jobs: Threads that read and compress (0: one per core); they change nothing in the output.
+        raw_packed: Whether `none` stores each stream as it is, without record rows and padding; None: it does.
+        index_compression: `none` or `snappy`.
+        progress: Called with (done, total or None, unit).
+
+    Raises:
+        WriterError: An option makes no sense; a name could not be extracted safely, occurs twice, or is a file and a
+            directory at once; `OutputExistsError` when the directory exists.
+
+    Example:
+        >>> with exhume.databundle.create("letters.bundle") as bundle:
+        ...     bundle.add("a.txt", b"hello")
+        >>> list(exhume.databundle.open("letters.bundle").names())
+        ['a.txt']
     """
 
     def __init__(
@@ -416,17 +428,11 @@ def _bad(message: str, expected: object, actual: object) -> WriterError:
     return WriterError(message, format="databundle", expected=expected, actual=actual)
 
 
-@passes_on(DataBundleWriter)
-def create(target: str | os.PathLike[str], **options: object) -> DataBundleWriter:
-    """A writer for a new bundle directory; see `DataBundleWriter` for the options."""
-    return DataBundleWriter(target, **options)  # type: ignore[arg-type]
-
-
 def pack_members(
-    target: str | os.PathLike[str], members: Mapping[str, bytes], folders: Iterable[str] = (), **options: object
+    target: str | os.PathLike[str], members: Mapping[str, bytes], folders: Iterable[str] = (), **options: Any
 ) -> None:
     """A bundle of these files and directories in one call."""
-    with create(target, **options) as writer:
+    with DataBundleWriter(target, **options) as writer:
         for name in folders:
             writer.add_directory(name)
         for name, data in members.items():

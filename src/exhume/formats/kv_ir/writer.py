@@ -237,14 +237,24 @@ def create(
     level: int = 3,
     overwrite: bool = False,
 ) -> KvIrWriter:
-    """A writer for a new stream at `target`.
+    """A writer for a new stream.
 
     Args:
+        target: Path of the file to write.
         metadata: What there is to say about the stream as a whole, an object of JSON values.
         codec: `none`, or `zstd` for one zstd frame around it; the latter is the default for names that end in `.zst`.
         level: zstd level, 1 to 19.
         overwrite: Whether an existing file may be replaced.
 
-    Raises `WriterError` for options that make no sense and `OutputExistsError` when the name is taken.
+    Returns:
+        A context manager; its `write` takes the pairs of the user and those of the logger.
+
+    Raises:
+        WriterError: An option makes no sense, or (later) an event does not fit.
+        OutputExistsError: The name is taken, and not `overwrite`.
+
+    Example:
+        >>> with exhume.kvir.create("new.clp.zst") as stream:
+        ...     stream.write({"message": "Task 7 done"}, {"level": "INFO"})
     """
     return KvIrWriter(target, metadata=metadata, codec=codec, level=level, overwrite=overwrite)

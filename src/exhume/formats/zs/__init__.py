@@ -19,6 +19,7 @@ FORMAT = Format(
     ),
     codecs=("none", "deflate", "lzma"),
     verify="verify:verify_source",
+    create="writer:ZsWriter",
     salvage="salvage:salvage",
     salvages=("archive", "jsonl"),
     locate="locate:locate",

@@ -11,7 +11,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, BinaryIO
 
 from exhume.archive import Progress, Writer, no_progress
-from exhume.choices import passes_on
 from exhume.codecs.checksums import crc64_xz, sha256
 from exhume.errors import Span, WriterError
 from exhume.formats.zs.encode import Encoded, compressor, encode_block, encode_data, shortest_key
@@ -59,7 +58,17 @@ class ZsWriter(Writer):
         branching_factor: most entries of an index block, at least 2.
         jobs: threads that check and compress (0: one per core).
         short_keys: index keys as short as the specification allows, instead of whole first records.
+        default_metadata: add `build-info` to the metadata.
         overwrite: replace an existing file.
+
+    Raises:
+        WriterError: An option makes no sense, or a record is out of order; `OutputExistsError` when the file exists.
+
+    Example:
+        >>> with exhume.zs.create("sorted.zs", codec="deflate") as writer:
+        ...     writer.add_records([b"apple", b"banana"])
+        >>> list(exhume.zs.open("sorted.zs").records())
+        [b'apple', b'banana']
     """
 
     def __init__(
@@ -342,9 +351,3 @@ def iter_payloads(file: BinaryIO, shape: Framing, block_size: int) -> Iterator[t
             if rest:
                 raise shape.rest_error(rest)
             return
-
-
-@passes_on(ZsWriter)
-def create(target: str | os.PathLike[str], **options: Any) -> ZsWriter:
-    """A writer for a new file; see `ZsWriter` for the options.  Raises `WriterError`."""
-    return ZsWriter(target, **options)

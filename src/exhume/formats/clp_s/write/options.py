@@ -64,7 +64,7 @@ def parse_key_path(text: str) -> tuple[bytes, ...]:
 
 @dataclass(frozen=True, slots=True)
 class WriterOptions:
-    """How to write; every field is a keyword of `exhume.create(target, "clp-s", ...)`.
+    """How to write; every field is a keyword of `exhume.clps.create`, which says the same about them.
 
     Attributes:
         version: Format version, one of `VERSIONS`.

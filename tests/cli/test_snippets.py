@@ -1,0 +1,71 @@
+"""The Python of the pages: every snippet passes mypy in strict mode, and those of the README run as printed."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+PAGES = sorted(
+    path.relative_to(ROOT).as_posix()
+    for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    if re.search(r"^```(python|pycon)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+)
+
+
+def blocks(page: str, kinds: str) -> list[tuple[str, str]]:
+    """`(kind, text)` of a page's blocks of these kinds, in order."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return re.findall(rf"^```({kinds})\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def program(page: str) -> str:
+    """The Python of a page as one module: its snippets follow from each other."""
+    parser = doctest.DocTestParser()
+    parts = []
+    for kind, text in blocks(page, "python|pycon"):
+        parts.append(text if kind == "python" else "".join(one.source for one in parser.get_examples(text)))
+    return "\n".join(parts)
+
+
+@pytest.mark.slow
+def test_every_snippet_passes_mypy(tmp_path: Path) -> None:
+    pytest.importorskip("mypy")
+    assert "README.md" in PAGES
+    for page in PAGES:
+        (tmp_path / (re.sub(r"\W", "_", page.removesuffix(".md")) + ".py")).write_text(program(page), encoding="utf-8")
+    # Snippets show an expression for what it is, and import the libraries where they use them.
+    how = ["--strict", "--config-file", "pyproject.toml", "--disable-error-code", "no-redef"]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *how, *map(str, sorted(tmp_path.glob("*.py")))],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+def test_the_readme_runs_as_printed_and_again(tmp_path: Path) -> None:
+    """A reader pastes one block after another, and begins again after lunch."""
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    for _ in range(2):
+        for kind, text in blocks("README.md", "python|console"):
+            commands = [line[2:] for line in text.splitlines() if line.startswith("$ ")]
+            if kind == "python":
+                runs = [[sys.executable, "-c", text]]
+            else:
+                runs = [["bash", "-c", f"set -o pipefail; {each}"] for each in commands if not each.startswith("make ")]
+            for words in runs:
+                done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+                assert (done.returncode, done.stderr) == (0, ""), words[-1]
+
+
+def test_the_readme_shows_its_formats_as_they_are_typed() -> None:
+    assert "exhume.clps.open(" in program("README.md")

@@ -1,0 +1,164 @@
+"""`help()` of every public name says what goes in, what comes out, what is raised, and shows a use that works."""
+
+from __future__ import annotations
+
+import doctest
+import inspect
+import io
+import pydoc
+import shutil
+import types
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from tests.conftest import ROOT
+
+FORMATS = ("ark", "caf", "clps", "databundle", "kvir", "leveldb", "zs")
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    """Every public class and function by the name that a user types."""
+    for name in exhume.__all__:
+        value = getattr(exhume, name)
+        if isinstance(value, types.ModuleType):
+            yield from ((f"{name}.{one}", getattr(value, one)) for one in ("open", "create") if hasattr(value, one))
+        elif callable(value):
+            yield name, value
+
+
+PUBLIC = dict(public())
+NAME = pytest.mark.parametrize("name", PUBLIC)
+
+
+@pytest.fixture(scope="module")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an archive of every format, as the examples expect them."""
+    folder = tmp_path_factory.mktemp("help")
+    with exhume.clps.create(folder / "events.clps") as log:
+        log.add_files([ROOT / "examples/clp_s/events.jsonl"])
+    with exhume.zs.create(folder / "words.zs", codec="deflate") as words:
+        words.add_records([b"apple", b"banana", b"cherry"])
+    files = sorted(path for path in (ROOT / "examples/files").rglob("*") if path.is_file())
+    with exhume.caf.create(folder / "files.caf") as chunk, exhume.databundle.create(folder / "files.bundle") as bundle:
+        for path in files:
+            name = path.relative_to(ROOT / "examples/files").as_posix()
+            chunk.add_path(path, name)
+            bundle.add_path(name, path)
+    with exhume.ark.create(folder / "robot") as robot:
+        idl = (ROOT / "examples/ark/robot.idl").read_text(encoding="utf-8")
+        battery = robot.channel("/robot/battery", "demo::Battery", idl)
+        battery.write(1_700_000_000_050_001_000, {"volts": 24.5, "charging": False, "note": "ok"})
+    with exhume.kvir.create(folder / "app.clp.zst") as stream:
+        stream.write({"message": "started"}, {"level": "INFO"})
+    shutil.copytree(ROOT / "tests/samples/leveldb/small", folder / "database")
+    (folder / "pairs.ksy").write_text(
+        "meta: {id: pairs}\nseq: [{id: count, type: u1}, {id: pairs, type: pair, repeat: expr, repeat-expr: count}]\n"
+        "types: {pair: {seq: [{id: key, type: u1}, {id: value, type: u1}]}}\n"
+    )
+    return folder
+
+
+@NAME
+def test_the_example_works(name: str, archives: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(archives, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    text = inspect.getdoc(PUBLIC[name]) or ""
+    known: dict[str, Any] = {"exhume": exhume, "Path": Path}
+    test = doctest.DocTestParser().get_doctest(text, known, name, None, 0)
+    told: list[str] = []
+    result = doctest.DocTestRunner().run(test, out=told.append)
+    assert result.attempted > 0, "no example"
+    assert result.failed == 0, "".join(told)
+
+
+def arguments(value: Any) -> set[str]:
+    """What a public callable takes; fields of the classes that users are given count as well."""
+    if isinstance(value, type) and hasattr(value, "__dataclass_fields__"):
+        return {field.name for field in fields(value)}
+    return set(inspect.signature(value).parameters) - {"self"}
+
+
+@NAME
+def test_everything_that_goes_in_and_comes_out_is_told(name: str) -> None:
+    value = PUBLIC[name]
+    text = inspect.getdoc(value) or ""
+    if not (isinstance(value, type) and issubclass(value, exhume.Severity)):
+        assert {one for one in arguments(value) if f"\n    {one}: " not in text} == set()
+    if isinstance(value, types.FunctionType):
+        assert "\nReturns:\n" in text
+        assert "\nRaises:\n" in text
+
+
+@NAME
+def test_help_shows_a_real_signature(name: str) -> None:
+    """As `help()` prints it: not `(*args, **kwargs)`, and not "see ..." in place of an answer."""
+    printed = io.StringIO()
+    with redirect_stdout(printed):
+        pydoc.Helper(output=printed).help(PUBLIC[name])
+    text = printed.getvalue()
+    assert "(*args, **kw" not in text.split("\n\n")[0]
+    assert f"see `exhume.{name}`" not in text
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_the_openers_of_a_format_take_what_the_format_takes(name: str) -> None:
+    """`exhume.zs.open` has the options of `exhume.open` for this format, and so have both forms of `create`."""
+    from exhume.choices import keywords
+    from exhume.engines.opening import open_archive
+    from exhume.registry import get_format
+
+    module = getattr(exhume, name)
+    described = get_format({"kvir": "kv-ir"}.get(name, name))
+    taken = (keywords(described.hook("open")) | keywords(open_archive)) - {"source", "format", "damaged", "options"}
+    internal = {"opened", "root", "salvage"}
+    assert arguments(module.open) == taken - internal
+    if described.create is not None:
+        assert arguments(module.create) == keywords(described.hook("create")) - {"self"}
+
+
+def test_the_writer_of_clp_s_takes_its_options() -> None:
+    from exhume.formats.clp_s.write.options import WriterOptions
+
+    taken = inspect.signature(exhume.clps.create).parameters
+    mine = {field.name: field.default for field in fields(WriterOptions) if field.name != "properties"}
+    assert {name: one.default for name, one in taken.items() if name not in ("target", "properties")} == mine
+
+
+def test_type_checkers_know_the_same_names() -> None:
+    """`__init__.pyi` has a line for every public name, and no other."""
+    import ast
+
+    tree = ast.parse((ROOT / "src/exhume/__init__.pyi").read_text(encoding="utf-8"))
+    exported = {
+        one.asname for node in tree.body if isinstance(node, ast.ImportFrom) for one in node.names if one.asname
+    }
+    exported |= {node.name for node in tree.body if isinstance(node, ast.FunctionDef)} | {"__version__"}
+    assert exported == set(exhume.__all__)
+
+
+def test_an_ark_directory_of_several_logs_is_not_one_log(tmp_path: Path) -> None:
+    for _ in range(2):
+        with exhume.ark.create(tmp_path / "logs") as log:
+            log.set_metadata("a", 1)
+    with pytest.raises(exhume.ExhumeError) as caught:
+        exhume.ark.open(tmp_path / "logs")
+    assert caught.value.code == "ARK-108"
+
+
+def opened(name: str) -> Callable[..., Any]:
+    """The opener of one format."""
+    function: Callable[..., Any] = getattr(exhume, name).open
+    return function
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_opener_refuses_archives_of_other_formats(name: str, archives: Path) -> None:
+    other = archives / ("files.caf" if name == "zs" else "words.zs")
+    with pytest.raises(exhume.ExhumeError):
+        opened(name)(other)
