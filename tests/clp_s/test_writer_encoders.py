@@ -72,14 +72,16 @@ options = st.fixed_dictionaries(
 )
 
 
-def build(make: Callable[..., Encoder], chosen: dict[str, Any]) -> tuple[Encoder, TimestampPatterns]:
+def build(
+    make: Callable[..., Encoder], chosen: dict[str, Any], path: tuple[bytes, ...] = (b"ts",)
+) -> tuple[Encoder, TimestampPatterns]:
     patterns = TimestampPatterns(
         TimeDialect.BACKSLASH if chosen["time_nodes"] else TimeDialect.PERCENT, lossy=chosen["lossy"]
     )
     encoder = make(
         **chosen,
         max_document=10_000,
-        path=(b"ts",),
+        path=path,
         resolve_timestamp=patterns.resolve,
         encode_float=encode_formatted_float,
     )

@@ -22,7 +22,8 @@ from exhume.formats.kv_ir.build import (
 from exhume.formats.kv_ir.layout import default_metadata
 
 HEAD = build_preamble(Encodings.FOUR_BYTE, default_metadata({"host": "a1"}))
-TRUE, NULL, EMPTY = (bytes((tag,)) for tag in (Tags.TRUE_VALUE, Tags.NULL_VALUE, Tags.EMPTY_OBJECT))
+TRUE, FALSE = bytes((Tags.TRUE_VALUE,)), bytes((Tags.FALSE_VALUE,))
+NULL, EMPTY = bytes((Tags.NULL_VALUE,)), bytes((Tags.EMPTY_OBJECT,))
 APART = bytes((Tags.FOUR_BYTE_ENCODING,))
 
 

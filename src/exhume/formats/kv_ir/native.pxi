@@ -77,7 +77,7 @@ cdef struct IrNode:
     uint8_t type            # the tag that made it known
     int64_t opened          # the event in which an object was opened last
     int32_t name            # of the archive under way: the name, -1 where it is not yet there
-    int32_t encoded[2]      # and its nodes: of the type that values mostly have, and of the other
+    int32_t encoded[3]      # and its nodes: of the type that values mostly have, and of the others
     size_t key              # its name as JSON, with the colon
     size_t key_size
     int64_t offset
@@ -143,7 +143,7 @@ cdef class IrTree:
         memset(&root, 0, sizeof(IrNode))
         root.parent = root.slot = -1
         root.type = CLP_KV_IR_TAGS_NODE_OBJECT
-        root.name = root.encoded[0] = root.encoded[1] = -1
+        root.name = root.encoded[0] = root.encoded[1] = root.encoded[2] = -1
         enc_buf_put(&self.nodes, &root, sizeof(IrNode))
         self.count = 1
 
@@ -171,7 +171,7 @@ cdef class IrTree:
             memset(&slot, 0, sizeof(IrSlot))
             enc_buf_put(&self.slots, &slot, sizeof(IrSlot))
         node.parent, node.slot, node.type, node.offset = <int32_t>parent, found, type, offset
-        node.name = node.encoded[0] = node.encoded[1] = -1
+        node.name = node.encoded[0] = node.encoded[1] = node.encoded[2] = -1
         memset(&text, 0, sizeof(Out))
         if not (add(&text, b'"', 1) and add_escaped(&text, name, len(name)) and add(&text, b'":', 2)):
             free(text.data)
@@ -813,7 +813,7 @@ cdef class KvIrDecoder:
         for tree in (self.auto, self.user):
             node = <IrNode*>tree.nodes.p
             for i in range(tree.count):
-                node[i].name = node[i].encoded[0] = node[i].encoded[1] = -1
+                node[i].name = node[i].encoded[0] = node[i].encoded[1] = node[i].encoded[2] = -1
         return 0
 
     cdef int encode(self) except -2:
@@ -838,9 +838,11 @@ cdef class KvIrDecoder:
         return 0
 
     cdef int join_all(self, EncBuf* leaves) except -2:
-        """Texts that were taken apart, into `arena`; where they begin there becomes the leaf's number."""
+        """Texts that were taken apart and the digits of floats that keep them, into `arena`; where they begin there
+        becomes the leaf's number."""
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
         cdef Py_ssize_t i
+        cdef char* digits
         if leaves == &self.leaves[0]:
             self.arena.n = 0
         for i in range(<Py_ssize_t>(leaves.n // sizeof(IrLeaf))):
@@ -850,7 +852,19 @@ cdef class KvIrDecoder:
                 leaf[i].number = self.arena.n
                 leaf[i].size = self.text.size
                 enc_buf_put(&self.arena, self.text.data, self.text.size)
+            elif leaf[i].kind == C_REAL and self.exact(&leaf[i]):
+                digits = PyOS_double_to_string(leaf[i].real, c"r", 0, 2, NULL)
+                try:
+                    leaf[i].number = self.arena.n
+                    leaf[i].size = strlen(digits)
+                    enc_buf_put(&self.arena, digits, leaf[i].size)
+                finally:
+                    PyMem_Free(digits)
         return 0
+
+    cdef bint exact(self, IrLeaf* leaf) noexcept:
+        """Whether a float keeps its digits."""
+        return self.keep_floats and not isnan(leaf.real) and not isinf(leaf.real)
 
     cdef int encode_tree(self, IrTree tree, EncBuf* leaves, bytes root, bint reserved) except -2:
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
@@ -895,9 +909,8 @@ cdef class KvIrDecoder:
         return node.encoded[1]
 
     cdef int token_of(self, IrLeaf* leaf, uint8_t type, EncToken* token) except -2:
-        """A value as the encoder takes it; which of the two types it has that values of its key have."""
+        """A value as the encoder takes it; which of the types it has that values of its key have."""
         cdef int which = 0
-        cdef char* digits
         if leaf.kind == C_TEXT or leaf.kind == C_APART:
             token.kind, token.type = T_STRING, N_VAR_STRING
             token.text, token.size = leaf.text, leaf.size
@@ -913,17 +926,14 @@ cdef class KvIrDecoder:
         elif leaf.kind == C_REAL:
             token.kind, token.type = T_FLOAT, N_FLOAT
             memcpy(&token.number, &leaf.real, sizeof(double))
-            if self.keep_floats and not isnan(leaf.real) and not isinf(leaf.real):
-                digits = PyOS_double_to_string(leaf.real, c"r", 0, 2, NULL)
-                token.size = strlen(digits)
-                memcpy(ir_number, digits, token.size)
-                PyMem_Free(digits)
-                token.text = ir_number
+            if self.exact(leaf):
+                token.text, token.size = self.arena.p + leaf.number, leaf.size
                 self.encoder.float_value(token)
                 which = 1 if token.type == N_DICTIONARY_FLOAT else 0
             else:
                 token.size = <size_t>print_double(<char*>ir_number, 400, b"%.*f", 9, leaf.real)
                 token.text = ir_number
+                which = 2
         elif leaf.kind == C_BOOLEAN:
             token.kind = T_TRUE if leaf.number else T_FALSE
             token.type, token.number = N_BOOLEAN, leaf.number
@@ -979,7 +989,7 @@ cdef class KvIrDecoder:
 
 
 cdef uint8_t[400] ir_number
-"""The digits of the number under way."""
+"""The digits of the number under way, in case it is a time."""
 
 cdef int[160] ir_primes
 cdef int ir_num_primes = 0

@@ -285,7 +285,8 @@ class KvIrDecoder:
             return encoder.Leaf(keys, NodeType.UNSTRUCTURED_ARRAY, value)
         if type == Tags.NODE_REAL:
             exact = self._keep_floats and math.isfinite(value)
-            return encoder.Leaf(keys, NodeType.FLOAT, (repr(value) if exact else f"{value:.9f}").encode(), exact=exact)
+            text = (repr(value) if exact else f"{value:.9f}").encode()
+            return encoder.Leaf(keys, NodeType.FLOAT, text, encoder.double_bits(value), exact)
         if type == Tags.NODE_OBJECT:
             return encoder.Leaf(keys, NodeType.NULL_VALUE if value is None else NodeType.OBJECT)
         node_type = NodeType.BOOLEAN if type == Tags.NODE_BOOLEAN else NodeType.INTEGER

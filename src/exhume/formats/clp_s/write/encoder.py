@@ -101,8 +101,8 @@ class Encoder(Protocol):
 class Leaf:
     """A value of a record that is not JSON: the keys that lead to it, the key of its root first, and its node type.
 
-    `number` holds integers and booleans, `text` what they and all others are as text; `exact`: a float whose text is
-    kept where floats are.
+    `number` holds integers, booleans and the `double_bits` of floats, `text` what they and all others are as text;
+    `exact`: a float whose text is kept where floats are.
     """
 
     keys: tuple[bytes, ...]
@@ -110,6 +110,11 @@ class Leaf:
     text: bytes = b""
     number: int = 0
     exact: bool = False
+
+
+def double_bits(number: float) -> int:
+    """The eight bytes of a double as an integer."""
+    return array("Q", array("d", [number]).tobytes())[0]
 
 
 class _RefusedError(Exception):
@@ -279,15 +284,12 @@ class PureEncoder:
                 value.type = NodeType.TIMESTAMP if self._time_nodes else NodeType.DATE_STRING
         elif leaf.type == NodeType.INTEGER and is_time and not self._time_nodes:
             value.is_time, value.epoch = True, leaf.number
-        elif leaf.type in (NodeType.INTEGER, NodeType.FLOAT) and is_time and self._time_nodes:
-            if self._timestamp(value, False):
+        elif leaf.type in (NodeType.INTEGER, NodeType.FLOAT):
+            if is_time and self._time_nodes and self._timestamp(value, False):
                 value.type = NodeType.TIMESTAMP
-        elif leaf.type == NodeType.FLOAT:
-            if self._retain_floats and leaf.exact:
+            elif leaf.exact:
                 self._float(value)
-            else:
-                (value.number,) = array("Q", array("d", [float(leaf.text)]).tobytes())
-            value.is_time = is_time
+            value.is_time |= is_time and not self._time_nodes
         value.node = self._node(parent, leaf.keys[-1], value.type)
         return value
 
@@ -409,7 +411,7 @@ class PureEncoder:
         number = float(value.text)
         if number - number != 0:
             raise _RefusedError(Status.BIG_FLOAT)
-        (value.number,) = array("Q", array("d", [number]).tobytes())
+        value.number = double_bits(number)
         value.type = NodeType.FLOAT
         if self._retain_floats:
             encoded = self._encode_float(value.text)
@@ -510,10 +512,10 @@ class PureEncoder:
     def _note_time(self, value: _Value) -> None:
         self._time_ids.add(value.node)
         if value.type in (NodeType.FLOAT, NodeType.FORMATTED_FLOAT, NodeType.DICTIONARY_FLOAT):
-            number = float(value.text)
+            (number,) = array("d", array("Q", [value.number]).tobytes())
             first = not self.saw_float_time
-            self.float_time_min = number if first else min(number, self.float_time_min)
-            self.float_time_max = number if first else max(number, self.float_time_max)
+            self.float_time_min = number if first else min(self.float_time_min, number)
+            self.float_time_max = number if first else max(self.float_time_max, number)
             self.saw_float_time = True
         else:
             first = not self.saw_integer_time
