@@ -33,7 +33,7 @@ KEYS = [
 ]  # fmt: skip
 """In each space node 1 is a float, 2 an integer and 3 a text of the same name; 4 a boolean, 5 an object."""
 
-WAYS = {
+WAYS: dict[str, dict[str, Any]] = {
     "as clp-s": {"root": b""},
     "every digit": {"keep": True, "root": b""},
     "0.4.1": {"time_nodes": False, "root": b"@"},
@@ -56,13 +56,13 @@ pairs = st.lists(values, max_size=3, unique_by=lambda pair: 0 if pair[0] < 4 els
 
 def encoded(data: bytes, way: str, decoder: Callable[[], Any], make: Callable[..., Encoder]) -> dict[str, Any]:
     """What is built of units, and what was refused."""
-    options = {"core": True, "structurize": False, "retain_floats": True, "time_nodes": True, "lossy": True}
-    options |= {"log_order_type": 11, **WAYS[way]}
+    options: dict[str, Any] = {"core": True, "structurize": False, "retain_floats": True, "time_nodes": True}
+    options |= {"lossy": True, "log_order_type": 11, **WAYS[way]}
     keep = options.pop("keep", False)
     encoder, patterns = build(make, options, path=(b"n",))
     units = decoder()
     units.encode_into(encoder, keep)
-    at, refused = 0, []
+    at, refused = 0, list[Any]()
     while True:
         status, at, _, after = units.run(data, at, len(data), 0, How.ENCODE, 1 << 60)
         if status != Status.RECORD:

@@ -23,7 +23,7 @@ from exhume.limits import Limits
 from tests.real import REAL
 
 from .broken import CASES
-from .streams import EVENTS, HEAD, SMALL, UNITS, auto, event, user, wrapped
+from .streams import EVENTS, HEAD, SMALL, TRUE, UNITS, apart, auto, event, user, wrapped
 
 
 def open_stream(target: Any, **options: Any) -> KvIrArchive:
@@ -81,11 +81,29 @@ def assert_same(data: bytes) -> None:
         found: list[Any] = []
         for make in (KvIrDecoder, pykernel.KvIrDecoder):
             decoder = make()
-            answer = decoder.run(data, start, len(data), 5, how, 1 << 60)
-            found.append((answer, decoder.take(), repr(decoder.objects), decoder.starts, decoder.events,
+            at, answers = start, list[Any]()
+            while at >= 0:  # behind an event that is refused those that follow are taken
+                answers.append((decoder.run(data, at, len(data), 5, how, 1 << 60), repr(decoder.event), decoder.start))
+                _, unit, _, after = answers[-1][0]
+                at = max(unit, after) if after >= 0 else -1
+            found.append((answers, decoder.take(), decoder.events,
                           decoder.nodes(True), decoder.nodes(False), decoder.encodings,
                           decoder.utc_offset))  # fmt: skip
         assert found[0] == found[1]
+    one_by_one: list[Any] = []
+    for make in (KvIrDecoder, pykernel.KvIrDecoder):
+        decoder = make()
+        events = [(repr(event), decoder.start) for event in decoder.each(data, start, len(data), 5)]
+        one_by_one.append((events, decoder.stopped, decoder.events))
+    assert one_by_one[0] == one_by_one[1]
+
+
+def test_an_event_that_is_refused_leaves_those_behind_it_alone() -> None:
+    bad = [event([], [(4, TRUE), (1, TRUE)]), event([], [(4, TRUE), (1, apart(b"\x11"))])]
+    good = event([], [(4, TRUE), (5, apart(b"[]")), (1, build_text(b"x"))])
+    data = HEAD + b"".join(UNITS[:8]) + bad[0] + good + bad[1] + good + END
+    assert [finding.code for finding in exhume.verify(data)] == ["KVIR-324", "KVIR-403"]
+    assert_same(data)
 
 
 def test_events_by_hand() -> None:
@@ -113,10 +131,10 @@ def test_members_that_stand_apart_come_together() -> None:
     units = [user(Tags.NODE_OBJECT, b"o"), user(Tags.NODE_INTEGER, b"x", 1), user(Tags.NODE_INTEGER, b"y", 1)]
     units += [user(Tags.NODE_OBJECT, b"p", 1), user(Tags.NODE_INTEGER, b"z", 4), user(Tags.NODE_INTEGER, b"q")]
     one = build_integer(1)
-    data = HEAD + b"".join(units) + event([], [(2, one), (6, one), (5, one), (3, one)]) + END
+    data = HEAD + b"".join(units) + 2 * event([], [(2, one), (6, one), (5, one), (3, one)]) + END
     assert_same(data)
     with open_stream(data) as archive:
-        assert list(archive.json_lines()) == [b'{"o":{"x":1,"p":{"z":1},"y":1},"q":1}\n']
+        assert list(archive.json_lines()) == 2 * [b'{"o":{"x":1,"p":{"z":1},"y":1},"q":1}\n']
 
 
 def test_offsets_from_utc_are_told() -> None:

@@ -4,9 +4,11 @@
 from cpython.dict cimport PyDict_SetItem
 from cpython.list cimport PyList_GET_ITEM
 from cpython.mem cimport PyMem_Free
-from cpython.unicode cimport PyUnicode_DecodeUTF8
+from cpython.object cimport PyObject
+from cpython.unicode cimport PyUnicode_1BYTE_DATA, PyUnicode_DecodeUTF8, PyUnicode_GET_LENGTH
 
 cdef extern from "Python.h":
+    bint PyUnicode_IS_COMPACT_ASCII(PyObject*)
     char* PyOS_double_to_string(double, char, int, int, int*) except NULL
 
 cdef enum:
@@ -42,8 +44,13 @@ cdef enum:
     C_VARIABLE, C_VARIABLE_TEXT, C_LOG_TYPE
 
 cdef uint8_t[256] ir_class
+cdef uint8_t[256] ir_mark
+"""Whether a byte of a log type is no text."""
 
 cdef void ir_fill_classes() noexcept:
+    memset(ir_mark, 0, 256)
+    ir_mark[CLP_KV_IR_MARKS_ESCAPE] = ir_mark[CLP_KV_IR_MARKS_INTEGER] = 1
+    ir_mark[CLP_KV_IR_MARKS_TEXT] = ir_mark[CLP_KV_IR_MARKS_DECIMAL] = 1
     memset(ir_class, C_NONE, 256)
     ir_class[CLP_KV_IR_TAGS_END_OF_STREAM] = C_END
     ir_class[CLP_KV_IR_TAGS_UTC_OFFSET_CHANGE] = C_OFFSET
@@ -98,17 +105,35 @@ cdef struct IrLeaf:
     Py_ssize_t variable     # the first of its variables
     Py_ssize_t num_variables
 
+cdef struct IrStop:
+    # What `run` returns.
+    int status
+    int64_t unit
+    int64_t place
+    int64_t after
+
 cdef struct IrVariable:
     const uint8_t* text     # NULL: a number
     int64_t number          # or the size of the text
 
 
+cdef int ir_stop(IrStop* stop, int status, int64_t unit, int64_t place, int64_t after) noexcept:
+    stop.status, stop.unit, stop.place, stop.after = status, unit, place, after
+    return 0
+
+
 cdef bint ir_is_utf8(const uint8_t* p, Py_ssize_t size) noexcept nogil:
     cdef const uint8_t* end = p + size
     cdef uint8_t[4] last
+    cdef uint64_t word
     cdef Py_ssize_t left
     cdef int step
     while p < end:
+        if end - p >= 8:
+            memcpy(&word, p, 8)
+            if not word & <uint64_t>0x8080808080808080:
+                p += 8
+                continue
         if p[0] < 0x80:
             p += 1
             continue
@@ -125,20 +150,38 @@ cdef bint ir_is_utf8(const uint8_t* p, Py_ssize_t size) noexcept nogil:
     return True
 
 
+cdef inline bint ir_fits(uint8_t type, uint8_t kind) noexcept:
+    """Whether a value is of its key's type."""
+    if type == CLP_KV_IR_TAGS_NODE_TEXT:
+        return kind == C_TEXT or kind == C_APART
+    if type == CLP_KV_IR_TAGS_NODE_INTEGER:
+        return kind == C_INTEGER
+    if type == CLP_KV_IR_TAGS_NODE_REAL:
+        return kind == C_REAL
+    if type == CLP_KV_IR_TAGS_NODE_BOOLEAN:
+        return kind == C_BOOLEAN
+    if type == CLP_KV_IR_TAGS_NODE_ARRAY:
+        return kind == C_APART
+    return kind == C_EMPTY or kind == C_NULL
+
+
 cdef class IrTree:
     """One of the two trees of keys."""
     cdef EncBuf nodes
     cdef EncBuf slots
     cdef EncBuf names
+    cdef EncBuf sound       # nodes of leaves that stand well together: those of the event before
     cdef size_t count
     cdef dict known         # (parent, type, name) of every node
     cdef dict slot_of       # (parent, name) to slot
     cdef list keys          # names as text
     cdef list held          # the objects of the event under way
+    cdef list texts         # the value that each key had last, where it is a text
     cdef list raw
 
     def __cinit__(self):
-        self.known, self.slot_of, self.keys, self.raw, self.held = {}, {}, [""], [b""], [None]
+        self.known, self.slot_of, self.keys, self.raw = {}, {}, [""], [b""]
+        self.held, self.texts = [None], [None]
         cdef IrNode root
         memset(&root, 0, sizeof(IrNode))
         root.parent = root.slot = -1
@@ -151,6 +194,7 @@ cdef class IrTree:
         enc_buf_free(&self.nodes)
         enc_buf_free(&self.slots)
         enc_buf_free(&self.names)
+        enc_buf_free(&self.sound)
 
     cdef int insert(self, int64_t parent, uint8_t type, bytes name, int64_t offset) except -1:
         """0, or what is wrong."""
@@ -186,6 +230,7 @@ cdef class IrTree:
         self.keys.append(name.decode("utf-8", "surrogateescape"))
         self.raw.append(name)
         self.held.append(None)
+        self.texts.append(None)
         self.count += 1
         return 0
 
@@ -198,8 +243,12 @@ cdef class KvIrDecoder:
     cdef public int64_t utc_changes
     cdef public int64_t encodings
     cdef public bint hold
-    cdef public list objects
-    cdef public list starts
+    cdef readonly tuple event
+    cdef readonly int64_t start
+    cdef readonly tuple stopped
+    cdef int64_t stamp          # counts the events that were looked at
+    cdef EncBuf keys            # the bytes of the keys of the user in the last event that has any
+    cdef int64_t num_keys
     cdef Out out
     cdef Out text
     cdef EncBuf leaves[2]
@@ -219,7 +268,6 @@ cdef class KvIrDecoder:
         import json
 
         self.auto, self.user = IrTree(), IrTree()
-        self.objects, self.starts = [], []
         self.arrays = {}
         self.loads = json.loads
 
@@ -232,6 +280,7 @@ cdef class KvIrDecoder:
         enc_buf_free(&self.order)
         enc_buf_free(&self.buckets)
         enc_buf_free(&self.arena)
+        enc_buf_free(&self.keys)
 
     def take(self):
         """The lines since the last call."""
@@ -246,67 +295,78 @@ cdef class KvIrDecoder:
         return [(node[i].parent, node[i].type, tree.raw[i], node[i].offset) for i in range(1, tree.count)]
 
     def run(self, const unsigned char[::1] data, int64_t at, int64_t end, int64_t base, int how, int64_t target):
-        cdef const uint8_t* p = &data[0] if data.shape[0] else NULL
-        cdef ClpKvIrToken token
-        cdef int64_t after, place, done = at
-        cdef int fault = 0, what
-        cdef int64_t goal = target
         if not 0 <= at <= end <= data.shape[0]:
             raise ValueError("outside of the data")
+        cdef IrStop stop
+        self.walk(&data[0] if data.shape[0] else NULL, at, end, base, how, target, &stop)
+        return stop.status, stop.unit, stop.place, stop.after
+
+    def each(self, const unsigned char[::1] data, int64_t at, int64_t end, int64_t base):
+        """The events one by one; `stopped` is then what `run` would return."""
+        if not 0 <= at <= end <= data.shape[0]:
+            raise ValueError("outside of the data")
+        cdef const uint8_t* p = &data[0] if data.shape[0] else NULL
+        cdef IrStop stop
+        stop.unit, stop.status = at, IR_FULL
+        while True:
+            self.walk(p, stop.unit, end, base, IR_OBJECTS | IR_BOTH, 0, &stop)
+            if stop.status != IR_FULL:
+                break
+            yield self.event
+        self.stopped = (stop.status, stop.unit, stop.place, stop.after)
+
+    cdef int walk(self, const uint8_t* p, int64_t at, int64_t end, int64_t base, int how, int64_t target,
+                  IrStop* stop) except -2:
+        """Takes units until something stops it, which `stop` tells then."""
+        cdef ClpKvIrToken token
+        cdef int64_t after, place, size
+        cdef int fault, what
         while at < end:
-            done = at
             after = read_clp_kv_ir_token(p, at, end, &token)
             if after < 0:
-                return IR_MORE, done, at, -1
+                return ir_stop(stop, IR_MORE, at, at, -1)
             what = ir_class[token.tag]
             if what == C_KEY or what == C_EMPTY:
                 place = at
-                fault = self.event(p, &place, end, &token, after)
+                fault = self.tokens(p, &place, end, &token, after)
                 if fault:
-                    if fault < 0:
-                        return IR_MORE, done, place, -1
-                    return fault, done, place, -1
+                    return ir_stop(stop, IR_MORE if fault < 0 else fault, at, place, -1)
                 after = place
+                self.stamp += 1
                 fault = self.check()
                 if not fault:
                     fault = self.give(how)
                 if fault:
-                    return fault, done, done, after
+                    return ir_stop(stop, fault, at, at, after)
                 self.events += 1
                 if how & IR_OBJECTS:
-                    self.starts.append(base + done)
-                if how & IR_OBJECTS:
-                    if <int64_t>len(self.objects) >= goal:
-                        return IR_FULL, after, after, after
-                elif how & IR_ENCODE:
-                    if self.encoder.size >= goal:
-                        return IR_FULL, after, after, after
-                elif how:
-                    if self.out.size >= goal:
-                        return IR_FULL, after, after, after
-                elif self.events >= goal:
-                    return IR_FULL, after, after, after
+                    self.start = base + at
+                    return ir_stop(stop, IR_FULL, after, after, after)
+                size = self.encoder.size if how & IR_ENCODE else self.out.size if how else self.events
+                if size >= target:
+                    return ir_stop(stop, IR_FULL, after, after, after)
             elif what == C_NODE:
                 if self.hold:
-                    return IR_HELD, done, at, -1
+                    return ir_stop(stop, IR_HELD, at, at, -1)
                 place = at
                 fault = self.node(p, &place, end, &token, after, base + at)
-                if fault < 0:
-                    return IR_MORE, done, place, -1
-                if fault == IR_UNEXPECTED:
-                    return fault, done, place, -1
-                if fault:
-                    return fault, done, done, place
-                after = place
+                if fault == 0:
+                    after = place
+                elif fault < 0:
+                    return ir_stop(stop, IR_MORE, at, place, -1)
+                elif fault == IR_UNEXPECTED:
+                    return ir_stop(stop, fault, at, place, -1)
+                else:
+                    return ir_stop(stop, fault, at, at, place)
             elif what == C_OFFSET:
                 self.utc_offset = token.number8
                 self.utc_changes += 1
             elif what == C_END:
-                return IR_END, after, after, after
+                return ir_stop(stop, IR_END, after, after, after)
             else:
-                return IR_UNEXPECTED, done, at, -1
+                return ir_stop(stop, IR_UNEXPECTED, at, at, -1)
             at = after
-        return IR_MORE, at, at, -1
+        return ir_stop(stop, IR_MORE, at, at, -1)
 
     cdef int node(self, const uint8_t* p, int64_t* place, int64_t end, ClpKvIrToken* first, int64_t at,
                   int64_t offset) except -2:
@@ -334,55 +394,86 @@ cdef class KvIrDecoder:
             return self.auto.insert(-1 - parent, first.tag, name, offset)
         return self.user.insert(parent, first.tag, name, offset)
 
-    cdef int event(self, const uint8_t* p, int64_t* place, int64_t end, ClpKvIrToken* token, int64_t after) except -2:
+    cdef int tokens(self, const uint8_t* p, int64_t* place, int64_t end, ClpKvIrToken* token, int64_t after) except -2:
         """The tokens of an event, into `leaves`; `place` becomes where the trouble is, or where the event ends."""
-        cdef IrLeaf leaf
-        cdef int64_t at = place[0], key
-        cdef Py_ssize_t i, count
+        cdef IrLeaf* leaf
+        cdef int64_t at = place[0], key, first
+        cdef Py_ssize_t i
         cdef int fault
-        cdef EncBuf* user = &self.leaves[1]
-        self.leaves[0].n = user.n = self.variables.n = 0
-        memset(&leaf, 0, sizeof(IrLeaf))
+        cdef EncBuf* auto = &self.leaves[0]
+        auto.n = self.variables.n = 0
         while ir_class[token.tag] == C_KEY:
             key = <int64_t>token.number1 + token.number2 + token.number4
-            at = after
             if key >= 0:
-                leaf.node = <int32_t>key
-                enc_buf_put(user, &leaf, sizeof(IrLeaf))
-            elif user.n:
-                return IR_ORDER
-            else:
-                leaf.node = <int32_t>(-1 - key)
-                place[0] = at
-                after = read_clp_kv_ir_token(p, at, end, token)
-                if after < 0:
-                    return -1
-                fault = self.value(p, place, end, token, &after, &leaf)
-                if fault:
-                    return fault
-                enc_buf_put(&self.leaves[0], &leaf, sizeof(IrLeaf))
-                at = after
-            place[0] = at
+                break
+            enc_buf_room(auto, sizeof(IrLeaf))
+            leaf = <IrLeaf*>(auto.p + auto.n)
+            leaf.node = <int32_t>(-1 - key)
+            place[0] = at = after
             after = read_clp_kv_ir_token(p, at, end, token)
             if after < 0:
                 return -1
-        if user.n == 0:
+            fault = self.value(p, place, end, token, &after, leaf)
+            if fault:
+                return fault
+            auto.n += sizeof(IrLeaf)
+            place[0] = at = after
+            after = read_clp_kv_ir_token(p, at, end, token)
+            if after < 0:
+                return -1
+        if ir_class[token.tag] != C_KEY:
+            self.leaves[1].n = 0
             if ir_class[token.tag] != C_EMPTY:
                 return IR_UNEXPECTED
             place[0] = after
             return 0
-        count = user.n // sizeof(IrLeaf)
-        for i in range(count):
+        # Most events have the keys of the one before.
+        first = self.keys.n
+        if self.num_keys and end - at > first and memcmp(p + at, self.keys.p, first) == 0 \
+                and ir_class[p[at + first]] != C_KEY:
+            self.leaves[1].n = self.num_keys * sizeof(IrLeaf)
+            place[0] = at + first
+            after = read_clp_kv_ir_token(p, place[0], end, token)
+            if after < 0:
+                return -1
+        else:
+            fault = self.user_keys(p, place, end, token, &after)
+            if fault:
+                return fault
+        leaf = <IrLeaf*>self.leaves[1].p
+        for i in range(self.num_keys):
             if i:
                 place[0] = after
-                at = after
-                after = read_clp_kv_ir_token(p, at, end, token)
+                after = read_clp_kv_ir_token(p, place[0], end, token)
                 if after < 0:
                     return -1
-            fault = self.value(p, place, end, token, &after, &(<IrLeaf*>user.p)[i])
+            fault = self.value(p, place, end, token, &after, &leaf[i])
             if fault:
                 return fault
         place[0] = after
+        return 0
+
+    cdef int user_keys(self, const uint8_t* p, int64_t* place, int64_t end, ClpKvIrToken* token,
+                       int64_t* after) except -2:
+        """The keys of the user in an event, the first of which is given, and the token behind them."""
+        cdef EncBuf* user = &self.leaves[1]
+        cdef int64_t start = place[0], key
+        cdef IrLeaf leaf
+        memset(&leaf, 0, sizeof(IrLeaf))
+        user.n = self.num_keys = 0
+        while ir_class[token.tag] == C_KEY:
+            key = <int64_t>token.number1 + token.number2 + token.number4
+            if key < 0:
+                return IR_ORDER
+            leaf.node = <int32_t>key
+            enc_buf_put(user, &leaf, sizeof(IrLeaf))
+            place[0] = after[0]
+            after[0] = read_clp_kv_ir_token(p, place[0], end, token)
+            if after[0] < 0:
+                return -1
+        self.keys.n = 0
+        enc_buf_put(&self.keys, p + start, place[0] - start)
+        self.num_keys = user.n // sizeof(IrLeaf)
         return 0
 
     cdef int value(self, const uint8_t* p, int64_t* place, int64_t end, ClpKvIrToken* token, int64_t* after,
@@ -435,53 +526,45 @@ cdef class KvIrDecoder:
         cdef int fault = self.check_tree(self.auto, &self.leaves[0])
         return fault if fault else self.check_tree(self.user, &self.leaves[1])
 
-    cdef int check_tree(self, IrTree tree, EncBuf* leaves) noexcept:
+    cdef int check_tree(self, IrTree tree, EncBuf* leaves) except -2:
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
         cdef Py_ssize_t i, count = leaves.n // sizeof(IrLeaf)
         cdef IrNode* nodes = <IrNode*>tree.nodes.p
         cdef IrSlot* slots = <IrSlot*>tree.slots.p
         cdef IrSlot* slot
-        cdef IrNode* node
+        cdef int32_t* sound = <int32_t*>tree.sound.p
         cdef int32_t above
-        cdef int kind, type
-        cdef int64_t stamp = self.events + 1
+        if <size_t>count * sizeof(int32_t) == tree.sound.n:
+            for i in range(count):
+                if leaf[i].node != sound[i]:
+                    break
+                if not ir_fits(nodes[sound[i]].type, leaf[i].kind):
+                    return IR_TYPE
+            else:
+                return 0
+        tree.sound.n = 0
         for i in range(count):
             if not 0 < leaf[i].node < <int64_t>tree.count:
                 return IR_KEY
-            node = &nodes[leaf[i].node]
-            kind, type = leaf[i].kind, node.type
-            if type == CLP_KV_IR_TAGS_NODE_TEXT:
-                if kind != C_TEXT and kind != C_APART:
-                    return IR_TYPE
-            elif type == CLP_KV_IR_TAGS_NODE_INTEGER:
-                if kind != C_INTEGER:
-                    return IR_TYPE
-            elif type == CLP_KV_IR_TAGS_NODE_REAL:
-                if kind != C_REAL:
-                    return IR_TYPE
-            elif type == CLP_KV_IR_TAGS_NODE_BOOLEAN:
-                if kind != C_BOOLEAN:
-                    return IR_TYPE
-            elif type == CLP_KV_IR_TAGS_NODE_ARRAY:
-                if kind != C_APART:
-                    return IR_TYPE
-            elif kind != C_EMPTY and kind != C_NULL:
+            if not ir_fits(nodes[leaf[i].node].type, leaf[i].kind):
                 return IR_TYPE
-            slot = &slots[node.slot]
-            if slot.stamp == stamp:
+            slot = &slots[nodes[leaf[i].node].slot]
+            if slot.stamp == self.stamp:
                 return IR_NESTED if slot.node == leaf[i].node and not slot.leaf else IR_TWICE
-            slot.stamp, slot.node, slot.leaf = stamp, leaf[i].node, True
-            above = node.parent
+            slot.stamp, slot.node, slot.leaf = self.stamp, leaf[i].node, True
+            above = nodes[leaf[i].node].parent
             while above:
                 slot = &slots[nodes[above].slot]
-                if slot.stamp == stamp:
+                if slot.stamp == self.stamp:
                     if slot.node != above:
                         return IR_TWICE
                     if slot.leaf:
                         return IR_NESTED
                     break
-                slot.stamp, slot.node, slot.leaf = stamp, above, False
+                slot.stamp, slot.node, slot.leaf = self.stamp, above, False
                 above = nodes[above].parent
+        for i in range(count):
+            enc_buf_i32(&tree.sound, leaf[i].node)
         return 0
 
     # -- what an event holds -------------------------------------------------------------------------------------------
@@ -496,7 +579,7 @@ cdef class KvIrDecoder:
             if not fault and how & IR_USER:
                 fault = self.fill(self.user, &self.leaves[1], user)
             if not fault:
-                self.objects.append((auto, user))
+                self.event = (auto, user)
         elif how & IR_ENCODE:
             return self.encode()
         elif how == IR_USER:
@@ -536,7 +619,7 @@ cdef class KvIrDecoder:
                     return IR_LOG_TYPE
                 if not ir_is_utf8(<const uint8_t*>self.text.data, self.text.size):
                     return IR_UTF8
-                if (<IrNode*>tree.nodes.p)[leaf[i].node].type == CLP_KV_IR_TAGS_NODE_ARRAY and self.array() is None:
+                if (<IrNode*>tree.nodes.p)[leaf[i].node].type == CLP_KV_IR_TAGS_NODE_ARRAY and not self.is_array():
                     return IR_ARRAY
         return 0
 
@@ -555,15 +638,15 @@ cdef class KvIrDecoder:
             raise MemoryError
         while p < end:
             byte = p[0]
+            if not ir_mark[byte]:
+                p += 1
+                continue
             if byte == CLP_KV_IR_MARKS_ESCAPE:
                 if p + 1 == end:
                     return False
                 self.more(start, p - start)
                 start = p + 1
                 p += 2
-                continue
-            if byte != CLP_KV_IR_MARKS_INTEGER and byte != CLP_KV_IR_MARKS_TEXT and byte != CLP_KV_IR_MARKS_DECIMAL:
-                p += 1
                 continue
             self.more(start, p - start)
             if variable == last or (variable.text != NULL) != (byte == CLP_KV_IR_MARKS_TEXT):
@@ -598,6 +681,11 @@ cdef class KvIrDecoder:
             raise MemoryError
         return 0
 
+    cdef bint is_array(self) except -2:
+        """Whether the text in `text` is an array."""
+        cdef Out* text = &self.text
+        return text.size == 2 and memcmp(text.data, b"[]", 2) == 0 or self.array() is not None
+
     cdef list array(self):
         """The value of the array in `text`, a new one; None when it is none."""
         cdef list found
@@ -631,7 +719,7 @@ cdef class KvIrDecoder:
         cdef Py_ssize_t i, count = leaves.n // sizeof(IrLeaf), start = self.out.size
         cdef int32_t depth = 0, level, above
         cdef int32_t* path = self.open
-        cdef int64_t stamp = self.events + 1
+        cdef int64_t stamp = self.stamp
         cdef bint comma = False
         cdef int fault
         self.put(b"{", 1)
@@ -700,6 +788,7 @@ cdef class KvIrDecoder:
         cdef IrLeaf* old = <IrLeaf*><char*>copied
         for i, (_, at) in enumerate(order):
             leaf[i] = old[<Py_ssize_t>at]
+        self.num_keys = 0  # the leaves are no longer in the order of the keys
         return 0
 
     cdef int put_value(self, IrLeaf* leaf, uint8_t type) except -2:
@@ -714,7 +803,7 @@ cdef class KvIrDecoder:
             if not self.join(leaf):
                 return IR_LOG_TYPE
             if type == CLP_KV_IR_TAGS_NODE_ARRAY:
-                if self.array() is None:
+                if not self.is_array():
                     return IR_ARRAY
                 self.put(self.text.data, self.text.size)
                 return 0
@@ -752,16 +841,19 @@ cdef class KvIrDecoder:
         cdef Py_ssize_t i
         cdef int32_t parent, last = 0
         cdef dict into = root
-        nodes[0].opened = self.events + 1
+        nodes[0].opened = self.stamp
         tree.held[0] = root
         for i in range(<Py_ssize_t>(leaves.n // sizeof(IrLeaf))):
             parent = nodes[leaf[i].node].parent
             if parent != last:
                 into = self.object_of(tree, parent)
                 last = parent
-            value = self.object_value(&leaf[i], nodes[leaf[i].node].type)
-            if self.fault:
-                return self.fault
+            if leaf[i].kind == C_TEXT:
+                value = ir_text(tree.texts, leaf[i].node, leaf[i].text, leaf[i].size)
+            else:
+                value = self.object_value(&leaf[i], nodes[leaf[i].node].type)
+                if self.fault:
+                    return self.fault
             PyDict_SetItem(into, <object>PyList_GET_ITEM(tree.keys, leaf[i].node), value)
         return 0
 
@@ -769,9 +861,9 @@ cdef class KvIrDecoder:
         """The dict of an object with members in the event under way."""
         cdef IrNode* node = &(<IrNode*>tree.nodes.p)[number]
         cdef dict found
-        if node.opened == self.events + 1:
+        if node.opened == self.stamp:
             return <dict>PyList_GET_ITEM(tree.held, number)
-        node.opened = self.events + 1
+        node.opened = self.stamp
         found = tree.held[number] = {}
         PyDict_SetItem(self.object_of(tree, node.parent), <object>PyList_GET_ITEM(tree.keys, number), found)
         return found
@@ -779,8 +871,6 @@ cdef class KvIrDecoder:
     cdef object object_value(self, IrLeaf* leaf, uint8_t type):
         """A value as an object; sets `fault` where text was taken apart wrongly."""
         self.fault = 0
-        if leaf.kind == C_TEXT:
-            return PyUnicode_DecodeUTF8(<const char*>leaf.text, leaf.size, b"surrogateescape")
         if leaf.kind == C_APART:
             if not self.join(leaf):
                 self.fault = IR_LOG_TYPE
@@ -986,6 +1076,17 @@ cdef class KvIrDecoder:
             (<int32_t*>self.order.p)[i] = at
             at = next[at]
         return 0
+
+
+cdef object ir_text(list last, int32_t node, const uint8_t* text, Py_ssize_t size):
+    """A text of a key, the object that it was the last time where it is the same: names of levels and files repeat."""
+    cdef PyObject* known = PyList_GET_ITEM(last, node)
+    if known != <PyObject*>None and PyUnicode_IS_COMPACT_ASCII(known) and PyUnicode_GET_LENGTH(<object>known) == size \
+            and memcmp(PyUnicode_1BYTE_DATA(<object>known), text, size) == 0:
+        return <object>known
+    found = PyUnicode_DecodeUTF8(<const char*>text, size, b"surrogateescape")
+    last[node] = found
+    return found
 
 
 cdef uint8_t[400] ir_number

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from exhume.formats.clp_s.layout import NodeType
@@ -106,8 +106,8 @@ class KvIrDecoder:
         events: How many events were taken.
         utc_offset: The offset from UTC in milliseconds, as it was last told; `utc_changes` times so far.
         encodings: 1 where text was taken apart with variables of four bytes, plus 2 with those of eight.
-        objects: The events as `(auto, user)`, where objects are asked for; `starts` has where each begins.
-            Who takes them clears both.
+        event: The last event as `(auto, user)`, where objects are asked for; `start` has where it begins.
+        stopped: What `run` would have returned where `each` stopped.
         refused: Why the encoder did not take an event (a status of `clp_s.write.jsonscan`).
         hold: Whether to stop where a key becomes known.
     """
@@ -115,8 +115,9 @@ class KvIrDecoder:
     def __init__(self) -> None:
         self.auto, self.user = _Tree(), _Tree()
         self.events = self.utc_offset = self.utc_changes = self.encodings = 0
-        self.objects: list[tuple[dict[str, Any], dict[str, Any]]] = []
-        self.starts: list[int] = []
+        self.event: tuple[dict[str, Any], dict[str, Any]] | None = None
+        self.start = 0
+        self.stopped = (int(Status.MORE), 0, 0, -1)
         self.hold = False
         self.refused = 0
         self._encoder: Any = None
@@ -144,7 +145,8 @@ class KvIrDecoder:
     def run(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[int, int, int, int]:
         """Takes the units of `data[at:end]`, which lies `base` bytes into the stream.
 
-        Stops when the lines have `target` bytes, or there are so many objects (or events, where they are only checked).
+        Stops when the lines have `target` bytes, or there are so many events, where they are only checked; and at each
+        event where objects are asked for.
 
         Returns: A `Status`; where the unit starts that was not taken, or what follows; where in it something does not
         fit; and where it ends, -1 where that cannot be told.  Raises `ValueError` for a range outside of `data`.
@@ -161,6 +163,16 @@ class KvIrDecoder:
                 return status, at, at, at
         return Status.MORE, at, at, -1
 
+    def each(self, data: bytes, at: int, end: int, base: int) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        """The events of `data[at:end]` one by one, as `(auto, user)`.  Raises `ValueError` as `run` does."""
+        while True:
+            self.stopped = self.run(data, at, end, base, How.OBJECTS | How.BOTH, 0)
+            if self.stopped[0] != Status.FULL:
+                return
+            assert self.event is not None
+            yield self.event
+            at = self.stopped[1]
+
     def _unit(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[Status | None, int]:
         tag, _, after = _token(data, at, end)
         if tag in KEYS or tag == Tags.EMPTY_OBJECT:
@@ -174,8 +186,8 @@ class KvIrDecoder:
                 raise _StopError(fault, at, after)
             self.events += 1
             if how & How.OBJECTS:
-                self.starts.append(base + at)
-                return (Status.FULL if len(self.objects) >= target else None), after
+                self.start = base + at
+                return Status.FULL, after
             if how & How.ENCODE:
                 return (Status.FULL if self._encoder.size >= target else None), after
             return (Status.FULL if (self._size if how else self.events) >= target else None), after
@@ -322,7 +334,7 @@ class KvIrDecoder:
                     )
             found.append(root)
         if how & How.OBJECTS:
-            self.objects.append((found[0], found[1]))
+            self.event = (found[0], found[1])
         elif how:
             line = {
                 How.AUTO: lambda: _line(found[0]),

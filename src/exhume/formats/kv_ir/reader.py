@@ -13,7 +13,7 @@ from exhume.choices import check_keywords
 from exhume.errors import Span
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.layout import parse_metadata
-from exhume.formats.kv_ir.stream import Stream, UnitError, Units, lines
+from exhume.formats.kv_ir.stream import Event, Stream, UnitError, Units, lines
 from exhume.formats.kv_ir.units import How
 from exhume.io.source import Source
 from exhume.io.tree import Tree
@@ -23,9 +23,6 @@ if TYPE_CHECKING:
     from exhume.findings import Finding
     from exhume.formats.kv_ir.info import KvIrInfo
     from exhume.layout.sections import SectionMap
-
-EVENTS = 64
-"""Events that are made at once."""
 
 PAIRS = {"user": How.USER, "auto": How.AUTO, "both": How.BOTH}
 """Which pairs of events are given."""
@@ -122,37 +119,26 @@ class KvIrArchive(RecordArchive):
         for chunk in self.json_chunks(pairs=pairs):
             yield from chunk.splitlines(keepends=True)
 
-    def events(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    def events(self) -> Iterator[Event]:
         """The events as `(auto, user)`: the pairs of the logger and those of the user, nested as they were logged.
 
         Bytes that are not UTF-8 become half surrogates (`surrogateescape`).  Raises what is wrong with the stream
         after the events before it.
         """
-        for _, found, _ in self._batches():
-            yield from found
+        return self._events(self.units())
 
-    def events_with_place(self) -> Iterator[tuple[Span, tuple[dict[str, Any], dict[str, Any]]]]:
+    def events_with_place(self) -> Iterator[tuple[Span, Event]]:
         """The same, each with where it begins.  Raises the rule of the damage, after the events before it."""
-        for starts, found, stream in self._batches():
-            for start, event in zip(starts, found, strict=True):
-                yield stream.span(start, start + 1), event
-
-    def _batches(self) -> Iterator[tuple[list[int], list[tuple[dict[str, Any], dict[str, Any]]], Stream]]:
-        """Some events at a time, with where they begin in the stream."""
         units = self.units()
-        decoder = units.decoder
-        error = None
-        going = True
-        while going:
-            try:
-                going = units.step(How.OBJECTS | How.BOTH, EVENTS)
-            except UnitError as trouble:
-                error, going = trouble.error, False
-            starts, found = decoder.starts, decoder.objects
-            decoder.starts, decoder.objects = [], []
-            yield starts, found, units.stream
-        if error is not None:
-            raise error
+        for event in self._events(units):
+            start = units.decoder.start
+            yield units.stream.span(start, start + 1), event
+
+    def _events(self, units: Units) -> Iterator[Event]:
+        try:
+            yield from units.events()
+        except UnitError as trouble:
+            raise trouble.error from None
 
     def search(self, query: str, *, timestamp_key: str | None = None, **options: Any) -> Iterator[bytes]:
         """The events that a KQL query matches, as lines of JSON with the pairs of the user, in their order.
@@ -166,5 +152,5 @@ class KvIrArchive(RecordArchive):
         for one in archives(self, timestamp_key):
             yield from one.search(query, **options).lines(ordered=True)
 
-    def __iter__(self) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    def __iter__(self) -> Iterator[Event]:
         return self.events()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import zstandard
 
@@ -23,6 +23,9 @@ from exhume.formats.kv_ir.layout import MAX_PREAMBLE, Preamble, misfit, parse_pr
 from exhume.formats.kv_ir.units import How, Status
 from exhume.io.source import Source
 from exhume.limits import DEFAULT_LIMITS, Limits
+
+Event = tuple[dict[str, Any], dict[str, Any]]
+"""The pairs of the logger and those of the user."""
 
 STEP = 8 << 10
 """Stored bytes that are decompressed at once: constant bytes become 16,000 times as many."""
@@ -226,29 +229,38 @@ class Units:
         """
         while not self.ended:
             at = self.at - self._base
-            status, after, place, stop = self.decoder.run(self._data, at, len(self._data), self._base, how, target)
-            self.at = self._base + after
-            if status == Status.END:
-                self.ended = True
-                self._flush()
-            elif status == Status.HELD:
-                raise HeldError
-            elif status == Status.MORE:
-                self._check_tag(place, self.at)
-                self._drop()
-                if not self._more():
-                    self._finish(place - after)
-                    return False
-                self.limits.check("payload_size", len(self._data), self.stream.span(self.at, self.at + len(self._data)))
-            elif status != Status.FULL:
-                span = self.stream.span(self._base + place, self._base + (stop if stop >= 0 else place + 1))
-                error = checks.OF_STATUS[status].error(
-                    span=span, actual=None if stop >= 0 else token_name(self._data, place)
-                )
-                raise UnitError(error, Status(status), self.at, self._base + stop if stop >= 0 else -1)
-            if status in (Status.END, Status.FULL):
+            if self._settle(*self.decoder.run(self._data, at, len(self._data), self._base, how, target)):
                 return True
         return False
+
+    def events(self) -> Iterator[Event]:
+        """The events one by one, each while `decoder.start` says where it begins.  Raises as `step`."""
+        while not self.ended:
+            yield from self.decoder.each(self._data, self.at - self._base, len(self._data), self._base)
+            self._settle(*self.decoder.stopped)
+
+    def _settle(self, status: int, after: int, place: int, stop: int) -> bool:
+        """Goes on where the decoder stopped; whether it did because enough was made, or at the end."""
+        self.at = self._base + after
+        if status == Status.FULL:
+            return True
+        if status == Status.END:
+            self.ended = True
+            self._flush()
+            return True
+        if status == Status.HELD:
+            raise HeldError
+        if status == Status.MORE:
+            self._check_tag(place, self.at)
+            self._drop()
+            if not self._more():
+                self._finish(place - after)
+            self.limits.check("payload_size", len(self._data), self.stream.span(self.at, self.at + len(self._data)))
+            return False
+        span = self.stream.span(self._base + place, self._base + (stop if stop >= 0 else place + 1))
+        actual = None if stop >= 0 else token_name(self._data, place)
+        error = checks.OF_STATUS[status].error(span=span, actual=actual)
+        raise UnitError(error, Status(status), self.at, self._base + stop if stop >= 0 else -1)
 
     def left(self) -> int:
         """How many bytes follow what was taken.  Raises what is wrong with the wrapping."""
@@ -296,7 +308,7 @@ class Units:
                 Status.MORE, unit, -1,
             )  # fmt: skip
 
-    def _finish(self, place: int) -> None:
+    def _finish(self, place: int) -> NoReturn:
         """The bytes are over, and the stream is not: raises KVIR-303, KVIR-304, or what is wrong with the wrapping."""
         end = self._base + len(self._data)
         if self.damage is not None:
