@@ -130,7 +130,7 @@ cdef bint ir_is_utf8(const uint8_t* p, Py_ssize_t size) noexcept nogil:
     cdef int step
     while p < end:
         if end - p >= 8:
-            memcpy(&word, p, 8)
+            memcpy(&word, p, sizeof(word))
             if not word & <uint64_t>0x8080808080808080:
                 p += 8
                 continue
@@ -683,15 +683,17 @@ cdef class KvIrDecoder:
 
     cdef bint is_array(self) except -2:
         """Whether the text in `text` is an array."""
-        cdef Out* text = &self.text
-        return text.size == 2 and memcmp(text.data, b"[]", 2) == 0 or self.array() is not None
+        return self.empty_array() or self.array() is not None
+
+    cdef bint empty_array(self) noexcept:
+        return self.text.size == 2 and self.text.data[0] == c"[" and self.text.data[1] == c"]"
 
     cdef list array(self):
         """The value of the array in `text`, a new one; None when it is none."""
         cdef list found
         if self.text.size < 2 or self.text.data[0] != c"[":
             return None
-        if self.text.size == 2 and self.text.data[1] == c"]":
+        if self.empty_array():
             return []
         cdef bytes text = self.text.data[: self.text.size]
         known = self.arrays.get(text)
