@@ -24,6 +24,7 @@ seq:
     repeat-expr: num_schemas.as<s8>
 types:
   schema:
+    -columns: true
     doc: One schema.
     -webide-representation: 'schema {schema_id:dec}: {num_entries:dec} entries'
     seq:

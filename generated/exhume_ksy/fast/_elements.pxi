@@ -471,6 +471,51 @@ cdef inline int64_t read_clp_s_dictionary_entries_entry(const uint8_t *p, int64_
     return at
 
 
+cdef struct ClpSSchemaIdsSchema:
+    int32_t schema_id
+    uint32_t num_entries
+    uint32_t num_ordered
+    int64_t entries_value_start
+    int64_t entries_value_end
+
+
+cdef inline int64_t read_clp_s_schema_ids_schema(const uint8_t *p, int64_t at, int64_t end, ClpSSchemaIdsSchema *out) noexcept nogil:
+    cdef wide size
+    cdef int32_t schema_id_ = 0
+    cdef uint32_t num_entries_ = 0
+    cdef uint32_t num_ordered_ = 0
+    cdef int64_t at_entries_ = 0
+    cdef int64_t end_entries_ = 0
+    if end - at < 4:
+        return -1
+    memcpy(&schema_id_, p + at, 4)
+    at += 4
+    if end - at < 4:
+        return -1
+    memcpy(&num_entries_, p + at, 4)
+    at += 4
+    if not (<wide> num_entries_ <= <wide> (end - at) // <wide> 4):
+        return -1
+    if end - at < 4:
+        return -1
+    memcpy(&num_ordered_, p + at, 4)
+    at += 4
+    if not (<uint64_t> num_ordered_ <= <uint64_t> num_entries_):
+        return -1
+    size = <wide> num_entries_ * <wide> 4
+    if size < 0 or size > <wide> (end - at):
+        return -1
+    at_entries_ = at
+    at += <int64_t> size
+    end_entries_ = at
+    out.schema_id = schema_id_
+    out.num_entries = num_entries_
+    out.num_ordered = num_ordered_
+    out.entries_value_start = at_entries_
+    out.entries_value_end = end_entries_
+    return at
+
+
 cdef struct ClpSSchemaIdsEntry:
     int32_t value
 
@@ -1425,4 +1470,4 @@ cdef inline int64_t clp_s_table_classic_variable_first_id(int64_t value) noexcep
     return <int64_t> 0x4000000000000000
 
 
-ELEMENTS = 'c9ead759697ceda4'
+ELEMENTS = 'fdc56f6b047d66c7'

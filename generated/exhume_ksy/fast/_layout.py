@@ -37,13 +37,17 @@ class LayoutError(ValueError):
         return f"{self.path} at {self.at}: expected {self.expected}, found {self.actual}"
 
 
+ORDER = sys.byteorder
+"""Which byte of a number this machine has first."""
+
+
 def numbers(view: View, at: int, size: int, code: str, order: str) -> memoryview[Any]:
     """The numbers in `size` bytes from `at` on, each of the kind that `code` names for `array`.
 
     They are not copied unless their byte order is not that of the machine.
     """
     found = (view if isinstance(view, memoryview) else memoryview(view))[at : at + size]
-    if order == sys.byteorder:
+    if order == ORDER:
         return found.cast(code)
     from array import array
 
@@ -66,7 +70,7 @@ def short(path: Any, at: int, end: int, size: int) -> LayoutError:
     return LayoutError(path, start, end, f"{size} bytes", f"{max(0, end - start)} bytes", short=True)
 
 
-SOURCE = "0e1607c5d0a6c205"
+SOURCE = "3f543fba966b925a"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

@@ -7,7 +7,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '0e1607c5d0a6c205'
+SOURCE = '3f543fba966b925a'
 """What this was compiled from: a module built from other specifications is not used."""
 
 
@@ -132,20 +132,24 @@ def clp_s_dictionary_entries_entry(columns, const uint8_t[::1] view, int64_t sta
     return at
 
 
-def clp_s_schema_ids_entry(columns, const uint8_t[::1] view, int64_t start, int64_t stop, int64_t count):
+def clp_s_schema_ids_schema(columns, const uint8_t[::1] view, int64_t start, int64_t stop, int64_t count):
     """The elements from `start` on that fit, into `columns`; returns where the rest begins."""
     cdef const uint8_t *p
     cdef int64_t at = start, after, rows = 0, room = 0
     cdef bint full = True
-    cdef ClpSSchemaIdsEntry one
+    cdef ClpSSchemaIdsSchema one
     cdef int64_t *c_at = NULL
-    cdef int32_t *c_value = NULL
+    cdef int32_t *c_schema_id = NULL
+    cdef uint32_t *c_num_entries = NULL
+    cdef uint32_t *c_num_ordered = NULL
+    cdef int64_t *c_entries_value_start = NULL
+    cdef int64_t *c_entries_value_end = NULL
     if view.shape[0] == 0 or stop > view.shape[0] or not 0 <= start <= stop:
         return start
     p = &view[0]
     with nogil:
         while (at < stop) if count < 0 else (rows < count):
-            after = read_clp_s_schema_ids_entry(p, at, stop, &one)
+            after = read_clp_s_schema_ids_schema(p, at, stop, &one)
             if after < 0:
                 break
             if rows == room:
@@ -153,11 +157,27 @@ def clp_s_schema_ids_entry(columns, const uint8_t[::1] view, int64_t start, int6
                 if not grow(<void **> &c_at, sizeof(int64_t), room):
                     full = False
                     break
-                if not grow(<void **> &c_value, sizeof(int32_t), room):
+                if not grow(<void **> &c_schema_id, sizeof(int32_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_num_entries, sizeof(uint32_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_num_ordered, sizeof(uint32_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_entries_value_start, sizeof(int64_t), room):
+                    full = False
+                    break
+                if not grow(<void **> &c_entries_value_end, sizeof(int64_t), room):
                     full = False
                     break
             c_at[rows] = at
-            c_value[rows] = one.value
+            c_schema_id[rows] = one.schema_id
+            c_num_entries[rows] = one.num_entries
+            c_num_ordered[rows] = one.num_ordered
+            c_entries_value_start[rows] = one.entries_value_start
+            c_entries_value_end[rows] = one.entries_value_end
             rows += 1
             at = after
     try:
@@ -165,10 +185,18 @@ def clp_s_schema_ids_entry(columns, const uint8_t[::1] view, int64_t start, int6
             raise MemoryError
         if rows:
             columns.at.frombytes(PyMemoryView_FromMemory(<char *> c_at, rows * sizeof(int64_t), PyBUF_READ))
-            columns.value.frombytes(PyMemoryView_FromMemory(<char *> c_value, rows * sizeof(int32_t), PyBUF_READ))
+            columns.schema_id.frombytes(PyMemoryView_FromMemory(<char *> c_schema_id, rows * sizeof(int32_t), PyBUF_READ))
+            columns.num_entries.frombytes(PyMemoryView_FromMemory(<char *> c_num_entries, rows * sizeof(uint32_t), PyBUF_READ))
+            columns.num_ordered.frombytes(PyMemoryView_FromMemory(<char *> c_num_ordered, rows * sizeof(uint32_t), PyBUF_READ))
+            columns.entries_value_start.frombytes(PyMemoryView_FromMemory(<char *> c_entries_value_start, rows * sizeof(int64_t), PyBUF_READ))
+            columns.entries_value_end.frombytes(PyMemoryView_FromMemory(<char *> c_entries_value_end, rows * sizeof(int64_t), PyBUF_READ))
     finally:
         free(c_at)
-        free(c_value)
+        free(c_schema_id)
+        free(c_num_entries)
+        free(c_num_ordered)
+        free(c_entries_value_start)
+        free(c_entries_value_end)
     return at
 
 

@@ -239,7 +239,7 @@ def read_timestamp_range(view: View, at: int, end: int) -> tuple[TimestampRange,
     if num_column_ids > (end - at) // 4:
         raise LayoutError("num_column_ids", at - 8, at, f"at most {(end - at) // 4}", num_column_ids)
     value.num_column_ids = num_column_ids
-    many = max(0, num_column_ids)
+    many = num_column_ids if num_column_ids > 0 else 0
     if many > (end - at) // 4:
         many = max(0, end - at) // 4
         raise short(f"column_ids[{many}]", at + many * 4, end, 4)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import struct
 from array import array
 
-from ._layout import LayoutError, View, native, short
+from ._layout import LayoutError, View, native, numbers, short
 
 _unpack0 = struct.Struct("<Q").unpack_from
 _unpack1 = struct.Struct("<iI").unpack_from
@@ -21,7 +21,7 @@ class ClpSSchemaIds:
     """
     __slots__ = ('num_schemas', 'schemas')
     num_schemas: int
-    schemas: list[Schema]
+    schemas: SchemaColumns
 
 
 def read_clp_s_schema_ids(view: View, at: int, end: int) -> tuple[ClpSSchemaIds, int]:
@@ -34,14 +34,11 @@ def read_clp_s_schema_ids(view: View, at: int, end: int) -> tuple[ClpSSchemaIds,
     if num_schemas > (end - at) // 12:
         raise LayoutError("num_schemas", at - 8, at, f"at most {(end - at) // 12}", num_schemas)
     value.num_schemas = num_schemas
-    schemas = []
-    try:
-        for _ in range(num_schemas):
-            one, at = read_schema(view, at, end)
-            schemas.append(one)
-    except LayoutError as error:
-        error.within(f"schemas[{len(schemas)}]")
-        raise
+    schemas = scan_schema(view, at, end, num_schemas if num_schemas > 0 else 0)
+    if schemas.problem is not None:
+        schemas.problem.within("schemas")
+        raise schemas.problem
+    at = schemas.resume_at
     value.schemas = schemas
     return value, at
 
@@ -75,13 +72,95 @@ def read_schema(view: View, at: int, end: int) -> tuple[Schema, int]:
     if num_ordered > num_entries:
         raise LayoutError("num_ordered", at - 4, at, f"at most {num_entries}", num_ordered)
     value.num_ordered = num_ordered
-    entries = scan_entry(view, at, end, max(0, num_entries))
+    entries = scan_entry(view, at, end, num_entries)
     if entries.problem is not None:
         entries.problem.within("entries")
         raise entries.problem
     at = entries.resume_at
     value.entries = entries
     return value, at
+
+
+class SchemaColumns:
+    """Many `clp_s_schema_ids::schema`, one column per field; see `scan_schema`."""
+    __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'schema_id', 'num_entries', 'num_ordered', 'entries_value_start', 'entries_value_end')
+
+    def __init__(self, view: View, end: int) -> None:
+        self.view = view
+        self.end = end
+        self.at = array("q")
+        """Where each element begins."""
+        self.problem: LayoutError | None = None
+        """What does not fit; None when all does."""
+        self.resume_at = end
+        """Where what follows the last element begins."""
+        self.schema_id = array("i")
+        self.num_entries = array("I")
+        self.num_ordered = array("I")
+        self.entries_value_start = array("q")
+        self.entries_value_end = array("q")
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def __getitem__(self, index: int) -> Schema:
+        """One element as an object."""
+        return read_schema(self.view, self.at[index], self.end)[0]
+
+    def entries_value(self, index: int) -> memoryview[int]:
+        """The numbers of one element."""
+        return numbers(self.view, self.entries_value_start[index], self.entries_value_end[index] - self.entries_value_start[index], "i", "little")
+
+
+def scan_schema(view: View, at: int, end: int, count: int | None = None) -> SchemaColumns:
+    """The `clp_s_schema_ids::schema` from `at` to `end`, or `count` of them, as columns; does not raise, see
+    `problem`.
+    """
+    columns = SchemaColumns(view, end)
+    if native is not None:
+        at = native.clp_s_schema_ids_schema(columns, view, at, end, -1 if count is None else min(count, end))
+    first = at
+    add_at = columns.at.append
+    add_schema_id = columns.schema_id.append
+    add_num_entries = columns.num_entries.append
+    add_num_ordered = columns.num_ordered.append
+    add_entries_value_start = columns.entries_value_start.append
+    add_entries_value_end = columns.entries_value_end.append
+    try:
+        while at < end if count is None else len(columns.at) < count:
+            first = at
+            if end - at < 8:
+                raise short((("schema_id", 4), ("num_entries", 8),), at, end, 8)
+            schema_id, num_entries = _unpack1(view, at)
+            at += 8
+            if num_entries > (end - at) // 4:
+                raise LayoutError("num_entries", at - 4, at, f"at most {(end - at) // 4}", num_entries)
+            if end - at < 4:
+                raise short("num_ordered", at, end, 4)
+            (num_ordered,) = _unpack2(view, at)
+            at += 4
+            if num_ordered > num_entries:
+                raise LayoutError("num_ordered", at - 4, at, f"at most {num_entries}", num_ordered)
+            many = num_entries
+            if many > (end - at) // 4:
+                many = max(0, end - at) // 4
+                raise short(f"entries[{many}].value", at + many * 4, end, 4)
+            at_entries = at
+            at += 4 * many
+            end_entries = at
+            add_at(first)
+            add_schema_id(schema_id)
+            add_num_entries(num_entries)
+            add_num_ordered(num_ordered)
+            add_entries_value_start(at_entries)
+            add_entries_value_end(end_entries)
+    except LayoutError as error:
+        error.within(f"[{len(columns.at)}]")
+        columns.problem = error
+        columns.resume_at = first
+    else:
+        columns.resume_at = at
+    return columns
 
 
 class Entry:
@@ -167,16 +246,16 @@ class EntryColumns:
     """Many `clp_s_schema_ids::entry`, one column per field; see `scan_entry`."""
     __slots__ = ('view', 'end', 'at', 'problem', 'resume_at', 'value')
 
-    def __init__(self, view: View, end: int) -> None:
+    def __init__(self, view: View, at: int, end: int, many: int) -> None:
         self.view = view
         self.end = end
-        self.at = array("q")
+        self.at = range(at, at + 4 * many, 4)
         """Where each element begins."""
         self.problem: LayoutError | None = None
         """What does not fit; None when all does."""
-        self.resume_at = end
+        self.resume_at = at + 4 * many
         """Where what follows the last element begins."""
-        self.value = array("i")
+        self.value = numbers(view, at, 4 * many, "i", "little")
 
     def __len__(self) -> int:
         return len(self.at)
@@ -188,25 +267,10 @@ class EntryColumns:
 
 def scan_entry(view: View, at: int, end: int, count: int | None = None) -> EntryColumns:
     """The `clp_s_schema_ids::entry` from `at` to `end`, or `count` of them, as columns; does not raise, see `problem`."""
-    columns = EntryColumns(view, end)
-    if native is not None:
-        at = native.clp_s_schema_ids_entry(columns, view, at, end, -1 if count is None else min(count, end))
-    first = at
-    add_at = columns.at.append
-    add_value = columns.value.append
-    try:
-        while at < end if count is None else len(columns.at) < count:
-            first = at
-            if end - at < 4:
-                raise short("value", at, end, 4)
-            (value_,) = _unpack3(view, at)
-            at += 4
-            add_at(first)
-            add_value(value_)
-    except LayoutError as error:
-        error.within(f"[{len(columns.at)}]")
-        columns.problem = error
-        columns.resume_at = first
-    else:
-        columns.resume_at = at
+    room = end - at if end > at else 0
+    whole = room // 4
+    many = -(-room // 4) if count is None else count if count > 0 else 0
+    columns = EntryColumns(view, at, end, many if many < whole else whole)
+    if many > whole:
+        columns.problem = short(f"[{whole}].value", columns.resume_at, end, 4)
     return columns

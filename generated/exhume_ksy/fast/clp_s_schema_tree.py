@@ -33,7 +33,7 @@ def read_clp_s_schema_tree(view: View, at: int, end: int) -> tuple[ClpSSchemaTre
     if num_nodes > (end - at) // 13:
         raise LayoutError("num_nodes", at - 8, at, f"at most {(end - at) // 13}", num_nodes)
     value.num_nodes = num_nodes
-    nodes = scan_node(view, at, end, max(0, num_nodes))
+    nodes = scan_node(view, at, end, num_nodes if num_nodes > 0 else 0)
     if nodes.problem is not None:
         nodes.problem.within("nodes")
         raise nodes.problem
@@ -111,11 +111,11 @@ class NodeColumns:
         """What does not fit; None when all does."""
         self.resume_at = end
         """Where what follows the last element begins."""
-        self.parent = None
         self.parent_id = array("i")
         self.key_start = array("q")
         self.key_end = array("q")
         self.type = array("B")
+        self.parent = None
 
     def __len__(self) -> int:
         return len(self.at)

@@ -83,12 +83,12 @@ def ends_clp_s_table_columns(view: View, at: int, end: int, num_messages: int, n
     """Where each of the `columns` of `clp_s_table` ends, when the first begins at `at`. Raises `LayoutError`."""
     ends: list[int] = []
     add = ends.append
+    length_of = _LENGTHS_COLUMNS.get
     first = at
-    lengths = {0: 8 * num_messages, 1: 8 * num_messages, 3: 8 * num_messages, 4: num_messages, 8: 16 * num_messages, 11: 8 * num_messages, 12: 10 * num_messages, 13: 8 * num_messages, 14: 16 * num_messages}
     try:
         for on in node_types:
-            if (length := lengths.get(on)) is not None:
-                at += length
+            if (length := length_of(on)) is not None:
+                at += length * num_messages
             elif on in (2, 6):
                 at += 8 * num_messages
                 if end - at < 8:
@@ -118,7 +118,7 @@ def read_integer_column(view: View, at: int, end: int, num_values: int) -> tuple
     """`clp_s_table::integer_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = IntegerColumn()
     value.num_values = num_values
-    many = max(0, num_values)
+    many = num_values if num_values > 0 else 0
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"values[{many}]", at + many * 8, end, 8)
@@ -139,7 +139,7 @@ def read_float_column(view: View, at: int, end: int, num_values: int) -> tuple[F
     """`clp_s_table::float_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = FloatColumn()
     value.num_values = num_values
-    many = max(0, num_values)
+    many = num_values if num_values > 0 else 0
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"values[{many}]", at + many * 8, end, 8)
@@ -163,14 +163,14 @@ def read_formatted_float_column(view: View, at: int, end: int, num_values: int) 
     """`clp_s_table::formatted_float_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = FormattedFloatColumn()
     value.num_values = num_values
-    many = max(0, num_values)
+    many = num_values if num_values > 0 else 0
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"values[{many}]", at + many * 8, end, 8)
     values = numbers(view, at, many * 8, "d", "little")
     at += many * 8
     value.values = values
-    many = max(0, num_values)
+    many = num_values if num_values > 0 else 0
     if many > (end - at) // 2:
         many = max(0, end - at) // 2
         raise short(f"formats[{many}].word", at + many * 2, end, 2)
@@ -219,7 +219,7 @@ def read_id_column(view: View, at: int, end: int, num_values: int) -> tuple[IdCo
     """`clp_s_table::id_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = IdColumn()
     value.num_values = num_values
-    many = max(0, num_values)
+    many = num_values if num_values > 0 else 0
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"values[{many}]", at + many * 8, end, 8)
@@ -244,7 +244,7 @@ def read_clp_column(view: View, at: int, end: int, num_values: int) -> tuple[Clp
     """`clp_s_table::clp_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = ClpColumn()
     value.num_values = num_values
-    many = max(0, num_values)
+    many = num_values if num_values > 0 else 0
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"rows[{many}].word", at + many * 8, end, 8)
@@ -258,7 +258,7 @@ def read_clp_column(view: View, at: int, end: int, num_values: int) -> tuple[Clp
     if num_variables > (end - at) // 8:
         raise LayoutError("num_variables", at - 8, at, f"at most {(end - at) // 8}", num_variables)
     value.num_variables = num_variables
-    many = max(0, num_variables)
+    many = num_variables if num_variables > 0 else 0
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"variables[{many}]", at + many * 8, end, 8)
@@ -318,14 +318,14 @@ def read_date_column(view: View, at: int, end: int, num_values: int) -> tuple[Da
     """`clp_s_table::date_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = DateColumn()
     value.num_values = num_values
-    many = max(0, num_values)
+    many = num_values if num_values > 0 else 0
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"epochs[{many}]", at + many * 8, end, 8)
     epochs = numbers(view, at, many * 8, "q", "little")
     at += many * 8
     value.epochs = epochs
-    many = max(0, num_values)
+    many = num_values if num_values > 0 else 0
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"pattern_ids[{many}]", at + many * 8, end, 8)
@@ -349,14 +349,14 @@ def read_timestamp_column(view: View, at: int, end: int, num_values: int) -> tup
     """`clp_s_table::timestamp_column` at `at`, and where it ends. Raises `LayoutError`."""
     value = TimestampColumn()
     value.num_values = num_values
-    many = max(0, num_values)
+    many = num_values if num_values > 0 else 0
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"deltas[{many}]", at + many * 8, end, 8)
     deltas = numbers(view, at, many * 8, "q", "little")
     at += many * 8
     value.deltas = deltas
-    many = max(0, num_values)
+    many = num_values if num_values > 0 else 0
     if many > (end - at) // 8:
         many = max(0, end - at) // 8
         raise short(f"pattern_ids[{many}]", at + many * 8, end, 8)
@@ -391,3 +391,6 @@ CLP_S_TABLE_COLUMNS: dict[int, Callable[[View, int, int, int], tuple[BooleanColu
     14: read_timestamp_column,
 }
 """The readers of the `columns` of `clp_s_table`, by what says which is which."""
+
+
+_LENGTHS_COLUMNS = {0: 8, 1: 8, 3: 8, 4: 1, 8: 16, 11: 8, 12: 10, 13: 8, 14: 16}

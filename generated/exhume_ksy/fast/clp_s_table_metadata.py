@@ -37,7 +37,7 @@ def read_clp_s_table_metadata(view: View, at: int, end: int) -> tuple[ClpSTableM
     if num_streams > (end - at) // 16:
         raise LayoutError("num_streams", at - 8, at, f"at most {(end - at) // 16}", num_streams)
     value.num_streams = num_streams
-    streams = scan_stream(view, at, end, max(0, num_streams))
+    streams = scan_stream(view, at, end, num_streams if num_streams > 0 else 0)
     if streams.problem is not None:
         streams.problem.within("streams")
         raise streams.problem
@@ -51,7 +51,7 @@ def read_clp_s_table_metadata(view: View, at: int, end: int) -> tuple[ClpSTableM
     value.num_tables = num_tables
     if num_tables > (end - at) // 28:
         raise LayoutError("num_tables", at - 8, at, f"at most {(end - at) // 28}", num_tables)
-    tables = scan_table(view, at, end, max(0, num_tables))
+    tables = scan_table(view, at, end, num_tables if num_tables > 0 else 0)
     if tables.problem is not None:
         tables.problem.within("tables")
         raise tables.problem

@@ -2,10 +2,11 @@
 
     scan_entry(view, at, end, count=None) -> EntryColumns
 
-Integers stand in typed arrays, bytes as where they start and end in `view`; nothing is copied and no object is made for
-an element.  A structure within the element lends its fields, under its own name and theirs.  What is not there (`if`)
-is 0 in its column.  Where the data do not fit, the columns hold the elements before that; `problem` says what is wrong
-and `resume_at` where the first element begins that is not held.
+Integers stand in typed arrays, bytes and repeated numbers as where they start and end in `view`; nothing is copied and
+no object is made for an element.  The column of structures that are one number each is their bytes.  A structure within
+the element lends its fields, under its own name and theirs.  What is not there (`if`) is 0 in its column.  Where the
+data do not fit, the columns hold the elements before that; `problem` says what is wrong and `resume_at` where the first
+element begins that is not held.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import keyword
 from exhume.compiler import expressions as ex
 from exhume.compiler.code import Module
 from exhume.compiler.elements import covered, unique_name
-from exhume.compiler.fixed import fixed_bytes, type_size
+from exhume.compiler.fixed import fixed_bytes, numbers_of, only_number, type_size
 from exhume.compiler.model import BYTES, DECIDED, TEXT, Bits, Field, Integer, Kind, Plain, Structure, Type
 from exhume.compiler.needs import is_position
 from exhume.compiler.reader import Reader
@@ -36,6 +37,8 @@ class Scan(Reader):
         self.columns: list[Column] = []
         self.inner: dict[str, Scan] = {}
         self.byte_fields: list[str] = []
+        self.number_fields: dict[str, tuple[str, str]] = {}
+        """What gives the numbers of one element, and of which type they are, by the name of the column."""
         self.base = ""
         """Where its stream begins, when that is known."""
         if of is not None:
@@ -104,7 +107,8 @@ class Scan(Reader):
     def read_single(self, field: Field) -> None:
         kind = field.one
         if field.repeat:
-            raise RefusedError("what is repeated inside has no column")
+            self._numbers(field)
+            return
         before = len(self.columns)
         if field.condition is None:
             self._read_here(field, kind)
@@ -142,7 +146,23 @@ class Scan(Reader):
             lines.add("at = end", f"end = {rest}")
         self.columns += inner.columns
         self.byte_fields += inner.byte_fields
+        self.number_fields |= inner.number_fields
         self.inner[field.id] = inner
+        self.read.add(field.id)
+
+    def _numbers(self, field: Field) -> None:
+        """Where numbers of one width lie, as many as another field says, without taking them."""
+        many = None if self.module.foreign or field.repeat != "expr" else numbers_of(field)
+        if many is None or field.condition is not None:
+            raise RefusedError("what is repeated inside has no column")
+        self.count_numbers(field, many.size)
+        into, name = self.local(field), f"{self.prefix}{many.name}"
+        self.lines.add(f"at_{into} = at", f"at += {many.size} * many", f"end_{into} = at")
+        self.columns += [(f"{name}_start", "q", f"at_{into}"), (f"{name}_end", "q", f"end_{into}")]
+        start, end = f"self.{name}_start[index]", f"self.{name}_end[index]"
+        given = f'self.view, {start}, {end} - {start}, "{many.code}", "{many.order}"'
+        kind = "float" if many.code in "fd" else "int"
+        self.number_fields[name] = f"{self.module.helper('numbers')}({given})", kind
         self.read.add(field.id)
 
     def above(self, name: str) -> str:
@@ -182,55 +202,86 @@ def scan_text(module: Module, type: Type) -> str:
     scan = Scan(None, module, type)
     if type.endian == DECIDED:
         raise RefusedError("a byte order that depends on the data has no columns", type.where)
-    needs = scan.module.needs[type]
-    upward = ["parent"] if needs.parent else []
-    upward += ["root"] if needs.root and type.parent is not None else []
     for one in type.instances.values():
         if one.value is not None and is_position(one.value):
             raise RefusedError("a position has no column", one.where)
-    lines = scan.lines
-    lines.depth = 3
+    scan.lines.depth = 3
     scan.sequence()
-    body = lines.lines
-    columns = scan.columns
-    scan.module.arrays = True
-    name = f"{type.class_name}Columns"
-    reader = scan.module.name_of(type, type.reader_name)
-    out = [f"class {name}:"]
-    out += written_doc(f"Many `{type.where}`, one column per field; see `{reader.replace('read_', 'scan_')}`.")
-    slots = ["view", "end", "at", "problem", "resume_at", *upward, *(column for column, _, _ in columns)]
-    if len({*slots, *scan.byte_fields}) < len(slots) + len(scan.byte_fields):
+    upward = [one for one, needed in (("parent", scan.needs.parent), ("root", scan.needs.root)) if needed]
+    if type.parent is None and "root" in upward:
+        upward.remove("root")
+    methods = [*scan.byte_fields, *scan.number_fields]
+    slots = ["view", "end", "at", "problem", "resume_at", *upward, *(column for column, _, _ in scan.columns)]
+    if len({*slots, *methods}) < len(slots) + len(methods):
         raise RefusedError("two columns of one name", type.where)
     if any(map(keyword.iskeyword, slots)):
         raise RefusedError("a column whose name is a word of Python", type.where)
+    made, function = (_filled if only_number(type) is None else _taken)(scan, type)
+    reader = scan.module.name_of(type, type.reader_name)
+    out = [f"class {type.class_name}Columns:"]
+    out += written_doc(f"Many `{type.where}`, one column per field; see `{reader.replace('read_', 'scan_')}`.")
     out.append(f"    __slots__ = ({', '.join(map(repr, slots))})")
-    out += ["", "    def __init__(self, view: View, end: int) -> None:"]
-    out += ["        self.view = view", "        self.end = end"]
-    out += ['        self.at = array("q")', '        """Where each element begins."""']
-    out += ["        self.problem: LayoutError | None = None", '        """What does not fit; None when all does."""']
-    out += ["        self.resume_at = end", '        """Where what follows the last element begins."""']
+    out += made
     out += [f"        self.{name} = None" for name in upward]
-    for column, code, _ in columns:
-        out.append(f'        self.{column} = array("{code}")')
     out += ["", "    def __len__(self) -> int:", "        return len(self.at)"]
     out += ["", f"    def __getitem__(self, index: int) -> {type.class_name}:"]
     out.append('        """One element as an object."""')
     sized = any(one.size is not None and columned(one) is type for parent in type.parents for one in parent.fields())
     given = ["self.view", "self.at[index]", f"self.at[index] + {type_size(type)}" if sized else "self.end"]
-    given += ["self.at[index]"] if needs.stream else []
+    given += ["self.at[index]"] if scan.needs.stream else []
     given += [f"self.{name}" for name in upward]
     out.append(f"        return {reader}({', '.join(given)})[0]")
     for field in scan.byte_fields:
         text = ["", f"    def {field}(self, index: int) -> View:", '        """The bytes of one element."""']
         out += [*text, f"        return self.view[self.{field}_start[index] : self.{field}_end[index]]"]
-    out += ["", "", *_function(scan, type, name, columns, body)]
-    return "\n".join(out)
+    for field, (taken, kind) in scan.number_fields.items():
+        out += ["", f"    def {field}(self, index: int) -> memoryview[{kind}]:"]
+        out += ['        """The numbers of one element."""', f"        return {taken}"]
+    return "\n".join([*out, "", "", *function])
 
 
-def _function(scan: Scan, type: Type, name: str, columns: list[Column], body: list[str]) -> list[str]:
+PROBLEM = ["        self.problem: LayoutError | None = None", '        """What does not fit; None when all does."""']
+RESUME = '        """Where what follows the last element begins."""'
+BEGINS = '        """Where each element begins."""'
+
+
+def _opening(type: Type) -> list[str]:
+    """How the function that gives columns begins."""
     reader = type.reader_name.replace("read_", "scan_", 1)
+    about = f"The `{type.where}` from `at` to `end`, or `count` of them, as columns; does not raise, see `problem`."
+    given = "view: View, at: int, end: int, count: int | None = None"
+    return [f"def {reader}({given}) -> {type.class_name}Columns:", *written_doc(about)]
+
+
+def _taken(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
+    """What makes columns of single numbers, which are the bytes as they are, and the function that gives them."""
+    alone = only_number(type)
+    assert alone is not None
+    size, name = alone.size, alone.name
+    taken = f'{scan.module.helper("numbers")}(view, at, {size} * many, "{alone.code}", "{alone.order}")'
+    made = ["", "    def __init__(self, view: View, at: int, end: int, many: int) -> None:"]
+    made += ["        self.view = view", "        self.end = end"]
+    made += [f"        self.at = range(at, at + {size} * many, {size})", BEGINS, *PROBLEM]
+    made += [f"        self.resume_at = at + {size} * many", RESUME, f"        self.{name} = {taken}"]
+    out = _opening(type)
+    out += ["    room = end - at if end > at else 0", f"    whole = room // {size}"]
+    out += [f"    many = -(-room // {size}) if count is None else count if count > 0 else 0"]
+    out += [f"    columns = {type.class_name}Columns(view, at, end, many if many < whole else whole)"]
+    out += ["    if many > whole:"]
+    out += [f'        columns.problem = short(f"[{{whole}}].{name}", columns.resume_at, end, {size})']
+    return made, [*out, "    return columns"]
+
+
+def _filled(scan: Scan, type: Type) -> tuple[list[str], list[str]]:
+    """What makes empty columns, and the function that fills them."""
+    columns = scan.columns
+    scan.module.arrays = True
+    made = ["", "    def __init__(self, view: View, end: int) -> None:"]
+    made += ["        self.view = view", "        self.end = end"]
+    made += ['        self.at = array("q")', BEGINS, *PROBLEM, "        self.resume_at = end", RESUME]
+    made += [f'        self.{column} = array("{code}")' for column, code, _ in columns]
     head = Lines()
-    head.add(f"columns = {name}(view, end)")
+    head.add(f"columns = {type.class_name}Columns(view, end)")
     bind = Lines()
     bind.add("add_at = columns.at.append", *(f"add_{column} = columns.{column}.append" for column, _, _ in columns))
     if not type.root.model.foreign and covered(type) is not None:
@@ -243,16 +294,10 @@ def _function(scan: Scan, type: Type, name: str, columns: list[Column], body: li
     tail = Lines()
     tail.depth = 3
     tail.add("add_at(first)", *(f"add_{column}({value})" for column, _, value in columns))
-    out = [f"def {reader}(view: View, at: int, end: int, count: int | None = None) -> {name}:"]
-    out += written_doc(
-        f"The `{type.where}` from `at` to `end`, or `count` of them, as columns; does not raise, see `problem`."
-    )
-    out += head.lines
-    out.append("    try:")
+    out = [*_opening(type), *head.lines, "    try:"]
     out.append("        while at < end if count is None else len(columns.at) < count:")
     out.append("            first = at")
-    out += body + tail.lines
+    out += scan.lines.lines + tail.lines
     out += ["    except LayoutError as error:", '        error.within(f"[{len(columns.at)}]")']
     out += ["        columns.problem = error", "        columns.resume_at = first", "    else:"]
-    out += ["        columns.resume_at = at", "    return columns"]
-    return out
+    return made, [*out, "        columns.resume_at = at", "    return columns"]

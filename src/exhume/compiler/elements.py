@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 
 from exhume.compiler import expressions as ex
 from exhume.compiler import words
-from exhume.compiler.fixed import contents
+from exhume.compiler.fixed import contents, numbers_of
 from exhume.compiler.model import BYTES, REST, Bits, Field, Integer, Model, Plain, Structure, Type
 from exhume.compiler.needs import STREAM_SIZE, without_rest
 from exhume.compiler.refusal import RefusedError
@@ -269,15 +269,18 @@ class Element:
 
     def _field(self, field: Field) -> None:
         kind, lines = field.one, self.lines
-        if field.repeat or "terminator" in field.raw:
-            raise RefusedError("this is not covered by compiled code")
         bounded, self.bounded = self.bounded, None
+        if field.repeat:
+            self._numbers(field)
+            return
+        if "terminator" in field.raw:
+            raise RefusedError("this is not covered by compiled code")
         if "contents" in field.raw:
             wanted = contents(field)
             self.fail(f"end - at < {len(wanted)} or memcmp(p + at, {_bytes(wanted)}, {len(wanted)}) != 0")
             at, end = (self.variable(f"{side}_{field.id}_", "int64_t") for side in ("at", "end"))
             lines.add(f"{at} = at", f"at += {len(wanted)}", f"{end} = at")
-            self._span(field, at, end)
+            self._span(field.id, at, end)
         elif kind == BYTES:
             self._bytes_field(field, bounded)
         elif isinstance(kind, (Integer, Plain)) and kind.size and field.size is None:
@@ -370,10 +373,22 @@ class Element:
             self._sized(field.size, bounded)
             lines.add(f"{at} = at", "at += <int64_t> size")
         lines.add(f"{end} = at")
-        self._span(field, at, end)
+        self._span(field.id, at, end)
 
-    def _span(self, field: Field, at: str, end: str) -> None:
-        name = f"{self.prefix}{field.id}"
+    def _numbers(self, field: Field) -> None:
+        """Numbers of one width, as many as another field says."""
+        many, count = numbers_of(field), field.expr("repeat-expr")
+        if many is None or field.repeat != "expr" or field.condition is not None or count is None:
+            raise RefusedError("what is repeated is not covered by compiled code")
+        if not self._unsigned(count):
+            raise RefusedError("a count with a sign is not covered by compiled code")
+        at, end = (self.variable(f"{side}_{field.id}_", "int64_t") for side in ("at", "end"))
+        self._sized(ex.Binary("*", count, ex.Literal(many.size)), None)
+        self.lines.add(f"{at} = at", "at += <int64_t> size", f"{end} = at")
+        self._span(many.name, at, end)
+
+    def _span(self, id: str, at: str, end: str) -> None:
+        name = f"{self.prefix}{id}"
         self.columns += [(f"{name}_start", "q", at), (f"{name}_end", "q", end)]
 
     def _nested(self, field: Field, kind: Structure, bounded: ex.Expr | None) -> None:

@@ -35,7 +35,7 @@ class _Passing(Reader):
     def keep(self, fields: list[Field]) -> None:
         pass
 
-    def past(self) -> str:
+    def past(self) -> Counter[str]:
         """How long it is, unless that takes the statements in `lines`, which move `at` behind it."""
         needed = {name for one in self.type.seq for key in ("size", "repeat-expr") for name in _names(one, key)}
         self.lines.depth = 0
@@ -51,7 +51,7 @@ class _Passing(Reader):
             self.fixed_length = False
         if not self.fixed_length:
             self.lines.add(f"at += {_sum(lengths)}")
-        return _sum(lengths)
+        return lengths
 
     def _length(self, field: Field) -> tuple[int, str]:
         """How long a field is: a number of bytes, and how many times as many there are."""
@@ -73,6 +73,12 @@ def _sum(lengths: Counter[str]) -> str:
         times if size == 1 else str(size) if times == "1" else f"{size} * {times}" for times, size in lengths.items()
     ]
     return " + ".join(parts) or "0"
+
+
+def _alike(lengths: dict[str, Counter[str]]) -> str | None:
+    """What all lengths are multiples of, if there is one such number."""
+    units = {unit for length in lengths.values() for unit in length}
+    return units.pop() if len(units) == 1 and all(lengths.values()) else None
 
 
 def _names(field: Field, key: str) -> set[str]:
@@ -103,15 +109,16 @@ class _Ends(Reader):
         on = self.code(kind.on)
         many = on.removesuffix(f"[{self.index}]")
         each = on != many and self.code(count) == f"len({many})"
-        lines.add("ends: list[int] = []", "add = ends.append", "first = at")
         fixed, ways = self._ways(kind)
-        lines.add(f"lengths = {{{', '.join(f'{case}: {length}' for case, length in fixed.items())}}}")
+        lines.add("ends: list[int] = []", "add = ends.append", f"length_of = {self._lengths(fixed)}.get", "first = at")
+        # All are as long as so many times one number, which is no part of the table then.
+        times = f" * {alike}" if (alike := _alike(fixed)) is not None and alike != "1" else ""
         with lines.block("try:"):
             with lines.block(f"for on in {many}:" if each else f"for _ in range({self.code(count)}):"):
                 if not each:
                     lines.add(f"on = {on}")
-                with lines.block("if (length := lengths.get(on)) is not None:"):
-                    lines.add("at += length")
+                with lines.block("if (length := length_of(on)) is not None:"):
+                    lines.add(f"at += length{times}")
                 for way, cases in ways.items():
                     with lines.block(f"elif on in ({', '.join(cases)}):" if cases[1:] else f"elif on == {cases[0]}:"):
                         lines.add(*way)
@@ -128,9 +135,19 @@ class _Ends(Reader):
         opening = f"def {name}({', '.join(given)}) -> list[int]:"
         return "\n".join([opening, *written_doc(about + " Raises `LayoutError`."), *lines.lines])
 
-    def _ways(self, kind: Switch) -> tuple[dict[str, str], dict[tuple[str, ...], list[str]]]:
+    def _lengths(self, fixed: dict[str, Counter[str]]) -> str:
+        """A table of the lengths that need no reading: of the whole module when nothing in it depends on the data."""
+        alike = _alike(fixed)
+        if alike is None:
+            return f"{{{', '.join(f'{case}: {_sum(length)}' for case, length in fixed.items())}}}"
+        name = f"_LENGTHS_{self.field.id}".upper()
+        table = ", ".join(f"{case}: {length[alike]}" for case, length in fixed.items())
+        self.module.later.append(f"{name} = {{{table}}}")
+        return name
+
+    def _ways(self, kind: Switch) -> tuple[dict[str, Counter[str]], dict[tuple[str, ...], list[str]]]:
         """By case, lengths that need no reading; and by how they are passed, the cases that do."""
-        fixed: dict[str, str] = {}
+        fixed: dict[str, Counter[str]] = {}
         ways: dict[tuple[str, ...], list[str]] = {}
         for case, one in kind.cases:
             if not isinstance(one, Structure) or scalar_of(one) is not None:

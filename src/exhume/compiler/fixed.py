@@ -38,6 +38,53 @@ def stored_size(field: Field) -> int:
     return field.one.size
 
 
+def number_code(kind: Kind, field: Field) -> str | None:
+    """The array code of a field's numbers that are read all at once; None when that cannot be."""
+    if "valid" in field.raw:
+        return None
+    if isinstance(kind, Integer) and kind.size and field.size in (None, ex.Literal(kind.size)):
+        code = CODES[kind.size]
+        return code.lower() if kind.signed else code
+    if isinstance(kind, Plain) and kind.kind == "float" and kind.size:
+        return "f" if kind.size == 4 else "d"
+    return None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Numbers:
+    """Numbers of one width side by side: the name of one, its code for `array`, its size and the order of its bytes."""
+
+    name: str
+    code: str
+    size: int
+    order: str
+
+
+def only_number(type: Type) -> Numbers | None:
+    """The number that a structure consists of, whatever it is; None for all others."""
+    field = type.seq[0] if len(type.seq) == 1 else None
+    if field is None or field.repeat or field.condition is not None:
+        return None
+    return _numbers(field, field.id)
+
+
+def numbers_of(field: Field) -> Numbers | None:
+    """The numbers of a repeated field: themselves, or structures of one number each; None where it has others."""
+    if not isinstance(field.one, Structure):
+        return _numbers(field, field.id)
+    only = only_number(field.one.type)
+    if only is None or "valid" in field.raw or field.size not in (None, ex.Literal(only.size)):
+        return None
+    return dataclasses.replace(only, name=f"{field.id}_{only.name}")
+
+
+def _numbers(field: Field, name: str) -> Numbers | None:
+    code, order = number_code(field.one, field), byte_order(field.one)
+    if code is None or order == DECIDED:
+        return None
+    return Numbers(name, code, stored_size(field), "big" if order else "little")
+
+
 def byte_order(kind: Kind) -> bool | str | None:
     """Whether a number is stored with its highest byte first, or that the data decide; None for what has no order."""
     if not isinstance(kind, (Integer, Plain)) or kind.size < 2:

@@ -41,13 +41,17 @@ class LayoutError(ValueError):
         return f"{self.path} at {self.at}: expected {self.expected}, found {self.actual}"
 
 
+ORDER = sys.byteorder
+"""Which byte of a number this machine has first."""
+
+
 def numbers(view: View, at: int, size: int, code: str, order: str) -> memoryview[Any]:
     """The numbers in `size` bytes from `at` on, each of the kind that `code` names for `array`.
 
     They are not copied unless their byte order is not that of the machine.
     """
     found = (view if isinstance(view, memoryview) else memoryview(view))[at : at + size]
-    if order == sys.byteorder:
+    if order == ORDER:
         return found.cast(code)
     from array import array
 

@@ -7,6 +7,7 @@ fit it leaves to the interpreted loop, which begins there and says what is wrong
 from __future__ import annotations
 
 from exhume.compiler.elements import C_TYPES, Element, covered, element_types, structure_name, unique_name
+from exhume.compiler.fixed import only_number
 from exhume.compiler.model import Model
 from exhume.compiler.text import Lines
 
@@ -55,7 +56,7 @@ def native_text(model: Model, source: str) -> str:
     parts = []
     for type in element_types(model):
         if (element := covered(type)) is not None:
-            parts += [_scan(element)] if type.raw.get("-columns") else []
+            parts += [_scan(element)] if type.raw.get("-columns") and only_number(type) is None else []
             parts += [_flat(element)] if type.raw.get("-element") else []
     return "\n\n".join([HEAD.replace("{source!r}", repr(source)), *parts]) + "\n"
 

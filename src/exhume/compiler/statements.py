@@ -9,11 +9,11 @@ from collections.abc import Sequence as Many
 
 from exhume.compiler import expressions as ex
 from exhume.compiler.code import Code
-from exhume.compiler.fixed import byte_order, contents, fixed_size, struct_format, type_size
+from exhume.compiler.fixed import byte_order, contents, fixed_size, number_code, struct_format, type_size
 from exhume.compiler.model import BYTES, DECIDED, TEXT, Bits, Field, Integer, Kind, Plain, Structure, Switch
 from exhume.compiler.needs import inherits_order, without_rest
 from exhume.compiler.refusal import RefusedError
-from exhume.compiler.text import BINDS, CODES, columned, local_name, members, negated
+from exhume.compiler.text import BINDS, columned, local_name, members, negated
 from exhume.compiler.varints import number_of, one_byte, scalar_of
 
 MOST_EMPTY = 1 << 20
@@ -61,20 +61,8 @@ class Statements(Code):
             with self.checking(field, into):
                 self.check(field, into, path, "start" if size is None else f"at - {size}" if size else "at")
 
-    def _many_code(self, kind: Kind, field: Field) -> str | None:
-        """The array code of numbers that are read all at once."""
-        if "valid" in field.raw:
-            return None
-        kind = number_of(kind)
-        if isinstance(kind, Integer) and kind.size and field.size in (None, ex.Literal(kind.size)):
-            code = CODES[kind.size]
-            return code.lower() if kind.signed else code
-        if isinstance(kind, Plain) and kind.kind == "float" and kind.size:
-            return "f" if kind.size == 4 else "d"
-        return None
-
     def _read_many(self, field: Field, into: str) -> None:
-        code = self._many_code(field.one, field)
+        code = number_code(number_of(field.one), field)
         if code is not None and field.repeat in ("expr", "eos"):
             self._read_numbers(field, into, code)
             return
@@ -151,7 +139,7 @@ class Statements(Code):
         if not whole or "valid" in field.raw or field.repeat == "until":
             raise RefusedError("structures with columns are repeated to the end or by a count, without size or rule")
         lines = self.lines
-        many = "" if count is None else f", max(0, {self.code(count)})"
+        many = "" if count is None else f", {self._count(count)}"
         scan = self.module.name_of(type, type.reader_name.replace("read_", "scan_", 1))
         lines.add(f"{into} = {scan}(view, at, end{many})")
         with lines.block(f"if {into}.problem is not None:"):
@@ -163,6 +151,15 @@ class Statements(Code):
         if needs.root and type.parent is not None:
             lines.add(f"{into}.root = {self.above('_root') if type.root is self.type.root else 'None'}")
         return True
+
+    def _count(self, count: ex.Expr) -> str:
+        """How many elements a repetition has: none where its count is below zero."""
+        code = self.code(count)
+        if isinstance(count, ex.Name) and count.id not in self.type.instances:
+            kind = self.kind(count)
+            if isinstance(kind, Integer) and kind.size and not kind.signed:
+                return code
+        return f"{code} if {code} > 0 else 0" if code.isidentifier() else f"max(0, {code})"
 
     def _read_valid_raw(self, field: Field, path: str, nested: bool) -> None:
         valid = "valid" in field.raw
@@ -178,13 +175,20 @@ class Statements(Code):
         kind = number_of(field.one)
         assert isinstance(kind, (Integer, Plain))
         size, lines = kind.size, self.lines
-        count = field.expr("repeat-expr")
+        self.count_numbers(field, size)
+        if code == "B":
+            lines.add(f"{into} = view[at : at + many]", "at += many")
+            return
+        order = f'"{"big" if kind.big else "little"}"' if not kind.decided else '"big" if big else "little"'
+        lines.add(f'{into} = {self.module.helper("numbers")}(view, at, many * {size}, "{code}", {order})')
+        lines.add(f"at += many * {size}")
+
+    def count_numbers(self, field: Field, size: int) -> None:
+        """Statements that put into `many` how many numbers of a size there are, once all are known to be there."""
+        count, lines = field.expr("repeat-expr"), self.lines
         if field.repeat == "expr":
             assert count is not None
-            stored = isinstance(count, ex.Name) and count.id not in self.type.instances
-            kind_of_count = self.kind(count) if stored else None
-            unsigned = isinstance(kind_of_count, Integer) and kind_of_count.size and not kind_of_count.signed
-            lines.add(f"many = {self.code(count)}" if unsigned else f"many = max(0, {self.code(count)})")
+            lines.add(f"many = {self._count(count)}")
         else:
             lines.add(f"many = -(-(end - at) // {size}) if end > at else 0")
         with lines.block(f"if many > (end - at) // {size}:" if size > 1 else "if many > end - at:"):
@@ -193,12 +197,6 @@ class Statements(Code):
             inside = f".{field.one.type.seq[0].id}" if isinstance(field.one, Structure) else ""
             path = f"{self.above_path}{field.id}[{{many}}]{inside}"
             lines.add(f'raise short(f"{path}", at + many * {size}, end, {size})')
-        if code == "B":
-            lines.add(f"{into} = view[at : at + many]", "at += many")
-            return
-        order = f'"{"big" if kind.big else "little"}"' if not kind.decided else '"big" if big else "little"'
-        lines.add(f'{into} = {self.module.helper("numbers")}(view, at, many * {size}, "{code}", {order})')
-        lines.add(f"at += many * {size}")
 
     def _read_one(self, field: Field, kind: Kind, into: str, path: str, *, bare: bool = False) -> None:
         """Statements that read one value; `bare` when what encloses them names the field in errors."""

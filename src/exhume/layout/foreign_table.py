@@ -73,8 +73,7 @@ def _of_columns(pa: Any, rows: Any, type: Type, prefix: str) -> dict[str, Any]:
             else:
                 found[field.id] = pa.array(held, pa.binary())
         else:
-            held = getattr(rows, name)
-            numbers = np.frombuffer(held, held.typecode) if len(held) else np.empty(0, held.typecode)
+            numbers = np.asarray(getattr(rows, name))
             enum = kind.enum if isinstance(kind, (Integer, Bits)) else None
             if enum is not None:
                 found[field.id] = _names(pa, enum.values, numbers.tolist())

@@ -328,7 +328,7 @@ def parse_schema_tree(data: bytes, where: Span) -> tuple[SchemaTree, int]:
     return tree, at
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: there may be thousands, and each would cost twice as much
 class Schema:
     """Entries `[0, num_ordered)` are leaf nodes in column order, the others lay out structured arrays."""
 
@@ -362,13 +362,14 @@ def parse_schema_map(data: bytes, where: Span) -> tuple[dict[int, Schema], list[
 
     Raises CLPS-330.
     """
-    raw, at = read(read_clp_s_schema_ids, data, where, checks.BAD_SCHEMA_MAP)
+    raw, at = read(read_clp_s_schema_ids, memoryview(data), where, checks.BAD_SCHEMA_MAP)
     schemas: dict[int, Schema] = {}
     repeated: list[int] = []
-    for item in raw.schemas:
-        if item.schema_id in schemas:
-            repeated.append(item.schema_id)
-        schemas[item.schema_id] = Schema(item.schema_id, tuple(item.entries.value), item.num_ordered)
+    found = raw.schemas
+    for index, (schema_id, num_ordered) in enumerate(zip(found.schema_id, found.num_ordered, strict=True)):
+        if schema_id in schemas:
+            repeated.append(schema_id)
+        schemas[schema_id] = Schema(schema_id, tuple(found.entries_value(index).tolist()), num_ordered)
     return schemas, repeated, at
 
 
@@ -395,7 +396,7 @@ class StreamEntry:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: there may be thousands, and each would cost twice as much
 class TableEntry:
     """A table: bytes `[start, end)` of decompressed stream `stream_id`, `num_messages` rows of schema `schema_id`.
 
@@ -434,8 +435,9 @@ def parse_table_metadata(data: bytes, where: Span) -> tuple[TableMetadata, int]:
     streams = tuple(map(StreamEntry, raw.streams.ofs_stream, raw.streams.len_uncompressed))
     found, tables = raw.tables, []
     following: tuple[int, int] | None = None
-    for index in range(len(found) - 1, -1, -1):
-        stream_id, start = found.stream_id[index], found.ofs_table[index]
+    rows = list(zip(found.stream_id, found.ofs_table, found.schema_id, found.num_messages, strict=True))
+    for index in range(len(rows) - 1, -1, -1):
+        stream_id, start, schema_id, num_messages = rows[index]
         problem: ExhumeError | None = None
         end = start
         if stream_id >= len(streams):
@@ -458,9 +460,5 @@ def parse_table_metadata(data: bytes, where: Span) -> tuple[TableMetadata, int]:
                     actual=start,
                 )
         following = (stream_id, start)
-        tables.append(
-            TableEntry(
-                index, stream_id, start, max(start, end), found.schema_id[index], found.num_messages[index], problem
-            )
-        )
+        tables.append(TableEntry(index, stream_id, start, max(start, end), schema_id, num_messages, problem))
     return TableMetadata(streams, tuple(reversed(tables))), at

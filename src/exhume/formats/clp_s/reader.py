@@ -453,11 +453,15 @@ class ClpSArchive(RecordArchive):
 
     # -- tables -------------------------------------------------------------------------------------------------
 
+    @cached_property
+    def _schemas_span(self) -> Span:
+        return self.section_span("/schema_ids")
+
     def schema_layout(self, schema: Schema) -> SchemaLayout:
         """Columns and runs of a schema, worked out once."""
         found = self._layouts.get(schema.schema_id)
         if found is None or found.schema is not schema:
-            found = SchemaLayout(self.schema_tree, schema, self.section_span("/schema_ids"))
+            found = SchemaLayout(self.schema_tree, schema, self._schemas_span)
             self._layouts[schema.schema_id] = found
         return found
 
@@ -536,7 +540,7 @@ class ClpSArchive(RecordArchive):
         for table in self.tables:
             if table.num_messages and not nodes.isdisjoint(table.layout.nodes):
                 data = table.load()
-                for index, node in enumerate(table.layout.nodes):
+                for index, node in enumerate(data.layout.nodes):
                     if node in nodes:
                         yield table, data.column_at(index)
 

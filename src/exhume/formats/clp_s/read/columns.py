@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from exhume.formats.clp_s.read.timestamps import PatternSet
 
 V = TypeVar("V")
+DELTA_INTEGER: Final = NodeType.DELTA_INTEGER.value
 
 
 class TextSource(Protocol):
@@ -127,16 +128,20 @@ class Column:
     | timestamp | int64 epochs, nanoseconds | `pattern_ids` |
     """
 
-    __slots__ = ("_decoded", "_place", "_table", "rows", "spec", "stored", "texts")
+    __slots__ = ("_decoded", "_place", "_table", "rows", "spec", "stored")
 
     def __init__(self, spec: ColumnSpec, data: memoryview, table: Table, start: int, end: int) -> None:
         self.spec = spec
-        self.rows = table.num_messages
+        self.rows = table.entry.num_messages
         self.stored: Stored = CLP_S_TABLE_COLUMNS[spec.type](data, start, end, self.rows)[0]
         """The column as its specification describes it."""
-        self.texts = table.archive.texts
         self._table, self._place = table, (start, end)
         self._decoded: memoryview[Any] | None = None
+
+    @property
+    def texts(self) -> Texts:
+        """The archive's dictionaries and patterns."""
+        return self._table.archive.texts
 
     @property
     def span(self) -> Span:
@@ -159,16 +164,16 @@ class Column:
         stored = self.stored
         if isinstance(stored, (IntegerColumn, DateColumn, TimestampColumn)):
             return self.integers
-        if isinstance(stored, BooleanColumn):
-            return memoryview(stored.values)
-        return stored.rows if isinstance(stored, ClpColumn) else stored.values
+        if isinstance(stored, ClpColumn):
+            return stored.rows
+        return memoryview(stored.values) if isinstance(stored, BooleanColumn) else stored.values
 
     @property
     def integers(self) -> memoryview[Any]:
         """The epochs or integers (int64), deltas summed up (once)."""
         stored = self.stored
         if isinstance(stored, IntegerColumn):
-            if self.spec.type != NodeType.DELTA_INTEGER:
+            if self.spec.type != DELTA_INTEGER:
                 return stored.values
             deltas = stored.values
         elif isinstance(stored, DateColumn):
@@ -203,10 +208,18 @@ class Column:
 
         Quotes around strings are not part of it.
         """
-        texts, stored = self.texts, self.stored
+        stored = self.stored
         match stored:
             case IntegerColumn():
                 return (kernel.INTEGER, self.integers)
+            case FloatColumn():
+                return (kernel.FLOAT, stored.values)
+            case FormattedFloatColumn():
+                return (kernel.FORMATTED, stored.values, stored.formats)
+            case BooleanColumn():
+                return (kernel.BOOLEAN, stored.values)
+        texts = self.texts
+        match stored:
             case IdColumn():
                 escaped = not raw and self.spec.type == NodeType.VAR_STRING
                 return (kernel.STRING, stored.values, texts.escaped_variables if escaped else texts.variables)
@@ -216,14 +229,7 @@ class Column:
                 if raw:
                     return (kernel.TEXT, stored.rows, stored.variables, texts.raw_log_types, texts.variables)
                 return (kernel.TEXT, stored.rows, stored.variables, texts.log_types, texts.escaped_variables)
-            case FloatColumn():
-                return (kernel.FLOAT, stored.values)
-            case FormattedFloatColumn():
-                return (kernel.FORMATTED, stored.values, stored.formats)
-            case BooleanColumn():
-                return (kernel.BOOLEAN, stored.values)
-            case _:
-                return (kernel.TIME, self.integers, stored.pattern_ids, texts.patterns.kernel)
+        return (kernel.TIME, self.integers, stored.pattern_ids, texts.patterns.kernel)
 
     @property
     def quoted(self) -> bool:

@@ -35,7 +35,7 @@ class Kind(IntEnum):
     EMPTY_ARRAY = 6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: there may be thousands, and each would cost twice as much
 class Token:
     """One token; `key` is None for array elements and for the record itself.
 
@@ -51,7 +51,7 @@ class Token:
 CLOSE: Final = Token(Kind.CLOSE)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: there may be thousands, and each would cost twice as much
 class ColumnSpec:
     """A column of a schema: its node and type, and whether it belongs to a structured array (`unordered`)."""
 
@@ -83,6 +83,9 @@ class SchemaLayout:
         if len(schema.entries) > schema.num_ordered:
             self._steps_left = MAX_STEPS + STEPS_PER_ENTRY * len(schema.entries)
             self._parse_runs()
+        types = tree.types
+        self.node_types = bytes([types[node] for node in self.nodes])
+        """The node type of each column."""
 
     def spec(self, index: int) -> ColumnSpec:
         """One column."""
@@ -98,11 +101,6 @@ class SchemaLayout:
     def columns(self) -> list[ColumnSpec]:
         """All columns: a search that looks at a few does not ask for it."""
         return [self.spec(index) for index in range(len(self.nodes))]
-
-    @cached_property
-    def node_types(self) -> bytes:
-        """The node type of each column."""
-        return bytes([self.tree.types[node] for node in self.nodes])
 
     @cached_property
     def by_node(self) -> dict[int, int]:
