@@ -109,7 +109,7 @@ differential: setup  ## read 100,000 damaged inputs per schema with the fast rea
 rooms: setup  ## which room of the code imports which, into docs/architecture.md
 	@$(BIN)/python -m tools.rooms
 
-web-ide: node  ## write one self-contained .ksy per schema into build/web-ide/
+web-ide: $(STAMP)  ## write one self-contained .ksy per schema into build/web-ide/
 	@$(BIN)/python -m tools.web_ide
 
 lint: $(TOOLS)  ## ruff

@@ -48,7 +48,8 @@ PACKAGE_DOC = '''"""Parsers compiled from `ksy/` (see `make generated`); never e
 
     from exhume_ksy.zs import Zs
 
-    file = Zs.from_file("words.zs")
+    with Zs.from_file("words.zs") as file:
+        print(file.header.codec_name, file.header.len_root)
 
 - `exhume_ksy.debug`: the same with the position of every field.
 
@@ -192,9 +193,9 @@ def orphans(root: Path) -> list[str]:
     for folder in (*(folder for _, folder in FLAVOURS), SPECS, f"{COMPILED}/fast", f"{COMPILED}/facts"):
         for file in (root / folder).iterdir() if (root / folder).is_dir() else ():
             path = f"{folder}/{file.name}"
-            folders = ("debug", "specs", "fast", "facts", "__pycache__")
+            beside = ("debug", "specs", "fast", "facts", "ksy", "py.typed", "__pycache__")
             built = file.name.endswith((".so", ".pyd", ".c"))
-            if path not in wanted and not built and file.name not in folders:
+            if path not in wanted and not built and file.name not in beside:
                 found.append(path)
     return sorted(found)
 

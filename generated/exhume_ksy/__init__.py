@@ -6,7 +6,8 @@
 
     from exhume_ksy.zs import Zs
 
-    file = Zs.from_file("words.zs")
+    with Zs.from_file("words.zs") as file:
+        print(file.header.codec_name, file.header.len_root)
 
 - `exhume_ksy.debug`: the same with the position of every field.
 

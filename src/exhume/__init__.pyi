@@ -45,7 +45,36 @@ from exhume.layout.foreign import compile_ksy as compile_ksy
 from exhume.limits import Limits as Limits
 from exhume.registry import Identification as Identification
 
-__all__: list[str]
+__all__ = [
+    "Archive",
+    "Entry",
+    "ExhumeError",
+    "Finding",
+    "Identification",
+    "Limits",
+    "MemberArchive",
+    "RecordArchive",
+    "Severity",
+    "Span",
+    "Writer",
+    "__version__",
+    "ark",
+    "caf",
+    "carve",
+    "clps",
+    "compile_ksy",
+    "create",
+    "databundle",
+    "explain",
+    "identify",
+    "kvir",
+    "leveldb",
+    "open",
+    "recode",
+    "salvage",
+    "verify",
+    "zs",
+]
 __version__: str
 
 @overload

@@ -56,6 +56,7 @@ CALLS: dict[str, list[str]] = {
     "recode": ["T -o OUT", "T -o OUT --stored", "T -o OUT --directory", "T -o OUT --single-file"],
     "repair": ["T", "T --log 0"],
     "salvage": ["T -o OUT", "T -o OUT --as-files", "T -o OUT --jsonl"],
+    "schema": ["T", "zs", "zs --bundle"],
     "search": ["T a", "T T ((", "T a --count"],
     "snippet": ["T -o OUT", "T --from-ns 9 --to-ns 1"],
     "verify": ["T", "T --quick", "T T --jobs 1"],

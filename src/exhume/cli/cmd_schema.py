@@ -1,0 +1,36 @@
+"""`exhume schema`: the specifications that everything is read by."""
+
+from __future__ import annotations
+
+import click
+
+from exhume.cli.runtime import Run, common_options
+
+
+@click.command("schema")
+@click.argument("name", metavar="[NAME]", required=False)
+@click.option("--bundle", is_flag=True, help="Self-contained: what it imports as nested types (extra: ksy).")
+@common_options
+def command(run: Run, name: str | None, bundle: bool) -> None:
+    """Print the Kaitai Struct specification NAME, or list the names of all.
+
+    With --bundle it is one file for the Kaitai Web IDE, or for a compiler of any language.
+    """
+    from exhume.layout.schema import spec
+    from exhume.layout.specifications import ids, specification
+
+    if name is None:
+        found = [{"name": id, "title": str(spec(id).get("meta", {}).get("title", ""))} for id in ids()]
+        if run.machine:
+            run.items("schema", {}, "schemas", found)
+        else:
+            from exhume.cli.render import table
+
+            for line in table(([one["name"], one["title"]] for one in found), ["name", "title"]):
+                run.say(line)
+        return
+    text = specification(name, bundle=bundle)
+    if run.machine:
+        run.document("schema", {"name": name, "bundle": bundle, "text": text})
+    else:
+        run.out.text(text)
