@@ -102,7 +102,7 @@ def test_all_match_in_a_sound_archive(format: str, sound: dict[str, Path], exhum
     found = verdicts(sound[format])
     assert found
     assert {str(check) for _, _, check in found} == {"matches"}
-    ran = exhume_cli("explain", sound[format])
+    ran = exhume_cli("explain", "--all", sound[format])
     assert set(re.findall(r"\[([^\[\]:]+): matches\]", ran.text)) == ALGORITHMS[format]
 
 
@@ -110,11 +110,11 @@ def test_all_match_in_a_sound_archive(format: str, sound: dict[str, Path], exhum
 def test_nothing_is_said_to_match_that_was_not_computed(
     format: str, sound: dict[str, Path], tmp_path: Path, exhume_cli: Cli
 ) -> None:
-    text = exhume_cli("explain", "--no-verify", sound[format]).text
+    text = exhume_cli("explain", "--no-verify", "--all", sound[format]).text
     assert len(re.findall(r": not checked: --no-verify\]", text)) == len(verdicts(sound[format]))
     assert "matches" not in text
     assert "MISMATCH" not in text
-    body = json.loads(exhume_cli("explain", "--no-verify", "--json", sound[format]).out)
+    body = json.loads(exhume_cli("explain", "--no-verify", "--all", "--json", sound[format]).out)
     assert outcomes(body) == {"not checked": len(verdicts(sound[format]))}
     assert exhume_cli("explain", "--no-verify", sound[format], "--html", tmp_path / "page.html").code == 0
     states = page_states(tmp_path / "page.html")
@@ -231,7 +231,7 @@ def test_json_and_page_say_the_same(samples: Path, tmp_path: Path, exhume_cli: C
         ("block-crc.zs", {"matches": 3, "mismatch": 1}),
     ):
         path = samples / "zs" / "broken" / name
-        body = json.loads(exhume_cli("explain", "--json", path).out)
+        body = json.loads(exhume_cli("explain", "--json", "--all", path).out)
         assert outcomes(body) == wanted
         assert exhume_cli("explain", path, "--html", tmp_path / f"{name}.html").code in (0, 3)
         assert page_states(tmp_path / f"{name}.html") == wanted

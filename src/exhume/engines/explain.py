@@ -7,21 +7,21 @@ computed from the archive when the checksum's field is explained.
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Archive
 from exhume.choices import check_keywords, hint
-from exhume.engines.explained import Explained, check_fields, explain_section, parsed_whole
+from exhume.engines.explained import PARSED_SIZE, Explained, check_fields, explain_section, only_damage, parsed_whole
 from exhume.engines.opening import open_archive
 from exhume.errors import EntryNotFoundError, Span, shorten
 from exhume.findings import Finding
 from exhume.io.opening import Target
-from exhume.layout.schema import Field
+from exhume.layout.schema import ELSEWHERE, Field
 from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.registry import formats
 
@@ -29,12 +29,20 @@ if TYPE_CHECKING:
     from exhume.layout.foreign import Specification, SpecifiedFile
 
 BULK_SECTIONS = 16
-"""Sections of one kind that are explained before the rest is summarised, unless all are requested."""
+"""Sections of one sort that are explained before the rest is summarised, unless all are requested."""
+
+UNBOUNDED = 1 << 62
 
 
 @dataclass(slots=True)
 class Selection:
-    """What to explain: everything, one section, sections that touch `[start, end)`, or those of the file `source`."""
+    """What to explain: everything, one section, sections that touch `[start, end)`, or those of the file `source`.
+
+    Of everything, `bulk` sections of each sort are explained and the rest is summarised; those with findings are
+    explained however many there are, up to `damaged`.  Without `fields`, fields are given of sections with findings
+    only, and of these the ones that findings concern.  Sections larger than `parsed` bytes, and all further ones when
+    `parsed_in_all` are used up (half of them are kept for sections with findings), are given without their fields.
+    """
 
     section: str | None = None
     start: int | None = None
@@ -42,6 +50,10 @@ class Selection:
     source: str | None = None
     whole: bool = False
     bulk: int = BULK_SECTIONS
+    damaged: int = UNBOUNDED
+    fields: bool = True
+    parsed: int = PARSED_SIZE
+    parsed_in_all: int = UNBOUNDED
 
     def wants(self, section: Section) -> bool:
         """Whether a section is to be explained."""
@@ -133,36 +145,81 @@ def explain_archive(
 def _explain(
     found: SectionMap, selection: Selection, findings: Sequence[Finding], unchecked: str
 ) -> Iterator[Explained]:
-    shown: Counter[str] = Counter()
-    left_out: dict[str, Explained] = {}
+    noted = _Noted(findings)
+    shown: Counter[tuple[object, ...]] = Counter()
+    left_out: dict[tuple[object, ...], Explained] = {}
     begun: set[str] = set()
+    schemas = Counter(section.schema for section in found)
+    left = {True: selection.parsed_in_all // 2, False: selection.parsed_in_all // 2}
     for section in found:
         if not selection.wants(section):
             continue
-        sort = re.sub(r"\d+", "#", section.name)
+        near = noted.near(section.span, first=section.span.source not in begun)
+        sort = (bool(near), *section.sort)
         shown[sort] += 1
-        if shown[sort] > selection.bulk and not selection.narrow:
-            summed = left_out.setdefault(sort, Explained(section, note="and more sections of this sort"))
-            summed.skipped += 1
+        if shown[sort] > (selection.damaged if near else selection.bulk) and not selection.narrow:
+            _leave_out(left_out.setdefault(sort, Explained(section)), section)
             continue
-        explained = explain_section(found, section, whole=selection.narrow)
+        fields = bool(near) or selection.fields
+        limit = UNBOUNDED if selection.narrow else min(selection.parsed, max(0, left[bool(near)])) if fields else -1
+        explained = explain_section(
+            found, section, whole=selection.narrow, limit=limit, marks=[span for _, span in near if span.size]
+        )
+        left[bool(near)] -= explained.parsed
         explained.complete = explained.complete and section.kind is not SectionKind.UNREAD and parsed_whole(explained)
         for tree in explained.trees():
             check_fields(section, tree, [], unchecked)
-        _place(explained, findings, first=section.span.source not in begun)
+            _count_elsewhere(tree, schemas)
+        _place(explained, near)
+        if not selection.fields:
+            only_damage(explained)
         begun.add(section.span.source)
         yield explained
     yield from left_out.values()
 
 
-def _place(item: Explained, findings: Iterable[Finding], *, first: bool) -> None:
-    """Notes each finding at the innermost field that holds all of its bytes, or else at the section that it touches.
+def _count_elsewhere(tree: Field, schemas: Mapping[str | None, int]) -> None:
+    """Counts the elements of lists whose elements are sections of their own."""
+    for node in tree.children:
+        if node.value == ELSEWHERE and (count := schemas[f"{tree.type}::{node.type.removesuffix('[]')}"]):
+            node.value = f"{count} element{'' if count == 1 else 's'}, each a section of its own"
 
-    A finding about a file as a whole is noted at the `first` explained section of the file.
-    """
-    where = item.section.span
-    near = [(f, f.span) for f in findings if f.span is not None and _touches(f.span, where, first=first)]
-    near.sort(key=lambda one: _range(one[1]))
+
+def _leave_out(summed: Explained, section: Section) -> None:
+    """Counts one more section that is summarised by the first of its sort that is left out."""
+    summed.skipped += 1
+    summed.note = f"{summed.section.name} to {section.name}" if summed.skipped > 1 else ""
+
+
+_Near = list[tuple[Finding, Span]]
+
+
+class _Noted:
+    """Findings by the place that they are about."""
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        by_file: dict[str, _Near] = {}
+        for finding in findings:
+            if finding.span is not None:
+                by_file.setdefault(finding.span.source, []).append((finding, finding.span))
+        self._of = {name: sorted(placed, key=lambda one: one[1].start) for name, placed in by_file.items()}
+        self._starts = {name: [span.start for _, span in placed] for name, placed in self._of.items()}
+        self._ends = {name: list(accumulate((span.end for _, span in p), max)) for name, p in self._of.items()}
+
+    def near(self, section: Span, *, first: bool) -> _Near:
+        """What touches a section, by its range; what is about a file as a whole belongs to its `first` section."""
+        name = section.source
+        if name not in self._of:
+            return []
+        candidates = range(
+            0 if first else bisect_left(self._ends[name], section.start), bisect_right(self._starts[name], section.end)
+        )
+        near = [self._of[name][at] for at in candidates if _touches(self._of[name][at][1], section, first=first)]
+        return sorted(near, key=lambda one: _range(one[1]))
+
+
+def _place(item: Explained, near: _Near) -> None:
+    """Notes each finding at the innermost field that holds all of its bytes, or else at the section."""
     starts = [_range(span)[0] for _, span in near]
     holders: dict[int, Field] = {}
     for tree in item.trees():
@@ -186,9 +243,7 @@ def _range(span: Span) -> tuple[int, int]:
 
 
 def _touches(a: Span, section: Span, *, first: bool) -> bool:
-    """Whether a span overlaps a section, or, if it is empty, lies in it."""
-    if a.source != section.source:
-        return False
+    """Whether a span of the same file overlaps a section, or, if it is empty, lies in it."""
     if a.start == a.end == 0:  # about the file as a whole, wherever it starts
         return first
     return (a.start < section.end and a.end > section.start) or section.start <= a.start == a.end <= section.end
@@ -252,7 +307,7 @@ def coverage(archive: Archive | SpecifiedFile) -> FieldCoverage:
 
 
 def _leaf_coverage(found: SectionMap, section: Section) -> tuple[int, list[Span]]:
-    explained = explain_section(found, section)
+    explained = explain_section(found, section, payload=False)
     if explained.stored is None:  # too large to parse in one piece: claimed by its schema as a whole
         return section.span.size, []
     spans = sorted(

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from exhume.errors import ExhumeError, shorten
-from exhume.findings import Check, Finding
+from exhume.errors import ExhumeError, Span, shorten
+from exhume.findings import Check, CheckOutcome, Finding
 from exhume.layout.schema import Explainer, Field
 from exhume.layout.sections import Section, SectionMap
 
@@ -23,8 +23,11 @@ class Explained:
     stored: Field | None = None
     payload: Field | None = None
     note: str = ""
-    skipped: int = 0  # how many further sections of this sort were left out
+    skipped: int = 0  # how many sections of this sort were left out, from this one on
+    parsed: int = 0  # bytes, stored and decompressed, that fields were parsed of
+    withheld: bool = False  # whether fields were left out because the section is large
     findings: list[Finding] = field(default_factory=list)  # those that no single field holds
+    data: bytes = field(default=b"", repr=False)  # the decompressed payload that `payload` describes
 
     def trees(self) -> Iterator[Field]:
         """The field trees that exist: of the stored bytes, of the payload."""
@@ -81,32 +84,73 @@ def _plain(value: Any) -> Any:
     return shorten(value, 200)
 
 
-def explain_section(found: SectionMap, section: Section, *, whole: bool = False) -> Explained:
-    """Explains one section of a map: its stored bytes, then its payload."""
+def explain_section(
+    found: SectionMap,
+    section: Section,
+    *,
+    whole: bool = False,
+    limit: int = PARSED_SIZE,
+    marks: Sequence[Span] = (),
+    payload: bool = True,
+) -> Explained:
+    """Explains one section of a map: its stored bytes, then its payload, unless they are larger than `limit`.
+
+    Elements of arrays that touch `marks` are given wherever they stand.
+    """
     out = Explained(section, note=section.note)
-    limit = (1 << 62) if whole else PARSED_SIZE
-    source = found.sources[section.span.source]
-    if section.parse is not None and section.span.size > limit:
-        out.note = f"more than {PARSED_SIZE >> 20} MiB: explained when all is asked for"
-    if section.schema is not None and section.span.size <= limit:
-        data = source.read_at(section.span.start - source.origin, section.span.size)
-        explainer = Explainer(section.span, whole=whole)
-        if section.parse is not None:
-            out.stored = section.parse(explainer, data)
+    if section.schema is not None:
+        if section.span.size <= limit:
+            out.stored = _stored(found, section, Explainer(section.span, whole=whole, marks=marks))
+            out.parsed += section.span.size
         else:
-            out.stored = explainer.explain(section.schema, data, *section.schema_args)
-    if section.payload_schema is not None and section.load is not None and (section.payload_size or 0) <= limit:
-        try:
-            payload = section.load()
-        except ExhumeError as error:
-            out.note = f"the payload cannot be decoded: {error}"
-            out.complete = False
-            return out
-        if len(payload) <= limit:
-            where = section.span.in_payload(0, len(payload))
-            explainer = Explainer(where, whole=whole)
-            out.payload = explainer.explain(section.payload_schema, payload, *section.payload_args)
+            _too_large(out, limit)
+    if not payload or section.payload_schema is None or section.load is None:
+        return out
+    if limit < 0 or (section.payload_size or 0) > limit:
+        _too_large(out, limit)
+        return out
+    try:
+        data = section.load()
+    except ExhumeError as error:
+        out.note = f"the payload cannot be decoded: {error}"
+        out.complete = False
+        return out
+    if len(data) > limit:
+        _too_large(out, limit)
+        return out
+    out.data = data
+    explainer = Explainer(section.span.in_payload(0, len(data)), whole=whole, marks=marks)
+    out.payload = explainer.explain(section.payload_schema, data, *section.payload_args)
+    out.parsed += len(data)
     return out
+
+
+def _stored(found: SectionMap, section: Section, explainer: Explainer) -> Field:
+    source = found.sources[section.span.source]
+    data = source.read_at(section.span.start - source.origin, section.span.size)
+    if section.parse is not None:
+        return section.parse(explainer, data)
+    return explainer.explain(section.schema or "", data, *section.schema_args)
+
+
+def _too_large(out: Explained, limit: int) -> None:
+    """Says once how the fields that are not given can be had; nobody asked for them when the limit is below zero."""
+    if limit >= 0 and not out.withheld:
+        out.withheld = True
+        said = "large: its fields are given when this section, or all, is asked for"
+        out.note = f"{out.note}; {said}" if out.note else said
+
+
+def only_damage(item: Explained) -> None:
+    """Leaves of the field trees what leads to a note or to a checksum that does not match."""
+    for tree in item.trees():
+        _prune(tree)
+
+
+def _prune(node: Field) -> bool:
+    node.children, node.omitted = [child for child in node.children if _prune(child)], 0
+    mismatch = node.check is not None and node.check.outcome is CheckOutcome.MISMATCH
+    return bool(node.children or node.note or mismatch)
 
 
 def parsed_whole(item: Explained) -> bool:

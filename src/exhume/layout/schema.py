@@ -34,6 +34,9 @@ SPECS_PACKAGE = "exhume_ksy"
 ARRAY_SHOWN = 64
 """Elements of an array that are shown one by one, unless all are requested; the rest is summarised in one line."""
 
+ELSEWHERE = "outside this section"
+"""The value of a list that begins where the parsed bytes end: its elements are sections of their own."""
+
 STOPPED = "parsing stops here"
 """The note of a field that could not be read to its end."""
 
@@ -127,6 +130,15 @@ def _type_specs(id: str) -> dict[str, dict[str, Any]]:
     return found
 
 
+def documented(name: str) -> str:
+    """What the specification says about a type, `id` or `id::type::subtype`; raises `KeyError` for unknown ids."""
+    id, *types = name.split("::")
+    content = spec(id)
+    for type in types:
+        content = content.get("types", {}).get(type, {})
+    return _text(content.get("doc"))
+
+
 @functools.cache
 def describe_type(cls: Any) -> dict[str, FieldDoc]:
     """What the specification says about each field and instance of a generated class; key "" is the type itself."""
@@ -207,12 +219,15 @@ class Explainer:
     """Builds the field tree of one parsed window of bytes.
 
     `where` is the window's `Span` (a payload span for decompressed bytes); with `whole`, the tree has every array
-    element and every lazy instance, however many there are.
+    element and every lazy instance, however many there are; without, it has the first elements and those that touch
+    `marks`.
     """
 
-    def __init__(self, where: Span, *, whole: bool = False) -> None:
+    def __init__(self, where: Span, *, whole: bool = False, marks: Sequence[Span] = ()) -> None:
         self._where = where
         self._whole = whole
+        inside = [mark for mark in marks if (mark.payload is None) == (where.payload is None) and mark != where]
+        self._marks = sorted((m.start, m.end) if m.payload is None else m.payload for m in inside)
         self._bases: dict[int, int] = {}
         self._streams: list[Any] = []  # keeps streams alive: their ids are the keys of _bases
 
@@ -308,7 +323,10 @@ class Explainer:
                     self._attribute(parsed, name, begun, debug[f"_m_{name}"], docs, parent)
                     parent.children[-1].note = f"{STOPPED}: {failure}"
             elif value is not None or f"_m_{name}" in debug:
-                self._attribute(parsed, name, value, debug.get(f"_m_{name}", {}), docs, parent)
+                place = debug.get(f"_m_{name}", {})
+                self._attribute(parsed, name, value, place, docs, parent)
+                if value == [] and not parent.path.count(".") and not _begins_here(place.get("start")):
+                    parent.children[-1].value = ELSEWHERE
 
     def _instance(self, parsed: Any, name: str) -> tuple[Any, str]:
         try:
@@ -345,8 +363,10 @@ class Explainer:
     ) -> None:
         shown = len(values) if self._whole else min(len(values), ARRAY_SHOWN)
         made.value = f"{len(values)} element{'' if len(values) == 1 else 's'}"
-        made.omitted = len(values) - shown
-        for index in range(shown):
+        marked = [index for index in range(shown, len(places)) if self._is_marked(places[index])] if self._marks else []
+        indexes = [*range(shown), *marked[:ARRAY_SHOWN]]
+        made.omitted = len(values) - len(indexes)
+        for index in indexes:
             place = places[index] if index < len(places) else {}
             span = self._place(place)
             child = Field(f"[{index}]", f"{made.path}[{index}]", doc.type.removesuffix("[]"), span)
@@ -390,6 +410,14 @@ class Explainer:
         self._streams.append(parsed._io)  # noqa: SLF001 - kept as long as its positions
         self._children(parsed, made)
         made.value = _summary(parsed, made, describe_type(parsed.__class__)[""].representation) or made.value
+
+    def _is_marked(self, place: dict[str, Any]) -> bool:
+        """Whether an element touches any of the marks."""
+        span = self._place(place)
+        if span is None:
+            return False
+        start, end = (span.start, span.end) if span.payload is None else span.payload
+        return any(first < end and last > start for first, last in self._marks)
 
     def _relative(self, span: Span) -> int:
         if span.payload is not None and self._where.payload is not None:

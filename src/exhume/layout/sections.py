@@ -53,6 +53,11 @@ class Section:
     parent: str | None = None
     note: str = ""
 
+    @property
+    def sort(self) -> tuple[object, ...]:
+        """What sections that differ only in name, place, size and codec have in common."""
+        return self.kind, self.schema, self.payload_schema, self.parent is None
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form: name, kind, span, stored and decompressed size, codec, schemas."""
         out: dict[str, Any] = {

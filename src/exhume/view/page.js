@@ -1,31 +1,39 @@
-"use strict";
-// Hex on the left, fields on the right, a map between them.  Both lists draw only the rows in view; bytes and field trees
-// are inflated from their chunks when they are looked at.
+// Hex on the left, fields on the right, a map between them.  The address bar names what is selected.
 (() => {
-  const ROW = 20, WIDTH = 16, CHUNK = 65536, OVERSCAN = 8;
-  // Browsers stop growing elements at about 33 million pixels: taller lists are scaled.
-  const TALLEST = 16000000;
   const contents = JSON.parse(document.getElementById("contents").textContent);
-  const kinds = ["structure", "data", "checksum", "padding", "gap", "unread"];
+  const KINDS = ["structure", "data", "checksum", "padding", "gap", "unread"];
+  const narrow = matchMedia("(max-width: 900px)"), slim = matchMedia("(max-width: 600px)");
+  let width = slim.matches ? 8 : 16;
   const el = (tag, props = {}, ...kids) => {
     const made = Object.assign(document.createElement(tag), props);
     made.append(...kids);
     return made;
   };
+  const hexOf = (at) => "0x" + at.toString(16);
+  const counted = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 
-  const title = el("h1", { textContent: contents.target, title: contents.target });
-  const errors = contents.findings.filter((f) => f.severity === "error").length;
-  const verdict = el("span", {
-    className: "verdict " + (!contents.verified ? "unchecked" : errors ? "bad" : "ok"), id: "verdict",
-    textContent: !contents.verified ? "not verified" : errors ? `${errors} error${errors === 1 ? "" : "s"}` : "no errors found",
-    title: contents.findings.map((f) => f.text).join("\n"),
+  // ---- what stands on the page ----
+  const title = el("h1", { textContent: contents.target });
+  const { errors } = contents, others = contents.findings.filter((f) => f.severity !== "error").length;
+  const verdict = el("button", {
+    type: "button", className: "verdict " + (!contents.verified ? "unchecked" : errors ? "bad" : "ok"), id: "verdict",
+    textContent: !contents.verified ? "not verified" : errors ? counted(errors, "error") : "no errors found",
+    disabled: !contents.findings.length, title: contents.findings.length ? "show the next finding (n)" : "",
   });
-  const spaces = el("select", { id: "space", title: "file or decompressed payload" });
-  contents.spaces.forEach((s, i) => spaces.append(el("option", { value: String(i), textContent: `${s.name} (${s.size} bytes)` })));
-  const search = el("input", { id: "search", type: "search", placeholder: "field name, or offset 0x…", autocomplete: "off" });
+  if (contents.verified && others) verdict.textContent += `, ${counted(others, "other finding")}`;
+  const names = el("select", { id: "space", title: "file or decompressed payload" });
+  names.setAttribute("aria-label", "address space");
+  contents.spaces.forEach((s, i) => names.append(el("option", { value: String(i), textContent: `${s.name} (${s.size} bytes)` })));
+  const search = el("input", { id: "search", type: "search", placeholder: "field, text, or offset 0x…", autocomplete: "off" });
+  search.setAttribute("aria-label", "search");
   const theme = el("button", { type: "button", id: "theme", textContent: "◐", title: "dark or light" });
-  const form = el("form", {}, spaces, search, theme);
+  theme.setAttribute("aria-label", "dark or light");
+  const form = el("form", {}, names, search, theme);
   const header = el("header", {}, title, el("span", { textContent: contents.format }), verdict, form);
+  const swatch = (kind, text) => el("span", { className: "swatch" }, el("i", { className: kind }), text);
+  const legend = el("details", { id: "legend", open: !narrow.matches }, el("summary", { textContent: "legend" }),
+    swatch("sel", "selected"), swatch("bad", "damaged"), swatch("sel bad", "both"), swatch("gap", "nothing claims it"),
+    "on the map: ", ...KINDS.map((kind) => swatch("kind-" + kind, kind)));
   const hex = el("div", { id: "hex", className: "pane", tabIndex: 0 });
   hex.setAttribute("role", "grid");
   hex.setAttribute("aria-label", "bytes");
@@ -34,9 +42,10 @@
   tree.setAttribute("aria-label", "fields");
   const map = el("canvas", { id: "map", title: "the whole file" });
   const detail = el("div", { id: "detail" });
+  detail.setAttribute("aria-live", "polite");
   const keys = el("div", { className: "keys" });
-  keys.innerHTML = "<kbd>/</kbd> search <kbd>↑↓</kbd> move <kbd>←→</kbd> fold <kbd>n</kbd> next finding";
-  document.body.append(header, el("main", {}, hex, map, tree), el("footer", {}, detail, keys));
+  keys.innerHTML = "<kbd>/</kbd> search <kbd>↑↓</kbd> move <kbd>←→</kbd> fold <kbd>n</kbd> next finding <kbd>c</kbd> copy link";
+  document.body.append(header, legend, el("main", {}, hex, map, tree), el("footer", {}, detail, keys));
 
   document.documentElement.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
   theme.onclick = () => {
@@ -45,40 +54,16 @@
     drawMap();
   };
 
-  // ---- chunks ----
-  const inflated = new Map();
-  async function chunk(index) {
-    if (!inflated.has(index)) {
-      inflated.set(index, (async () => {
-        const text = document.getElementById("c" + index).textContent;
-        const raw = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-        const stream = new Blob([raw]).stream().pipeThrough(new DecompressionStream("deflate"));
-        return new Uint8Array(await new Response(stream).arrayBuffer());
-      })());
-    }
-    return inflated.get(index);
-  }
-  const loaded = new Map(); // chunk index -> bytes, for drawing without waiting
-  function bytesAt(space, relative, count) {
-    const out = [];
-    for (let at = relative; at < Math.min(relative + count, space.size); at++) {
-      const index = space.first + Math.floor(at / CHUNK);
-      const data = loaded.get(index);
-      if (!data) {
-        chunk(index).then((bytes) => { if (!loaded.has(index)) { loaded.set(index, bytes); drawHex(); } });
-        return null;
-      }
-      out.push(data[at % CHUNK]);
-    }
-    return out;
-  }
+  const spaces = contents.spaces.map((one) => new Space(one, () => drawHex()));
+  spaces.forEach((one) => one.layOut(width));
 
   // ---- the field list: sections, opened on demand ----
   // A node: {n, t, v, d, r, c, o, s, e, p, k (children), depth, open, parent, section}
-  const roots = contents.sections.map((section, i) => ({
-    n: section.name, t: [section.kind, section.codec].filter(Boolean).join(", "), d: section.note, s: section.start, e: section.end,
-    p: section.space, depth: section.nested ? 1 : 0, open: false, parent: null, section, index: i, isSection: true,
-    more: section.skipped, kids: null,
+  const roots = contents.sections.map((section) => ({
+    n: section.skipped ? `… ${section.skipped} more` : section.name, t: [section.kind, section.codec].filter(Boolean).join(", "),
+    depth: section.nested ? 1 : 0, open: false, parent: null, section, isSection: true, kids: null,
+    ...(section.skipped ? { d: `${section.note || section.name} (explain --html with --section, --range or --all)` }
+      : { d: section.note, s: section.start, e: section.end, p: section.space }),
   }));
   let rows = roots.slice();
   let selected = null, hovered = null, space = 0, cursor = null;
@@ -94,12 +79,12 @@
     const kids = [];
     for (const key of ["tree", "payload"]) {
       if (node.section[key] === undefined) continue;
-      const parsed = JSON.parse(new TextDecoder().decode(await chunk(node.section[key])));
+      const parsed = JSON.parse(new TextDecoder().decode(await inflate(node.section[key])));
       if (key === "payload") parsed.n += " (decompressed)";
       kids.push(adopt(parsed, node));
     }
-    node.kids = kids;
-    return kids;
+    if (!node.kids) node.kids = kids;
+    return node.kids;
   }
   const foldable = (node) => node.isSection ? node.section.tree !== undefined || node.section.payload !== undefined : !!(node.k && node.k.length);
   async function setOpen(node, open) {
@@ -129,165 +114,205 @@
     for (const up of chain) await setOpen(up, true);
   }
 
-  // ---- lists that draw only what is in view ----
-  function list(pane, count, draw) {
-    const spacer = el("div", { className: "spacer" });
-    pane.append(spacer);
-    const state = { top: 0 };
-    const total = () => count() * ROW;
-    const scale = () => Math.max(1, total() / TALLEST);
-    function paint() {
-      spacer.style.height = Math.min(total(), TALLEST) + "px";
-      const shown = Math.ceil(pane.clientHeight / ROW) + OVERSCAN;
-      const first = Math.max(0, Math.min(count() - 1, Math.floor(pane.scrollTop * scale() / ROW)));
-      const shift = scale() > 1 ? pane.scrollTop - first * ROW : 0;
-      state.top = first;
-      const made = [];
-      for (let i = Math.max(0, first - (scale() > 1 ? 0 : OVERSCAN)); i < Math.min(count(), first + shown); i++) {
-        const row = draw(i);
-        row.classList.add("row");
-        row.style.top = i * ROW + shift + "px";
-        made.push(row);
-      }
-      spacer.replaceChildren(...made);
-    }
-    pane.addEventListener("scroll", () => { requestAnimationFrame(paint); if (pane === hex) requestAnimationFrame(drawMap); });
-    new ResizeObserver(paint).observe(pane);
-    return {
-      paint,
-      show(i) {
-        const at = i * ROW / scale();
-        if (at < pane.scrollTop + ROW || at > pane.scrollTop + pane.clientHeight - 3 * ROW) pane.scrollTop = Math.max(0, at - pane.clientHeight / 3);
-        paint();
-      },
-    };
-  }
-
-  const current = () => contents.spaces[space];
-  const hexList = list(hex, () => Math.ceil(current().size / WIDTH) || 1, drawHexRow);
+  const current = () => spaces[space];
+  const hexList = list(hex, () => current().lines, drawHexRow);
   const treeList = list(tree, () => rows.length, drawTreeRow);
+  hex.addEventListener("scroll", () => requestAnimationFrame(drawMap));
   function drawHex() { hexList.paint(); }
   function drawTree() { treeList.paint(); }
 
-  const gapsOf = new Map();
-  contents.sections.forEach((s) => {
-    if (s.kind === "gap" || s.kind === "unread") { if (!gapsOf.has(s.space)) gapsOf.set(s.space, []); gapsOf.get(s.space).push(s); }
-  });
   const within = (node, at) => node && node.p === space && node.s !== undefined && at >= node.s && at < node.e;
-  function classesAt(at) {
+  function classesAt(at, broken, gaps) {
     let names = "";
     if (within(selected, at)) names += " sel";
     else if (within(hovered, at)) names += " hov";
-    if (contents.findings.some((f) => f.severity === "error" && f.space === space && at >= f.start && at < f.end)) names += " bad";
-    else if ((gapsOf.get(space) || []).some((g) => at >= g.start && at < g.end)) names += " gap";
+    if (broken.some((f) => at >= f.start && at < f.end)) names += " bad";
+    else if (gaps.some((g) => at >= g.start && at < g.end)) names += " gap";
     if (cursor === at) names += " cur";
     return names;
   }
   function drawHexRow(index) {
-    const row = el("div");
-    const relative = index * WIDTH, at = current().base + relative;
-    row.append(el("span", { className: "off", textContent: at.toString(16).padStart(8, "0") + "  " }));
-    const data = bytesAt(current(), relative, WIDTH);
-    if (!data) { row.append("…"); return row; }
+    const line = current().line(index), row = el("div"), end = line.at + width;
+    row.append(el("span", { className: "off", textContent: line.at.toString(16).padStart(8, "0") + "  " }));
+    if (line.missing) {
+      const command = `exhume explain --html FILE --range ${hexOf(line.at)}:${hexOf(line.at + line.missing)}`;
+      const how = current().kind === "file" ? command : "exhume explain --html FILE --section NAME";
+      row.append(el("span", { className: "left", textContent: `… ${line.missing.toLocaleString("en")} bytes are not on this page: ${how}` }));
+      return row;
+    }
+    if (!line.data) { row.append("…"); return row; }
+    const touching = (one) => one.space === space && one.start < end && one.end > line.at;
+    const broken = contents.findings.filter((f) => f.severity === "error" && touching(f));
+    const gaps = contents.sections.filter((s) => (s.kind === "gap" || s.kind === "unread") && touching(s));
     const text = el("span");
-    data.forEach((byte, i) => {
-      const names = classesAt(at + i);
+    line.data.forEach((byte, i) => {
+      const names = classesAt(line.at + i, broken, gaps);
       const one = el("span", { className: "b" + names, textContent: byte.toString(16).padStart(2, "0") });
       const chr = el("span", { className: "a" + names, textContent: byte >= 32 && byte < 127 ? String.fromCharCode(byte) : "·" });
-      one.dataset.at = chr.dataset.at = String(at + i);
+      one.dataset.at = chr.dataset.at = String(line.at + i);
       row.append(one);
       text.append(chr);
     });
-    row.append(" ".repeat((WIDTH - data.length) * 3 + 1), text);
+    row.append(" ".repeat((width - line.data.length) * 3 + 1), text);
     return row;
   }
   function drawTreeRow(index) {
     const node = rows[index];
     const row = el("div", { className: (node.isSection ? "section" : "") + (node === selected ? " here" : "") });
     row.setAttribute("role", "treeitem");
+    row.setAttribute("aria-level", String(node.depth + 1));
+    row.setAttribute("aria-selected", String(node === selected));
+    if (foldable(node)) row.setAttribute("aria-expanded", String(node.open));
     row.dataset.row = String(index);
+    const link = linkOf(node);
+    row.append(link ? el("a", { className: "link", href: link, textContent: "#", title: "copy a link to this", tabIndex: -1 }) : " ");
     row.append("  ".repeat(node.depth), el("span", { className: "tw", textContent: foldable(node) ? (node.open ? "▾" : "▸") : "" }));
     row.append(el("span", { className: "name", textContent: node.n }));
-    if (node.s !== undefined) row.append(el("span", { className: "off", textContent: `  ${node.s}+${node.e - node.s}` }));
+    if (node.isSection && node.section.bad) row.append("  ", el("span", { className: "badtext", textContent: "checksum mismatch" }));
+    if (node.o) row.append("  ", el("span", { className: "badtext", textContent: node.o }));
+    if (node.s !== undefined) row.append(el("span", { className: "off", textContent: `  ${hexOf(node.s)}+${node.e - node.s}` }));
     if (node.t) row.append(el("span", { className: "type", textContent: "  " + node.t }));
     if (node.v !== undefined) row.append("  ", el("span", { className: "val", textContent: String(node.v) }));
     if (node.c) row.append("  ", el("span", { className: { matches: "ok", mismatch: "badtext" }[node.w] || "unchecked", textContent: `[${node.c}]` }));
-    if (node.section.bad && node.isSection) row.append("  ", el("span", { className: "badtext", textContent: "checksum mismatch" }));
-    if (node.more) row.append(el("span", { className: "doc", textContent: `  … ${node.more} of this sort in all` }));
-    if (node.o) row.append("  ", el("span", { className: "badtext", textContent: node.o }));
     if (node.d) row.append(el("span", { className: "doc", textContent: "  " + node.d.slice(0, 160) }));
     return row;
   }
 
   // ---- selecting ----
-  function describe(node) {
+  function describe(node, finding) {
     detail.replaceChildren();
+    if (finding) detail.append(el("b", { className: "badtext", textContent: finding.text }), "\n");
     if (!node) return;
     const path = [];
     for (let up = node; up; up = up.parent) path.unshift(up.n);
-    const place = node.s === undefined ? "" : ` ${node.p === undefined || contents.spaces[node.p].kind === "file" ? "" : "payload "}offset ${node.s} (0x${node.s.toString(16)}), ${node.e - node.s} bytes`;
-    detail.append(el("b", { textContent: path.join(" › ") }), place, node.v === undefined ? "" : `  = ${node.v}`, node.c ? `  [${node.c}]` : "",
-      node.d ? `  ${node.d}` : "", node.r ? `  (${node.r})` : "");
-    detail.title = detail.textContent;
+    const inFile = node.p === undefined || spaces[node.p].kind === "file";
+    const place = node.s === undefined ? "" : ` ${inFile ? "" : "payload "}offset ${node.s} (${hexOf(node.s)}), ${counted(node.e - node.s, "byte")}`;
+    detail.append(el("b", { textContent: path.join(" › ") }), place, node.v === undefined ? "" : `  = ${node.v}`, node.c ? `  [${node.c}]` : "");
+    if (node.o && !(finding && node.o.includes(finding.text))) detail.append("\n", el("b", { className: "badtext", textContent: node.o }));
+    if (node.d || node.r) detail.append("\n", node.d || "", node.r ? `  (${node.r})` : "");
+    detail.scrollTop = 0;
   }
   function setSpace(index) {
     space = index;
-    spaces.value = String(index);
+    names.value = String(index);
     hex.scrollTop = 0;
   }
-  function select(node, { scrollHex = true, scrollTree = true } = {}) {
+  function select(node, { scrollHex = true, scrollTree = true, finding = null, remember = true } = {}) {
     selected = node;
-    describe(node);
+    describe(node, finding);
     if (node && node.s !== undefined) {
       if (node.p !== space) setSpace(node.p);
-      if (scrollHex) hexList.show(Math.floor((node.s - current().base) / WIDTH));
       cursor = node.s;
+      if (scrollHex) hexList.show(current().lineOf(node.s));
     }
-    const at = rows.indexOf(node);
-    if (scrollTree && at >= 0) treeList.show(at);
+    const at = rows.indexOf(node), link = node && linkOf(node);
+    if (scrollTree && at >= 0) { treeList.show(at); tree.scrollLeft = 0; }
+    if (remember && link) history.replaceState(null, "", link);
     drawHex(); drawTree(); drawMap();
   }
-  async function innermost(at) {
+  // The innermost field that holds the bytes [at, end).
+  async function innermost(at, end = at + 1) {
     let best = null, depth = -1;
     async function descend(node, level) {
-      if (node.p !== space || node.s === undefined || at < node.s || at >= node.e) return;
+      if (node.p !== space || node.s === undefined || at < node.s || end > node.e) return;
       if (level > depth) { best = node; depth = level; }
       for (const kid of await childrenOf(node)) await descend(kid, level + 1);
     }
     for (const root of roots) {
-      const inPayload = root.section.payload_space === space;
-      if (inPayload) { for (const kid of await childrenOf(root)) await descend(kid, 1); }
+      if (root.section.payload_space === space) { for (const kid of await childrenOf(root)) await descend(kid, 1); }
       else await descend(root, root.depth);
     }
     return best;
   }
-  async function go(at) {
-    const node = await innermost(at);
+  async function go(at, { finding = null, remember = true } = {}) {
+    const node = await innermost(at, finding ? Math.max(at + 1, finding.end) : at + 1) || await innermost(at);
+    if (node) { await reveal(node); select(node, { scrollHex: false, finding, remember: false }); }
+    else { selected = null; describe(null, finding); }
     cursor = at;
-    if (node) { await reveal(node); select(node, { scrollHex: false }); }
-    cursor = at;
-    hexList.show(Math.floor((at - current().base) / WIDTH));
+    hexList.show(current().lineOf(at));
+    if (!node && !finding) detail.textContent = `${hexOf(at)}: what it is stands not on this page: exhume explain --at ${hexOf(at)}`;
+    if (remember) history.replaceState(null, "", addressLink(space, at));
+    drawTree(); drawMap();
   }
 
+  // ---- links: #0x1f4 in the first file that has it, #section, #file@0x1f4 ----
+  const firstFileWith = (at) => spaces.findIndex((one) => one.kind === "file" && one.holds(at));
+  const addressLink = (index, at) => "#" + (firstFileWith(at) === index ? "" : encodeURIComponent(spaces[index].name) + "@") + hexOf(at);
+  function linkOf(node) {
+    if (node.s === undefined) return "";
+    return node.isSection ? "#" + encodeURIComponent(node.n) : addressLink(node.p, node.s);
+  }
+  async function follow(hash) {
+    let name;
+    try { name = decodeURIComponent(hash.replace(/^#/, "")); } catch { return false; }
+    if (!name) return false;
+    const address = /^(?:(.*)@)?(0x[0-9a-f]+)$/i.exec(name);
+    if (address) return jump(Number(address[2]), address[1]);
+    const root = roots.find((one) => one.isSection && !one.section.skipped && one.n === name);
+    if (root) select(root);
+    else detail.textContent = `no section ${name} stands on this page: exhume explain --html FILE --section ${name}`;
+    return true;
+  }
+  async function jump(at, named) {
+    let index = named === undefined ? (current().holds(at) ? space : firstFileWith(at)) : spaces.findIndex((one) => one.name === named);
+    if (index < 0 && named === undefined) index = spaces.findIndex((one) => one.holds(at));
+    if (index < 0 || !spaces[index].holds(at)) { detail.textContent = `${hexOf(at)} is outside the archive`; return true; }
+    if (index !== space) setSpace(index);
+    await go(at);
+    return true;
+  }
+  async function copyLink(link) {
+    history.replaceState(null, "", link);
+    const text = location.href;
+    try { await navigator.clipboard.writeText(text); } catch {
+      const area = el("textarea", { value: text });
+      document.body.append(area);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
+    }
+    detail.textContent = `copied: ${text}`;
+  }
+  addEventListener("hashchange", () => follow(location.hash));
+
+  // ---- findings ----
+  let told = -1;
+  async function nextFinding() {
+    if (!contents.findings.length) return;
+    if (told < 0 && errors) told = contents.findings.findIndex((f) => f.severity === "error") - 1;
+    told = (told + 1) % contents.findings.length;
+    const finding = contents.findings[told];
+    if (finding.space === null) { describe(null, finding); return; }
+    if (finding.space !== space) setSpace(finding.space);
+    await go(finding.start, { finding });
+  }
+  verdict.onclick = nextFinding;
+
   hex.addEventListener("click", (event) => { const at = event.target.dataset && event.target.dataset.at; if (at) go(Number(at)); });
+  function hover(node) {
+    if (node === hovered) return;
+    hovered = node;
+    drawHex();
+    if (node) describe(node);
+  }
+  function leave() { hovered = null; drawHex(); describe(selected); }
   hex.addEventListener("mousemove", async (event) => {
     const at = event.target.dataset && event.target.dataset.at;
-    if (!at) return;
-    const node = await innermost(Number(at));
-    if (node !== hovered) { hovered = node; drawHex(); if (node) describe(node); }
+    if (at) hover(await innermost(Number(at)));
   });
-  hex.addEventListener("mouseleave", () => { hovered = null; drawHex(); describe(selected); });
+  hex.addEventListener("mouseleave", leave);
   const nodeOf = (event) => { const row = event.target.closest(".row"); return row ? rows[Number(row.dataset.row)] : null; };
   tree.addEventListener("click", (event) => {
     const node = nodeOf(event);
     if (!node) return;
-    if (event.target.classList.contains("tw")) setOpen(node, !node.open);
+    if (event.target.classList.contains("link")) { event.preventDefault(); select(node, { scrollTree: false }); copyLink(linkOf(node)); }
+    else if (event.target.classList.contains("tw")) setOpen(node, !node.open);
     else select(node, { scrollTree: false });
   });
   tree.addEventListener("dblclick", (event) => { const node = nodeOf(event); if (node) setOpen(node, !node.open); });
-  tree.addEventListener("mousemove", (event) => { const node = nodeOf(event); if (node !== hovered) { hovered = node; drawHex(); if (node) describe(node); } });
-  tree.addEventListener("mouseleave", () => { hovered = null; drawHex(); describe(selected); });
-  spaces.onchange = () => { setSpace(Number(spaces.value)); drawHex(); drawMap(); };
+  tree.addEventListener("mousemove", (event) => hover(nodeOf(event)));
+  tree.addEventListener("mouseleave", leave);
+  names.onchange = () => { setSpace(Number(names.value)); drawHex(); drawMap(); };
 
   // ---- searching: an offset, or the next field whose name or value holds the text ----
   async function* everyNode() {
@@ -295,8 +320,7 @@
     for (const root of roots) yield* below(root);
   }
   async function find(text) {
-    const number = /^0x[0-9a-f]+$/i.test(text) || /^\d+$/.test(text) ? Number(text) : NaN;
-    if (!Number.isNaN(number)) { await go(number); return; }
+    if (/^0x[0-9a-f]+$/i.test(text) || /^\d+$/.test(text)) { await jump(Number(text)); return; }
     const wanted = text.toLowerCase();
     let first = null, passed = selected === null;
     for await (const node of everyNode()) {
@@ -305,27 +329,19 @@
       if (hit && !first) first = node;
       if (node === selected) passed = true;
     }
-    if (first) { await reveal(first); select(first); } else detail.textContent = `nothing named ${text}`;
+    if (first) { await reveal(first); select(first); } else detail.textContent = `nothing named ${text} on this page`;
   }
   form.addEventListener("submit", (event) => { event.preventDefault(); if (search.value.trim()) find(search.value.trim()); });
 
   // ---- keys ----
-  let finding = -1;
   document.addEventListener("keydown", async (event) => {
     if (event.target === search) { if (event.key === "Escape") { search.blur(); tree.focus(); } return; }
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target === names) return;
     if (event.key === "/") { event.preventDefault(); search.focus(); search.select(); return; }
-    if (event.key === "n" && contents.findings.length) {
-      const placed = contents.findings.filter((f) => f.space !== null && f.start !== null && f.end > f.start);
-      if (!placed.length) return;
-      finding = (finding + 1) % placed.length;
-      setSpace(placed[finding].space);
-      await go(placed[finding].start);
-      detail.textContent = placed[finding].text;
-      return;
-    }
+    if (event.key === "n") { await nextFinding(); return; }
+    if (event.key === "c" && selected && linkOf(selected)) { await copyLink(linkOf(selected)); return; }
     if (document.activeElement === hex && cursor !== null && event.key.startsWith("Arrow")) {
-      const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -WIDTH, ArrowDown: WIDTH }[event.key];
+      const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -width, ArrowDown: width }[event.key];
       event.preventDefault();
       await go(Math.max(current().base, Math.min(current().base + current().size - 1, cursor + step)));
       return;
@@ -341,44 +357,58 @@
     } else if (event.key === "ArrowLeft" && selected) {
       event.preventDefault();
       if (selected.open) await setOpen(selected, false); else if (selected.parent) select(selected.parent);
-    } else if (event.key === "Home" && rows.length) { event.preventDefault(); select(rows[0]); }
+    } else if (event.key === "Enter" && document.activeElement === tree && selected) await setOpen(selected, !selected.open);
+    else if (event.key === "Home" && rows.length) { event.preventDefault(); select(rows[0]); }
     else if (event.key === "End" && rows.length) { event.preventDefault(); select(rows[rows.length - 1]); }
   });
 
   // ---- the map ----
   function drawMap() {
-    const ratio = devicePixelRatio || 1, width = 26, height = map.parentElement.clientHeight;
+    const ratio = devicePixelRatio || 1, across = 26, height = map.parentElement.clientHeight;
     if (!height) return;
     map.style.height = height + "px";
-    map.width = width * ratio; map.height = height * ratio;
+    map.width = across * ratio; map.height = height * ratio;
     const paint = map.getContext("2d");
     paint.scale(ratio, ratio);
     const style = getComputedStyle(document.documentElement);
     const here = current();
     const y = (at) => here.size ? (at - here.base) / here.size * height : 0;
-    for (const s of contents.sections) {
-      if (s.space !== space || s.nested || s.skipped) continue;
-      paint.fillStyle = style.getPropertyValue("--" + (kinds.includes(s.kind) ? s.kind : "data"));
-      paint.fillRect(4, y(s.start), width - 8, Math.max(1, y(s.end) - y(s.start)));
+    for (const [start, end, kind] of contents.stripes[space] || [[0, here.size, "data"]]) {
+      paint.fillStyle = style.getPropertyValue("--" + kind);
+      paint.fillRect(4, y(start), across - 8, Math.max(1, y(end) - y(start)));
     }
     paint.fillStyle = style.getPropertyValue("--bad");
-    for (const f of contents.findings) if (f.severity === "error" && f.space === space && f.start !== null) paint.fillRect(0, y(f.start), width, 2);
+    for (const f of contents.findings) if (f.severity === "error" && f.space === space) paint.fillRect(0, y(f.start), across, 2);
     if (selected && selected.p === space && selected.s !== undefined) {
       paint.fillStyle = style.getPropertyValue("--accent");
       paint.fillRect(0, y(selected.s), 4, Math.max(2, y(selected.e) - y(selected.s)));
     }
-    const total = Math.max(1, Math.ceil(here.size / WIDTH)), seen = hex.clientHeight / ROW;
-    const top = hex.scrollHeight > hex.clientHeight ? hex.scrollTop / (hex.scrollHeight - hex.clientHeight) * Math.max(0, height - height * Math.min(1, seen / total)) : 0;
+    const top = here.line(hexList.firstInView()).at, last = here.line(Math.min(here.lines - 1, hexList.firstInView() + Math.floor(hex.clientHeight / ROW)));
+    const bottom = last.at + (last.missing || width);
     paint.strokeStyle = style.getPropertyValue("--text");
-    paint.strokeRect(1, top + 0.5, width - 2, Math.max(3, height * Math.min(1, seen / total) - 1));
+    paint.strokeRect(1, Math.min(y(top), height - 3) + 0.5, across - 2, Math.max(3, Math.min(height, y(bottom)) - y(top) - 1));
   }
   map.addEventListener("click", (event) => {
     const here = current();
     go(here.base + Math.min(here.size - 1, Math.floor(event.offsetY / map.clientHeight * here.size)));
   });
+  slim.addEventListener("change", () => {
+    width = slim.matches ? 8 : 16;
+    spaces.forEach((one) => one.layOut(width));
+    if (cursor !== null) hexList.show(current().lineOf(cursor)); else drawHex();
+  });
   new ResizeObserver(drawMap).observe(hex);
-  select(rows[0] || null, { scrollHex: false });
-  drawMap();
-  document.documentElement.dataset.ready = "yes";
+
+  // ---- where the page opens: at what the address names, what was asked for, the first error, the first section ----
+  async function begin() {
+    select(rows[0] || null, { scrollHex: false, remember: false });
+    if (await follow(location.hash)) return;
+    if (contents.open !== null && firstFileWith(contents.open) >= 0) await jump(contents.open);
+    else if (errors) await nextFinding();
+  }
+  begin().then(() => {
+    drawMap();
+    document.documentElement.dataset.ready = "yes";
+  });
   window.exhume = { contents, go, find, state: () => ({ space, cursor, selected: selected && selected.n, rows: rows.length }) };
 })();

@@ -1,7 +1,8 @@
 """The explain page: one self-contained HTML file with hex, fields, verdicts and a map of the whole archive.
 
 Bytes and field trees are embedded as small deflate chunks that the page decompresses when they are shown, so that it
-opens at once, however large the archive is.  Nothing is loaded from anywhere else.
+opens at once.  Nothing is loaded from anywhere else.  Of a large archive the page has the first sections of each sort
+and the damaged ones, and says what it leaves out.
 """
 
 from __future__ import annotations
@@ -10,36 +11,76 @@ import base64
 import html
 import importlib.resources
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import IO, Any
 
 from exhume import __version__
 from exhume.archive import Archive
 from exhume.codecs import compress
-from exhume.engines.explain import Selection, explain_archive
+from exhume.engines.explain import UNBOUNDED, Selection, explain_archive
 from exhume.engines.explained import Explained
 from exhume.errors import Span, shorten
 from exhume.findings import CheckOutcome, Finding
 from exhume.io.jsonout import jsonable
+from exhume.io.source import Source
 from exhume.layout.foreign import SpecifiedFile
 from exhume.layout.schema import Field
+from exhume.layout.sections import SectionMap
 
-CHUNK = 64 << 10
+CHUNK = 16 << 10
 """Bytes of a file or payload per embedded chunk: one is inflated when it scrolls into view."""
 
+ROOM = 4_500_000
+"""Characters of bytes and field trees on a page, unless parts are asked for; half of them for damaged sections."""
 
-BULK = 1000
-"""Sections of one kind that the page lists before it summarises the rest."""
+SMALL = 1 << 20
+"""Archives up to this size have all their bytes on the page."""
+
+FIRST_BYTES = 128 << 10
+"""Bytes of each section, stored and decompressed, that are on the page of a larger archive."""
+
+BOUNDED = Selection(bulk=16, damaged=64, parsed=1 << 20, parsed_in_all=2 << 20)
+"""What is on a page when nothing is asked for: parsing a mebibyte of tiny records takes seconds."""
+
+MOST_FINDINGS = 500
+
+STRIPES = 1000
+"""A section that is smaller than such a part of its file is drawn with the one before it."""
+
+
+@dataclass(slots=True)
+class _Space:
+    """A file or a decompressed payload whose offsets count from `base`; `grid` gives the chunk of each part it has."""
+
+    name: str
+    kind: str
+    base: int
+    size: int
+    grid: dict[int, int] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "base": self.base,
+            "size": self.size,
+            "grid": [*self.grid.items()],
+        }
 
 
 class PageWriter:
     """Writes the page piece by piece: chunks first, the small table of contents last."""
 
-    def __init__(self, file: IO[str]) -> None:
+    def __init__(self, file: IO[str], selection: Selection) -> None:
         self._file = file
+        self._selection = selection if selection.narrow else replace(BOUNDED, source=selection.source)
         self._chunks = 0
-        self._spaces: list[dict[str, Any]] = []
+        self._spaces: list[_Space] = []
         self._by_name: dict[str, int] = {}
+        self._by_place: dict[tuple[str, int, int], int] = {}
+        room = UNBOUNDED if selection.narrow else ROOM // 2
+        self._room = {True: room, False: room}
         self.complete = True
         """Whether everything on the page could be read, decoded and parsed."""
 
@@ -49,41 +90,56 @@ class PageWriter:
         self._file.write(_PAGE_HEAD.format(title=title, css=_asset("page.css")))
         found = archive.sections()
         for name, source in found.sources.items():
-            self._space(name, "file", source.origin, source.size, source.chunks(size=CHUNK))
+            self._space(_Space(name, "file", source.origin, source.size))
+        if sum(source.size for source in found.sources.values()) <= SMALL:
+            for source in found.sources.values():
+                self._stored(source, source.origin, source.origin + source.size, damaged=False)
         unchecked = "" if findings is not None else "the page was made without verifying"
-        explained = explain_archive(archive, Selection(bulk=BULK), findings or (), unchecked=unchecked)
-        sections = [self._section(item) for item in explained]
+        explained = explain_archive(archive, self._selection, findings or (), unchecked=unchecked)
+        sections = [self._section(found, item, findings or ()) for item in explained]
         contents = {
             "version": __version__,
             "target": archive.name,
             "format": archive.format,
-            "spaces": self._spaces,
+            "spaces": [space.to_dict() for space in self._spaces],
             "sections": sections,
+            "stripes": _stripes(found),
             "verified": findings is not None,
-            "findings": [self._finding(finding) for finding in findings or ()],
+            "errors": sum(finding.severity == "error" for finding in findings or ()),
+            "findings": [self._finding(finding) for finding in (findings or ())[:MOST_FINDINGS]],
+            "open": self._selection.start,
         }
         text = _script_safe(json.dumps(jsonable(contents), ensure_ascii=True, separators=(",", ":")))
         self._file.write(f'<script type="application/json" id="contents">{text}</script>\n')
-        self._file.write(f"<script>\n{_asset('page.js')}</script>\n</body>\n</html>\n")
+        script = "".join(map(_asset, ("space.js", "list.js", "page.js")))
+        self._file.write(f"<script>\n{script}</script>\n</body>\n</html>\n")
 
-    def _space(self, name: str, kind: str, base: int, size: int, pieces: Iterable[bytes]) -> int:
-        """Embeds an address space; offsets in it count from `base`."""
-        first = self._chunks
-        for piece in pieces:
-            self._chunk(piece)
-        self._by_name[name] = len(self._spaces)
-        self._spaces.append({"name": name, "kind": kind, "base": base, "size": size, "first": first})
+    def _space(self, space: _Space) -> int:
+        self._by_name[space.name] = len(self._spaces)
+        self._spaces.append(space)
         return len(self._spaces) - 1
 
-    def _chunk(self, data: bytes) -> int:
+    def _stored(self, source: Source, start: int, end: int, *, damaged: bool) -> None:
+        """Embeds the chunks of a file that touch a range, as far as there is room."""
+        space = self._spaces[self._by_name[source.name]]
+        for index in range(
+            (start - space.base) // CHUNK, -(-(min(end, space.base + space.size) - space.base) // CHUNK)
+        ):
+            if index not in space.grid and self._room[damaged] > 0:
+                at = index * CHUNK
+                space.grid[index] = self._chunk(source.read_at(at, min(CHUNK, space.size - at)), damaged=damaged)
+
+    def _chunk(self, data: bytes, *, damaged: bool) -> int:
         text = base64.b64encode(compress("zlib", data)).decode("ascii")
         self._file.write(f'<script type="text/plain" id="c{self._chunks}">{text}</script>\n')
+        self._room[damaged] -= len(text)
         self._chunks += 1
         return self._chunks - 1
 
-    def _section(self, item: Explained) -> dict[str, Any]:
+    def _section(self, found: SectionMap, item: Explained, findings: Sequence[Finding]) -> dict[str, Any]:
         section = item.section
         self.complete = self.complete and item.complete
+        notes = [item.note, *map(str, item.findings)] if item.note else list(map(str, item.findings))
         out: dict[str, Any] = {
             "name": section.name,
             "kind": str(section.kind),
@@ -91,37 +147,75 @@ class PageWriter:
             "start": section.span.start,
             "end": section.span.end,
             "codec": section.codec or "",
-            "note": "; ".join([item.note, *map(str, item.findings)] if item.note else map(str, item.findings)),
+            "note": "; ".join(notes),
             "skipped": item.skipped,
             "nested": section.parent is not None,
+            "bad": any(_has_mismatch(tree) for tree in item.trees()),
         }
-        if item.stored is not None:
-            out["tree"] = self._tree(item.stored, out["space"])
-            out["bad"] = _has_mismatch(item.stored)
-        if item.payload is not None and section.load is not None:
-            payload = section.load()
-            pieces = (payload[at : at + CHUNK] for at in range(0, len(payload), CHUNK))
-            space = self._space(f"payload of {section.name}", "payload", 0, len(payload), pieces)
-            out["payload"] = self._tree(item.payload, space)
-            out["payload_space"] = space
-            out["bad"] = out.get("bad", False) or _has_mismatch(item.payload)
+        if item.skipped:
+            return out
+        damaged = bool(item.findings) or any(node.note for tree in item.trees() for _, node in tree.walk())
+        near = [f.span for f in findings if damaged and f.span is not None and f.span.source == section.span.source]
+        self._bytes_of(found.sources[section.span.source], item, near, damaged=damaged)
+        if item.stored is not None and self._room[damaged] > 0:
+            out["tree"] = self._tree(item.stored, out["space"], damaged=damaged)
+        if item.payload is not None and self._room[damaged] > 0:
+            space = _Space(f"payload of {section.name}", "payload", 0, len(item.data))
+            out["payload_space"] = self._space(space)
+            self._by_place[section.span.source, section.span.start, section.span.end] = out["payload_space"]
+            for start, end in self._parts(0, space.size, [span.payload for span in near if span.payload is not None]):
+                for index in range(start // CHUNK, -(-end // CHUNK)):
+                    if index not in space.grid and self._room[damaged] > 0:
+                        part = item.data[index * CHUNK : (index + 1) * CHUNK]
+                        space.grid[index] = self._chunk(part, damaged=damaged)
+            out["payload"] = self._tree(item.payload, out["payload_space"], damaged=damaged)
         return out
 
-    def _tree(self, tree: Field, space: int) -> int:
+    def _bytes_of(self, source: Source, item: Explained, near: Iterable[Span], *, damaged: bool) -> None:
+        start, end = item.section.span.start, item.section.span.end
+        if self._selection.start is not None and self._selection.end is not None:
+            start, end = max(start, self._selection.start), min(end, self._selection.end)
+        for first, last in self._parts(start, end, [(span.start, span.end) for span in near]):
+            self._stored(source, first, last, damaged=damaged)
+
+    def _parts(self, start: int, end: int, near: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        """The parts of `[start, end)` that are on the page: the first bytes, and what is around findings."""
+        if self._selection.narrow:
+            return [(start, end)]
+        parts = [(start, min(end, start + FIRST_BYTES))]
+        for first, last in near:
+            if first < end and last >= start:
+                parts.append((max(start, first - CHUNK // 4), min(end, min(last, first + FIRST_BYTES) + CHUNK // 4)))
+        return parts
+
+    def _tree(self, tree: Field, space: int, *, damaged: bool) -> int:
         """Embeds a field tree; returns its chunk."""
         text = json.dumps(jsonable(_node(tree, space)), ensure_ascii=True, separators=(",", ":"))
-        return self._chunk(text.encode("ascii"))
+        return self._chunk(text.encode("ascii"), damaged=damaged)
 
     def _finding(self, finding: Finding) -> dict[str, Any]:
         span = finding.span
-        return {
-            "code": finding.code,
-            "severity": str(finding.severity),
-            "text": str(finding),
-            "space": self._by_name.get(span.source) if span else None,
-            "start": span.start if span else None,
-            "end": span.end if span else None,
-        }
+        out = {"code": finding.code, "severity": str(finding.severity), "text": str(finding), "space": None}
+        if span is None:
+            return out
+        start, end, space = span.start, span.end, self._by_name.get(span.source)
+        payload = self._by_place.get((span.source, span.start, span.end))
+        if span.payload is not None and payload is not None:
+            (start, end), space = span.payload, payload
+        return {**out, "space": space, "start": start, "end": end}
+
+
+def _stripes(found: SectionMap) -> list[list[tuple[int, int, str]]]:
+    """Start, end and kind of what the map shows of each file."""
+    out: dict[str, list[tuple[int, int, str]]] = {name: [] for name in found.sources}
+    for section in found.tiles():
+        drawn, span = out[section.span.source], section.span
+        least = found.sources[span.source].size // STRIPES
+        if drawn and (drawn[-1][2] == section.kind or span.size < least):
+            drawn[-1] = (drawn[-1][0], max(drawn[-1][1], span.end), drawn[-1][2])
+        elif span.size:
+            drawn.append((span.start, span.end, str(section.kind)))
+    return list(out.values())
 
 
 def _node(node: Field, space: int) -> dict[str, Any]:
@@ -175,11 +269,17 @@ _PAGE_HEAD = """<!DOCTYPE html>
 """
 
 
-def write_page(archive: Archive | SpecifiedFile, findings: Iterable[Finding] | None, file: IO[str]) -> bool:
+def write_page(
+    archive: Archive | SpecifiedFile,
+    findings: Iterable[Finding] | None,
+    file: IO[str],
+    selection: Selection | None = None,
+) -> bool:
     """Writes the explain page of an archive; returns whether all of it could be read, decoded and parsed.
 
-    With None as `findings`, nothing was verified, and the page says so.
+    With None as `findings`, nothing was verified, and the page says so.  Without a `selection` that asks for a part or
+    for all, the page is bounded: at most 5 MB, whatever the size of the archive.
     """
-    writer = PageWriter(file)
+    writer = PageWriter(file, selection or Selection())
     writer.write(archive, list(findings) if findings is not None else None)
     return writer.complete

@@ -1,0 +1,177 @@
+"""What `exhume explain` prints for people: the sections with their damage, the fields, one byte."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from exhume.cli.outcome import Outcome
+from exhume.cli.render import cell, printable, table
+from exhume.cli.run import Run
+from exhume.errors import shorten
+from exhume.layout.schema import documented
+
+LONGEST_MEANING = 700
+"""The most characters of a meaning in the table: other people's specifications may hold whole licences."""
+
+SUMMARY = 100
+"""The most characters of what a section is, in the table of sections."""
+
+
+def tell_sections(run: Run, items: Iterable[Any]) -> None:
+    """Prints every section as a row, then the damaged ones with the fields that findings concern."""
+    rows: list[list[Any]] = []
+    damaged: list[Any] = []
+    told: set[str] = set()
+    for item in items:
+        section = item.section
+        name = ("  " if section.parent else "") + printable(section.name)
+        what = item.note or _first_sentence(section)
+        if item.skipped > 1:
+            name, what = f"… {item.skipped:,} more", item.note
+        what = printable(shorten(what, SUMMARY)) if what not in told else ""
+        told.add(item.note or _first_sentence(section))
+        rows.append(
+            [section.span.source, section.span.start, section.span.size, section.kind, section.codec or "", name, what]
+        )
+        if item.findings or any(node.note for tree in item.trees() for _, node in tree.walk()):
+            damaged.append(item)
+    several = len({row[0] for row in rows}) > 1
+    header = ["file", "offset", "size", "kind", "codec", "section", "what it is"]
+    for line in table((row if several else row[1:] for row in rows), header if several else header[1:]):
+        run.say(line)
+    printed: set[str] = set()
+    for item in damaged:
+        run.say()
+        tell_fields(run, item, None, None, printed)
+
+
+def _first_sentence(section: Any) -> str:
+    """What the specification says first about the bytes of a section."""
+    schema = section.schema or section.payload_schema
+    return documented(schema).partition(". ")[0].removesuffix(".") if schema and section.parse is None else ""
+
+
+def _offset(node: Any) -> str:
+    if node.span is None:
+        return ""
+    if node.span.payload is not None:
+        return f"+{node.span.payload[0]}"
+    return str(node.span.start)
+
+
+def _size(node: Any) -> str:
+    if node.span is None:
+        return ""
+    if node.span.payload is not None:
+        return str(node.span.payload[1] - node.span.payload[0])
+    return str(node.span.size)
+
+
+def _value(node: Any) -> str:
+    if node.value is None:
+        return ""
+    text = cell(node.value) if not isinstance(node.value, (bytes, bytearray)) else node.value[:24].hex(" ")
+    if isinstance(node.value, (bytes, bytearray)) and len(node.value) > 24:
+        text += " …"
+    if isinstance(node.value, int) and not isinstance(node.value, bool) and abs(node.value) > 9999:
+        text += f" (0x{node.value:x})" if node.value >= 0 else ""
+    return shorten(text, 70)
+
+
+def _meaning(node: Any, told: set[str] | None = None) -> str:
+    """What a field means and whether it is valid.  A text in `told` was printed before and is not repeated."""
+    words = node.meaning or node.doc
+    if told is not None and not node.meaning:
+        known = words in told
+        told.add(words)
+        words = "" if known else shorten(words, LONGEST_MEANING)
+    parts = [
+        words,
+        f"[{node.checksum}: {node.check}]" if node.check is not None else "",
+        f"! {node.note}" if node.note else "",
+    ]
+    return printable("  ".join(part for part in parts if part))
+
+
+def tell_fields(run: Run, item: Any, depth: int | None, selection: Any, told: set[str]) -> None:
+    """Prints a section with the fields that are asked for.  A text in `told` was printed before and is not repeated."""
+    section = item.section
+    place = f"{section.span.start}..{section.span.end}"
+    codec = f", {section.codec}" if section.codec else ""
+    size = f"{section.span.size} bytes{codec}"
+    run.say(f"== {printable(section.name)}  {place}  ({size}, {section.kind}) {printable(section.span.source)}")
+    if item.skipped:
+        more = f": {printable(item.note)}" if item.note else ""
+        run.say(
+            f"   … {item.skipped} such section{'' if item.skipped == 1 else 's'} summed up (--all shows them){more}"
+        )
+        return
+    if item.note:
+        run.say(f"   {printable(item.note)}")
+    for finding in item.findings:
+        if (text := str(finding)) not in told:
+            told.add(text)
+            run.say(f"   ! {printable(text)}")
+    for tree, title in ((item.stored, ""), (item.payload, "decompressed payload")):
+        if tree is None:
+            continue
+        if title:
+            run.say(f"-- {title} of {printable(section.name)}: +offset counts from its start")
+        rows = list(_rows(tree, depth, selection, told))
+        for line in table(rows, ["offset", "size", "field", "type", "value", "meaning"])[0 if not title else 1 :]:
+            run.say(line)
+
+
+def _rows(tree: Any, depth: int | None, selection: Any, told: set[str]) -> Iterator[list[str]]:
+    """The fields of a tree that are asked for, a row each."""
+    for level, node in tree.walk():
+        if depth is not None and level > depth:
+            continue
+        if selection is not None and selection.start is not None and not _touches(node, selection):
+            continue
+        name = "  " * level + node.name
+        yield [_offset(node), _size(node), name, node.type, _value(node), _meaning(node, told)]
+        if node.omitted:
+            yield ["", "", "  " * (level + 1) + f"… {node.omitted} more", "", "", ""]
+
+
+def _touches(node: Any, selection: Any) -> bool:
+    return node.span is None or (node.span.start < selection.end and node.span.end > selection.start)
+
+
+def tell_byte(run: Run, target: str, explained: Sequence[Any], offset: int) -> Outcome:
+    """Prints or documents what one byte is, innermost field first."""
+    from exhume.engines.explain import innermost, neighbours
+    from exhume.engines.explained import field_to_dict
+
+    chain = innermost((tree for item in explained for tree in item.trees()), offset)
+    sections = [item.section for item in explained]
+    if run.machine:
+        body = {
+            "target": target,
+            "offset": offset,
+            "sections": [s.to_dict() for s in sections],
+            "fields": [{k: v for k, v in field_to_dict(node).items() if k != "children"} for node in reversed(chain)],
+        }
+        run.document("explain", body)
+        return Outcome.DONE if sections else Outcome.NO
+    if not sections:
+        run.say(f"offset {offset} is outside the archive")
+        return Outcome.NO
+    for node in reversed(chain):
+        run.say(f"{_offset(node)}  {_size(node)} bytes  {node.path}  {node.type}  {_value(node)}".rstrip())
+        if text := _meaning(node):
+            run.say(f"    {text}")
+        if node.doc_ref:
+            run.say(f"    see {printable(node.doc_ref)}")
+    if len(chain) > 1:
+        before, after = neighbours(chain[-2], chain[-1])
+        for label, near in (("before", before), ("after", after)):
+            if near is not None:
+                run.say(f"{label}: {_offset(near)}  {near.path}  {_value(near)}".rstrip())
+    for section in reversed(sections):
+        run.say(f"in section {printable(section.name)} ({section.kind}), {section.span.start}..{section.span.end}")
+        if section.note:
+            run.say(f"    {printable(section.note)}")
+    return Outcome.DONE

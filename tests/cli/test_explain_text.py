@@ -1,0 +1,91 @@
+"""`exhume explain` without options: the sections and what is damaged; fields where they are asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from exhume.codecs.checksums import crc64_xz
+from exhume.testing.corrupt import flip
+
+Cli = Callable[..., Any]
+
+
+def test_a_sound_archive_is_its_sections(samples: Path, exhume_cli: Cli) -> None:
+    ran = exhume_cli("explain", samples / "clp_s" / "demo.clps")
+    lines = ran.text.splitlines()
+    with exhume.open(samples / "clp_s" / "demo.clps") as archive:
+        sections = archive.sections()
+    assert len(lines) == 1 + len(sections)
+    assert lines[0].split() == ["offset", "size", "kind", "codec", "section", "what", "it", "is"]
+    assert [line.split()[:2] for line in lines[1:]] == [[str(s.span.start), str(s.span.size)] for s in sections]
+    assert "--section NAME" in ran.err
+    assert exhume_cli("explain", samples / "clp_s" / "demo.clps", "--quiet").err == ""
+    document = json.loads(exhume_cli("explain", "--json", samples / "clp_s" / "demo.clps").out)
+    assert not any({"fields", "payload"} & set(one) for one in document["sections"])
+
+
+@pytest.mark.parametrize(
+    "more", [["--all"], ["--depth", "9"], ["--section", "header"], ["--range", "0:64"], ["--file", "demo.clps"]]
+)
+def test_fields_are_there_when_asked_for(more: list[str], samples: Path, exhume_cli: Cli, monkeypatch: Any) -> None:
+    monkeypatch.chdir(samples / "clp_s")
+    ran = exhume_cli("explain", "demo.clps", *more)
+    assert "len_uncompressed" in ran.text or "magic" in ran.text
+    assert ran.err == ""
+    document = json.loads(exhume_cli("explain", "--json", "demo.clps", *more).out)
+    assert "fields" in document["sections"][0]
+
+
+def test_damage_is_shown_with_the_fields_that_it_concerns(tmp_path: Path, samples: Path, exhume_cli: Cli) -> None:
+    data = (samples / "zs" / "words-none.zs").read_bytes()
+    with exhume.open(data) as archive:
+        span = archive.sections().named("data-4").span
+    path = tmp_path / "damaged.zs"
+    path.write_bytes(flip(data, span.start + 16, 1))
+    ran = exhume_cli("explain", path)
+    sections, damage = ran.text.split("\n\n")
+    assert len(sections.splitlines()) == 12
+    assert damage.startswith(f"== data-4  {span.start}..{span.end}")
+    assert "! ZS-202" in damage
+    assert "[CRC-64/XZ: MISMATCH" in damage
+    assert "len_body" not in damage, "what nothing is wrong with"
+    assert damage.count("== ") == 1
+
+
+def test_a_record_is_found_among_many(tmp_path: Path, exhume_cli: Cli) -> None:
+    """The element that a finding concerns is shown wherever it stands in its list."""
+    path = tmp_path / "many.zs"
+    with exhume.create(path, "zs", codec="none") as writer:
+        records: Any = writer
+        records.add_records(b"%06d" % number for number in range(3000))
+    data = bytearray(path.read_bytes())
+    at = data.index(b"002000")
+    data[at : at + 6] = b"001000"  # out of order: below the records before it
+    with exhume.open(bytes(data)) as archive:
+        span = archive.sections().named("data-0").span
+    body = data[span.start : span.end - 8]
+    length = next(i for i, byte in enumerate(body) if byte < 128) + 1
+    data[span.end - 8 : span.end] = crc64_xz(bytes(body[length:])).to_bytes(8, "little")
+    path.write_bytes(data)
+    text = exhume_cli("explain", path).text
+    assert "[2000]" in text
+    assert "[1500]" not in text
+    assert "more" not in text.partition("decompressed payload")[2]
+
+
+def test_many_sections_are_summed_up(tmp_path: Path, exhume_cli: Cli) -> None:
+    path = tmp_path / "many.caf"
+    with exhume.create(path, "caf") as writer:
+        members: Any = writer
+        for number in range(200):
+            members.add_bytes(f"member of its own name {number * 7919}", b"x")
+    lines = exhume_cli("explain", path).text.splitlines()
+    assert len(lines) < 25
+    assert any("184 more" in line and f"file member of its own name {199 * 7919}" in line for line in lines)
+    assert len(exhume_cli("explain", "--all", path).text.splitlines()) > 200
