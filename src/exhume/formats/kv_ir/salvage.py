@@ -10,14 +10,17 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import BinaryIO
 
 from exhume.archive import Progress, no_progress
 from exhume.codecs.zstd import zstd_frame
 from exhume.errors import ExhumeError, SourceError
+from exhume.findings import Rule
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.build import END, build_node, build_preamble
 from exhume.formats.kv_ir.layout import (
@@ -47,6 +50,11 @@ EVENTS = 10_000
 
 WINDOW = 1 << 20
 """Bytes behind damage that are searched before more are read."""
+
+NO_TARGET = 1 << 62
+"""More than there can be events in what is at hand."""
+
+UNTOLD = "which keys these are cannot be told"
 
 TRIALS = 3
 """Events in a row that have to fit for a place to be believed."""
@@ -151,7 +159,7 @@ class _Salvage:
         units, decoder = self.units, self.units.decoder
         good = start
         if not start:
-            good = self._lost(0, 1, "the preamble is lost", None)
+            good = self._lost(0, 0, "the preamble is lost", None)
             if good < 0:
                 return
         while True:
@@ -160,13 +168,16 @@ class _Salvage:
                 going = units.step(self.how, WINDOW if self.how else decoder.events + EVENTS)
                 trouble = None
             except HeldError:
-                trouble, going = None, self._group()
+                self._account(good, units.at, Fate.RECOVERED, "events")
+                good = self._group()
+                trouble, going = None, good >= 0
             except UnitError as found:
                 trouble, going = found, False
             self._take(decoder.events - before)
             if trouble is None:
-                self._account(good, units.at, Fate.RECOVERED, "events")
-                good = units.at
+                if good >= 0:
+                    self._account(good, units.at, Fate.RECOVERED, "events")
+                    good = units.at
                 if not going:
                     break
                 self.progress(units.stream.stored, self.source.size, "bytes")
@@ -221,69 +232,98 @@ class _Salvage:
         self.units.decoder.hold = True
 
     def _search(self, at: int) -> int | None:
+        """Where the next units are that can be believed; what was searched without success is left behind."""
         units = self.units
         while True:
             data = units.window(at, units.reach)
             for match in _STARTS.finditer(data):
-                if at + match.start() + WINDOW > units.reach and units.more():
-                    break  # look again, with more behind it
+                place = at + match.start()
+                if place + WINDOW > units.reach and units.more(place):
+                    at = place  # look again, with more behind it
+                    break
                 if self._believed(data, match.start()):
-                    return at + match.start()
+                    return place
             else:
-                return None
-            at += match.start()
+                at += len(data)
+                if not units.more(at):
+                    return None
 
     def _believed(self, data: bytes, at: int) -> bool:
         """Whether units with events that have keys which can be told start there."""
-        counts = {True: len(self.units.decoder.nodes(True)) + 1, False: len(self.units.decoder.nodes(False)) + 1}
+        counts, unsure = self._counts(), {True, False}
         for seen, group in enumerate(_groups(data, at), 1):
             if group[-1].ends:
                 return seen > 1 and group[-1].end == len(data)
-            if _fillers(group, counts, {True, False}) is None:
+            fillers = _fillers(group, counts, unsure)
+            if fillers is None:
                 return False
             if seen == TRIALS:
                 return True
+            new = Counter(unit.auto for unit in group if unit.node)
+            for auto in (True, False):
+                counts[auto] += fillers[auto] + new[auto]
+            unsure -= new.keys()
         return False
 
-    def _group(self) -> bool:
-        """Takes keys that become known and the event that has them, where it tells their numbers."""
+    def _counts(self) -> dict[bool, int]:
+        """How many keys of each tree are known, the roots included."""
+        return {auto: len(self.units.decoder.nodes(auto)) + 1 for auto in (True, False)}
+
+    def _group(self) -> int:
+        """Takes keys that become known and the event that has them, where it tells their numbers, else leaves them out.
+
+        Gives where what is recovered goes on; -1 where nothing follows.
+        """
         units, decoder = self.units, self.units.decoder
-        while True:
-            data = units.window(units.at, units.reach)
-            group = next(_groups(data, 0), None)
-            if group is not None or not units.more():
-                break
-        if group is None or group[-1].ends:
+        start = units.at
+        data, group = self._next_group()
+        if group is None:  # what follows the keys is no event: from there on their numbers could be any
+            keys = list(takewhile(lambda unit: unit.node, _units(data, 0)))
+            if not keys:
+                return self._lost(start, start + 1, UNTOLD, None)
+            return self._leave(start + keys[-1].end, "keys", len(keys))
+        if group[-1].ends:
             decoder.hold = False  # no event follows that could have them
-            return True
-        counts = {True: len(decoder.nodes(True)) + 1, False: len(decoder.nodes(False)) + 1}
-        fillers = _fillers(group, counts, self.unsure)
+            return start
+        fillers = _fillers(group, self._counts(), self.unsure)
         if fillers is None:
-            end = units.at + group[-1].end
-            self.report.lose("events")
-            self._account(units.at, end, Fate.LOST, "unit", "which keys it has cannot be told")
-            units.skip(end)
-            return True
+            return self._leave(start + group[-1].end, "events")
         decoder.hold = False
         for auto, count in fillers.items():
             for _ in range(count):
                 self.fillers += 1
                 raw = build_node(Tags.NODE_OBJECT, 0, b"lost key %d" % self.fillers, auto=auto)
-                decoder.run(raw, 0, len(raw), units.at, How.CHECK, 1 << 62)
+                decoder.run(raw, 0, len(raw), start, How.CHECK, NO_TARGET)
                 if not self.how:
                     units.insert(raw)
         self.unsure -= {unit.auto for unit in group if unit.node}
-        decoder.hold = bool(self.unsure)
-        if decoder.hold:  # the keys of this group are told: take them, and stop before the next
-            raw = data[: group[-1].end]
-            decoder.hold = False
-            status, done, *_ = decoder.run(raw, 0, len(raw), units.at, self.how, 1 << 62)
-            decoder.hold = True
-            units.take(done)
-            if status != Status.MORE:
-                self.report.lose("events")
-                units.skip(units.at + len(raw) - done)
-        return True
+        if not self.unsure:
+            return start
+        raw = data[: group[-1].end]  # the keys of this group are told: take them, and stop before the next
+        status, done, *_ = decoder.run(raw, 0, len(raw), start, self.how, NO_TARGET)
+        decoder.hold = True
+        units.take(done)
+        if status == Status.MORE:
+            return start
+        self._account(start, units.at, Fate.RECOVERED, "events")
+        return self._leave(start + len(raw), "events", rule=checks.OF_STATUS[status])
+
+    def _next_group(self) -> tuple[bytes, list[Unit] | None]:
+        """The bytes from here on, and the units in them up to the first event; None where there is none in a window."""
+        units = self.units
+        while True:
+            data = units.window(units.at, units.reach)
+            group = next(_groups(data, 0), None)
+            if group is not None or len(data) >= WINDOW or not units.more(units.at):
+                return data, group
+
+    def _leave(self, end: int, kind: str, count: int = 1, rule: Rule | None = None) -> int:
+        """Leaves out what lies before `end`."""
+        self.report.lose(kind, count)
+        why, code = (rule.title, rule.code) if rule else (UNTOLD, None)
+        self._account(self.units.at, end, Fate.LOST, "unit", why, code)
+        self.units.skip(end)
+        return end
 
 
 _STARTS = re.compile(b"[" + re.escape(bytes(sorted({*KEYS, *NODES, Tags.EMPTY_OBJECT}))) + b"]", re.DOTALL)
@@ -307,15 +347,21 @@ def _fillers(group: list[Unit], counts: dict[bool, int], unsure: set[bool]) -> d
 
 
 def _groups(data: bytes, at: int) -> Iterator[list[Unit]]:
-    """Keys that become known and the event behind them, again and again; ends where units do not fit."""
+    """Keys that become known and the event behind them, again and again; the end of the stream is the last."""
     group: list[Unit] = []
-    while (unit := _unit(data, at)) is not None:
+    for unit in _units(data, at):
         group.append(unit)
         if not unit.node:
             yield group
-            if unit.ends:
-                return
             group = []
+
+
+def _units(data: bytes, at: int) -> Iterator[Unit]:
+    """Unit after unit, to the end of the stream, or to where they do not fit."""
+    while (unit := _unit(data, at)) is not None:
+        yield unit
+        if unit.ends:
+            return
         at = unit.end
 
 

@@ -183,6 +183,7 @@ class Units:
         self._pieces = stream.pieces()
         self.keep: Callable[[bytes], object] | None = None
         self._data, self._base, self._kept = b"", 0, 0
+        self._exhausted = False
         while len(self._data) < MAX_PREAMBLE and self._more():
             pass
         try:
@@ -213,9 +214,14 @@ class Units:
         """Where the bytes end that are in reach."""
         return self._base + len(self._data)
 
-    def more(self) -> bool:
-        """Whether more bytes came into reach."""
-        return self._more()
+    def more(self, at: int) -> bool:
+        """Goes on at a later position, as `skip` does, and brings more bytes into reach; False where there are none."""
+        if self._exhausted:
+            return False
+        self.skip(at)
+        self._drop()
+        self._exhausted = not self._more()
+        return not self._exhausted
 
     def window(self, start: int, end: int) -> bytes:
         """Bytes of the stream that were not yet left behind."""

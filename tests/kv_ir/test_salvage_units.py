@@ -1,0 +1,464 @@
+"""What is left of a damaged stream: which events, which bytes, and what is said of those that are lost."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exhume_ksy.facts.clp_kv_ir import Tags
+
+import exhume
+from exhume.errors import SourceError, Span, UnsupportedOperationError
+from exhume.formats.kv_ir import checks
+from exhume.formats.kv_ir import salvage as module
+from exhume.formats.kv_ir.build import (
+    END,
+    build_integer,
+    build_key,
+    build_real,
+    build_text,
+)
+from exhume.formats.kv_ir.salvage import EVENTS, UNTOLD, salvage
+from exhume.io.local import FileSource
+from exhume.io.source import BytesSource
+from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
+from exhume.testing.sources import LyingSource
+from tests.kv_ir.streams import EMPTY, HEAD, NULL, SMALL, TRUE, UNITS, apart, auto, event, user, wrapped
+from tests.kv_ir.streams import EVENTS as HELD
+
+Pair = tuple[dict[str, Any], dict[str, Any]]
+Row = tuple[int, int, Fate, str, str, str | None]
+
+FALSE = bytes((Tags.FALSE_VALUE,))
+RUBBISH = b"\xee" * 9
+COUNT = user(Tags.NODE_INTEGER, b"n")
+LEVEL = auto(Tags.NODE_INTEGER, b"level")
+
+
+def one(number: int) -> bytes:
+    """An event of the user's first key."""
+    return event([], [(1, build_integer(number))])
+
+
+def rescued(data: bytes, tmp_path: Path, **options: Any) -> tuple[SalvageReport, list[Pair]]:
+    """Salvages a stream both ways, which give the same, and reads what was written."""
+    for left in tmp_path.glob("out.*"):
+        left.unlink()
+    report = salvage(BytesSource(data), tmp_path / "out.clp", **options)
+    told = salvage(BytesSource(data), tmp_path / "out.jsonl", mode=SalvageMode.RECORDS)
+    assert (told.spans, told.lost, told.recovered, told.notes) == (
+        report.spans, report.lost, report.recovered, report.notes
+    )  # fmt: skip
+    lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_bytes().splitlines()]
+    events = [(line["auto"], line["user"]) for line in lines]
+    if (tmp_path / "out.clp").stat().st_size:
+        with exhume.open(tmp_path / "out.clp", format="kv-ir") as archive:
+            assert not [finding for finding in archive.verify() if finding.severity == "error"]
+            assert list(archive.events()) == events  # type: ignore[attr-defined]
+    assert report.recovered["events"] == len(events)
+    assert report.verified is (Verified.REREAD if events else Verified.NOTHING)
+    return report, events
+
+
+def rows(report: SalvageReport) -> list[Row]:
+    return [(s.span.start, s.span.end, s.fate, s.what, s.why, s.code) for s in report.spans]
+
+
+def tiled(report: SalvageReport, size: int) -> None:
+    """Every byte has one fate."""
+    assert [each.span.start for each in report.spans] == [0, *(each.span.end for each in report.spans)][:-1]
+    assert report.spans[-1].span.end == size
+
+
+HEADED = (0, len(HEAD), Fate.REBUILT, "preamble", "", None)
+
+
+def test_a_sound_stream_stays_as_it_is(tmp_path: Path) -> None:
+    report, events = rescued(SMALL, tmp_path)
+    assert events == HELD
+    assert (tmp_path / "out.clp").read_bytes() == SMALL
+    assert rows(report) == [HEADED, (len(HEAD), len(SMALL), Fate.RECOVERED, "events", "", None)]
+    assert (report.lost, report.notes, report.complete) == ({}, [], True)
+
+
+def test_bytes_behind_the_end_are_told(tmp_path: Path) -> None:
+    report, events = rescued(SMALL + b"more", tmp_path)
+    assert events == HELD
+    assert rows(report)[-1] == (len(SMALL), len(SMALL) + 4, Fate.IGNORED, "bytes behind the stream", "", None)
+
+
+def test_a_frame_stays_a_frame(tmp_path: Path) -> None:
+    data = wrapped(SMALL)
+    report, events = rescued(data + b"more", tmp_path)
+    assert events == HELD
+    assert rows(report) == [
+        (0, len(data), Fate.RECOVERED, "zstd frames", "", None),
+        (len(data), len(data) + 4, Fate.IGNORED, "bytes behind the stream", "", None),
+    ]
+    assert (tmp_path / "out.clp").read_bytes()[:4] == data[:4]
+
+
+def test_a_frame_cut_short_gives_what_can_be_decompressed(tmp_path: Path) -> None:
+    numbers = [number * 7919 % 65_521 for number in range(60_000)]
+    data = wrapped(HEAD + COUNT + b"".join(map(one, numbers)) + END)
+    cut = data[: len(data) // 2]
+    report, events = rescued(cut, tmp_path)
+    assert events == [({}, {"n": number}) for number in numbers[: len(events)]]
+    assert len(events) > 10_000
+    assert dict(report.lost) == {"ends of streams": 1}
+    assert rows(report) == [(0, len(cut), Fate.RECOVERED, "zstd frames", "", None)]
+
+
+def test_a_frame_is_read_up_to_damage(tmp_path: Path) -> None:
+    numbers = [number * 7919 % 65_521 for number in range(60_000)]
+    data = wrapped(HEAD + COUNT + b"".join(map(one, numbers)) + END)
+    middle = len(data) // 2
+    report, events = rescued(data[:middle] + b"\xff" * 99 + data[middle:], tmp_path)
+    assert events == [({}, {"n": number}) for number in numbers[: len(events)]]
+    assert len(events) > 10_000
+    assert dict(report.lost) == {"ends of streams": 1}
+    [(_, at, *first), (start, end, *last)] = rows(report)
+    assert (first, at, end) == ([Fate.RECOVERED, "zstd frames", "", None], start, len(data) + 99)
+    assert last == [Fate.LOST, "zstd frames", checks.FRAME_CORRUPT.title, checks.FRAME_CORRUPT.code]
+
+
+def test_a_frame_of_nothing_readable_is_lost_as_a_whole(tmp_path: Path) -> None:
+    data = wrapped(SMALL)[:20]
+    report, events = rescued(data, tmp_path)
+    assert events == []
+    assert rows(report) == [(0, 20, Fate.LOST, "stream", "nothing of it can be read", None)]
+    assert dict(report.lost) == {"streams": 1}
+    assert "made anew" in report.notes[0]
+
+
+@pytest.mark.parametrize("mode", [SalvageMode.ARCHIVE, SalvageMode.RECORDS])
+def test_a_failing_disk_is_no_damage(tmp_path: Path, mode: SalvageMode) -> None:
+    def fail(offset: int, size: int, data: bytes) -> bytes:
+        raise SourceError("read failed", span=Span("disk", offset, offset + size))
+
+    with pytest.raises(SourceError, match="read failed"):
+        salvage(LyingSource(BytesSource(SMALL), fail), tmp_path / "out", mode=mode)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("mode", [SalvageMode.ARCHIVE, SalvageMode.RECORDS])
+def test_progress_is_told(tmp_path: Path, mode: SalvageMode) -> None:
+    told: list[tuple[int, int | None, str]] = []
+    data = HEAD + COUNT + b"".join(map(one, range(2 * EVENTS + 5))) + END
+    salvage(BytesSource(data), tmp_path / "out", mode=mode, progress=lambda *state: told.append(state))
+    assert {(total, unit) for _, total, unit in told} == {(len(data), "bytes")}
+    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
+    assert 1 <= len(told) <= 5
+    if mode is SalvageMode.ARCHIVE:
+        assert len(told) >= 2
+
+
+# -------------------------------------------------------------------------------------------- without a preamble
+
+LOST_HEAD = "the preamble is lost"
+
+
+@pytest.mark.parametrize("before", [b"", b"\x00", RUBBISH, HEAD[60:], HEAD[:4] + b"\x02" + HEAD[5:]])
+def test_a_lost_preamble_is_made_anew(tmp_path: Path, before: bytes) -> None:
+    data = before + b"".join(UNITS) + END
+    report, events = rescued(data, tmp_path)
+    assert events == HELD
+    lost = [(0, len(before), Fate.LOST, "unreadable bytes", LOST_HEAD, None)] if before else []
+    assert rows(report) == [*lost, (len(before), len(data), Fate.RECOVERED, "events", "", None)]
+    assert dict(report.lost) == {"stretches": 1}
+    assert len(report.notes) == 1
+    assert report.notes[0].endswith(": made anew")
+
+
+@pytest.mark.parametrize("data", [RUBBISH, b"\x00" * 50, b"e" * 50, b"\x5e"])
+def test_where_nothing_follows_all_is_lost(tmp_path: Path, data: bytes) -> None:
+    report, events = rescued(data, tmp_path)
+    assert events == []
+    assert rows(report) == [(0, len(data), Fate.LOST, "unreadable bytes", LOST_HEAD, None)]
+
+
+# ------------------------------------------------------------------------------------------ damage between units
+
+KNOWN = HEAD + LEVEL + COUNT + event([(1, build_integer(1))], [(1, build_integer(1))])
+FIRST: list[Pair] = [({"level": 1}, {"n": 1})]
+
+
+def resumed(tmp_path: Path, behind: bytes, *, end: bytes = END) -> list[Pair]:
+    """Events of a stream with rubbish in it, whose bytes from there on are `behind`; all must be recovered."""
+    data = KNOWN + RUBBISH + behind + end
+    report, events = rescued(data, tmp_path)
+    at = len(KNOWN)
+    assert rows(report) == [
+        HEADED,
+        (len(HEAD), at, Fate.RECOVERED, "events", "", None),
+        (at, at + 9, Fate.LOST, "unreadable bytes", checks.UNKNOWN_TAG.title, checks.UNKNOWN_TAG.code),
+        (at + 9, len(data), Fate.RECOVERED, "events", "", None),
+    ]
+    assert dict(report.lost) == {"stretches": 1}
+    assert events[:1] == FIRST
+    return events[1:]
+
+
+def test_events_behind_damage_are_found(tmp_path: Path) -> None:
+    assert resumed(tmp_path, one(5) + one(6) + one(7)) == [({}, {"n": number}) for number in (5, 6, 7)]
+
+
+def test_three_events_or_one_and_the_end_are_believed(tmp_path: Path) -> None:
+    """Without the end of the stream fewer than three may be anything."""
+    assert resumed(tmp_path, one(5)) == [({}, {"n": 5})]
+    assert resumed(tmp_path, one(5) + one(6)) == [({}, {"n": 5}), ({}, {"n": 6})]
+    for count, kept in ((1, 0), (2, 0), (3, 3)):
+        report, events = rescued(KNOWN + RUBBISH + one(5) * count, tmp_path)
+        assert len(events) == 1 + kept
+        assert report.lost["stretches"] == 1
+        assert (report.notes != []) == bool(kept)
+        tiled(report, len(KNOWN + RUBBISH + one(5) * count))
+
+
+def test_the_end_alone_is_not_believed(tmp_path: Path) -> None:
+    for behind in (END, COUNT + END, one(5) + END + b"x", one(5) + END + one(5) + END + b"x"):
+        data = KNOWN + RUBBISH + behind
+        report, events = rescued(data, tmp_path)
+        assert events == FIRST, behind
+        assert rows(report)[-1][:3] == (len(KNOWN), len(data), Fate.LOST)
+
+
+VALUES: dict[str, tuple[int, bytes, object]] = {
+    "small": (Tags.NODE_INTEGER, build_integer(-3), -3),
+    "two bytes": (Tags.NODE_INTEGER, build_integer(-3000), -3000),
+    "four bytes": (Tags.NODE_INTEGER, build_integer(1 << 30), 1 << 30),
+    "eight bytes": (Tags.NODE_INTEGER, build_integer(1 << 60), 1 << 60),
+    "real": (Tags.NODE_REAL, build_real(0.5), 0.5),
+    "true": (Tags.NODE_BOOLEAN, TRUE, True),
+    "false": (Tags.NODE_BOOLEAN, FALSE, False),
+    "text": (Tags.NODE_TEXT, build_text("größe".encode()), "größe"),
+    "long text": (Tags.NODE_TEXT, build_text(b"x" * 300), "x" * 300),
+    "apart": (Tags.NODE_TEXT, apart(b"\x12 \x13 s, \x11 left", b"task_1", 0x4E91, -7), "task_1 3.14 s, -7 left"),
+    "apart, without variables": (Tags.NODE_TEXT, apart(b"plain"), "plain"),
+    "array": (Tags.NODE_ARRAY, apart(b"[1,\x11]", 5), [1, 5]),
+    "null": (Tags.NODE_OBJECT, NULL, None),
+    "empty": (Tags.NODE_OBJECT, EMPTY, {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("of", VALUES)
+@pytest.mark.parametrize("tree", ["auto", "user"])
+def test_values_of_every_type_are_stepped_over(tmp_path: Path, of: str, tree: str) -> None:
+    """Keys that become known behind the damage, an event that has them, and further ones."""
+    type, stored, value = VALUES[of]
+    make = auto if tree == "auto" else user
+    pair: list[tuple[int, bytes]] = [(2, stored)]
+    again = event(pair, []) if tree == "auto" else event([], pair)
+    found: Pair = ({"v": value}, {}) if tree == "auto" else ({}, {"v": value})
+    assert resumed(tmp_path, make(type, b"v") + again * 3) == [found] * 3
+    assert resumed(tmp_path, make(type, b"v") + again * 3 + one(4), end=END) == [*[found] * 3, ({}, {"n": 4})]
+
+
+def test_events_of_no_pairs_are_stepped_over(tmp_path: Path) -> None:
+    nothing = event([], [])
+    assert resumed(tmp_path, one(5) + nothing + event([(1, build_integer(9))], [])) == [
+        ({}, {"n": 5}), ({}, {}), ({"level": 9}, {})
+    ]  # fmt: skip
+
+
+def test_keys_of_several_groups_behind_damage_are_told(tmp_path: Path) -> None:
+    """What a group makes known counts for the next ones."""
+    behind = user(Tags.NODE_INTEGER, b"a") + event([], [(2, build_integer(1))])
+    behind += user(Tags.NODE_INTEGER, b"b") + event([], [(3, build_integer(2)), (2, build_integer(3))])
+    behind += event([], [(2, build_integer(4)), (3, build_integer(5))]) * 2
+    assert resumed(tmp_path, behind) == [
+        ({}, {"a": 1}), ({}, {"b": 2, "a": 3}), *[({}, {"a": 4, "b": 5})] * 2
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("tree", ["auto", "user"])
+@pytest.mark.parametrize("unseen", [0, 1, 2, 7])
+def test_keys_lost_unseen_keep_their_numbers(tmp_path: Path, tree: str, unseen: int) -> None:
+    """A new key behind the damage has the highest number of the event behind it; those before it are made up."""
+    make = auto if tree == "auto" else user
+    key = 2 + unseen
+    pairs = [(key, build_integer(8))]
+    again = event(pairs, []) if tree == "auto" else event([], pairs)
+    report, events = rescued(KNOWN + RUBBISH + make(Tags.NODE_INTEGER, b"v") + again * 3 + END, tmp_path)
+    found: Pair = ({"v": 8}, {}) if tree == "auto" else ({}, {"v": 8})
+    assert events == FIRST + [found] * 3
+    assert dict(report.lost) == {"stretches": 1}
+    text = (tmp_path / "out.clp").read_bytes()
+    assert [b"lost key %d" % number in text for number in range(10)] == [0 < number <= unseen for number in range(10)]
+
+
+def test_keys_of_both_trees_are_told_by_one_event(tmp_path: Path) -> None:
+    group = auto(Tags.NODE_INTEGER, b"x") + user(Tags.NODE_INTEGER, b"y")
+    group += event([(4, build_integer(1))], [(6, build_integer(2))])
+    later = user(Tags.NODE_INTEGER, b"z") + event([], [(7, build_integer(3))])
+    assert resumed(tmp_path, group + later + one(5)) == [({"x": 1}, {"y": 2}), ({}, {"z": 3}), ({}, {"n": 5})]
+
+
+def test_the_trees_are_told_one_after_the_other(tmp_path: Path) -> None:
+    """Keys of the logger may still be unsure where those of the user are told."""
+    behind = user(Tags.NODE_INTEGER, b"y") + event([], [(4, build_integer(1))])
+    behind += auto(Tags.NODE_INTEGER, b"x") + event([(3, build_integer(2))], [(4, build_integer(3))])
+    behind += user(Tags.NODE_INTEGER, b"z") + event([(3, build_integer(4))], [(5, build_integer(5))])
+    assert resumed(tmp_path, behind + one(6)) == [
+        ({}, {"y": 1}), ({"x": 2}, {"y": 3}), ({"x": 4}, {"z": 5}), ({}, {"n": 6})
+    ]  # fmt: skip
+
+
+def test_new_keys_without_a_number_are_lost_with_their_event(tmp_path: Path) -> None:
+    """An event that has none of the new keys does not tell which numbers they have."""
+    before = one(5) + one(6) + one(7)
+    orphan = auto(Tags.NODE_INTEGER, b"x") + one(8)
+    behind = auto(Tags.NODE_INTEGER, b"w") + event([(3, build_integer(2))], []) + one(9)
+    data = KNOWN + RUBBISH + before + orphan + behind + END
+    report, events = rescued(data, tmp_path)
+    assert events == [*FIRST, *(({}, {"n": number}) for number in (5, 6, 7)), ({"w": 2}, {}), ({}, {"n": 9})]
+    at = len(KNOWN + RUBBISH + before)
+    assert (at, at + len(orphan), Fate.LOST, "unit", UNTOLD, None) in rows(report)
+    assert dict(report.lost) == {"stretches": 1, "events": 1}
+    tiled(report, len(data))
+
+
+def test_new_keys_that_no_event_has_are_kept_at_the_end(tmp_path: Path) -> None:
+    data = KNOWN + RUBBISH + one(5) * 3 + auto(Tags.NODE_INTEGER, b"x") + END
+    report, events = rescued(data, tmp_path)
+    assert events == FIRST + [({}, {"n": 5})] * 3
+    assert rows(report)[-1][1:3] == (len(data), Fate.RECOVERED)
+
+
+def test_an_event_of_unknown_keys_is_lost_alone(tmp_path: Path) -> None:
+    data = HEAD + COUNT + one(5) + event([], [(2, build_integer(6))]) + one(7) + END
+    report, events = rescued(data, tmp_path)
+    assert events == [({}, {"n": 5}), ({}, {"n": 7})]
+    assert dict(report.lost) == {"events": 1}
+    at = len(HEAD + COUNT + one(5))
+    assert rows(report)[2] == (
+        at,
+        at + len(one(7)),
+        Fate.LOST,
+        "unit",
+        checks.UNKNOWN_KEY.title,
+        checks.UNKNOWN_KEY.code,
+    )
+
+
+def test_a_key_without_a_parent_casts_doubt(tmp_path: Path) -> None:
+    """It has a number all the same, which the next new key tells."""
+    orphan = user(Tags.NODE_INTEGER, b"x", parent=1)
+    data = (
+        HEAD
+        + COUNT
+        + one(5)
+        + orphan
+        + one(6)
+        + user(Tags.NODE_INTEGER, b"y")
+        + event([], [(3, build_integer(7))])
+        + END
+    )
+    report, events = rescued(data, tmp_path)
+    assert events == [({}, {"n": 5}), ({}, {"n": 6}), ({}, {"y": 7})]
+    assert dict(report.lost) == {"keys": 1}
+    at = len(HEAD + COUNT + one(5))
+    lost = (at, at + len(orphan), Fate.LOST, "unit", checks.BAD_PARENT.title, checks.BAD_PARENT.code)
+    assert rows(report)[2] == lost
+
+
+WRONG: dict[str, bytes] = {
+    "a key of the logger behind one of the user": build_key(1, auto=False) + build_key(1, auto=True) + build_integer(1)
+    + build_integer(2),
+    "no value": build_key(1, auto=False) + build_key(1, auto=False),
+    "a key for a value": build_key(1, auto=True) + build_key(1, auto=True),
+    "a text that is not put together": build_key(1, auto=False) + bytes((Tags.FOUR_BYTE_ENCODING,)) + build_integer(1),
+    "a key with no name": bytes((Tags.NODE_TEXT,)) + build_text(b"x"),
+    "a key with a parent and no name": COUNT[:-3] + build_integer(1),
+    "eight bytes for four": build_key(1, auto=False) + bytes((Tags.FOUR_BYTE_ENCODING, Tags.VARIABLE_8)) + bytes(8)
+    + bytes((Tags.LOG_TYPE_1, 1, 0x11)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_what_is_no_unit_is_not_believed(tmp_path: Path, what: str) -> None:
+    """Behind damage nothing that only looks like units is taken; what follows it is."""
+    data = KNOWN + RUBBISH + WRONG[what] + b"\xee" + one(5) * 3 + END
+    report, events = rescued(data, tmp_path)
+    assert events == FIRST + [({}, {"n": 5})] * 3
+    assert rows(report)[2][:3] == (len(KNOWN), len(data) - len(one(5) * 3 + END), Fate.LOST)
+    data = KNOWN + WRONG[what] + b"\xee" + one(5) * 3 + END
+    _, events = rescued(data, tmp_path)
+    assert events[-3:] == [({}, {"n": 5})] * 3
+
+
+def test_damage_is_searched_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More is read until a place is found that can be believed, or the end is met."""
+    monkeypatch.setattr(module, "WINDOW", 100)
+    behind = b"".join(one(number % 100) for number in range(3000))
+    for gap in (b"\xee" * 50, b"\xee" * 700_000, b"e\xee" * 1000, b"\xee\x5e\xee" * 200_000):
+        data = KNOWN + gap + behind + END
+        report, events = rescued(data, tmp_path)
+        assert len(events) == 3001
+        assert rows(report)[2][:3] == (len(KNOWN), len(KNOWN) + len(gap), Fate.LOST)
+        report, events = rescued(KNOWN + gap, tmp_path)
+        assert events == FIRST
+        assert rows(report)[-1][:3] == (len(KNOWN), len(KNOWN) + len(gap), Fate.LOST)
+
+
+def test_a_group_may_be_long(tmp_path: Path) -> None:
+    """Keys in doubt and their event that lie further apart than what is in reach at once."""
+    keys = b"".join(user(Tags.NODE_TEXT, b"key %d" % number + b"x" * 60_000) for number in range(30))
+    last = user(Tags.NODE_INTEGER, b"v") + event([], [(32, build_integer(8))])
+    assert resumed(tmp_path, one(3) * 3 + keys + last + one(4))[-2:] == [({}, {"v": 8}), ({}, {"n": 4})]
+
+
+def test_keys_before_damage_are_left_out_where_their_numbers_could_be_any(tmp_path: Path) -> None:
+    """A key with a wrong number would lend its name to the values of another one."""
+    keys = user(Tags.NODE_INTEGER, b"w") + user(Tags.NODE_INTEGER, b"x")
+    behind = user(Tags.NODE_INTEGER, b"y") + event([], [(6, build_integer(7))]) + event([], [(2, build_integer(8))])
+    data = KNOWN + RUBBISH + one(5) * 3 + keys + RUBBISH + behind + one(6) * 3 + END
+    report, events = rescued(data, tmp_path)
+    assert events == [*FIRST, *[({}, {"n": 5})] * 3, ({}, {"y": 7}), *[({}, {"n": 6})] * 3]
+    at = len(KNOWN + RUBBISH + one(5) * 3)
+    assert (at, at + len(keys), Fate.LOST, "unit", UNTOLD, None) in rows(report)
+    assert dict(report.lost) == {"stretches": 2, "keys": 2, "events": 1}
+    tiled(report, len(data))
+
+
+def test_a_key_in_doubt_that_does_not_end(tmp_path: Path) -> None:
+    for rest, more in ((b"", 0), (RUBBISH + one(7) * 3 + END, 3)):
+        data = KNOWN + RUBBISH + one(5) * 3 + COUNT[:-2] + rest
+        report, events = rescued(data, tmp_path)
+        assert len(events) == 4 + more
+        tiled(report, len(data))
+
+
+def test_an_event_in_doubt_that_does_not_fit_is_lost_alone(tmp_path: Path) -> None:
+    """The keys of the user are told, those of the logger not yet."""
+    keys = user(Tags.NODE_INTEGER, b"v")
+    wrong = event([], [(2, TRUE)])
+    data = KNOWN + RUBBISH + one(5) * 3 + keys + wrong + event([], [(2, build_integer(8))]) + END
+    report, events = rescued(data, tmp_path)
+    assert events == [*FIRST, *[({}, {"n": 5})] * 3, ({}, {"v": 8})]
+    at = len(KNOWN + RUBBISH + one(5) * 3 + keys)
+    lost = (at, at + len(wrong), Fate.LOST, "unit", checks.VALUE_TYPE.title, checks.VALUE_TYPE.code)
+    assert lost in rows(report)
+    assert dict(report.lost) == {"stretches": 1, "events": 1}
+    tiled(report, len(data))
+
+
+def test_memory_is_bounded_where_damage_is_large(tmp_path: Path) -> None:
+    data = KNOWN + b"\xee" * (24 << 20) + one(5) * 3 + END
+    (tmp_path / "in").write_bytes(data)
+    with FileSource(str(tmp_path / "in")) as source:
+        tracemalloc.start()
+        report = salvage(source, tmp_path / "out")
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert report.recovered["events"] == 4
+    assert peak < 8 << 20
+
+
+def test_files_are_not_written(tmp_path: Path) -> None:
+    (tmp_path / "in.clp").write_bytes(SMALL)
+    with pytest.raises(UnsupportedOperationError):
+        exhume.salvage(tmp_path / "in.clp", tmp_path / "out", mode=SalvageMode.FILES)
