@@ -6,8 +6,7 @@ import abc
 import functools
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, NamedTuple, Self
 
 from exhume.choices import check_keywords, hint
 from exhume.errors import EntryNotFoundError, Span, UnsupportedOperationError, shorten
@@ -28,8 +27,10 @@ def no_progress(done: int, total: int | None, unit: str) -> None:
     """The progress callback that does nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+_NO_DETAILS: Mapping[str, Any] = {}
+
+
+class Entry(NamedTuple):
     """One thing an archive lists.
 
     Attributes:
@@ -55,7 +56,7 @@ class Entry:
     size: int | None = None
     stored_size: int | None = None
     source: str | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = _NO_DETAILS
 
     @property
     def label(self) -> str:

@@ -7,12 +7,10 @@ Every class also derives from the builtin exception that a caller would reach fo
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
+class Span(NamedTuple):
     """A half-open byte range `[start, end)`, absolute in the outermost file.
 
     Attributes:
@@ -41,12 +39,12 @@ class Span:
         """The part `[start, end)` counted from the start of this span (or of its payload range)."""
         if self.payload is not None:
             base = self.payload[0]
-            return replace(self, payload=(base + start, base + end))
-        return replace(self, start=self.start + start, end=self.start + end)
+            return self._replace(payload=(base + start, base + end))
+        return self._replace(start=self.start + start, end=self.start + end)
 
     def in_payload(self, start: int = 0, end: int = 0) -> Span:
         """A range of the decompressed payload of this span."""
-        return replace(self, payload=(start, end))
+        return self._replace(payload=(start, end))
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form: `source`, `start`, `end`, and the payload range when there is one."""

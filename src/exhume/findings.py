@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from exhume.errors import ExhumeError, SourceError, Span, StructureError, describe, shorten
 
@@ -29,8 +28,7 @@ class Severity(enum.StrEnum):
     NOTE = "note"
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One result of `exhume.verify`; `str()` is one line.
 
     Attributes:
@@ -112,8 +110,7 @@ class CheckOutcome(enum.StrEnum):
     NOT_CHECKED = "not checked"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """One stored checksum, computed again and compared, or not checked for a `reason`.
 
     `expected` is the stored value and `actual` the computed one, as text; `algorithm` names the computed checksum where
@@ -161,8 +158,7 @@ def _plain(value: Any) -> Any:
     return shorten(value, 200)
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """A numbered rule of a format: `code`, the sentence that a reader sees, the specification line that it enforces.
 
     Numbers: 1xx identity, 2xx checksums, 3xx structure and order, 4xx content, 5xx safety.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from exhume.choices import hint
 from exhume.errors import LimitExceededError, Span, WriterError
@@ -13,8 +13,7 @@ MIB = 1 << 20
 GIB = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """Caps in bytes or counts; passing one raises `LimitExceededError`, which names the cap to raise.
 
     They bound what a *claim* in a file can make exhume allocate, not what a file may contain.
@@ -75,9 +74,7 @@ class Limits:
 
     def with_overrides(self, assignments: list[str]) -> Limits:
         """Applies `NAME=VALUE` texts (decimal, with optional K/M/G suffix); raises `WriterError` for anything else."""
-        from dataclasses import fields  # lazily: a standard module that few commands need
-
-        known = {f.name for f in fields(self)}
+        known = set(self._fields)
         out = self
         for text in assignments:
             name, eq, value = text.partition("=")
@@ -85,7 +82,7 @@ class Limits:
             if not eq or name not in known:
                 said = hint(name, known) if eq else " (it takes NAME=VALUE)"
                 raise WriterError(f"unknown limit {text!r}{said}: one of {', '.join(sorted(known))}", code="EX-703")
-            out = replace(out, **{name: parse_size(value)})
+            out = out._replace(**{name: parse_size(value)})
         return out
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import os
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exhume.choices import check_keywords, hint
 from exhume.errors import Span, UnrecognizedFormatError, UnsupportedOperationError
@@ -20,8 +19,7 @@ FORMATS = "exhume.formats"
 """The package that the formats lie in, a folder each."""
 
 
-@dataclass(frozen=True, slots=True)
-class Identification:
+class Identification(NamedTuple):
     """One candidate format for some bytes, as `exhume.identify` gives it.
 
     Attributes:
@@ -51,8 +49,7 @@ class Identification:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """Bytes by which a format is recognised: `magic`, `offset` bytes from the start of an archive."""
 
     magic: bytes
@@ -60,8 +57,7 @@ class Signature:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """What exhume knows about a format before importing its code.
 
     Hooks are `"module:attribute"` texts, relative to the format's package.  For all of them, and for the archives that
@@ -112,7 +108,7 @@ class Format:
     parts: str | None = None
     salvages: tuple[str, ...] = ()  # the modes of `salvage` that make sense (`SalvageMode`)
     cli: str | None = "cli"
-    verbs: tuple[str, ...] = field(default=())
+    verbs: tuple[str, ...] = ()
     limitations: tuple[str, ...] = ()
     tail_first: bool = False  # whether opening starts at the end of the file
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from exhume.formats.ark.rbuf import parse_idl
 from exhume.formats.ark.rbuf.encoder import encoder_for
+from exhume.formats.ark.rbuf.idl import parse_idl
 from exhume.formats.ark.writer import ArkWriter
 
 REGISTRY = parse_idl("namespace test; schema Sample { uint64 number; byte_buffer data; }")

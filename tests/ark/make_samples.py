@@ -9,7 +9,7 @@ from typing import Any
 import exhume
 from exhume.formats.ark import layout
 from exhume.formats.ark.filters import Filter
-from exhume.formats.ark.rbuf import parse_idl
+from exhume.formats.ark.rbuf.idl import parse_idl
 from exhume.formats.ark.reader import ArkReader
 from exhume.formats.ark.writer import ArkWriter
 from tests.ark import vectors

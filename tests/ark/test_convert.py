@@ -263,7 +263,7 @@ def test_export_of_a_damaged_log_says_so(log: Path, tmp_path: Path, exhume_cli: 
 
 def test_an_import_that_does_not_fit_is_refused() -> None:
     from exhume.formats.ark.jsonform import from_json
-    from exhume.formats.ark.rbuf import parse_idl
+    from exhume.formats.ark.rbuf.idl import parse_idl
 
     registry = parse_idl("schema A { uint8 x; byte_buffer b; double d; }")
     assert from_json(registry, "A", {"x": "7", "b": "00ff", "d": "NaN"})["x"] == 7

@@ -10,8 +10,8 @@ import pytest
 
 import exhume
 from exhume.formats.ark.layout import TRAILER_FOOTER_SIZE, build_serializable_file
-from exhume.formats.ark.rbuf import parse_idl
 from exhume.formats.ark.rbuf.encoder import encoder_for
+from exhume.formats.ark.rbuf.idl import parse_idl
 from exhume.formats.ark.writer import ArkWriter
 from exhume.recovery import Carved, Proof, Verdict
 

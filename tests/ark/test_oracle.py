@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from exhume.errors import Span
 from exhume.formats.ark.layout import parse_serializable_file
 from exhume.formats.ark.manifest import Column, Manifest, ManifestSection, ObjectDeclaration, build_manifest
-from exhume.formats.ark.rbuf import EnumType, Field, Group, Registry, Schema
 from exhume.formats.ark.rbuf.encoder import encoder_for
+from exhume.formats.ark.rbuf.registry import EnumType, Field, Group, Registry, Schema
 from tests.ark import vectors
 from tests.ark.rbuf_strategies import RANGES, same, values
 from tests.oracles import Oracle, apart

@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 
 from exhume.errors import ExhumeError, LimitExceededError, Span, WriterError
 from exhume.formats.ark.jsonform import from_json
-from exhume.formats.ark.rbuf import EnumType, Field, Group, Note, Registry, Schema, load_registry, parse_idl
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.encoder import encoder_for
+from exhume.formats.ark.rbuf.idl import load_registry, parse_idl
+from exhume.formats.ark.rbuf.registry import EnumType, Field, Group, Registry, Schema
+from exhume.formats.ark.rbuf.wire import Note
 from exhume.io.jsonout import dumps
 from tests.ark.rbuf_strategies import registries, same, values
 

@@ -107,7 +107,7 @@ def other_registry(log: Log) -> None:
     document = json.loads(own_registry().to_json())
     query = next(schema for schema in document["schemas"] if schema["name"] == "Query")
     query["fields"].append({"name": "strange", "type": "uint8"})
-    from exhume.formats.ark.rbuf import Registry
+    from exhume.formats.ark.rbuf.registry import Registry
 
     registry = Registry.from_json(json.dumps(document))
     value = log.manifest.to_value()
@@ -377,7 +377,7 @@ def test_bombs_are_refused(tmp_path: Path) -> None:
     log.set_message(1, bomb + struct.pack("<IBB", 0xFFFF_FFFF, 2, 0xF0))
     error = read_error(log)
     assert error is not None
-    with exhume.open(log.manifest_path, limits=replace(DEFAULT_LIMITS, payload_size=1000)) as reader:
+    with exhume.open(log.manifest_path, limits=DEFAULT_LIMITS._replace(payload_size=1000)) as reader:
         assert isinstance(reader, ArkReader)
         log.set_message(1, bomb + struct.pack("<IBB", 1 << 24, 2, 0xF0))
         with pytest.raises(ExhumeError) as caught:
@@ -387,7 +387,7 @@ def test_bombs_are_refused(tmp_path: Path) -> None:
 
 
 def test_deep_values_are_refused() -> None:
-    from exhume.formats.ark.rbuf import parse_idl
+    from exhume.formats.ark.rbuf.idl import parse_idl
 
     registry = parse_idl("schema R { arraylist<R> r; }")
     with pytest.raises(ExhumeError) as caught:

@@ -19,9 +19,11 @@ from exhume.errors import Span
 from exhume.formats.ark import layout
 from exhume.formats.ark.manifest import Manifest, ManifestSection, build_manifest, load_manifest, own_registry
 from exhume.formats.ark.messages import Decompressor
-from exhume.formats.ark.rbuf import guid_bytes, guid_text, is_guid, parse_idl
+from exhume.formats.ark.names import is_guid
 from exhume.formats.ark.rbuf.decoder import decoder_for
 from exhume.formats.ark.rbuf.encoder import encoder_for
+from exhume.formats.ark.rbuf.guid import guid_bytes, guid_text
+from exhume.formats.ark.rbuf.idl import parse_idl
 from exhume.limits import DEFAULT_LIMITS
 from tests.ark import vectors as v
 

@@ -229,7 +229,7 @@ def content_leveldb(path: Path) -> Counter[Any]:
 
 
 def build_ark(path: Path, flush_every: int = 0) -> None:
-    from exhume.formats.ark.rbuf import parse_idl
+    from exhume.formats.ark.rbuf.idl import parse_idl
     from exhume.formats.ark.writer import ArkWriter
 
     registry = parse_idl("namespace test; schema Sample { uint64 number; byte_buffer data; }")

@@ -88,7 +88,7 @@ def test_damaged_blocks_leave_the_others_proved(tmp_path: Path) -> None:
 def test_messages_are_proved_by_what_can_decode_them(
     codec: str, schema: bool, expected: Verified, tmp_path: Path
 ) -> None:
-    from exhume.formats.ark.rbuf import parse_idl
+    from exhume.formats.ark.rbuf.idl import parse_idl
     from exhume.formats.ark.writer import ArkWriter
 
     registry = parse_idl("namespace test; schema Sample { uint64 number; }")

@@ -5,4 +5,4 @@ from __future__ import annotations
 import gc
 
 # Imports make many objects and no garbage: collecting while they run is a tenth of the time of a short command.
-gc.set_threshold(20_000)
+gc.set_threshold(100_000)

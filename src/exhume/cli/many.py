@@ -10,9 +10,8 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -60,8 +59,7 @@ def many_options(function: F) -> F:
     return command  # type: ignore[no-any-return]
 
 
-@dataclass(frozen=True, slots=True)
-class Many:
+class Many(NamedTuple):
     """Where the work is done, and the targets given besides the arguments."""
 
     jobs: int = 1
@@ -111,15 +109,14 @@ def _run(function: Callable[[Any], Any], units: Iterable[Any], **how: Any) -> It
     return run(function, units, **how)
 
 
-@dataclass(frozen=True, slots=True)
-class Targets:
-    """Targets to work on; `several` unless there is one plain argument; `count` is None when it is not known.
+class Targets(NamedTuple):
+    """Targets to work on; `several` unless there is one plain argument; `total` is None when it is not known.
 
     A target may be a pair of its name and the name of its output.
     """
 
     names: Iterable[Any]
-    count: int | None
+    total: int | None
     several: bool
 
     @property
@@ -132,7 +129,7 @@ class Targets:
         """The same targets, each with a name for its output."""
         names = OutputNames()
         pairs = ((name, names.of(name, suffix, keep_extension=keep_extension)) for name in self.names)
-        return Targets(pairs, self.count, self.several)
+        return Targets(pairs, self.total, self.several)
 
 
 class _Listed:
@@ -247,8 +244,7 @@ class _RecordedOutput:
         self._tell(("out", bytes(data), False))
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """The output and outcome of one target; `usage` is the error when its options make no sense."""
 
     events: tuple[tuple[Any, ...], ...]
@@ -384,7 +380,7 @@ def _parts(
     terminal = sys.stdout.isatty()
     if many.is_local:  # as it comes: nothing is held back, whatever its size
         for done, name in enumerate(targets.names):
-            progress(done, targets.count, "targets")
+            progress(done, targets.total, "targets")
             try:
                 got: Part | ExhumeError = _part(one, Recorder(run.arguments, terminal, player.play), name, options)
             except ExhumeError as error:
@@ -392,7 +388,7 @@ def _parts(
             yield name, got
         return
     function = partial(record, one, run.arguments, terminal, options)
-    for result in many.run(function, targets.names, progress=progress, total=targets.count, unit="targets"):
+    for result in many.run(function, targets.names, progress=progress, total=targets.total, unit="targets"):
         yield result.unit, result.error or result.value
 
 

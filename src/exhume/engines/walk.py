@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from exhume.errors import ExhumeError, SourceError
 from exhume.io.local import LocalTree
@@ -28,8 +28,7 @@ class Kind(enum.StrEnum):
     UNREADABLE = "unreadable"
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """One thing that was found: its path or URL, and what it is.
 
     ARCHIVE: a directory of that `format`; PART: a file of the archive `archive`; FILE: any other file, which may be an
@@ -105,7 +104,7 @@ def _promising(entries: list[Entry]) -> bool:
 
 def _local(root: LocalTree) -> Callable[[str], list[Entry]]:
     def entries_of(folder: str) -> list[Entry]:
-        path = os.path.join(root.name, folder)  # noqa: PTH118 - names may be anything
+        path = os.path.join(root.name, folder)
         try:
             with os.scandir(path) as found:
                 return sorted((entry.name, _kind(entry)) for entry in found)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(NamedTuple):
     """How to read from a source or directory; sizes are bytes.
 
     `wait`: how many bytes could be read in the time that one more read takes; 0 where a read waits for nothing.

@@ -27,10 +27,10 @@ def jsonable(value: Any) -> Any:
         return bytes_value(bytes(value))
     if isinstance(value, Mapping):
         return {str(key): jsonable(item) for key, item in value.items()}
+    if hasattr(value, "to_dict"):  # before tuples: some are NamedTuples
+        return jsonable(value.to_dict())
     if isinstance(value, (list, tuple, set, frozenset)):
         return [jsonable(item) for item in value]
-    if hasattr(value, "to_dict"):
-        return jsonable(value.to_dict())
     return str(value)
 
 

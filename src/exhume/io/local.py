@@ -5,14 +5,11 @@ from __future__ import annotations
 import io
 import os
 import stat
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from exhume.errors import EntryNotFoundError, SourceError, Span, UnsafePathError
 from exhume.io.source import Source, source_error
 from exhume.io.tree import Tree, check_relative
-
-if TYPE_CHECKING:
-    from pathlib import Path  # imported where it is used: one file is opened without it
 
 
 class FileSource(Source):
@@ -59,10 +56,12 @@ class FileSource(Source):
             raise source_error(error, self.name, offset, offset + size) from error
 
     def parent(self, levels: int = 1) -> Tree | None:
-        from pathlib import Path
-
-        path = Path(os.path.abspath(self._path))  # noqa: PTH100 - resolve() would follow symlinks
-        return LocalTree(path.parents[levels - 1]) if len(path.parents) >= levels else None
+        path = os.path.abspath(self._path)
+        for _ in range(levels):
+            path, below = os.path.dirname(path), path
+            if path == below:
+                return None
+        return LocalTree(path)
 
     def close(self) -> None:
         fd, self._fd = self._fd, -1
@@ -111,47 +110,55 @@ class LocalTree(Tree):
     """A local directory.  Symbolic links that lead outside it are refused."""
 
     def __init__(self, path: str | os.PathLike[str], prefix: str = "") -> None:
-        from pathlib import Path
-
-        self.path = Path(path)
         self.name = os.fspath(path)
         self._prefix = prefix
 
     @property
     def location(self) -> str | None:
-        return os.fspath(self.path)
+        return self.name
 
     def names(self, prefix: str = "") -> list[str]:
-        from pathlib import Path
-
-        base = self.path / check_relative(prefix, self.name) if prefix else self.path
+        base = os.path.join(self.name, check_relative(prefix, self.name)) if prefix else self.name
         out: list[str] = []
         for folder, _, files in os.walk(base):
-            out.extend((Path(folder) / file).relative_to(self.path).as_posix() for file in files)
+            below = os.path.relpath(folder, self.name)
+            lead = "" if below == os.curdir else f"{below.replace(os.sep, '/')}/"
+            out.extend(lead + file for file in files)
         return sorted(out)
 
     def files(self) -> list[str]:
         try:
-            with os.scandir(self.path) as found:
+            with os.scandir(self.name) as found:
                 return sorted(entry.name for entry in found if not entry.is_dir())
         except OSError:  # as `names`: what cannot be listed is not there
             return []
 
-    def _resolve(self, name: str) -> Path:
-        path = self.path / check_relative(name, self.name)
-        if not path.resolve().is_relative_to(self.path.resolve()):
+    def _resolve(self, name: str) -> str:
+        path = os.path.join(self.name, check_relative(name, self.name))
+        root = os.path.realpath(self.name)
+        if os.path.commonpath((root, os.path.realpath(path))) != root:
             raise UnsafePathError(
                 "a link leads outside the directory", code="EX-503", span=Span(self.name, 0, 0), actual=name
             )
         return path
 
     def exists(self, name: str) -> bool:
-        return self._resolve(name).is_file()
+        return os.path.isfile(self._resolve(name))
 
     def source(self, name: str) -> Source:
-        """Opens one file.  Raises `EntryNotFoundError`, or `UnsafePathError` for a name that leads outside."""
+        """Opens one file.
+
+        Raises `EntryNotFoundError`, `UnsafePathError` for a name that leads outside, and `SourceError` where the file
+        cannot be opened.
+        """
         path = self._resolve(name)
-        if not path.is_file():
+        try:
+            is_file = stat.S_ISREG(os.stat(path).st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            is_file = False
+        except OSError as error:
+            raise source_error(error, path) from error
+        if not is_file:
             raise EntryNotFoundError("no such file in the directory", span=Span(self.name, 0, 0), actual=name)
         return FileSource(path, self._prefix + name)
 
@@ -172,6 +179,6 @@ def open_path(path: str) -> FileSource | LocalTree:
 def _file_type(path: str) -> int:
     """What a path leads to, as in `stat.S_IFREG`; 0 when that cannot be told (opening it will say why)."""
     try:
-        return stat.S_IFMT(os.stat(path).st_mode)  # noqa: PTH116 - pathlib is not worth its import for this
+        return stat.S_IFMT(os.stat(path).st_mode)
     except (OSError, ValueError):
         return 0

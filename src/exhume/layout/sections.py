@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exhume.choices import hint
 from exhume.errors import EntryNotFoundError, Span, shorten
@@ -76,8 +76,7 @@ class Section:
         return out
 
 
-@dataclass(frozen=True, slots=True)
-class Overlap:
+class Overlap(NamedTuple):
     """Two sections that claim the same bytes."""
 
     first: Section
@@ -85,8 +84,7 @@ class Overlap:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(NamedTuple):
     """Totals in bytes over a map."""
 
     claimed: int
@@ -109,7 +107,7 @@ def _clipped(sections: Iterable[Section], end: int) -> Iterator[Section]:
         elif span.start < end:
             note = f"cut short: {span.end - end} bytes are not there"
             note = f"{section.note}; {note}" if section.note else note
-            yield replace(section, span=replace(span, end=end), kind=SectionKind.UNREAD, note=note)
+            yield replace(section, span=span._replace(end=end), kind=SectionKind.UNREAD, note=note)
 
 
 class SectionMap(Sequence[Section]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 TRUNCATED = "truncated"
 OVERLONG = "overlong"
@@ -42,8 +42,7 @@ def malformed_records(payload: bytes | bytearray | memoryview, offset: int) -> M
     return MalformedRecordsError(OVERLONG, offset)
 
 
-@dataclass(frozen=True, slots=True)
-class Scan:
+class Scan(NamedTuple):
     """What one pass over a payload found; each record is given by its content's half-open range in the payload.
 
     Attributes:

@@ -6,7 +6,7 @@ repeats it.  `docs/formats/ark.md` explains each.
 
 from __future__ import annotations
 
-import json
+import functools
 from typing import Any, Final
 
 MANIFEST_TYPE: Final = "ark::logging::Manifest"
@@ -108,6 +108,8 @@ _STATISTICS: Final[dict[str, list[dict[str, Any]]]] = {
 
 
 def _manifest_registry(query: list[dict[str, Any]], statistics: list[dict[str, Any]]) -> str:
+    import json
+
     schemas = [
         _schema(
             "Manifest",
@@ -162,12 +164,11 @@ def _manifest_registry(query: list[dict[str, Any]], statistics: list[dict[str, A
     return json.dumps({"schemas": schemas, "enums": []}, separators=(",", ":"))
 
 
-MANIFEST_REGISTRIES: Final[dict[str, str]] = {
-    f"{query_name}; {statistics_name}": _manifest_registry(query, statistics)
-    for query_name, query in _QUERIES.items()
-    for statistics_name, statistics in _STATISTICS.items()
-}
-"""Candidate registries for a manifest without one, by description; the first is what the writer embeds."""
-
-MANIFEST_REGISTRY: Final = next(iter(MANIFEST_REGISTRIES.values()))
-"""The registry that the writer uses and embeds."""
+@functools.cache
+def manifest_registries() -> dict[str, str]:
+    """Candidate registries for a manifest without one, by description; the first is what the writer embeds."""
+    return {
+        f"{query_name}; {statistics_name}": _manifest_registry(query, statistics)
+        for query_name, query in _QUERIES.items()
+        for statistics_name, statistics in _STATISTICS.items()
+    }

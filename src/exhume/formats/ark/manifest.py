@@ -6,6 +6,7 @@ Spec: ark_log.txt, Manifest File Format.
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -191,23 +192,19 @@ def build_manifest(manifest: Manifest) -> bytes:
     Raises `WriterError` for values that do not fit (names that are not text, times below 0).
     """
     content = encoder_for(own_registry(), assumptions.MANIFEST_TYPE).encode(manifest.to_value())
-    return build_serializable_file(content, assumptions.MANIFEST_TYPE, assumptions.MANIFEST_REGISTRY)
-
-
-_OWN: dict[str, Registry] = {}
+    registry = next(iter(assumptions.manifest_registries().values()))
+    return build_serializable_file(content, assumptions.MANIFEST_TYPE, registry)
 
 
 def own_registry() -> Registry:
     """The registry that the writer embeds."""
-    return candidate_registry(next(iter(assumptions.MANIFEST_REGISTRIES)))
+    return candidate_registry(next(iter(assumptions.manifest_registries())))
 
 
+@functools.cache
 def candidate_registry(name: str) -> Registry:
     """One of the built-in registries, parsed once."""
-    found = _OWN.get(name)
-    if found is None:
-        found = _OWN[name] = Registry.from_json(assumptions.MANIFEST_REGISTRIES[name])
-    return found
+    return Registry.from_json(assumptions.manifest_registries()[name])
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +297,7 @@ _Candidate = tuple[Manifest, Mapping[str, Any], Registry, str, int, list[Finding
 
 def _load_built_in(content: bytes, where: Span, *, allow_rest: bool) -> _Candidate | None:
     """The first built-in registry that fits, with the position after the object."""
-    for name in assumptions.MANIFEST_REGISTRIES:
+    for name in assumptions.manifest_registries():
         registry = candidate_registry(name)
         notes: list[Note] = []
         try:
@@ -318,7 +315,7 @@ def _load_built_in(content: bytes, where: Span, *, allow_rest: bool) -> _Candida
 
 def _load_opaque_filter(content: bytes, where: Span, *, allow_rest: bool) -> _Candidate | None:
     """One section whose filter has unknown fields: it is the last thing in its group, so its extent is known."""
-    for name in assumptions.MANIFEST_REGISTRIES:
+    for name in assumptions.manifest_registries():
         registry = _without_filter(candidate_registry(name))
         notes: list[Note] = []
         try:

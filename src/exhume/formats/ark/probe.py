@@ -50,10 +50,10 @@ def owns(name: str) -> bool:
 
 def _probe_splits(tree: Tree) -> Identification | None:
     """A log root that has lost its manifests."""
-    from exhume.formats.ark.places import is_split
-
     names = [name for name in tree.names("splits") if is_guid(name.rpartition("/")[2])]
     for name in names[:4]:
+        from exhume.formats.ark.places import is_split
+
         try:
             with tree.source(name) as source:
                 if is_split(source):

@@ -8,7 +8,6 @@ Spec: data_bundle.txt; the rules are in `checks`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Progress
@@ -215,7 +214,7 @@ class _Walk:
                     pass
             except ExhumeError as error:
                 found = Finding.from_error(error)
-                return replace(found, declared=row.where) if error.code == checks.FILE_CRC.code else found
+                return found._replace(declared=row.where) if error.code == checks.FILE_CRC.code else found
             return None
 
         for shard in self.shards.values():
