@@ -31,16 +31,15 @@ def root(tmp_path: Path) -> Path:
 def without_statistics(loaded: LoadedManifest) -> LoadedManifest:
     manifest = loaded.manifest
     sections = tuple(
-        replace(
-            section,
+        section._replace(
             columns=tuple(
-                replace(column, splits=tuple(replace(split, statistics=()) for split in column.splits))
+                column._replace(splits=tuple(split._replace(statistics=()) for split in column.splits))
                 for column in section.columns
             ),
         )
         for section in manifest.sections
     )
-    return replace(loaded, manifest=replace(manifest, sections=sections))
+    return loaded._replace(manifest=replace(manifest, sections=sections))
 
 
 def rows(reader: ArkReader, trust: Trust = Trust.NONE) -> list[tuple[str, int, bool]]:

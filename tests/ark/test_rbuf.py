@@ -83,11 +83,11 @@ def test_groups_evolve(old: tuple[Registry, str], new: tuple[Registry, str], dat
     schema = registry.schema(name)
     if schema.final:
         return
-    extra = [replace(f, name=f"new_{f.name}") for f in new[0].schema(new[1]).fields]
+    extra = [f._replace(name=f"new_{f.name}") for f in new[0].schema(new[1]).fields]
     number = next(n for n in range(256) if n not in {g.identifier for g in schema.groups})
-    newer_schema = replace(schema, groups=(*schema.groups, Group(number, tuple(extra))))
+    newer_schema = schema._replace(groups=(*schema.groups, Group(number, tuple(extra))))
     others = {f"x::{key}": value for key, value in _renamed(new[0]).items()}
-    newer_schema = replace(newer_schema, groups=(*schema.groups, Group(number, tuple(_prefixed(f) for f in extra))))
+    newer_schema = newer_schema._replace(groups=(*schema.groups, Group(number, tuple(_prefixed(f) for f in extra))))
     enums = {**registry.enums, **{f"x::{key}": replace(enum, name=f"x::{key}") for key, enum in new[0].enums.items()}}
     newer = Registry({**registry.schemas, **others, name: newer_schema}, enums)
     value = data.draw(values(newer, name))
@@ -105,8 +105,7 @@ def test_groups_evolve(old: tuple[Registry, str], new: tuple[Registry, str], dat
 
 def _prefixed(field: Field) -> Field:
     """A field whose types are those of the other registry, under their new names."""
-    return replace(
-        field,
+    return field._replace(
         object_type=f"x::{field.object_type}" if field.object_type else None,
         key=_prefixed(field.key) if field.key else None,
         value=_prefixed(field.value) if field.value else None,
@@ -116,8 +115,7 @@ def _prefixed(field: Field) -> Field:
 
 def _renamed(registry: Registry) -> dict[str, Schema]:
     return {
-        key: replace(
-            schema,
+        key: schema._replace(
             name=f"x::{key}",
             fields=tuple(_prefixed(f) for f in schema.fields),
             groups=tuple(Group(g.identifier, tuple(_prefixed(f) for f in g.fields)) for g in schema.groups),

@@ -59,8 +59,8 @@ class Log:
     def change_column(self, **changes: Any) -> None:
         old = self.manifest
         section = old.sections[0]
-        column = replace(section.columns[0], **changes)
-        self.set_manifest(replace(old, sections=(replace(section, columns=(column,)),)))
+        column = section.columns[0]._replace(**changes)
+        self.set_manifest(replace(old, sections=(section._replace(columns=(column,)),)))
 
     def change_value(self, change: Callable[[dict[str, Any]], None], *, registry: bool = True) -> None:
         value = self.manifest.to_value()
@@ -176,7 +176,7 @@ DAMAGE: list[tuple[str, Callable[[Log], Any], int | None, bool]] = [
     ("ARK-341", lambda log: (log.root / "splits" / STRAY).write_bytes(b"x"), None, False),
     ("ARK-342", lambda log: log.change_column(splits=log.manifest.sections[0].columns[0].splits * 1000), None, True),
     ("ARK-343", lambda log: log.change_column(splits=tuple(
-        replace(s, statistics=tuple(replace(each, count=1) for each in s.statistics))
+        s._replace(statistics=tuple(replace(each, count=1) for each in s.statistics))
         for s in log.manifest.sections[0].columns[0].splits)), None, False),
     ("ARK-344", lambda log: log.poke(-29, u32(5), log.manifest_path), None, False),
     ("ARK-345", group_too_long, None, False),
@@ -211,7 +211,7 @@ def index_of_split(log: Log, **columns: list[int]) -> None:
 def every_split(log: Log, **changes: Any) -> None:
     """Changes what the manifest states about each channel in a split."""
     log.change_column(splits=tuple(
-        replace(s, statistics=tuple(replace(each, **changes) for each in s.statistics))
+        s._replace(statistics=tuple(replace(each, **changes) for each in s.statistics))
         for s in log.manifest.sections[0].columns[0].splits))  # fmt: skip
 
 
@@ -251,7 +251,7 @@ VARIANTS: dict[str, Callable[[Log], Any]] = {
     "nothing stated": lambda log: every_split(log, count=None, size=None, minimum_ns=None, maximum_ns=None),
     "stated for others": lambda log: every_split(log, identifier=STRAY),
     "one channel stated": lambda log: log.change_column(
-        splits=tuple(replace(s, statistics=s.statistics[:1]) for s in log.manifest.sections[0].columns[0].splits)
+        splits=tuple(s._replace(statistics=s.statistics[:1]) for s in log.manifest.sections[0].columns[0].splits)
     ),
     "same mapping twice": lambda log: log.poke(53, log.split_path.read_bytes()[35:53]),
     "same number twice": lambda log: log.poke(35 + 18 + 17, log.split_path.read_bytes()[52:53]),

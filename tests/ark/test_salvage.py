@@ -152,8 +152,8 @@ def test_files_that_are_not_of_the_log(log: Log, tmp_path: Path) -> None:
     named, unnamed = FORGED, FORGED.replace("1", "2")
     (log.root / "splits" / named).write_bytes(raw)
     section = other.manifest.sections[0]
-    column = replace(section.columns[0], splits=(replace(section.columns[0].splits[0], identifier=named),))
-    elsewhere = replace(other.manifest, identifier=unnamed, sections=(replace(section, columns=(column,)),))
+    column = section.columns[0]._replace(splits=(section.columns[0].splits[0]._replace(identifier=named),))
+    elsewhere = replace(other.manifest, identifier=unnamed, sections=(section._replace(columns=(column,)),))
     other.set_manifest(elsewhere)
     (log.root / "manifests" / unnamed).write_bytes(other.manifest_path.read_bytes())
     for name, data in ((unnamed.upper(), b"?"), ("renamed", raw), ("notes", b"text")):
@@ -346,7 +346,7 @@ def test_a_missing_split(log: Log, tmp_path: Path) -> None:
     assert [note for note in report.notes if note.startswith(f"split {log.split_path.name}: ")]
     assert manifest_of(tmp_path / "out").sections[0].columns[0].splits == ()
     log.change_column(splits=tuple(
-        replace(s, statistics=tuple(replace(each, count=None) for each in s.statistics))
+        s._replace(statistics=tuple(replace(each, count=None) for each in s.statistics))
         for s in log.manifest.sections[0].columns[0].splits))  # fmt: skip
     assert salvaged(log.root, tmp_path / "again").lost == {"splits": 1, "messages": 0}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
@@ -48,7 +47,7 @@ def test_split_headers(identifier: str, offset: int, count: int, maximum: int, m
     header = layout.SplitHeader(identifier, offset, count, maximum, made, 35 + 18 * len(made))
     raw = layout.build_split_header(header)
     assert layout.parse_split_header(raw + b"\0" * 9, where(raw)) == header
-    assert layout.read_header_by_place(raw) == replace(header, size=35)
+    assert layout.read_header_by_place(raw) == header._replace(size=35)
 
 
 @st.composite

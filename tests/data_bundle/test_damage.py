@@ -105,10 +105,8 @@ def set_row(key: bytes, value: bytes) -> Callable[[Bundle], None]:
 
 
 def set_header(**values: Any) -> Callable[[Bundle], None]:
-    import dataclasses
-
     def change(bundle: Bundle) -> None:
-        bundle.header = dataclasses.replace(bundle.header, **values)
+        bundle.header = bundle.header._replace(**values)
 
     return change
 

@@ -105,7 +105,8 @@ def test_paths(parts: list[str]) -> None:
 
 
 user = st.builds(UserData, st.text(st.characters(exclude_categories=["Cs"]), max_size=8), small_bytes)
-files = st.builds(FileMetadata, st.integers(0, 3), u64, u64, u64, st.integers(0, (1 << 32) - 1), st.none() | user)
+none = st.just(())
+files = st.builds(FileMetadata, st.integers(0, 3), u64, u64, u64, st.integers(0, (1 << 32) - 1), st.none() | user, none)
 
 
 @given(files)
@@ -120,7 +121,7 @@ def test_record_rows(shard: int, offset: int, place: int | None) -> None:
     assert RecordMetadata.parse(meta.build()) == meta
 
 
-@given(st.builds(BundleConfig, st.just("daBundleV1"), u64, u64, st.integers(0, 3), st.booleans()))
+@given(st.builds(BundleConfig, st.just("daBundleV1"), u64, u64, st.integers(0, 3), st.booleans(), none))
 def test_configuration_rows(config: BundleConfig) -> None:
     assert BundleConfig.parse(config.build()) == config
 

@@ -15,7 +15,9 @@ from exhume.formats.zs.search import after_prefix, make_bounds
 from exhume.native.types import MalformedRecordsError
 
 ENTRIES = st.lists(
-    st.builds(layout.IndexEntry, st.binary(max_size=5), st.integers(0, 2**63 - 1), st.integers(0, 2**63 - 1)),
+    st.builds(
+        layout.IndexEntry, st.binary(max_size=5), st.integers(0, 2**63 - 1), st.integers(0, 2**63 - 1), st.just(0)
+    ),
     max_size=6,
 )
 

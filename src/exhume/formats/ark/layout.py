@@ -9,8 +9,7 @@ Spec: ark_log.txt, Split File Format, Manifest File Format; rbuf wire format.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exhume_ksy.facts import ark_split, ark_stored_message
 from exhume_ksy.facts.ark_manifest import ArkManifest
@@ -76,8 +75,7 @@ CODEC_NAMES: Final = {codec.value: codec.name.lower() for codec in Codec}
 CODEC_NUMBERS: Final = {name: number for number, name in CODEC_NAMES.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class TypeMapping:
+class TypeMapping(NamedTuple):
     """A short identifier of a split's index, and the object (channel) that it stands for."""
 
     short: int
@@ -86,8 +84,7 @@ class TypeMapping:
     """Where the mapping starts in the file, bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class SplitHeader:
+class SplitHeader(NamedTuple):
     """The header of a split file.  Spec: ark_log.txt, Split File Format."""
 
     identifier: str
@@ -240,8 +237,7 @@ def build_message_footer(size: int, codec: str) -> bytes:
     return _MESSAGE_FOOTER.pack(size, CODEC_NUMBERS[codec], MESSAGE_FOOTER_MAGIC)
 
 
-@dataclass(frozen=True, slots=True)
-class SerializableFile:
+class SerializableFile(NamedTuple):
     """An rbuf object in a file of its own; `registry` and `type_name` are empty when no schema is embedded."""
 
     content: bytes

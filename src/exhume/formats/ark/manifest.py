@@ -10,7 +10,7 @@ import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from exhume.errors import ExhumeError, Span, shorten
 from exhume.findings import Finding
@@ -84,8 +84,7 @@ class Statistics:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class SplitDeclaration:
+class SplitDeclaration(NamedTuple):
     """A split file of a column."""
 
     identifier: str
@@ -122,8 +121,7 @@ class ObjectDeclaration:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """Channels that share split files and a compression type."""
 
     name: str
@@ -141,8 +139,7 @@ class Column:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestSection:
+class ManifestSection(NamedTuple):
     """Columns, and a filter for the sections that follow."""
 
     columns: tuple[Column, ...] = ()
@@ -207,8 +204,7 @@ def candidate_registry(name: str) -> Registry:
     return Registry.from_json(assumptions.manifest_registries()[name])
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedManifest:
+class LoadedManifest(NamedTuple):
     """A manifest, how it was read, and what was noticed while reading it."""
 
     manifest: Manifest
@@ -258,7 +254,7 @@ def load_manifest(data: bytes, where: Span) -> LoadedManifest:
     findings.append(RUNG.finding(f"{Rung.BUILT_IN} ({name})", span=where))
     findings += notes
     return LoadedManifest(
-        manifest, Rung.BUILT_IN, tuple(findings), value, registry, file and replace(file, content=content[:used])
+        manifest, Rung.BUILT_IN, tuple(findings), value, registry, file and file._replace(content=content[:used])
     )
 
 
@@ -275,7 +271,7 @@ def _load_embedded(file: SerializableFile, where: Span, findings: list[Finding])
 
 def _strict(note: Note) -> Note:
     """In a manifest every group has to be consumed exactly; unknown groups stay a note."""
-    return replace(note, rule=MANIFEST_REST) if note.rule is GROUP_LENGTH else note
+    return note._replace(rule=MANIFEST_REST) if note.rule is GROUP_LENGTH else note
 
 
 def _old_columns(registry: Registry, content: bytes, where: Span) -> list[Finding]:
@@ -331,7 +327,7 @@ def _load_opaque_filter(content: bytes, where: Span, *, allow_rest: bool) -> _Ca
         if (not raw or raw[0] not in HEADERS) or not _plausible(value):
             continue
         manifest = manifest_from_value(value)
-        section = replace(manifest.sections[0], filter=Filter(raw=raw))
+        section = manifest.sections[0]._replace(filter=Filter(raw=raw))
         findings = [note.finding(where) for note in notes if note.rule is GROUP_UNKNOWN]
         return replace(manifest, sections=(section,)), value, registry, f"{name}; filter unknown", used, findings
     return None
@@ -341,7 +337,7 @@ def _without_filter(registry: Registry) -> Registry:
     name = "ark::logging::ManifestSection"
     section = registry.schema(name)
     fields = tuple(f for f in section.fields if f.name != "acceptance_filter")
-    return Registry({**registry.schemas, name: replace(section, fields=fields)}, registry.enums)
+    return Registry({**registry.schemas, name: section._replace(fields=fields)}, registry.enums)
 
 
 def _plausible(value: Mapping[str, Any]) -> bool:

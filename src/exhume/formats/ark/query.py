@@ -83,7 +83,7 @@ class Query:
                 raise
             self.note(error)
             return None
-        if not facts.count or facts.minimum_ns > high or facts.maximum_ns < low:
+        if not facts.item_count or facts.minimum_ns > high or facts.maximum_ns < low:
             return None
         bound = ~min(facts.maximum_ns, high) & TIME_MAX if self.reverse else max(facts.minimum_ns, low)
         return SplitCursor.make(self, reference, facts, low, high, bound)

@@ -379,9 +379,9 @@ class ArkReader(RecordArchive):
         return {
             **row,
             "size": facts.file_size,
-            "messages": facts.count,
-            "minimum_ns": facts.minimum_ns if facts.count else None,
-            "maximum_ns": facts.maximum_ns if facts.count else None,
+            "messages": facts.item_count,
+            "minimum_ns": facts.minimum_ns if facts.item_count else None,
+            "maximum_ns": facts.maximum_ns if facts.item_count else None,
             "sorted": facts.is_sorted,
         }
 

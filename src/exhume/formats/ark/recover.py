@@ -8,7 +8,7 @@ the column and the schema.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -135,7 +135,7 @@ def lenient_header(source: Source, reference: SplitReference) -> SplitHeader | N
         mappings.append(mapping)
     if not mappings:
         return None
-    return replace(said, mappings=tuple(mappings), size=HEADER_SIZE + MAPPING_SIZE * len(mappings))
+    return said._replace(mappings=tuple(mappings), size=HEADER_SIZE + MAPPING_SIZE * len(mappings))
 
 
 def _listed(split: Split, reference: SplitReference, notes: list[str]) -> tuple[Array, int]:
@@ -150,7 +150,7 @@ def _listed(split: Split, reference: SplitReference, notes: list[str]) -> tuple[
                 if _plausible(split, reference, other):
                     origin = split.source.origin
                     notes.append(f"the index is at offset {origin + candidate}, not at {origin + header.index_offset}")
-                    split.header = replace(header, index_offset=candidate)
+                    split.header = header._replace(index_offset=candidate)
                     found = other
                     break
     missing = header.item_count - len(found)
@@ -162,7 +162,7 @@ def _listed(split: Split, reference: SplitReference, notes: list[str]) -> tuple[
     wrong = np.flatnonzero(~fits)
     kept = found[: int(wrong[0])] if len(wrong) else found
     notes.append(f"the header counts {header.item_count} messages, {len(kept)} entries are there")
-    split.header = replace(split.header, item_count=len(kept))
+    split.header = split.header._replace(item_count=len(kept))
     lies = len(kept) < len(found) and header.item_count > header.maximum_count
     return kept, 0 if lies else header.item_count - len(kept)
 

@@ -86,11 +86,9 @@ def repair_log(
         replaced[reference.identifier] = _mend(log, reference, splits, guids, report)
         progress(done + 1, len(references), "splits")
     sections = tuple(
-        replace(
-            section,
+        section._replace(
             columns=tuple(
-                replace(
-                    column,
+                column._replace(
                     splits=tuple(
                         mended
                         for mended in (

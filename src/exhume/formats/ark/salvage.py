@@ -186,15 +186,14 @@ class _Salvage:
                 splits = {split.identifier: new[split.identifier] for split in column.splits}
                 objects = {each.identifier: self._declaration(each) for each in reversed(column.objects)}
                 columns.append(
-                    replace(
-                        column,
+                    column._replace(
                         objects=tuple(reversed(objects.values())),
                         splits=tuple(split for split in splits.values() if split is not None),
                     )
                 )
             if not section.filter.is_understood:  # what of it is understood is written
                 self.report.notes.append("a filter that is not understood was left out: more may be shown than before")
-            sections.append(replace(section, columns=tuple(columns)))
+            sections.append(section._replace(columns=tuple(columns)))
         fresh = new_guid()
         common = old.common_identifier if old.common_identifier != NIL else fresh
         return replace(old, identifier=fresh, common_identifier=common, sections=tuple(sections))

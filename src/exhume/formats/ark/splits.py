@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -82,8 +82,7 @@ class ObjectStatistics:
     maximum_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class SplitFacts:
+class SplitFacts(NamedTuple):
     """What a scan of the index found; small, kept for every split of a log."""
 
     header: SplitHeader
@@ -93,7 +92,7 @@ class SplitFacts:
     maximum_ns: int
 
     @property
-    def count(self) -> int:
+    def item_count(self) -> int:
         """Indexed messages."""
         return self.header.item_count
 
@@ -176,20 +175,20 @@ class Split:
 
         An index that is not in time order is sorted in memory (18 bytes per entry); else one block is held at a time.
         """
-        if not facts.count or low > facts.maximum_ns or high < facts.minimum_ns:
+        if not facts.item_count or low > facts.maximum_ns or high < facts.minimum_ns:
             return
         if known is None:
             known = self.known_objects()
         if not facts.is_sorted:
-            entries = self.read_index(0, facts.count)
+            entries = self.read_index(0, facts.item_count)
             order = np.argsort(entries["timestamp_ns"], kind="stable")
             order = order[(entries["timestamp_ns"][order] >= low) & (entries["timestamp_ns"][order] <= high)]
             for start in _starts(len(order), reverse=reverse):
                 which = order[start : start + INDEX_BLOCK]
                 yield self._block(entries[which], which, known, reverse=reverse)
             return
-        first = 0 if low <= facts.minimum_ns else self._bisect(low, facts.count)
-        last = facts.count if high >= facts.maximum_ns else self._bisect(high + 1, facts.count)
+        first = 0 if low <= facts.minimum_ns else self._bisect(low, facts.item_count)
+        last = facts.item_count if high >= facts.maximum_ns else self._bisect(high + 1, facts.item_count)
         for start in _starts(last - first, reverse=reverse):
             start += first
             stop = min(last, start + INDEX_BLOCK)

@@ -7,7 +7,7 @@ the same as that of parsing; for any other form it gives up, and the caller pars
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from exhume.formats.caf.canonical import PREFIX, SUFFIX
 from exhume.formats.caf.kernel import walk
@@ -17,8 +17,7 @@ WINDOW = 1 << 20
 """Bytes of index text held at a time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lookup:
+class Lookup(NamedTuple):
     """The walk's answer for a name: its range (not checked against the data section), or None when it is absent.
 
     `below` says that other names continue it as a directory.

@@ -6,15 +6,14 @@ from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from operator import le
-from typing import Any
+from typing import Any, NamedTuple
 
 from exhume.errors import ExhumeError, Span, shorten
 from exhume.findings import Finding, Rule
 from exhume.formats.caf import checks
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """A broken rule at `[start, end)` of the index text."""
 
     rule: Rule

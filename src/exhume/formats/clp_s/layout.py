@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from struct import pack
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exhume_ksy.facts.clp_s import Compression as Compression
 from exhume_ksy.facts.clp_s import FileHeader
@@ -67,8 +67,7 @@ COLUMN_TYPES: Final = frozenset(map(NodeType, ClpSTable.cases.columns))
 """Node types that store a column; all others store nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(NamedTuple):
     """The 64 bytes at the start.  `archive_size` is the whole file, `metadata_size` the compressed metadata section."""
 
     version: Version
@@ -118,8 +117,7 @@ def parse_header(data: bytes, where: Span) -> Header:
     return Header(version, raw.len_original, raw.len_archive, raw.len_metadata, raw.compression_type, reserved)
 
 
-@dataclass(frozen=True, slots=True)
-class Packet:
+class Packet(NamedTuple):
     """One metadata packet; `type` is a plain number when it is not a `PacketType`.  `span` covers the body."""
 
     type: int
@@ -145,8 +143,7 @@ def parse_packets(data: bytes, where: Span) -> tuple[list[Packet], int]:
     return [Packet(kind, data[start:end], where.sub(start, end)) for kind, start, end in extents], at
 
 
-@dataclass(frozen=True, slots=True)
-class TimestampRange:
+class TimestampRange(NamedTuple):
     """Inclusive bounds of the values of one timestamp key.
 
     `key` is an escaped KQL path.  `encoding` 1: integers, in milliseconds from 0.5.0 on and in the unit of the values
@@ -187,8 +184,7 @@ def parse_timestamp_dictionary(data: bytes, where: Span) -> TimestampDictionary:
     return TimestampDictionary(tuple(ranges), {one.pattern_id: bytes(one.pattern.bytes) for one in raw.patterns}, where)
 
 
-@dataclass(frozen=True, slots=True)
-class RangeEntry:
+class RangeEntry(NamedTuple):
     """One ingestion unit: properties of the records `[start, end)` by `log_event_idx`."""
 
     start: int
@@ -328,8 +324,7 @@ def parse_schema_tree(data: bytes, where: Span) -> tuple[SchemaTree, int]:
     return tree, at
 
 
-@dataclass(slots=True)  # not frozen: there may be thousands, and each would cost twice as much
-class Schema:
+class Schema(NamedTuple):
     """Entries `[0, num_ordered)` are leaf nodes in column order, the others lay out structured arrays."""
 
     schema_id: int
@@ -388,8 +383,7 @@ def parse_dictionary(data: bytes, count: int) -> tuple[list[bytes], int, LayoutE
     return entries, found.resume_at, found.problem
 
 
-@dataclass(frozen=True, slots=True)
-class StreamEntry:
+class StreamEntry(NamedTuple):
     """A packed stream: `offset` from the start of the tables section, `size` decompressed."""
 
     offset: int
@@ -412,8 +406,7 @@ class TableEntry:
     problem: ExhumeError | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class TableMetadata:
+class TableMetadata(NamedTuple):
     """Where the tables are."""
 
     streams: tuple[StreamEntry, ...]

@@ -7,8 +7,7 @@ still there.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from exhume.errors import ExhumeError, Span
 from exhume.findings import Finding
@@ -26,8 +25,7 @@ from exhume.io.tree import Tree
 from exhume.limits import Limits
 
 
-@dataclass(frozen=True, slots=True)
-class FileVersion:
+class FileVersion(NamedTuple):
     """One version of a file row.  `proof`: `good` (bytes read, CRC fits), `bad`, `unreadable`, None for a tombstone."""
 
     version: Version

@@ -8,7 +8,7 @@ Spec: data_bundle.txt, Index, Shard Files; `docs/formats/data_bundle.md`, "Profi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from exhume.formats.data_bundle.layout_fields import (
     FIXED_HEADER,
@@ -69,8 +69,7 @@ _HEADER = names(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class UserData:
+class UserData(NamedTuple):
     """A `google.protobuf.Any` that the creator of a bundle attached to a file."""
 
     type_url: str
@@ -91,8 +90,7 @@ class UserData:
         return {"type_url": self.type_url, "value_hex": self.value.hex()}
 
 
-@dataclass(frozen=True, slots=True)
-class FileMetadata:
+class FileMetadata(NamedTuple):
     """Value of a file row.  `offset` counts in the uncompressed stream of the shard."""
 
     type: int = FileType.REGULAR_FILE
@@ -126,8 +124,7 @@ class FileMetadata:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class RecordMetadata:
+class RecordMetadata(NamedTuple):
     """Value of a record row.  `byte_offset` is None for a record of zeros, which stores nothing."""
 
     shard_index: int = 0
@@ -151,8 +148,7 @@ class RecordMetadata:
         return cls(values.get("shard_index", 0), values.get("offset", 0), byte_offset, zeros, unknown)
 
 
-@dataclass(frozen=True, slots=True)
-class BundleConfig:
+class BundleConfig(NamedTuple):
     """Value of the configuration row."""
 
     magic: str = MAGIC_TEXT
@@ -177,8 +173,7 @@ class BundleConfig:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class ShardHeader:
+class ShardHeader(NamedTuple):
     """The header message of a shard, and where its data start (absolute in the shard file)."""
 
     shard_index: int = 0

@@ -16,7 +16,6 @@ import itertools
 import threading
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from exhume.errors import ExhumeError, Span
@@ -83,7 +82,7 @@ class Database:
         report_files = checks.ignore if standalone else report
         self.files: list[DbFile] = list_files(tree, self.manifest, self._was_named, report_files)
         if standalone:
-            self.files = [replace(f, role=Role.LIVE) if f.kind in ("table", "log") else f for f in self.files]
+            self.files = [f._replace(role=Role.LIVE) if f.kind in ("table", "log") else f for f in self.files]
         self._check_logs(report)
         self._tables: dict[str, Table] = {}
         self._surveys: dict[str, Survey] = {}

@@ -8,8 +8,7 @@ Spec: LevelDB doc/impl.md, "Files"; db/filename.cc.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from exhume.errors import Span
 from exhume.formats.leveldb import checks
@@ -21,8 +20,7 @@ from exhume.io.tree import Tree
 from exhume.limits import Limits
 
 
-@dataclass(frozen=True, slots=True)
-class DbFile:
+class DbFile(NamedTuple):
     """One file of the directory (or one that should be there: `role` missing, `size` None).
 
     `kind`: table, log, manifest, current, other.  `expected_size`: what the manifest says.

@@ -52,8 +52,7 @@ class Fragment(NamedTuple):
     intact: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LogRecord:
+class LogRecord(NamedTuple):
     """A record put together from its fragments; `intact` when every fragment's checksum matches."""
 
     offset: int

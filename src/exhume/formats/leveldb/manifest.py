@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from exhume.errors import FormatError, Span
 from exhume.formats.leveldb import checks, layout
@@ -41,8 +42,7 @@ def parse_current(data: bytes, where: Span, report: Report = checks.strict) -> s
     return name
 
 
-@dataclass(frozen=True, slots=True)
-class EditRecord:
+class EditRecord(NamedTuple):
     """A version edit and where its record lies in the manifest; `intact` is the verdict of its checksum."""
 
     edit: VersionEdit

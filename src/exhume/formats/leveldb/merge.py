@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from exhume.formats.leveldb.model import DELETIONS, Status, ValueTypes, Version
 from exhume.formats.leveldb.table import Item, Table
@@ -21,8 +21,7 @@ _BATCH = 256
 """Items of each run that are merged at a time: few enough to stay in the youngest generation of the collector."""
 
 
-@dataclass(frozen=True, slots=True)
-class RangeDeletion:
+class RangeDeletion(NamedTuple):
     """A RocksDB range deletion: keys in `[first, stop)` with a lower sequence number are gone."""
 
     first: bytes

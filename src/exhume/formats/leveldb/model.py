@@ -183,8 +183,7 @@ class Footer:
     base_context: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class TableFile:
+class TableFile(NamedTuple):
     """A table as a version edit announces it (`smallest` and `largest` are internal keys)."""
 
     level: int
@@ -203,8 +202,7 @@ _EDIT_FIELDS = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class VersionEdit:
+class VersionEdit(NamedTuple):
     """One record of a manifest; a field that the record does not set is None (or empty)."""
 
     comparator: str | None = None

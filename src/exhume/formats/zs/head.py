@@ -4,8 +4,7 @@ Spec: zs.txt, "Magic number", "Header"."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from exhume.codecs.checksums import crc64_xz
 from exhume.errors import ExhumeError, Span
@@ -33,8 +32,7 @@ def kind_of(level: int) -> str:
     return "data" if level == 0 else "index" if level <= MAX_INDEX_LEVEL else "extension"
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """Magic number, header and the bytes read with them; `problems` are those of the head itself, in file order."""
 
     magic: bytes

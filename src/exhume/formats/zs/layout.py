@@ -9,8 +9,7 @@ Spec: zs.txt, "Integer representations" to "Index block payload".
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from exhume_ksy.facts import zs as facts
 from exhume_ksy.facts.uleb128 import Uleb128
@@ -56,8 +55,7 @@ FRAME_SIZE: Final = LENGTH_SIZE + facts.BlockBody.at.level[1]
 MAX_INDEX_LEVEL = 63
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(NamedTuple):
     """The header's fields; `size` is that of the header data (H), `metadata` its raw JSON."""
 
     root_offset: int
@@ -82,10 +80,6 @@ class Header:
     def codec(self) -> str:
         """The codec as the header spells it, NUL padding removed; bytes beyond ASCII show as Latin-1."""
         return self.codec_field.rstrip(b"\0").decode("latin-1")
-
-    def replace(self, **changes: Any) -> Header:
-        """A copy with other values."""
-        return replace(self, **changes)
 
 
 def parse_checksum(data: bytes | memoryview, at: int = 0) -> int:
@@ -138,8 +132,7 @@ def codec_field(name: str) -> bytes:
     return STORED_CODECS[name].encode("ascii").ljust(16, b"\0")
 
 
-@dataclass(frozen=True, slots=True)
-class RawBlock:
+class RawBlock(NamedTuple):
     """One block as it is stored.
 
     `offset` and `size` are those of the whole block (length field to checksum) in its file; `body` is what the checksum
@@ -237,8 +230,7 @@ def build_block(level: int, stored: bytes, crc: int) -> bytes:
     return b"".join((build_uleb128(len(stored) + 1), bytes((level,)), stored, build_checksum(crc)))
 
 
-@dataclass(frozen=True, slots=True)
-class IndexEntry:
+class IndexEntry(NamedTuple):
     """A reference to the block of `size` bytes at `offset`; `position` is where the entry starts in its payload."""
 
     key: bytes

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from exhume.archive import Entry, Info, Progress, RecordArchive, no_progress
 from exhume.choices import check_keywords
@@ -77,8 +77,7 @@ class ZsInfo(Info):
         }
 
 
-@dataclass(frozen=True, slots=True)
-class ZsRecord:
+class ZsRecord(NamedTuple):
     """A record and its origin: its block in the file, its place in the block and in the payload."""
 
     data: bytes
@@ -92,8 +91,7 @@ class ZsRecord:
         return self.block.in_payload(self.payload_offset, self.payload_offset + len(self.data))
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(NamedTuple):
     """The part `[low, high)` of a data block's payload that holds records in range."""
 
     block: RawBlock
@@ -409,8 +407,7 @@ class ZsReader(RecordArchive):
             yield found[entry.offset]
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(NamedTuple):
     """A data block that may hold records in range; its payload if it was in the cache, `whole` or only its start."""
 
     block: RawBlock

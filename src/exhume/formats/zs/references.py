@@ -14,6 +14,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from exhume.errors import ExhumeError, Span, shorten
 from exhume.findings import Finding
@@ -32,8 +33,7 @@ MAX_PENDING = 1_000_000
 """References to blocks that have not occurred yet; only hostile files have more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """The first or last record of a data block, cut to `EDGE_SIZE`."""
 
     head: bytes
@@ -47,8 +47,7 @@ class Edge:
         return cls(bytes(record[:EDGE_SIZE]), len(record) <= EDGE_SIZE, block, last)
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
+class Reach(NamedTuple):
     """The bounds of keys that refer to a block: its first record, the record before, and its first data block's
     place.
     """

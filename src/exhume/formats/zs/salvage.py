@@ -332,7 +332,7 @@ def _guess_codec(recovery: Recovery, block: RawBlock) -> bool:
     """Finds the codec with which a data block gives well-formed records; returns whether there is one."""
     file = recovery.file
     for name in ("deflate", "lzma", "none"):
-        candidate = BlockFile(file.source, file.header.replace(codec_field=codec_field(name)), file.limits)
+        candidate = BlockFile(file.source, file.header._replace(codec_field=codec_field(name)), file.limits)
         try:
             if scan_records(candidate.unpack(block)).records:
                 recovery.file = candidate

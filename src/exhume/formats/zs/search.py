@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from exhume.errors import ExhumeError
 from exhume.formats.zs import checks
@@ -24,8 +24,7 @@ INDEX_CACHE = 16 << 20
 """Bytes of index payloads kept for the next search."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(NamedTuple):
     """Records with `low` <= record < `high`; None means no bound."""
 
     low: bytes | None = None
@@ -54,8 +53,7 @@ def make_bounds(start: bytes | None, stop: bytes | None, prefix: bytes | None) -
     return Bounds(low or None, high)
 
 
-@dataclass(frozen=True, slots=True)
-class IndexNode:
+class IndexNode(NamedTuple):
     """A decoded index block, split into columns."""
 
     offset: int
@@ -64,8 +62,7 @@ class IndexNode:
     entries: list[IndexEntry]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """Where the records in range are.
 
     `entries` refer to data blocks in file order; `complete` says that no later block can hold a record in range,

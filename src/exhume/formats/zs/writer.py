@@ -275,7 +275,7 @@ class ZsWriter(Writer):
             if not self._pending:
                 raise WriterError("no records: there is no empty ZS file", span=Span(self.name, 0, 0))
             root = self._finish_index()
-            self._header = self._header.replace(
+            self._header = self._header._replace(
                 root_offset=root.offset,
                 root_size=root.size,
                 file_size=self._offset,

@@ -22,7 +22,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from exhume.errors import WriterError, shorten
@@ -221,8 +221,7 @@ class _Parser:
         found = self._type(0)
         name = self._name("a field's name").text
         self._expect(";")
-        return replace(
-            found,
+        return found._replace(
             name=name,
             removed="removed" in attributes,
             optional="optional" in attributes,
@@ -235,7 +234,7 @@ class _Parser:
         self._expect("=")
         value = self._next("a value").text
         self._expect(";")
-        return replace(found, name=name, constant=True, constant_value=value)
+        return found._replace(name=name, constant=True, constant_value=value)
 
     def _type(self, depth: int) -> Field:
         token = self._name("a type", qualified=True)
@@ -291,8 +290,7 @@ class _Parser:
 
     def _resolve(self) -> Registry:
         schemas = {
-            name: replace(
-                schema,
+            name: schema._replace(
                 fields=tuple(self._resolved(each) for each in schema.fields),
                 groups=tuple(
                     Group(g.identifier, tuple(self._resolved(each) for each in g.fields)) for g in schema.groups
@@ -304,21 +302,21 @@ class _Parser:
 
     def _resolved(self, each: Field) -> Field:
         if each.key is not None:
-            each = replace(each, key=self._resolved(each.key))
+            each = each._replace(key=self._resolved(each.key))
         if each.value is not None:
-            each = replace(each, value=self._resolved(each.value))
+            each = each._replace(value=self._resolved(each.value))
         if each.variants:
             variants = []
             for index, place in each.variants:
                 namespace, line, text = place.split("\n")
                 variants.append((index, self._lookup(text, namespace, int(line), enums=False)[0]))
-            each = replace(each, variants=tuple(variants))
+            each = each._replace(variants=tuple(variants))
         if each.type == "object":
             if each.constant:
                 raise WriterError("IDL: constants are of simple types", code="ARK-701", actual=each.name)
             namespace, line = (each.constant_value or "\n0").split("\n")
             name, type_ = self._lookup(each.object_type or "", namespace, int(line), enums=True)
-            each = replace(each, type=type_, object_type=name, constant_value=None)
+            each = each._replace(type=type_, object_type=name, constant_value=None)
         return each
 
     def _lookup(self, text: str, namespace: str, line: int, *, enums: bool) -> tuple[str, str]:

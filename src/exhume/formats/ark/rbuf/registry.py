@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from exhume.errors import shorten
 from exhume.formats.ark.checks import REGISTRY_TEXT, REGISTRY_TYPE
@@ -47,8 +47,7 @@ MAX_TYPE_DEPTH: Final = 32
 """Containers inside containers within one field."""
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """One field, or the element type of a container (then without a name)."""
 
     name: str
@@ -95,16 +94,14 @@ class Field:
             return text[1:-1] if len(text) > 1 and text[0] == text[-1] == "'" else text
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Fields that were added to a schema after its first version."""
 
     identifier: int
     fields: tuple[Field, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
+class Schema(NamedTuple):
     """One object type; `name` is qualified (`ns::Name`)."""
 
     name: str

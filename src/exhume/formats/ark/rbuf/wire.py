@@ -8,8 +8,7 @@ from __future__ import annotations
 import struct
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from exhume.errors import Span
 from exhume.findings import Finding, Rule
@@ -53,8 +52,7 @@ class DecodeFailure(Exception):  # noqa: N818 - internal, always turned into the
         return out
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """Something worth knowing about a value that could be decoded nevertheless; offsets count from its first byte."""
 
     rule: Rule

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from exhume.errors import EntryNotFoundError, ExhumeError, Span
 from exhume.formats.clp_s import checks
@@ -13,8 +13,7 @@ from exhume.io.source import BytesSource, Source
 from exhume.io.tree import Tree
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """A named range of stored bytes, such as a section or a stream: `[start, end)` of `source`.
 
     `source` is the archive's file, or the file of that name where the archive is a directory.

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
 from exhume.errors import ExhumeError, Span
 from exhume.formats.clp_s import checks
@@ -35,8 +35,7 @@ class Kind(IntEnum):
     EMPTY_ARRAY = 6
 
 
-@dataclass(slots=True)  # not frozen: there may be thousands, and each would cost twice as much
-class Token:
+class Token(NamedTuple):
     """One token; `key` is None for array elements and for the record itself.
 
     `bare`: upstream leaves out the (empty) key of this container.
