@@ -56,6 +56,36 @@ def test_damage_is_drawn_where_it_lies(data: bytes) -> None:
     assert any(isinstance(shape, Rect) and shape.fill == DAMAGE and "CAF-" in shape.title for shape in drawing.shapes)
 
 
+def test_names_and_ratios_are_real(samples: Path) -> None:
+    with exhume.open(samples / "zs" / "words-deflate.zs") as archive:
+        decompressed = sum(len(s.load()) for s in archive.sections() if s.load and s.name.startswith("data-"))
+        stored = sum(s.span.size for s in archive.sections() if s.name.startswith("data-"))
+        texts = [shape.text for shape in draw_map(archive, []).shapes if isinstance(shape, Text)]
+        unknown = [shape.text for shape in draw_map(archive, None).shapes if isinstance(shape, Text)]
+    assert "data-0 … data-5" in texts
+    assert not any("#" in text for text in texts)
+    assert f"{decompressed / stored:.2f}x" in texts
+    assert f"{decompressed / stored:.2f}x" not in unknown, "nothing is decompressed that nobody verified"
+
+
+def test_the_name_of_a_damaged_section_is_readable(samples: Path) -> None:
+    data = (samples / "zs" / "words-none.zs").read_bytes()
+    with exhume.open(data) as archive:
+        span = archive.sections().named("data-4").span
+    with exhume.open(flip(data, span.start + 16, 1)) as archive:
+        drawing = draw_map(archive, archive.verify())
+    (name,) = [shape for shape in drawing.shapes if isinstance(shape, Text) and shape.text == "data-4"]
+    above = drawing.shapes[drawing.shapes.index(name) :]
+    covering = [
+        r
+        for r in above
+        if isinstance(r, Rect) and r.y <= name.y - 6 <= r.y + r.height and r.x <= name.x <= r.x + r.width
+    ]
+    assert covering == []
+    told = f"damaged: data-4 ({span.start}..{span.end})"
+    assert any(isinstance(shape, Text) and shape.text == told for shape in drawing.shapes)
+
+
 def test_png(data: bytes) -> None:
     image = pytest.importorskip("PIL.Image", reason="Pillow (extra picture) is not installed")
     with exhume.open(data) as archive:

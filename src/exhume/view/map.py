@@ -6,13 +6,14 @@ The drawing is a list of rectangles and texts, rendered as SVG (no dependency) o
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from xml.sax.saxutils import escape, quoteattr
 
 from exhume.archive import Archive
-from exhume.errors import MissingDependencyError, Span
+from exhume.errors import ExhumeError, MissingDependencyError, Span
 from exhume.findings import Finding, Severity
 from exhume.io.source import Source
 from exhume.layout.sections import Section, SectionKind
@@ -22,6 +23,8 @@ MARGIN = 20
 STRIP = 64
 ROW = 18
 TABLE_ROWS = 14
+BAR = 7
+DAMAGED_NAMES = 4
 
 COLOURS = {
     SectionKind.STRUCTURE: "#5b8fd9",
@@ -72,21 +75,39 @@ class Drawing:
 class _Sort:
     """The totals of sections of one kind, whose names differ only in numbers."""
 
-    name: str
+    first: str
+    last: str
     kind: SectionKind
     count: int = 0
     stored: int = 0
+    packed: int = 0
     payload: int = 0
-    known: bool = True
+
+    @property
+    def name(self) -> str:
+        """The name of the only section, or of the first and the last."""
+        return self.first if self.count == 1 else f"{self.first} … {self.last}"
 
     @property
     def ratio(self) -> str:
-        """Decompressed divided by stored size, when it is known for all of them."""
-        return f"{self.payload / self.stored:.2f}x" if self.known and self.stored and self.payload else "-"
+        """Decompressed divided by stored size, of those whose decompressed size is known."""
+        return f"{self.payload / self.packed:.2f}x" if self.packed else "-"
+
+    def add(self, section: Section, payload: int | None) -> None:
+        """Counts one more section, and its decompressed size if that is known."""
+        self.last = section.name
+        self.count += 1
+        self.stored += section.span.size
+        if payload is not None:
+            self.packed += section.span.size
+            self.payload += payload
 
 
 def draw_map(archive: Archive, findings: Iterable[Finding] | None) -> Drawing:
-    """The picture of an archive; errors among `findings` are drawn at their place.  None means it was not verified."""
+    """The picture of an archive; errors among `findings` are drawn at their place.  None means it was not verified.
+
+    Unless it was not verified, sections that do not say their decompressed size are decompressed to know it.
+    """
     errors = [finding for finding in findings or () if finding.severity is Severity.ERROR]
     found = archive.sections()
     drawing = Drawing()
@@ -104,7 +125,7 @@ def draw_map(archive: Archive, findings: Iterable[Finding] | None) -> Drawing:
     for name, source in found.sources.items():
         y = _strip(drawing, y, name, source, [s for s in found.tiles() if s.span.source == name], errors)
     y = _legend(drawing, y + 8)
-    y = _table(drawing, y + 8, _sorts(found.tiles()), total.total)
+    y = _table(drawing, y + 8, _sorts(found.tiles(), decode=findings is not None), total.total)
     drawing.height = int(y + MARGIN)
     return drawing
 
@@ -127,12 +148,30 @@ def _strip(
         _flush(drawing, y, waiting)
         waiting = (x, width, section, 1)
     _flush(drawing, y, waiting)
-    for finding in errors:
-        if finding.span is not None and finding.span.source == name:
-            x = MARGIN + (finding.span.start - source.origin) * scale
-            width = max(2.0, finding.span.size * scale)
-            drawing.shapes.append(Rect(x, y - 3, min(width, MARGIN + inner - x), STRIP + 6, DAMAGE, str(finding)))
-    return y + STRIP + 14
+    return _damage(drawing, y, name, source, sections, errors)
+
+
+def _damage(
+    drawing: Drawing, y: float, name: str, source: Source, sections: Sequence[Section], errors: Sequence[Finding]
+) -> float:
+    """Draws errors as bars above and below the strip, so that names stay readable; lists the sections they touch."""
+    inner = WIDTH - 2 * MARGIN
+    scale = inner / source.size if source.size else 0.0
+    spans = [(e, e.span) for e in errors if e.span is not None and e.span.source == name]
+    for finding, span in spans:
+        x = MARGIN + (span.start - source.origin) * scale
+        width = min(max(2.0, span.size * scale), MARGIN + inner - x)
+        for top in (y - BAR, y + STRIP):
+            drawing.shapes.append(Rect(x, top, width, BAR, DAMAGE, str(finding)))
+    starts = sorted({span.start for _, span in spans})
+    touched = [s for s in sections if bisect_left(starts, s.span.start) < bisect_left(starts, s.span.end)]
+    y += STRIP + BAR + 6
+    if touched:
+        more = f" and {len(touched) - DAMAGED_NAMES:,} more" if len(touched) > DAMAGED_NAMES else ""
+        named = ", ".join(f"{s.name} ({s.span.start:,}..{s.span.end:,})" for s in touched[:DAMAGED_NAMES])
+        drawing.shapes.append(Text(MARGIN, y + 12, _fit(f"damaged: {named}{more}", 160), DAMAGE, 12))
+        y += ROW
+    return y + 8
 
 
 def _flush(drawing: Drawing, y: float, waiting: tuple[float, float, Section, int] | None) -> None:
@@ -170,17 +209,24 @@ def _legend(drawing: Drawing, y: float) -> float:
     return y + 20
 
 
-def _sorts(tiles: Iterable[Section]) -> list[_Sort]:
+def _sorts(tiles: Iterable[Section], *, decode: bool) -> list[_Sort]:
     """The totals of the sections by kind, largest first."""
     found: dict[str, _Sort] = {}
     for section in tiles:
-        name = re.sub(r"\d+", "#", section.name)
-        sort = found.setdefault(f"{section.kind} {name}", _Sort(name, section.kind))
-        sort.count += 1
-        sort.stored += section.span.size
-        sort.payload += section.payload_size or 0
-        sort.known = sort.known and section.payload_size is not None
+        pattern = re.sub(r"\d+", "#", section.name)
+        sort = found.setdefault(f"{section.kind} {pattern}", _Sort(section.name, section.name, section.kind))
+        sort.add(section, _payload_size(section, decode=decode))
     return sorted(found.values(), key=lambda s: (-s.stored, s.name))
+
+
+def _payload_size(section: Section, *, decode: bool) -> int | None:
+    """The decompressed size of a section; None when it has none, or it is not known."""
+    if section.payload_size is not None or section.load is None or not decode:
+        return section.payload_size
+    try:
+        return len(section.load())
+    except ExhumeError:
+        return None
 
 
 def _table(drawing: Drawing, y: float, sorts: Sequence[_Sort], total: int) -> float:
@@ -198,7 +244,7 @@ def _table(drawing: Drawing, y: float, sorts: Sequence[_Sort], total: int) -> fl
     for sort in sorts[:TABLE_ROWS]:
         drawing.shapes.append(Rect(MARGIN, y + 2, 10, 10, COLOURS[sort.kind]))
         share = f"{sort.stored / total:.1%}" if total else "-"
-        payload = f"{sort.payload:,}" if sort.known and sort.payload else "-"
+        payload = f"{sort.payload:,}" if sort.packed else "-"
         cells = (_fit(sort.name, 62), f"{sort.count:,}", f"{sort.stored:,}", share, payload, sort.ratio)
         for (x, _), text in zip(columns, cells, strict=True):
             drawing.shapes.append(Text(x + (16 if x == MARGIN else 0), y + 12, text, INK, 12))
