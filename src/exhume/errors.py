@@ -6,6 +6,7 @@ Every class also derives from the builtin exception that a caller would reach fo
 
 from __future__ import annotations
 
+import errno
 import io
 from typing import Any, NamedTuple
 
@@ -264,6 +265,36 @@ class SourceError(ExhumeError, OSError):
 
     def __str__(self) -> str:
         return ExhumeError.__str__(self)
+
+
+class SourceNotFoundError(SourceError, FileNotFoundError):
+    """There is no file, directory or object of that name."""
+
+    errno = errno.ENOENT
+
+
+class SourceAccessError(SourceError, PermissionError):
+    """The file, directory or object may not be read."""
+
+    errno = errno.EACCES
+
+
+class SourceIsDirectoryError(SourceError, IsADirectoryError):
+    """A directory stands where a file is needed."""
+
+    errno = errno.EISDIR
+
+
+class SourceNotDirectoryError(SourceError, NotADirectoryError):
+    """A file stands where a directory is needed."""
+
+    errno = errno.ENOTDIR
+
+
+def source_error_type(error: BaseException) -> type[SourceError]:
+    """The class for what an operating system or a store raised: that which is of the same standard class."""
+    kinds = (SourceNotFoundError, SourceAccessError, SourceIsDirectoryError, SourceNotDirectoryError)
+    return next((kind for kind in kinds if isinstance(error, kind.__bases__[1])), SourceError)
 
 
 class RangeNotSupportedError(SourceError):

@@ -62,7 +62,7 @@ class Limits(NamedTuple):
         cap = getattr(self, name)
         if value > cap:
             raise LimitExceededError(
-                f"limit {name} exceeded (raise it with --limit {name}=VALUE if the data is legitimate)",
+                f"limit {name} exceeded (raise it if the data is legitimate)",
                 span=span,
                 expected=f"at most {cap}",
                 actual=value,

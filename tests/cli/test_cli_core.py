@@ -46,7 +46,8 @@ def test_nothing_recognised(exhume_cli: Cli, tmp_path: Path) -> None:
     }
     ran = exhume_cli("info", noise)
     assert (ran.code, ran.out) == (1, b"")
-    assert ran.err == f"exhume: EX-101: no known archive format (force one with --as FORMAT) in {noise}\n"
+    advice = "(--as FORMAT forces one; --recursive takes each archive inside)"
+    assert ran.err == f"exhume: EX-101: no known archive format in {noise} {advice}\n"
     body = json.loads(exhume_cli("info", "--json", noise).err)
     assert (body["schema"], body["code"]) == ("exhume.error/1", "EX-101")
     assert exhume_cli("verify", noise).code == 4
@@ -65,10 +66,9 @@ def test_the_folder_above_an_archive_gets_a_hint(exhume_cli: Cli, samples: Path,
             assert ran.text.endswith(f"not recognised; {hint}\n")
     ran = exhume_cli("info", tmp_path / "box")
     assert ran.code == 1
-    hint = (
-        "but inside it: 0-words-none.zs (zs), 1-sorted.caf (caf), 3-words-lzma.zs (zs) and more; --recursive takes each"
-    )
-    assert ran.err == f"exhume: EX-101: no known archive format ({hint}) in {tmp_path / 'box'}\n"
+    hint = "but inside it: 0-words-none.zs (zs), 1-sorted.caf (caf), 3-words-lzma.zs (zs) and more"
+    told = f"exhume: EX-101: no known archive format ({hint}) in {tmp_path / 'box'} "
+    assert ran.err == f"{told}(--as FORMAT forces one; --recursive takes each archive inside)\n"
 
 
 def test_missing_files(exhume_cli: Cli, tmp_path: Path) -> None:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import builtins
+import errno
 import pickle
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import exhume
 from exhume import errors
 from exhume.codecs import checksums
 from exhume.errors import ExhumeError, LimitExceededError, Span, StructureError, WriterError, shorten
 from exhume.findings import Finding, RuleTable, Severity
 from exhume.io.parallel import map_ordered
-from exhume.io.source import BytesSource
+from exhume.io.source import BytesSource, source_error
 from exhume.layout.sections import Section, SectionKind, SectionMap
 from exhume.limits import Limits, parse_size
 
@@ -58,8 +61,42 @@ def test_errors_are_one_line_and_travel(kind: type[ExhumeError]) -> None:
 
 
 def test_every_error_class_has_its_own_code() -> None:
-    codes = [kind.default_code for kind in ALL]
+    """Those that declare none are told from their parent by the standard exception that they are as well."""
+    codes = [vars(kind)["default_code"] for kind in ALL if "default_code" in vars(kind)]
     assert len(set(codes)) == len(codes)
+    others = {kind: kind.__bases__ for kind in ALL if "default_code" not in vars(kind)}
+    assert {bases[0] for bases in others.values()} == {errors.SourceError}
+    assert len({bases[1] for bases in others.values()}) == len(others)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_errors_of_files_are_the_standard_ones_too(again: bool, tmp_path: Path) -> None:
+    """Also after a journey to another process."""
+    with pytest.raises(FileNotFoundError) as missing:
+        exhume.open(tmp_path / "nothing.zs")
+    caught = pickle.loads(pickle.dumps(missing.value)) if again else missing.value
+    assert isinstance(caught, errors.SourceNotFoundError)
+    assert (caught.code, caught.errno) == ("EX-601", errno.ENOENT)
+    (tmp_path / "file").touch()
+    with pytest.raises(NotADirectoryError):
+        exhume.open(tmp_path / "file" / "below.zs")
+    with pytest.raises(FileNotFoundError):
+        exhume.open("memory://no/such/object.zs")
+
+
+@pytest.mark.parametrize(
+    ("raised", "kind"),
+    [
+        (FileNotFoundError(), errors.SourceNotFoundError),
+        (PermissionError(), errors.SourceAccessError),
+        (IsADirectoryError(), errors.SourceIsDirectoryError),
+        (NotADirectoryError(), errors.SourceNotDirectoryError),
+        (OSError(errno.EACCES, "no"), errors.SourceAccessError),
+        (OSError("any other"), errors.SourceError),
+    ],
+)
+def test_each_standard_error_has_its_class(raised: OSError, kind: type[ExhumeError]) -> None:
+    assert type(source_error(raised, "name")) is kind
 
 
 @given(st.one_of(st.binary(), st.text(), st.integers()))

@@ -86,6 +86,9 @@ def verify_one(run: Run, target: str, *, quick: bool, fail_on: str, jobs: int = 
 
 
 def _say(run: Run, finding: Finding) -> None:
-    run.say(f"{finding.severity}: {printable(str(finding))}")
+    from exhume.cli.advice import advice_on
+
+    options = {option for param in command.params for option in param.opts}
+    run.say(f"{run.severity(finding.severity)}: {printable(str(finding))}{advice_on(finding.code, options)}")
     if run.verbose and finding.spec_ref:
         run.say(f"  rule: {finding.spec_ref}")

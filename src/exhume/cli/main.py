@@ -148,7 +148,9 @@ def _say_error(error: ExhumeError, argv: list[str]) -> None:
 
         click.echo(dumps({"schema": "exhume.error/1", **error.to_dict()}), err=True)
         return
-    click.echo(f"exhume: {error}", err=True)
+    from exhume.cli.advice import advice
+
+    click.echo(f"exhume: {error}{advice(error, main, argv)}", err=True)
     if isinstance(error, QueryError) and (pointer := error.pointer()):
         click.echo("\n".join(f"  {line}" for line in pointer.split("\n")), err=True)
 

@@ -20,7 +20,8 @@ from exhume.cli.outcome import Outcome
 from exhume.cli.render import printable
 from exhume.cli.run import ProgressBar
 from exhume.cli.runtime import Run
-from exhume.errors import ExhumeError, OutputExistsError, QueryError, SourceError, Span
+from exhume.errors import ExhumeError, OutputExistsError, QueryError, Span
+from exhume.io.source import source_error
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -145,7 +146,7 @@ class _Listed:
                 with Path(name).open(encoding="utf-8", errors="surrogateescape") as file:
                     self.count = sum(bool(line.strip()) for line in file)
             except OSError as error:
-                raise SourceError(error.strerror or str(error), span=Span(name, 0, 0)) from error
+                raise source_error(error, name) from error
 
     def __iter__(self) -> Iterator[str]:
         if self._name == "-":
@@ -432,7 +433,7 @@ def prepare_directory(output: str, *, overwrite: bool = False) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SourceError(error.strerror or str(error), span=Span(output, 0, 0)) from error
+        raise source_error(error, output) from error
     return path
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ from exhume.limits import DEFAULT_LIMITS, Limits
 if TYPE_CHECKING:
     from exhume.cli.outcome import Outcome
     from exhume.engines.inspect import Inspection
+    from exhume.findings import Severity
     from exhume.io.source import Source
     from exhume.io.tree import Tree
 
@@ -39,11 +41,12 @@ class Run:
         storage: Sequence[str] = (),
         quiet: bool = False,
         verbose: int = 0,
+        colour: bool | None = None,
     ) -> None:
         self.arguments: dict[str, Any] = {
             "json": json, "ndjson": ndjson, "as_format": as_format, "offset": offset, "length": length,
             "limit": tuple(limit), "allow_full_download": allow_full_download, "storage": tuple(storage),
-            "quiet": quiet, "verbose": verbose,
+            "quiet": quiet, "verbose": verbose, "colour": wants_colour() if colour is None else colour,
         }  # fmt: skip
         self.several = False
         """Whether this is one target of several: names then belong to what is said of it."""
@@ -154,6 +157,14 @@ class Run:
             self.out.text(",\n" + dumps(item))
         self.out.text("]}\n")
 
+    def severity(self, severity: Severity) -> str:
+        """The word of a severity, in its colour where a person reads it on a terminal."""
+        if not self.arguments["colour"] or self.machine:
+            return str(severity)
+        from click import style
+
+        return style(str(severity), fg=COLOURS[str(severity)], bold=True)
+
     def say(self, text: str = "") -> None:
         """Prints a line of the answer, for people."""
         self.out.text(text + "\n")
@@ -166,6 +177,14 @@ class Run:
     def progress(self, label: str) -> ProgressBar:
         """A progress bar on standard error for work that lasts over a second, on a terminal only."""
         return ProgressBar(label, shown=not self.quiet and sys.stderr.isatty())
+
+
+COLOURS = {"error": "red", "warning": "yellow", "note": "blue"}
+
+
+def wants_colour() -> bool:
+    """Whether standard output is a terminal whose user has not asked for no colours (`NO_COLOR`, see no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 class ProgressBar:

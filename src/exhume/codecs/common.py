@@ -24,7 +24,7 @@ Decoder = Callable[[Buffer, int, int | None], Decoded]
 def over_budget(codec: str, max_size: int, actual: Any = None) -> LimitExceededError:
     """The error of a payload that would pass its output budget."""
     return LimitExceededError(
-        f"{codec}: the payload decompresses to more than is allowed (raise --limit payload_size or expansion)",
+        f"{codec}: the payload decompresses to more than is allowed (raise the limit payload_size or expansion)",
         expected=f"at most {max_size} bytes",
         actual=actual,
     )

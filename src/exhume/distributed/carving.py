@@ -147,7 +147,7 @@ def _refuse_download(image: Source, search: Search, start: int, stop: int) -> No
 
     if stop - start > max(FREE_BYTES, image.size // 2):
         raise SourceError(
-            "this reads most of a remote object: add --allow-full-download (allow_full_download=True) to go on",
+            "this reads most of a remote object: allow a full download to go on",
             code="EX-607",
             span=Span(image.name, 0, 0),
             expected=f"at most {max(FREE_BYTES, image.size // 2)} bytes",

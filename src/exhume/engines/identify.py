@@ -106,10 +106,10 @@ def recognise(source: Source | Tree) -> str:
     span = Span(source.name, 0, 0)
     if not candidates:
         within = inside(source)
-        hint = f"but inside it: {within}; --recursive takes each" if within else "force one with --as FORMAT"
-        raise UnrecognizedFormatError(f"no known archive format ({hint})", span=span)
+        hint = f" (but inside it: {within})" if within else ""
+        raise UnrecognizedFormatError(f"no known archive format{hint}", span=span)
     guesses = ", ".join(f"{c.format} ({c.confidence:.0%})" for c in candidates)
-    raise UnrecognizedFormatError("not sure which format this is (choose with --as FORMAT)", span=span, actual=guesses)
+    raise UnrecognizedFormatError("not sure which format this is", span=span, actual=guesses)
 
 
 def _candidates(source: Source | Tree) -> list[Identification]:

@@ -66,7 +66,7 @@ def export(
 
 def _url(location: str | None) -> str:
     if location is None:
-        raise WriterError("references need the URL of the archive: open it by path or URL, or give --url")
+        raise WriterError("references need the URL of the archive: open it by path or URL, or name its URL")
     if "://" in location or "::" in location:
         return location
     return "file://" + os.path.abspath(location)  # noqa: PTH100 - resolve() would follow links

@@ -10,7 +10,7 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from exhume.errors import ShortReadError, SourceError, Span, TruncatedError
+from exhume.errors import ShortReadError, SourceError, Span, TruncatedError, source_error_type
 from exhume.io.cost import AT_HAND, Cost
 
 if TYPE_CHECKING:
@@ -283,4 +283,4 @@ def plan_reads(ranges: Sequence[tuple[int, int]], *, max_gap: int, max_size: int
 
 def source_error(error: OSError, name: str, start: int = 0, end: int = 0) -> SourceError:
     """An operating system error as ours, naming the file."""
-    return SourceError(error.strerror or str(error), span=Span(name, start, end))
+    return source_error_type(error)(error.strerror or str(error), span=Span(name, start, end))

@@ -192,7 +192,7 @@ class SectionMap(Sequence[Section]):
         try:
             return self._by_name[name]
         except KeyError:
-            said = hint(name, self._by_name) or " (see: exhume list --sections)"
+            said = hint(name, self._by_name) or ""
             raise EntryNotFoundError(f"no such section{said}", actual=shorten(name)) from None
 
     def at(self, offset: int, source: str | None = None) -> list[Section]:

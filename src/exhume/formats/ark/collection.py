@@ -164,7 +164,7 @@ def open_archive(
     if not found:
         detail = "no manifest of that GUID" if log is not None else ""
         if log is None and find_manifests(source, unfinished=True):
-            detail = "only a manifest that its writer did not finish: run `exhume repair`"
+            detail = "only a manifest that its writer did not finish: it can be repaired"
         raise NOT_A_LOG.error(detail, span=Span(source.name, 0, 0), actual=log)
     if len(found) > 1:
         if log is not None:

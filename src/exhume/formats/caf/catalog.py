@@ -257,7 +257,7 @@ class Catalog:
             if known and failed and not add:
                 raise SourceError(
                     f"{len(failed)} chunk{'s' * (len(failed) > 1)} could not be read, so the catalog stays as it was"
-                    " (--add enters the others beside what it holds)",
+                    " (the others can be added to what it holds)",
                     code="EX-611",
                     span=Span(self._store.name, 0, 0),
                 )

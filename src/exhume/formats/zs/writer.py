@@ -216,7 +216,7 @@ class ZsWriter(Writer):
     def _refuse(self, ordinal: int, before: bytes, record: bytes) -> None:
         raise WriterError(
             f"the records are not sorted: record {self.records + ordinal + 1} is smaller than the one before it "
-            "(sort them first; exhume create zs --sort does)",
+            "(sort them first)",
             expected=b"at least " + before[:200],
             actual=record[:200],
         )

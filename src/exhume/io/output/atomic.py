@@ -220,9 +220,7 @@ def put_in_place(temporary: Path, path: Path, *, overwrite: bool) -> None:
 
 def exists_error(path: str | os.PathLike[str]) -> OutputExistsError:
     """The error for an output that exists already, with the one wording of its message."""
-    return OutputExistsError(
-        "the output exists already (use --overwrite to replace it)", span=Span(os.fspath(path), 0, 0)
-    )
+    return OutputExistsError("the output exists already", span=Span(os.fspath(path), 0, 0))
 
 
 def sync_directory(path: Path) -> None:

@@ -12,7 +12,17 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, TypeVar
 
-from exhume.errors import ExhumeError, RangeNotSupportedError, ShortReadError, SourceChangedError, SourceError, Span
+from exhume.errors import (
+    ExhumeError,
+    RangeNotSupportedError,
+    ShortReadError,
+    SourceAccessError,
+    SourceChangedError,
+    SourceError,
+    SourceNotFoundError,
+    Span,
+    source_error_type,
+)
 from exhume.io.cost import BEHIND_A_NETWORK, Cost
 from exhume.io.remote.readahead import BELOW, ReadAhead
 from exhume.io.source import COALESCE_GAP, COALESCE_SIZE, Source, plan_reads
@@ -65,12 +75,13 @@ def attempt(call: Callable[[], T], name: str, start: int = 0, end: int = 0, *, a
         except ExhumeError:
             raise
         except FileNotFoundError as error:
-            raise SourceError("no such file or object", span=span) from error
+            raise SourceNotFoundError("no such file or object", span=span) from error
         except Exception as error:  # backends raise their own types; all of them mean "the read failed"
             if tried == retries or not is_transient(error):
                 times = f" after {tried + 1} attempts" if tried else ""
                 found = f"{type(error).__name__}: {error}"
-                raise SourceError(f"{_what_failed(error)}{times}", span=span, actual=found) from error
+                kind = SourceAccessError if is_refused(error) else source_error_type(error)
+                raise kind(f"{_what_failed(error)}{times}", span=span, actual=found) from error
             time.sleep(delay)
             delay *= 2
     raise AssertionError("unreachable")
@@ -81,15 +92,20 @@ def _what_failed(error: BaseException) -> str:
     names = {type(each).__name__ for each in (error, error.__cause__, error.__context__) if each is not None}
     if isinstance(error, (IsADirectoryError, NotADirectoryError)):
         return "not a file" if isinstance(error, IsADirectoryError) else "not a directory"
-    if isinstance(error, PermissionError) or getattr(error, "code", getattr(error, "status", None)) in (401, 403):
-        return "access denied (credentials and fsspec options: --storage KEY=VALUE)"
+    if is_refused(error):
+        return "access denied (the store may need credentials or options)"
     if names & {"NoCredentialsError", "PartialCredentialsError", "DefaultCredentialsError"}:
-        return "no credentials (give them as the store's tools take them, or --storage anon=true)"
+        return "no credentials (give them as the store's tools take them, or the option anon)"
     if names & {"ClientConnectorCertificateError", "SSLCertVerificationError"}:
         return "the server's certificate is not trusted (name its authority in SSL_CERT_FILE)"
     if isinstance(error, TimeoutError) or "Timeout" in type(error).__name__:
         return "no answer in time"
     return "reading failed"
+
+
+def is_refused(error: BaseException) -> bool:
+    """Whether access was denied: by the operating system, or by a 401 or 403 answer."""
+    return isinstance(error, PermissionError) or getattr(error, "code", getattr(error, "status", None)) in (401, 403)
 
 
 def is_transient(error: BaseException) -> bool:
@@ -274,7 +290,7 @@ class RemoteSource(Source):
     def _account(self, ranges: list[tuple[int, int]]) -> None:
         if not self.allow_full_download and self._count(ranges, keep=True) > self._most:
             raise SourceError(
-                "this reads most of a remote object: add --allow-full-download (allow_full_download=True) to go on",
+                "this reads most of a remote object: allow a full download to go on",
                 code="EX-607",
                 span=Span(self.name, 0, 0),
                 expected=f"at most {self._most} bytes",
