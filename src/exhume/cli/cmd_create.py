@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import click
 
-from exhume.cli.formatcli import format_cli
 from exhume.cli.params import Group
 from exhume.errors import UnrecognizedFormatError
-from exhume.registry import formats, get_format
+from exhume.registry import formats, get_format, resolve
 
 
 class CreateGroup(Group):
     """A group whose commands are the formats that can be written."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [id for id, described in formats().items() if hasattr(format_cli(described), "create")]
+        return [id for id, described in formats().items() if described.create]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         try:
-            found: click.Command | None = getattr(format_cli(get_format(cmd_name)), "create", None)
+            described = get_format(cmd_name)
         except UnrecognizedFormatError:
             return None
+        if described.create is None:
+            return None
+        found: click.Command = resolve(described.package, "cli_create:create")
         return found
 
     def hint(self, ctx: click.Context, name: str) -> str:

@@ -2,7 +2,6 @@
 
 A format's `cli.py` (light: click and `exhume.cli.params` only at the top) may define
 
-- `create`: a `click.Command`; it becomes `exhume create <id> …`
 - `OPTIONS`: `{verb: [click.Option, …]}`; `"open"` holds options of every reading verb, handed to the format's `open`
 - `cat(run, archive, names, options) -> Outcome | None`
 - `search(run, archives, query, options) -> Outcome | None`
@@ -12,6 +11,9 @@ A format's `cli.py` (light: click and `exhume.cli.params` only at the top) may d
 - `merges(options, machine) -> bool` and `merge(run, documents, query, options) -> Outcome`: searches of several targets
   whose answer is one (a count), and that answer from the JSON document of each target
 - `EXPORTS`: `{target: "module:function"}` relative to the format's package, with the signature in `exhume.export`
+
+A format that can be written has a `cli_create.py` as well, whose `create`, a `click.Command`, becomes
+`exhume create <id> …`.
 """
 
 from __future__ import annotations

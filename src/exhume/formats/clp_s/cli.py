@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.formats.clp_s.cli_create import create
-
 if TYPE_CHECKING:
     from exhume.cli.outcome import Outcome
 
@@ -28,8 +26,6 @@ class ColumnsOption(click.Option):
 
             known.process = take
 
-
-__all__ = ["EXPORTS", "OPTIONS", "cat", "create", "merge", "merges", "search", "table_options"]
 
 _IGNORE_CASE = click.Option(["--ignore-case", "-i"], is_flag=True, help="Values match in any case.")
 _TGE = click.Option(["--tge"], type=int, metavar="TS", help="Only records at or after TS (epoch milliseconds).")

@@ -1,0 +1,102 @@
+"""`exhume create ark`: messages from MCAP or JSON lines into a log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from exhume.cli.params import SIZE, Choice
+from exhume.cli.runtime import common_options
+
+if TYPE_CHECKING:
+    from exhume.cli.runtime import Run
+
+
+@click.command("ark")
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", required=True, metavar="ROOT", help="Directory of the log: new, empty, or holding logs."
+)
+@click.option("--name", default="", help="Name of the log.")
+@click.option("--metadata", multiple=True, metavar="KEY=JSON", help="A metadata entry (repeatable).")
+@click.option(
+    "--compression",
+    type=Choice(["none", "lz4", "zstd", "bz2", "lzma"]),
+    help="Codec of the columns (default: none).",
+)
+@click.option("--level", type=int, help="Level of the codec, on its own scale.")
+@click.option("--split-items", type=click.IntRange(1), default=65_536, show_default=True, help="Messages per split.")
+@click.option("--split-bytes", type=SIZE, default=1 << 30, help="Bytes of messages per split (default 1G).")
+@click.option("--schema", type=click.Path(path_type=Path), help="JSON lines: registry JSON or IDL text of the types.")
+@click.option(
+    "--type", "types", multiple=True, metavar="CHANNEL=TYPE", help="JSON lines: type of a channel (repeatable)."
+)
+@common_options
+def create(
+    run: Run,
+    inputs: tuple[Path, ...],
+    output: str,
+    name: str,
+    metadata: tuple[str, ...],
+    compression: str | None,
+    level: int | None,
+    split_items: int,
+    split_bytes: int,
+    schema: Path | None,
+    types: tuple[str, ...],
+) -> None:
+    """A new Ark log from MCAP files (.mcap) or JSON lines (as `exhume cat` prints them).
+
+    Channels of JSON lines take their types from --schema and --type; others keep their values as JSON text.
+    """
+    import json
+
+    from exhume.formats.ark.jsonform import import_jsonl
+    from exhume.formats.ark.mcap import import_mcap
+    from exhume.formats.ark.rbuf.idl import load_registry
+    from exhume.formats.ark.writer import ArkWriter
+
+    ctx = click.get_current_context()
+    entries: dict[str, Any] = {}
+    for text in metadata:
+        key, eq, value = text.partition("=")
+        try:
+            entries[key] = json.loads(value) if eq else json.loads("")
+        except ValueError:
+            raise click.UsageError(f"--metadata takes KEY=JSON, not {text!r}", ctx) from None
+    chosen = dict(_pair(ctx, text) for text in types)
+    registry = load_registry(schema.read_text(encoding="utf-8")) if schema is not None else None
+    if chosen and registry is None:
+        raise click.UsageError("--type needs --schema", ctx)
+    count = 0
+    with (
+        ArkWriter(
+            output,
+            name=name,
+            metadata=entries,
+            compression=compression,
+            level=level,
+            split_items=split_items,
+            split_bytes=split_bytes,
+        ) as log,
+        run.progress("create ark") as progress,
+    ):
+        for path in inputs:
+            if path.suffix.lower() == ".mcap":
+                count += import_mcap(path, log, progress=progress)
+            else:
+                count += import_jsonl(path, log, registry=registry, types=chosen, progress=progress)
+    manifest = f"{output}/manifests/{log.identifier}"
+    if run.machine:
+        run.document("create", {"format": "ark", "target": output, "manifest": manifest, "messages": count})
+    else:
+        run.note(f"{count} messages: {manifest}")
+
+
+def _pair(ctx: click.Context, text: str) -> tuple[str, str]:
+    name, eq, type_name = text.partition("=")
+    if not eq:
+        raise click.UsageError(f"--type takes CHANNEL=TYPE, not {text!r}", ctx)
+    return name, type_name

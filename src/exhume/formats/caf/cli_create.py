@@ -1,0 +1,143 @@
+"""`exhume create caf`: files, tar and zip archives into chunks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import click
+
+from exhume.cli.outcome import Outcome
+from exhume.cli.params import SIZE, Choice
+from exhume.cli.render import human_size, printable
+from exhume.cli.runtime import Run, common_options
+
+if TYPE_CHECKING:
+    from exhume.formats.caf.writer import CafWriter
+
+
+@click.command("caf")
+@click.argument("inputs", nargs=-1, metavar="[INPUT...]")
+@click.option("-o", "--output", required=True, metavar="TARGET", help="The chunk; further ones get -0002, -0003, ...")
+@click.option(
+    "--order",
+    type=Choice(["sorted", "insertion"]),
+    default="sorted",
+    show_default=True,
+    help="Order and spelling of the index: as the Go or as the TypeScript writer.",
+)
+@click.option("--chunk-size", type=SIZE, default=30 << 30, help="Largest chunk, index included.  [default: 30G]")
+@click.option("--base-dir", metavar="DIR", help="Store names relative to this directory.")
+@click.option("--from-tar", multiple=True, metavar="FILE", help="Add the files of a tar archive ('-': standard input).")
+@click.option("--from-zip", multiple=True, metavar="FILE", help="Add the files of a zip archive.")
+@click.option("--stdin-name", metavar="NAME", help="Add standard input as a member of this name.")
+@click.option("--replace", is_flag=True, help="A name added twice replaces the first, whose bytes stay as dead data.")
+@click.option("--catalog", metavar="DB", help="Enter the new chunks in a catalog (SQLite file or SQLAlchemy URL).")
+@click.option("--overwrite", is_flag=True, help="Replace existing chunks.")
+@common_options
+def create(
+    run: Run,
+    inputs: tuple[str, ...],
+    output: str,
+    order: Any,
+    chunk_size: int,
+    base_dir: str | None,
+    from_tar: tuple[str, ...],
+    from_zip: tuple[str, ...],
+    stdin_name: str | None,
+    replace: bool,
+    catalog: str | None,
+    overwrite: bool,
+) -> Outcome:
+    """Pack files, directories, tar or zip archives into one or more chunks.
+
+    Directories are taken recursively, sorted by name.  Chunks appear only when all of them are complete.
+    """
+    from exhume.formats.caf.inputs import add_tar, add_zip, plan_inputs, write_plan
+    from exhume.formats.caf.writer import create as open_writer
+
+    if not (inputs or from_tar or from_zip or stdin_name is not None):
+        raise click.UsageError("nothing to pack: give INPUTs, --from-tar, --from-zip or --stdin-name")
+    if stdin_name is not None and "-" in from_tar:
+        raise click.UsageError("standard input can be one thing only: --stdin-name or --from-tar -")
+    plan = plan_inputs(inputs, base=base_dir, exclude=_identity(output))
+    skipped = list(plan.skipped)
+    with run.progress("create") as progress:
+        writer = open_writer(output, order=order, chunk_size=chunk_size, replace=replace, overwrite=overwrite)
+        with writer:
+            write_plan(writer, plan, progress)
+            for name in from_tar:
+                if name == "-":
+                    skipped += add_tar(writer, sys.stdin.buffer, "standard input", progress)
+                else:
+                    with _open_input(name) as file:
+                        skipped += add_tar(writer, file, name, progress)
+            for name in from_zip:
+                skipped += add_zip(writer, name, progress)
+            if stdin_name is not None:
+                writer.add_stream(stdin_name, sys.stdin.buffer)
+        if catalog is not None:
+            _enter(catalog, writer)
+    return _report(run, writer, skipped)
+
+
+def _open_input(path: str) -> BinaryIO:
+    try:
+        from pathlib import Path
+
+        return Path(path).open("rb")
+    except OSError as error:
+        from exhume.io.source import source_error
+
+        raise source_error(error, path) from error
+
+
+def _identity(output: str) -> set[tuple[int, int]]:
+    try:
+        from pathlib import Path
+
+        found = Path(output).stat()
+    except OSError:
+        return set()
+    return {(found.st_dev, found.st_ino)}
+
+
+def _enter(catalog: str, writer: CafWriter) -> None:
+    from exhume.formats.caf.catalog import open_catalog
+
+    with open_catalog(catalog, create=True) as opened:
+        for chunk in writer.chunks:
+            opened.add_chunk(os.path.abspath(chunk.path))  # noqa: PTH100 - resolve() would follow links
+
+
+def _report(run: Run, writer: CafWriter, skipped: list[tuple[str, str]]) -> Outcome:
+    chunks = [
+        {
+            "path": chunk.path,
+            "size": chunk.size,
+            "files": chunk.files,
+            "data_size": chunk.data_size,
+            "index_size": chunk.index_size,
+            "dead": chunk.dead,
+        }
+        for chunk in writer.chunks
+    ]
+    for path, reason in skipped:
+        click.echo(f"exhume: left out: {printable(path)}: {reason}", err=True)
+    if writer.lossy_names:
+        click.echo(f"exhume: {writer.lossy_names} names were not UTF-8 and are stored with U+FFFD signs", err=True)
+    if run.machine:
+        body = {
+            "format": "caf",
+            "chunks": chunks,
+            "files": writer.added,
+            "lossy_names": writer.lossy_names,
+            "skipped": [{"path": path, "reason": reason} for path, reason in skipped],
+        }
+        run.document("create", body)
+    else:
+        total = sum(chunk.size for chunk in writer.chunks)
+        count = len(chunks)
+        run.note(f"{writer.added} files in {count} chunk{'s' * (count > 1)} ({human_size(total)})")
+    return Outcome.LOSS if skipped or writer.lossy_names else Outcome.DONE

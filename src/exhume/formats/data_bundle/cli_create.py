@@ -1,0 +1,85 @@
+"""`exhume create databundle`: files into a bundle."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from exhume.cli.outcome import Outcome
+from exhume.cli.params import SIZE, Choice
+from exhume.cli.runtime import Run, common_options
+
+if TYPE_CHECKING:
+    from exhume.formats.data_bundle.messages import UserData
+
+
+@click.command("databundle")
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option("-o", "--output", required=True, metavar="TARGET", help="The bundle, a new directory.")
+@click.option("--compression", type=Choice(["zlib", "snappy", "none"]), default="zlib", show_default=True)
+@click.option("--level", type=click.IntRange(0, 12), help="Level of zlib.  [default: 5]")
+@click.option("--record-size", type=SIZE, default=128 << 10, help="Uncompressed bytes per record.  [default: 128K]")
+@click.option("--alignment", type=SIZE, help="Records start at multiples of this.  [default: 4096; 1 when raw-packed]")
+@click.option("--shards", type=click.IntRange(1), default=1, show_default=True, help="Files to spread the data over.")
+@click.option("--jobs", type=click.IntRange(0), default=1, show_default=True, help="Threads (0: one per core).")
+@click.option(
+    "--raw-packed/--records", default=None, help="Uncompressed data without or with records.  [default: without]"
+)
+@click.option("--index-compression", type=Choice(["snappy", "none"]), default="snappy", show_default=True)
+@click.option("--base-dir", metavar="DIR", help="Store names relative to this directory.")
+@click.option("--user-data", metavar="FILE", help='JSON: {"name": {"type_url": ..., "value_hex": ...}, ...}.')
+@common_options
+def create(
+    run: Run,
+    inputs: tuple[str, ...],
+    output: str,
+    base_dir: str | None,
+    user_data: str | None,
+    **options: Any,
+) -> Outcome:
+    """Pack directories and files into a bundle.
+
+    A single directory gives its content; of several INPUTs each keeps its last component.  The bundle appears only
+    when it is complete.
+    """
+    from exhume.cli.render import human_size, printable
+    from exhume.formats.data_bundle.inputs import add_inputs
+    from exhume.formats.data_bundle.writer import DataBundleWriter
+
+    attached = _read_user_data(user_data) if user_data is not None else {}
+    with run.progress("create") as progress, DataBundleWriter(output, progress=progress, **options) as writer:
+        skipped = add_inputs(writer, list(inputs), base=base_dir, user_data=attached)
+        counts = writer.counts
+    for path, reason in skipped:
+        click.echo(f"exhume: left out: {printable(path)}: {reason}", err=True)
+    from pathlib import Path
+
+    stored = sum(file.stat().st_size for file in Path(output).rglob("*") if file.is_file())
+    if run.machine:
+        left_out = [{"path": path, "reason": reason} for path, reason in skipped]
+        body = {"format": "databundle", "output": output, **counts, "size": writer.size, "stored_size": stored}
+        run.document("create", {**body, "skipped": left_out})
+    else:
+        run.note(f"{counts['files']} files, {human_size(writer.size)} in {human_size(stored)}")
+    return Outcome.LOSS if skipped else Outcome.DONE
+
+
+def _read_user_data(path: str) -> dict[str, UserData]:
+    from exhume.errors import WriterError
+    from exhume.formats.data_bundle.messages import UserData
+    from exhume.io.source import source_error
+
+    try:
+        import json
+        from pathlib import Path
+
+        document = json.loads(Path(path).read_text("utf-8"))
+        return {
+            name: UserData(str(entry["type_url"]), bytes.fromhex(entry.get("value_hex", "")))
+            for name, entry in document.items()
+        }
+    except OSError as error:
+        raise source_error(error, path) from error
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise WriterError("not a user data file", format="databundle", actual=f"{path}: {error}") from error

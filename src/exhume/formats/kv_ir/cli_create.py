@@ -1,0 +1,41 @@
+"""`exhume create kv-ir`: JSON lines into a stream."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from exhume.cli.params import Choice
+from exhume.cli.runtime import Run, common_options
+
+if TYPE_CHECKING:
+    pass
+
+
+@click.command("kv-ir", short_help="Log events as key-value pairs, one after the other.")
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option("-o", "--output", required=True, type=click.Path(), help="The stream; inside a zstd frame for *.zst.")
+@click.option("--metadata", metavar="JSON", help="A JSON object that is said about the stream.")
+@click.option("--pairs", type=Choice(["user", "both"]), default="user", show_default=True,
+              help="What a record is: pairs of the user, or both as cat prints them.")  # fmt: skip
+@click.option("--codec", type=Choice(["none", "zstd"]), help="Whether it lies in a zstd frame (default: by its name).")
+@click.option("--level", type=click.IntRange(1, 19), default=3, show_default=True, help="zstd level.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing file.")
+@common_options
+def create(run: Run, inputs: tuple[str, ...], output: str, metadata: str | None, pairs: str, **options: Any) -> None:
+    """Write JSON lines as the events of a KV-IR stream (gzip and zstd are recognised; - is standard input)."""
+    from exhume.formats.kv_ir.lines import parse_object, records
+    from exhume.formats.kv_ir.writer import create as open_writer
+
+    told = None if metadata is None else parse_object(metadata.encode(), "--metadata", 1)
+    writer = open_writer(output, metadata=told, **options)
+    with run.progress("create") as progress, writer:
+        for user, auto in records(inputs, both=pairs == "both"):
+            writer.write(user, auto)
+            progress(writer.events, None, "events")
+    body = {"format": "kv-ir", "output": output, "events": writer.events}
+    if run.machine:
+        run.document("create", body)
+    else:
+        run.note(f"{output}: {writer.events} events")

@@ -1,0 +1,98 @@
+"""`exhume create zs`: records into a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
+
+import click
+
+from exhume.cli.params import BYTES, SIZE, Choice
+from exhume.cli.runtime import Run, common_options
+
+if TYPE_CHECKING:
+    pass
+from exhume.formats.zs.cli import check_framing, columns_of
+
+
+@click.command("zs", short_help="Sorted records in compressed blocks under an index.")
+@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.option("-o", "--output", required=True, type=click.Path(), help="The file to write.")
+@click.option(
+    "--metadata", default="{}", metavar="JSON", help="JSON object for the header (@FILE reads it from a file)."
+)
+@click.option("--no-default-metadata", is_flag=True, help="Leave out build-info (user, host, time, version).")
+@click.option(
+    "--record-format",
+    metavar="NAME:TYPE,...",
+    help="Say in the metadata that records are tab-separated fields, e.g. ngram:utf8,count:int.",
+)
+@click.option("--terminator", type=BYTES, metavar="BYTES", help="What follows each record (default: \\n).")
+@click.option(
+    "--length-prefixed", type=Choice(["uleb128", "u64le"]), help="Each record is preceded by its length instead."
+)
+@click.option("--sort", is_flag=True, help="Sort the records first (in bounded memory, with temporary files).")
+@click.option("--codec", type=Choice(["none", "deflate", "lzma"]), default="lzma", show_default=True)
+@click.option(
+    "-z",
+    "--level",
+    metavar="LEVEL",
+    help="fast (default); deflate: 1 to 12, isal (quickest; its bytes depend on the processor); lzma: 0, 0e, 1, 1e.",
+)
+@click.option("--block-size", type=SIZE, default=384 << 10, help="Approximate size of a data block (default: 384K).")
+@click.option("--branching-factor", type=click.IntRange(2), default=1024, show_default=True)
+@click.option("--short-keys", is_flag=True, help="Index keys as short as allowed, not whole records.")
+@click.option("--jobs", type=click.IntRange(0), default=0, help="Threads for compression (default: one per core).")
+@click.option("--overwrite", is_flag=True, help="Replace an existing file.")
+@common_options
+def create(
+    run: Run,
+    inputs: tuple[str, ...],
+    output: str,
+    metadata: str,
+    no_default_metadata: bool,
+    record_format: str | None,
+    terminator: bytes | None,
+    length_prefixed: str | None,
+    sort: bool,
+    **options: Any,
+) -> None:
+    """Write the records of INPUT (files, or - for standard input) to a ZS file.
+
+    Records must be in ascending order of their bytes, over all inputs: sort with LC_ALL=C sort, or give --sort.
+    """
+    from exhume.formats.zs.framing import framing
+    from exhume.formats.zs.sorting import ExternalSorter, feed
+    from exhume.formats.zs.writer import ZsWriter
+
+    check_framing({"terminator": terminator, "length_prefixed": length_prefixed})
+    end = b"\n" if terminator is None else terminator
+    shape = framing(end, length_prefixed)
+    described = _metadata(metadata, record_format)
+    writer = ZsWriter(output, metadata=described, default_metadata=not no_default_metadata, **options)
+    with writer, run.progress(output) as progress, ExternalSorter() as sorter:
+        for name in inputs:
+            with click.open_file(name, "rb") as file:
+                stream = cast("BinaryIO", file)
+                if sort:
+                    feed(sorter, stream, shape, progress=progress)
+                else:
+                    writer.add_file(stream, terminator=end, length_prefixed=length_prefixed, progress=progress)
+        if sort:
+            writer.add_records(sorter)
+    facts = {"output": output, "format": "zs", "records": writer.records, "bytes": writer.size}
+    if run.machine:
+        run.document("create", facts)
+    else:
+        run.note(f"{output}: {writer.records} records, {writer.size} bytes")
+
+
+def _metadata(text: str, record_format: str | None) -> dict[str, Any]:
+    from exhume.formats.zs.metadata import RECORD_FORMAT, parse_metadata_text
+
+    if text.startswith("@"):
+        with click.open_file(text[1:], "r", encoding="utf-8") as file:
+            text = file.read()
+    described = parse_metadata_text(text)
+    if record_format is not None:
+        described[RECORD_FORMAT] = columns_of(record_format)
+    return described
