@@ -22,6 +22,7 @@ from exhume.formats.kv_ir.build import (
     build_text,
 )
 from exhume.formats.kv_ir.salvage import EVENTS, UNTOLD, salvage
+from exhume.formats.kv_ir.stream import PIECE
 from exhume.io.local import FileSource
 from exhume.io.source import BytesSource
 from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
@@ -135,9 +136,12 @@ def test_a_frame_of_nothing_readable_is_lost_as_a_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [SalvageMode.ARCHIVE, SalvageMode.RECORDS])
-def test_a_failing_disk_is_no_damage(tmp_path: Path, mode: SalvageMode) -> None:
+@pytest.mark.parametrize("beyond", [-1, 4])
+def test_a_failing_disk_is_no_damage(tmp_path: Path, mode: SalvageMode, beyond: int) -> None:
     def fail(offset: int, size: int, data: bytes) -> bytes:
-        raise SourceError("read failed", span=Span("disk", offset, offset + size))
+        if offset + size > beyond:
+            raise SourceError("read failed", span=Span("disk", offset, offset + size))
+        return data
 
     with pytest.raises(SourceError, match="read failed"):
         salvage(LyingSource(BytesSource(SMALL), fail), tmp_path / "out", mode=mode)
@@ -373,6 +377,12 @@ WRONG: dict[str, bytes] = {
     "a text that is not put together": build_key(1, auto=False) + bytes((Tags.FOUR_BYTE_ENCODING,)) + build_integer(1),
     "a key with no name": bytes((Tags.NODE_TEXT,)) + build_text(b"x"),
     "a key with a parent and no name": COUNT[:-3] + build_integer(1),
+    "a number in a text": build_key(1, auto=False)
+    + bytes((Tags.FOUR_BYTE_ENCODING,))
+    + build_integer(1)
+    + bytes((Tags.LOG_TYPE_1, 1, 0x11)),
+    "an unknown key": event([], [(2, build_integer(1))]),
+    "an unknown key of the logger": event([(2, build_integer(1))], [(2, build_integer(1))]),
     "eight bytes for four": build_key(1, auto=False) + bytes((Tags.FOUR_BYTE_ENCODING, Tags.VARIABLE_8)) + bytes(8)
     + bytes((Tags.LOG_TYPE_1, 1, 0x11)),
 }  # fmt: skip
@@ -381,13 +391,14 @@ WRONG: dict[str, bytes] = {
 @pytest.mark.parametrize("what", WRONG)
 def test_what_is_no_unit_is_not_believed(tmp_path: Path, what: str) -> None:
     """Behind damage nothing that only looks like units is taken; what follows it is."""
-    data = KNOWN + RUBBISH + WRONG[what] + b"\xee" + one(5) * 3 + END
-    report, events = rescued(data, tmp_path)
-    assert events == FIRST + [({}, {"n": 5})] * 3
-    assert rows(report)[2][:3] == (len(KNOWN), len(data) - len(one(5) * 3 + END), Fate.LOST)
-    data = KNOWN + WRONG[what] + b"\xee" + one(5) * 3 + END
-    _, events = rescued(data, tmp_path)
-    assert events[-3:] == [({}, {"n": 5})] * 3
+    for end in (b"\xee", b""):
+        behind = one(5) * 3 + END
+        data = KNOWN + RUBBISH + WRONG[what] + end + behind
+        report, events = rescued(data, tmp_path)
+        assert events == FIRST + [({}, {"n": 5})] * 3
+        assert rows(report)[2][:3] == (len(KNOWN), len(data) - len(behind), Fate.LOST)
+        _, events = rescued(KNOWN + WRONG[what] + end + behind, tmp_path)
+        assert events[-3:] == [({}, {"n": 5})] * 3
 
 
 def test_damage_is_searched_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -402,6 +413,57 @@ def test_damage_is_searched_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         report, events = rescued(KNOWN + gap, tmp_path)
         assert events == FIRST
         assert rows(report)[-1][:3] == (len(KNOWN), len(KNOWN) + len(gap), Fate.LOST)
+
+
+@pytest.mark.parametrize("short", range(1, 14))
+def test_units_lie_across_what_is_in_reach(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short: int) -> None:
+    monkeypatch.setattr(module, "WINDOW", 100)
+    gap = b"\xee" * (PIECE - len(KNOWN) - short)
+    report, events = rescued(KNOWN + gap + one(5) * 3 + b"\xee", tmp_path)
+    assert events == FIRST + [({}, {"n": 5})] * 3
+    assert rows(report)[3][:3] == (PIECE - short, PIECE - short + len(one(5)) * 3, Fate.RECOVERED)
+
+
+def test_groups_lie_across_what_is_in_reach(tmp_path: Path) -> None:
+    behind, found = [], []
+    for number in range(30):
+        name = f"key {number} " + "x" * 60_000
+        behind += [user(Tags.NODE_INTEGER, name.encode()), event([], [(2 + number, build_integer(number))])]
+        found.append(({}, {name: number}))
+    assert resumed(tmp_path, b"".join(behind) + one(4)) == [*found, ({}, {"n": 4})]
+
+
+def test_keys_before_the_end_are_believed(tmp_path: Path) -> None:
+    assert resumed(tmp_path, one(5) + user(Tags.NODE_INTEGER, b"x")) == [({}, {"n": 5})]
+
+
+def test_numbers_that_contradict_each_other_are_not_believed(tmp_path: Path) -> None:
+    """Between two events that follow each other no key becomes known unseen."""
+    first = user(Tags.NODE_INTEGER, b"a") + event([], [(2, build_integer(1))])
+    behind = user(Tags.NODE_INTEGER, b"b") + event([], [(7, build_integer(2))]) + one(5) + END
+    data = KNOWN + RUBBISH + first + behind
+    report, events = rescued(data, tmp_path)
+    assert events == [*FIRST, ({}, {"b": 2}), ({}, {"n": 5})]
+    assert rows(report)[2][:3] == (len(KNOWN), len(data) - len(behind), Fate.LOST)
+
+
+def test_once_numbers_are_told_keys_need_no_event(tmp_path: Path) -> None:
+    both = auto(Tags.NODE_INTEGER, b"x") + user(Tags.NODE_INTEGER, b"y")
+    both += event([(2, build_integer(1))], [(2, build_integer(2))])
+    unused = user(Tags.NODE_INTEGER, b"z") + auto(Tags.NODE_INTEGER, b"u") + one(5)
+    used = event([(3, build_integer(3))], [(3, build_integer(4))])
+    assert resumed(tmp_path, both + one(4) * 2 + unused + used) == [
+        ({"x": 1}, {"y": 2}), *[({}, {"n": 4})] * 2, ({}, {"n": 5}), ({"u": 3}, {"z": 4})
+    ]  # fmt: skip
+
+
+def test_an_event_of_older_keys_does_not_tell_a_new_one(tmp_path: Path) -> None:
+    orphan = user(Tags.NODE_INTEGER, b"x") + one(8)
+    data = KNOWN + RUBBISH + one(5) * 3 + orphan + one(6) + END
+    report, events = rescued(data, tmp_path)
+    assert events == [*FIRST, *[({}, {"n": 5})] * 3, ({}, {"n": 6})]
+    at = len(KNOWN + RUBBISH + one(5) * 3)
+    assert (at, at + len(orphan), Fate.LOST, "unit", UNTOLD, None) in rows(report)
 
 
 def test_a_group_may_be_long(tmp_path: Path) -> None:

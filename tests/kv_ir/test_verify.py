@@ -33,9 +33,12 @@ def test_everything_is_read_unless_quick() -> None:
     assert codes(broken, quick=True) == []
 
 
-def test_a_failing_disk_is_no_damage() -> None:
+@pytest.mark.parametrize("beyond", [-1, 4])
+def test_a_failing_disk_is_no_damage(beyond: int) -> None:
     def fail(offset: int, size: int, data: bytes) -> bytes:
-        raise SourceError("read failed", span=Span("disk", offset, offset + size))
+        if offset + size > beyond:
+            raise SourceError("read failed", span=Span("disk", offset, offset + size))
+        return data
 
     with pytest.raises(SourceError, match="read failed"):
         list(verify_source(LyingSource(BytesSource(SMALL), fail)))
@@ -47,7 +50,7 @@ def test_progress_is_told() -> None:
     data = HEAD + user(Tags.NODE_INTEGER, b"n") + one * (2 * EVENTS + 5) + END
     found = verify_source(BytesSource(data), progress=lambda done, total, unit: told.append((done, total, unit)))
     assert list(found) == []
-    assert len(told) >= 2
+    assert 2 <= len(told) <= 5
     assert {(total, unit) for _, total, unit in told} == {(len(data), "bytes")}
     assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
 

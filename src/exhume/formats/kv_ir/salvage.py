@@ -347,7 +347,7 @@ def _fillers(group: list[Unit], counts: dict[bool, int], unsure: set[bool]) -> d
 
 
 def _groups(data: bytes, at: int) -> Iterator[list[Unit]]:
-    """Keys that become known and the event behind them, again and again; the end of the stream is the last."""
+    """Keys that become known and what follows them: an event, or the end of the stream; again and again."""
     group: list[Unit] = []
     for unit in _units(data, at):
         group.append(unit)
@@ -357,11 +357,9 @@ def _groups(data: bytes, at: int) -> Iterator[list[Unit]]:
 
 
 def _units(data: bytes, at: int) -> Iterator[Unit]:
-    """Unit after unit, to the end of the stream, or to where they do not fit."""
+    """Unit after unit, to where they do not fit."""
     while (unit := _unit(data, at)) is not None:
         yield unit
-        if unit.ends:
-            return
         at = unit.end
 
 
