@@ -18,7 +18,7 @@ from exhume.formats.kv_ir.build import END, build_integer, build_real, build_tex
 from exhume.formats.kv_ir.kernel import KvIrDecoder
 from exhume.formats.kv_ir.layout import parse_preamble
 from exhume.formats.kv_ir.reader import KvIrArchive
-from exhume.formats.kv_ir.units import How, Status
+from exhume.formats.kv_ir.units import AUTO, USER, How, Status
 from exhume.limits import Limits
 from tests.real import REAL
 
@@ -111,7 +111,7 @@ def test_events_by_hand() -> None:
         with open_stream(data) as archive:
             assert list(archive) == EVENTS
             assert [json.loads(line) for line in archive.json_lines(pairs="both")] == [
-                {"auto": auto, "user": user} for auto, user in EVENTS
+                {AUTO: auto, USER: user} for auto, user in EVENTS
             ]
             assert [json.loads(line) for line in archive.json_lines(pairs="auto")] == [auto for auto, _ in EVENTS]
             assert archive.user_metadata == {"host": "a1"}

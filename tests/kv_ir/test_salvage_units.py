@@ -23,6 +23,7 @@ from exhume.formats.kv_ir.build import (
 )
 from exhume.formats.kv_ir.salvage import EVENTS, UNTOLD, salvage
 from exhume.formats.kv_ir.stream import PIECE
+from exhume.formats.kv_ir.units import AUTO, USER
 from exhume.io.local import FileSource
 from exhume.io.source import BytesSource
 from exhume.recovery import Fate, SalvageMode, SalvageReport, Verified
@@ -54,11 +55,11 @@ def rescued(data: bytes, tmp_path: Path, **options: Any) -> tuple[SalvageReport,
         report.spans, report.lost, report.recovered, report.notes
     )  # fmt: skip
     lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_bytes().splitlines()]
-    events = [(line["auto"], line["user"]) for line in lines]
+    events = [(line[AUTO], line[USER]) for line in lines]
     if (tmp_path / "out.clp").stat().st_size:
         with exhume.open(tmp_path / "out.clp", format="kv-ir") as archive:
             assert not [finding for finding in archive.verify() if finding.severity == "error"]
-            assert list(archive.events()) == events  # type: ignore[attr-defined]
+            assert list(archive.events()) == events
     assert report.recovered["events"] == len(events)
     assert report.verified is (Verified.REREAD if events else Verified.NOTHING)
     return report, events

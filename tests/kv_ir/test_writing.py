@@ -91,16 +91,3 @@ def test_damaged_streams_are_refused_or_passed_over(tmp_path: Path) -> None:
     with exhume.create(tmp_path / "b.clps", "clp-s", on_error="skip") as writer:
         writer.add_file(tmp_path / "cut.clp")
     assert (writer.records, writer.skipped) == (len(EVENTS) - 1, 1)
-
-
-def test_searches_find_what_a_loop_finds(exhume_cli: Cli) -> None:
-    stream = REPOSITORY / "kv_ir" / "logger-0.clp.zst"
-    with exhume.open(stream) as archive:
-        wanted = [u for a, u in archive.events() if a["level"]["name"] == "WARN" and u["user_id"] > 80]  # type: ignore[attr-defined]
-        lines = archive.search("@level.name: WARN and user_id > 80")  # type: ignore[attr-defined]
-        assert [json.loads(line) for line in lines] == wanted
-        times = [a["timestamp"]["unix_millisecs"] for a, _ in archive.events()]  # type: ignore[attr-defined]
-    half = times[60]
-    assert exhume_cli("search", stream, "*", "--tge", half, "--count").out == b"%d\n" % sum(t >= half for t in times)
-    shown = exhume_cli("search", stream, "user_id: 5", "--projection", "message").out
-    assert [list(json.loads(line)) for line in shown.splitlines()] == [["message"]]

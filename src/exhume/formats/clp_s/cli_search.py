@@ -90,10 +90,10 @@ def _say_count(run: Any, query: str, total: int, format: str) -> Outcome:
 
 def _chunks(searches: _Searches, options: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
     """Archive names and pieces of the matching lines."""
-    columns = options["projection"]
+    columns, roots = options["projection"], options.get("roots", ())
     for one in searches:
         nodes = resolve_projection(one.archive, columns) if columns else None
-        for chunk in one.ordered_chunks(nodes) if options["ordered"] else one.chunks(nodes):
+        for chunk in one.ordered_chunks(nodes, roots) if options["ordered"] else one.chunks(nodes):
             yield one.archive.name, chunk
 
 

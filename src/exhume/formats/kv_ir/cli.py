@@ -22,6 +22,13 @@ _PAIRS = click.Option(
     help="Pairs of the user (as clp-s prints), of the logger (auto), or both.",
 )
 
+_PAIRS_FOUND = click.Option(
+    ["--pairs"],
+    type=Choice(["user", "auto", "both"]),
+    default="both",
+    help="Pairs of the user, of the logger (auto), or both (as clp-s prints of a stream).",
+)
+
 _TIME = click.Option(
     ["--timestamp-key"],
     metavar="PATH",
@@ -30,7 +37,7 @@ _TIME = click.Option(
 
 OPTIONS: dict[str, list[click.Option]] = {
     "cat": [_PAIRS],
-    "search": [*clp_s_cli.OPTIONS["search"], _TIME],
+    "search": [*clp_s_cli.OPTIONS["search"], _TIME, _PAIRS_FOUND],
     "recode": [
         click.Option(["--codec"], metavar="CODEC", help="none, or zstd for one zstd frame (default: by the name)."),
         click.Option(["--level"], type=click.IntRange(1, 19), default=3, help="zstd level."),
@@ -91,10 +98,14 @@ class _Archives(Collection[Any]):
 def search(run: Run, archives: list[KvIrArchive], query: str, options: dict[str, Any]) -> Outcome:
     """`exhume search`: the query runs on clp-s archives in memory that hold the events, in their order."""
     from exhume.formats.clp_s import cli_search
+    from exhume.formats.kv_ir.rows import ROOTS
 
     timed = options["tge"] is not None or options["tle"] is not None or options["count_by_time"]
     key = options.pop("timestamp_key", None) or (TIMESTAMP_KEY if timed else None)
-    return cli_search.search(run, _Archives(archives, key), query, {**options, "ordered": True}, "kv-ir")
+    roots = ROOTS[options.pop("pairs", None) or "both"]
+    return cli_search.search(
+        run, _Archives(archives, key), query, {**options, "ordered": True, "roots": roots}, "kv-ir"
+    )
 
 
 def merge(run: Run, documents: list[dict[str, Any]], query: str, options: dict[str, Any]) -> Outcome:

@@ -28,9 +28,9 @@ class Ingest:
         ended: Whether the end of the stream was met: what follows it is ignored.
     """
 
-    def __init__(self, name: str, *, keep_floats: bool = False) -> None:
-        """`keep_floats`: whether floats keep all digits; clp-s itself keeps six behind the point when it prints."""
-        self.name, self._keep_floats = name, keep_floats
+    def __init__(self, name: str, *, exact: bool = False) -> None:
+        """`exact`: floats keep all digits and pairs their order; `clp-s` prints six digits, in an order of its own."""
+        self.name, self._exact = name, exact
         self.metadata: dict[str, Any] | None = None
         self.at = self.refused = 0
         self.ended = False
@@ -60,7 +60,7 @@ class Ingest:
         if self.metadata is None:
             return Status.MORE, None
         if encoder is not self._encoder:
-            self._decoder.encode_into(encoder, self._keep_floats)
+            self._decoder.encode_into(encoder, self._exact)
             self._encoder = encoder
         status, after, place, stop = self._decoder.run(self._data, 0, len(self._data), self.at, How.ENCODE, target)
         base = self.at

@@ -8,6 +8,7 @@ from typing import Any
 
 from exhume.errors import Span, WriterError
 from exhume.formats.clp_s.write.inputs import Input, name_of, read_pieces
+from exhume.formats.kv_ir.units import AUTO, USER
 from exhume.limits import DEFAULT_LIMITS
 
 Pairs = dict[str, Any]
@@ -20,7 +21,8 @@ LONGEST_LINE = DEFAULT_LIMITS.structure_size
 def records(inputs: Iterable[Input], *, both: bool = False) -> Iterator[tuple[Pairs, Pairs]]:
     """The pairs of the user and those of the logger of each line, empty lines left out.
 
-    With `both` a line is `{"auto": {...}, "user": {...}}`.  Raises `WriterError`, with the line, and `SourceError`.
+    With `both` a line has them in members, as `exhume cat` prints them (`units.AUTO`, `units.USER`).  Raises
+    `WriterError`, with the line, and `SourceError`.
     """
     for one in inputs:
         name = name_of(one)
@@ -50,9 +52,9 @@ def _lines(pieces: Iterable[bytes], name: str) -> Iterator[bytes]:
 def _pairs(found: Pairs, name: str, number: int, *, both: bool) -> tuple[Pairs, Pairs]:
     if not both:
         return found, {}
-    if not set(found) <= {"auto", "user"} or not all(isinstance(one, dict) for one in found.values()):
-        raise WriterError(f"line {number}: not auto and user pairs", span=Span(name, 0, 0), format="kv-ir")
-    return found.get("user", {}), found.get("auto", {})
+    if not set(found) <= {AUTO, USER} or not all(isinstance(one, dict) for one in found.values()):
+        raise WriterError(f"line {number}: not {AUTO} and {USER}", span=Span(name, 0, 0), format="kv-ir")
+    return found.get(USER, {}), found.get(AUTO, {})
 
 
 def parse_object(text: bytes, name: str, number: int) -> Pairs:

@@ -77,6 +77,9 @@ cdef void ir_fill_classes() noexcept:
 
 ir_fill_classes()
 
+cdef const char* IR_BEFORE_AUTO = b'{"auto_generated_kv_pairs":'
+cdef const char* IR_BEFORE_USER = b',"user_generated_kv_pairs":'
+
 cdef struct IrNode:
     int32_t parent
     int32_t slot            # shared by the nodes of one name below one parent
@@ -84,7 +87,7 @@ cdef struct IrNode:
     uint8_t type            # the tag that made it known
     int64_t opened          # the event in which an object was opened last
     int32_t name            # of the archive under way: the name, -1 where it is not yet there
-    int32_t encoded[3]      # and its nodes: of the type that values mostly have, and of the others
+    int32_t encoded[2]      # and its nodes: of the type that values mostly have, and of the other
     size_t key              # its name as JSON, with the colon
     size_t key_size
     int64_t offset
@@ -165,6 +168,26 @@ cdef inline bint ir_fits(uint8_t type, uint8_t kind) noexcept:
     return kind == C_EMPTY or kind == C_NULL
 
 
+cdef int ir_put_real(Out* out, double value) except -2:
+    """A float as JSON, in the shortest form that reads back the same, and those that JSON does not have."""
+    cdef char* text
+    if isnan(value):
+        text = b"NaN"
+    elif isinf(value):
+        text = b"-Infinity" if value < 0 else b"Infinity"
+    else:
+        text = PyOS_double_to_string(value, c"r", 0, 2, NULL)  # 2: with ".0"
+        try:
+            if not add(out, text, strlen(text)):
+                raise MemoryError
+        finally:
+            PyMem_Free(text)
+        return 0
+    if not add(out, text, strlen(text)):
+        raise MemoryError
+    return 0
+
+
 cdef class IrTree:
     """One of the two trees of keys."""
     cdef EncBuf nodes
@@ -186,7 +209,7 @@ cdef class IrTree:
         memset(&root, 0, sizeof(IrNode))
         root.parent = root.slot = -1
         root.type = CLP_KV_IR_TAGS_NODE_OBJECT
-        root.name = root.encoded[0] = root.encoded[1] = root.encoded[2] = -1
+        root.name = root.encoded[0] = root.encoded[1] = -1
         enc_buf_put(&self.nodes, &root, sizeof(IrNode))
         self.count = 1
 
@@ -215,7 +238,7 @@ cdef class IrTree:
             memset(&slot, 0, sizeof(IrSlot))
             enc_buf_put(&self.slots, &slot, sizeof(IrSlot))
         node.parent, node.slot, node.type, node.offset = <int32_t>parent, found, type, offset
-        node.name = node.encoded[0] = node.encoded[1] = node.encoded[2] = -1
+        node.name = node.encoded[0] = node.encoded[1] = -1
         memset(&text, 0, sizeof(Out))
         if not (add(&text, b'"', 1) and add_escaped(&text, name, len(name)) and add(&text, b'":', 2)):
             free(text.data)
@@ -257,7 +280,7 @@ cdef class KvIrDecoder:
     cdef EncBuf buckets
     cdef EncBuf arena
     cdef ClpsEncoder encoder
-    cdef bint keep_floats
+    cdef bint exact
     cdef readonly int refused   # why the encoder did not take a record
     cdef int32_t open[IR_MAX_DEPTH + 1]
     cdef dict arrays
@@ -587,10 +610,10 @@ cdef class KvIrDecoder:
         elif how == IR_AUTO:
             fault = self.line(self.auto, &self.leaves[0])
         elif how == IR_BOTH:
-            self.put(b'{"auto":', 8)
+            self.put(IR_BEFORE_AUTO, strlen(IR_BEFORE_AUTO))
             fault = self.line(self.auto, &self.leaves[0])
             if not fault:
-                self.put(b',"user":', 8)
+                self.put(IR_BEFORE_USER, strlen(IR_BEFORE_USER))
                 fault = self.line(self.user, &self.leaves[1])
             self.put(b"}", 1)
         else:
@@ -795,7 +818,6 @@ cdef class KvIrDecoder:
 
     cdef int put_value(self, IrLeaf* leaf, uint8_t type) except -2:
         cdef Out* out = &self.out
-        cdef char* text
         if leaf.kind == C_TEXT:
             self.put(b'"', 1)
             if not add_escaped(out, <const char*>leaf.text, leaf.size):
@@ -818,16 +840,7 @@ cdef class KvIrDecoder:
                 raise MemoryError
             put_integer(out, leaf.number)
         elif leaf.kind == C_REAL:
-            if isnan(leaf.real):
-                self.put(b"NaN", 3)
-            elif isinf(leaf.real):
-                self.put(b"-Infinity" if leaf.real < 0 else b"Infinity", 9 if leaf.real < 0 else 8)
-            else:
-                text = PyOS_double_to_string(leaf.real, c"r", 0, 2, NULL)  # 2: with ".0"
-                try:
-                    self.put(text, strlen(text))
-                finally:
-                    PyMem_Free(text)
+            ir_put_real(out, leaf.real)
         elif leaf.kind == C_BOOLEAN:
             self.put(b"true" if leaf.number else b"false", 4 if leaf.number else 5)
         elif leaf.kind == C_NULL:
@@ -892,9 +905,9 @@ cdef class KvIrDecoder:
 
     # -- into a clp-s archive --------------------------------------------------------------------------------------
 
-    def encode_into(self, ClpsEncoder encoder, bint keep_floats):
+    def encode_into(self, ClpsEncoder encoder, bint exact):
         """From now on events go, where they are to be encoded, into this archive."""
-        self.encoder, self.keep_floats = encoder, keep_floats
+        self.encoder, self.exact = encoder, exact
         self.forget()
 
     cdef int forget(self) except -2:
@@ -905,7 +918,7 @@ cdef class KvIrDecoder:
         for tree in (self.auto, self.user):
             node = <IrNode*>tree.nodes.p
             for i in range(tree.count):
-                node[i].name = node[i].encoded[0] = node[i].encoded[1] = node[i].encoded[2] = -1
+                node[i].name = node[i].encoded[0] = node[i].encoded[1] = -1
         return 0
 
     cdef int encode(self) except -2:
@@ -934,7 +947,6 @@ cdef class KvIrDecoder:
         becomes the leaf's number."""
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
         cdef Py_ssize_t i
-        cdef char* digits
         if leaves == &self.leaves[0]:
             self.arena.n = 0
         for i in range(<Py_ssize_t>(leaves.n // sizeof(IrLeaf))):
@@ -944,19 +956,13 @@ cdef class KvIrDecoder:
                 leaf[i].number = self.arena.n
                 leaf[i].size = self.text.size
                 enc_buf_put(&self.arena, self.text.data, self.text.size)
-            elif leaf[i].kind == C_REAL and self.exact(&leaf[i]):
-                digits = PyOS_double_to_string(leaf[i].real, c"r", 0, 2, NULL)
-                try:
-                    leaf[i].number = self.arena.n
-                    leaf[i].size = strlen(digits)
-                    enc_buf_put(&self.arena, digits, leaf[i].size)
-                finally:
-                    PyMem_Free(digits)
+            elif leaf[i].kind == C_REAL and self.exact:
+                leaf[i].number = self.arena.n
+                self.text.size = 0
+                ir_put_real(&self.text, leaf[i].real)
+                leaf[i].size = self.text.size
+                enc_buf_put(&self.arena, self.text.data, self.text.size)
         return 0
-
-    cdef bint exact(self, IrLeaf* leaf) noexcept:
-        """Whether a float keeps its digits."""
-        return self.keep_floats and not isnan(leaf.real) and not isinf(leaf.real)
 
     cdef int encode_tree(self, IrTree tree, EncBuf* leaves, bytes root, bint reserved) except -2:
         cdef IrLeaf* leaf = <IrLeaf*>leaves.p
@@ -1001,7 +1007,7 @@ cdef class KvIrDecoder:
         return node.encoded[1]
 
     cdef int token_of(self, IrLeaf* leaf, uint8_t type, EncToken* token) except -2:
-        """A value as the encoder takes it; which of the types it has that values of its key have."""
+        """A value as the encoder takes it; which of the two types it has that values of its key have."""
         cdef int which = 0
         if leaf.kind == C_TEXT or leaf.kind == C_APART:
             token.kind, token.type = T_STRING, N_VAR_STRING
@@ -1018,14 +1024,16 @@ cdef class KvIrDecoder:
         elif leaf.kind == C_REAL:
             token.kind, token.type = T_FLOAT, N_FLOAT
             memcpy(&token.number, &leaf.real, sizeof(double))
-            if self.exact(leaf):
+            if self.exact:
                 token.text, token.size = self.arena.p + leaf.number, leaf.size
-                self.encoder.float_value(token)
+                if not isnan(leaf.real) and not isinf(leaf.real):
+                    self.encoder.float_value(token)
+                elif self.encoder.retain_floats:
+                    token.type = N_DICTIONARY_FLOAT
                 which = 1 if token.type == N_DICTIONARY_FLOAT else 0
             else:
                 token.size = <size_t>print_double(<char*>ir_number, 400, b"%.*f", 9, leaf.real)
                 token.text = ir_number
-                which = 2
         elif leaf.kind == C_BOOLEAN:
             token.kind = T_TRUE if leaf.number else T_FALSE
             token.type, token.number = N_BOOLEAN, leaf.number
@@ -1037,7 +1045,8 @@ cdef class KvIrDecoder:
         return which
 
     cdef int put_in_order(self, IrLeaf* leaf, Py_ssize_t count, bint reserved) except -2:
-        """The places of leaves in the order in which clp-s takes them, which is that of a hash table of theirs.
+        """The places of leaves in the order in which clp-s takes them, which is that of a hash table of theirs; with
+        `exact` as they are.
 
         Buckets stand with the newest first, and so do the values in a bucket; a larger table is filled from a smaller
         one in that order.  Those of the user go into one that is large enough from the start.
@@ -1049,6 +1058,10 @@ cdef class KvIrDecoder:
         size = ir_buckets(count) if reserved else 13
         self.order.n = 0
         enc_buf_room(&self.order, 2 * (count + 2) * sizeof(int32_t))
+        if self.exact:
+            for i in range(count):
+                (<int32_t*>self.order.p)[i] = <int32_t>i
+            return 0
         next = <int32_t*>self.order.p + count + 1  # next[count] leads to the first
         while True:
             self.buckets.n = 0

@@ -27,7 +27,7 @@ from exhume.formats.kv_ir.layout import (
     flat_token,
     join_text,
 )
-from exhume.formats.kv_ir.units import MAX_DEPTH, How, Status
+from exhume.formats.kv_ir.units import AUTO, MAX_DEPTH, USER, How, Status
 
 Leaf = tuple[int, Any]
 """A node and its value: an `int`, `float`, `bool`, `str`, `None`, `dict` (empty) or `_Apart`."""
@@ -121,7 +121,7 @@ class KvIrDecoder:
         self.hold = False
         self.refused = 0
         self._encoder: Any = None
-        self._keep_floats = False
+        self._exact = False
         self._lines: list[bytes] = []
         self._size = 0
 
@@ -135,12 +135,13 @@ class KvIrDecoder:
         """Parent, type (its tag), name and offset of every node of a tree but the root."""
         return [(one.parent, one.type, one.raw, one.offset) for one in (self.auto if auto else self.user).nodes[1:]]
 
-    def encode_into(self, encoder: Any, keep_floats: bool) -> None:
+    def encode_into(self, encoder: Any, exact: bool) -> None:
         """From now on events go, where they are to be encoded, into this archive (an `Encoder` of clp-s).
 
-        `keep_floats`: whether floats keep their digits, where the encoder retains them.
+        `exact`: floats keep their digits, where the encoder retains them, and pairs their order; else they become what
+        `clp-s` makes of them.
         """
-        self._encoder, self._keep_floats = encoder, keep_floats
+        self._encoder, self._exact = encoder, exact
 
     def run(self, data: bytes, at: int, end: int, base: int, how: int, target: int) -> tuple[int, int, int, int]:
         """Takes the units of `data[at:end]`, which lies `base` bytes into the stream.
@@ -273,7 +274,9 @@ class KvIrDecoder:
     def _encode(self, leaves: Sequence[list[Leaf]]) -> Status | None:
         found: list[Any] = []
         for tree, some, root in zip((self.auto, self.user), leaves, (b"@", b""), strict=True):
-            for at in order_of([node for node, _ in some], reserved=tree is self.user):
+            nodes = [node for node, _ in some]
+            places = range(len(some)) if self._exact else order_of(nodes, reserved=tree is self.user)
+            for at in places:
                 node, value = some[at]
                 if isinstance(value, _Apart):
                     text = join_text(value.log_type, value.variables, wide=value.wide)
@@ -296,9 +299,8 @@ class KvIrDecoder:
         if type == Tags.NODE_ARRAY:
             return encoder.Leaf(keys, NodeType.UNSTRUCTURED_ARRAY, value)
         if type == Tags.NODE_REAL:
-            exact = self._keep_floats and math.isfinite(value)
-            text = (repr(value) if exact else f"{value:.9f}").encode()
-            return encoder.Leaf(keys, NodeType.FLOAT, text, encoder.double_bits(value), exact)
+            text = _line(value) if self._exact else f"{value:.9f}"
+            return encoder.Leaf(keys, NodeType.FLOAT, text.encode(), encoder.double_bits(value), self._exact)
         if type == Tags.NODE_OBJECT:
             return encoder.Leaf(keys, NodeType.NULL_VALUE if value is None else NodeType.OBJECT)
         node_type = NodeType.BOOLEAN if type == Tags.NODE_BOOLEAN else NodeType.INTEGER
@@ -339,7 +341,7 @@ class KvIrDecoder:
             line = {
                 How.AUTO: lambda: _line(found[0]),
                 How.USER: lambda: _line(found[1]),
-                How.BOTH: lambda: f'{{"auto":{_line(found[0])},"user":{_line(found[1])}}}',
+                How.BOTH: lambda: f'{{"{AUTO}":{_line(found[0])},"{USER}":{_line(found[1])}}}',
             }[How(how)]()
             raw = f"{line}\n".encode("utf-8", "surrogateescape")
             self._lines.append(raw)

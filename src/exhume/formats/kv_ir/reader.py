@@ -110,7 +110,8 @@ class KvIrArchive(RecordArchive):
         """The events as lines of JSON, in pieces of whole lines.
 
         `pairs`: those of the `user` (what `clp-s` prints), of the logger (`auto`), or `both`, as
-        `{"auto": {...}, "user": {...}}`.  Raises what is wrong with the stream after the events before it.
+        `{"auto_generated_kv_pairs": {...}, "user_generated_kv_pairs": {...}}`.  Raises what is wrong with the stream
+        after the events before it.
         """
         yield from lines(self.units(), PAIRS[pairs])
 
@@ -140,17 +141,19 @@ class KvIrArchive(RecordArchive):
         except UnitError as trouble:
             raise trouble.error from None
 
-    def search(self, query: str, *, timestamp_key: str | None = None, **options: Any) -> Iterator[bytes]:
-        """The events that a KQL query matches, as lines of JSON with the pairs of the user, in their order.
+    def search(
+        self, query: str, *, pairs: str = "both", timestamp_key: str | None = None, **options: Any
+    ) -> Iterator[bytes]:
+        """The events that a KQL query matches, as lines of JSON, in their order; `pairs` as for `json_chunks`.
 
         Keys of the logger are addressed with `@`, as in `@level.name: ERROR`.  `timestamp_key` names the key whose
         values `begin_ms` and `end_ms` are compared with; further options are those of a search in clp-s archives.
         Raises `QueryError`, and what is wrong with the stream after the matches before it.
         """
-        from exhume.formats.kv_ir.rows import archives
+        from exhume.formats.kv_ir.rows import ROOTS, archives
 
         for one in archives(self, timestamp_key):
-            yield from one.search(query, **options).lines(ordered=True)
+            yield from one.search(query, **options).lines(ordered=True, roots=ROOTS[pairs])
 
     def __iter__(self) -> Iterator[Event]:
         return self.events()

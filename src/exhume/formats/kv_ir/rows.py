@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from exhume.errors import ExhumeError
+from exhume.formats.clp_s.read.template import Roots
 from exhume.formats.clp_s.reader import ClpSArchive
 from exhume.formats.clp_s.write.assemble import parts_of_archive
 from exhume.formats.clp_s.write.jsonscan import REASONS
@@ -19,13 +20,20 @@ from exhume.formats.clp_s.writer import begin
 from exhume.formats.kv_ir import checks
 from exhume.formats.kv_ir.ingest import Ingest
 from exhume.formats.kv_ir.stream import Stream
-from exhume.formats.kv_ir.units import Status
+from exhume.formats.kv_ir.units import AUTO, USER, Status
 from exhume.io.source import BytesSource
 
 if TYPE_CHECKING:
     from exhume.formats.kv_ir.reader import KvIrArchive
 
 SIZE = 64 << 20
+
+ROOTS: dict[str, Roots] = {
+    "user": ((b"", None),),
+    "auto": ((b"@", None),),
+    "both": ((b"@", AUTO.encode()), (b"", USER.encode())),
+}
+"""Which roots of the schema tree are printed for which pairs."""
 
 
 def archives(stream: KvIrArchive, timestamp_key: str | None = None, size: int = SIZE) -> Iterator[ClpSArchive]:
@@ -35,7 +43,7 @@ def archives(stream: KvIrArchive, timestamp_key: str | None = None, size: int = 
     the stream after the events before it, and `WriterError` for a key that is none.
     """
     options = WriterOptions(timestamp_key=timestamp_key, level=1, target_encoded_size=size)
-    events = Ingest(stream.name, keep_floats=True)
+    events = Ingest(stream.name, exact=True)
     made = begin(options)
     problem: ExhumeError | None = None
 

@@ -70,8 +70,8 @@ def salvage(
 ) -> SalvageReport:
     """Writes the surviving events as a clean stream (inside a zstd frame where the damaged one was), or as JSON lines.
 
-    Lines have the pairs of both: `{"auto": {...}, "user": {...}}`.  Raises `UnsupportedOperationError` for the mode
-    that writes files.
+    Lines have the pairs of both, as `exhume cat --pairs both` prints them.  Raises `UnsupportedOperationError` for the
+    mode that writes files.
     """
     report = SalvageReport("kv-ir", os.fspath(output))
     with ExitStack() as stack:

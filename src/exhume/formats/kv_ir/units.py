@@ -62,5 +62,8 @@ class How(enum.IntFlag):
     """Rows of a clp-s archive."""
 
 
+AUTO, USER = "auto_generated_kv_pairs", "user_generated_kv_pairs"
+"""The members of a line with the pairs of both, by the names that `clp-s` gives them."""
+
 MAX_DEPTH = 1000
 """Objects within objects."""

@@ -24,6 +24,7 @@ from exhume.formats.clp_s.query.resolve import LITERAL_TYPES
 from exhume.formats.clp_s.query.tree import EQUAL, EscapeError, Expression, Key, parse_column
 from exhume.formats.clp_s.query.wildcard import STAR, Wildcard
 from exhume.formats.clp_s.read.decompressing import AheadOfSearch
+from exhume.formats.clp_s.read.template import Roots
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.columns import Column
@@ -127,12 +128,18 @@ class Search:
         return total
 
     def lines(
-        self, *, ordered: bool = False, complete: bool = False, nodes: Collection[int] | None = None
+        self,
+        *,
+        ordered: bool = False,
+        complete: bool = False,
+        nodes: Collection[int] | None = None,
+        roots: Roots = (),
     ) -> Iterator[bytes]:
-        """The text of the matching records one by one; `ordered` and `complete` as for `ClpSArchive.json_chunks`."""
+        """The text of the matching records one by one; `ordered` and `complete` as for `ClpSArchive.json_chunks`,
+        `nodes` and `roots` as for `TableRenderer`."""
 
         def stream(hits: Hits) -> Iterator[bytes]:
-            renderer = hits.data.renderer(nodes=nodes, complete=complete)
+            renderer = hits.data.renderer(nodes=nodes, complete=complete, roots=roots)
             rows = range(hits.data.num_messages) if hits.rows is None else hits.rows
             for start in range(0, len(rows), 1024):
                 yield from renderer.lines(rows[start : start + 1024])
@@ -169,10 +176,10 @@ class Search:
             for start in range(0, len(hits.rows), 4096):
                 yield b"".join(renderer.lines(hits.rows[start : start + 4096]))
 
-    def ordered_chunks(self, nodes: Collection[int] | None = None) -> Iterator[bytes]:
+    def ordered_chunks(self, nodes: Collection[int] | None = None, roots: Roots = ()) -> Iterator[bytes]:
         """The same in the order of the input, as far as the archive recorded it."""
         pending: list[bytes] = []
-        for line in self.lines(ordered=True, nodes=nodes):
+        for line in self.lines(ordered=True, nodes=nodes, roots=roots):
             pending.append(line)
             if len(pending) == 1024:
                 yield b"".join(pending)

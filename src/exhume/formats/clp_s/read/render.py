@@ -10,7 +10,7 @@ from exhume.errors import ExhumeError
 from exhume.formats.clp_s.read.columns import Column
 from exhume.formats.clp_s.read.kernel import LITERAL, ClpsProgram, Fault
 from exhume.formats.clp_s.read.program import clps_escape
-from exhume.formats.clp_s.read.template import Kind, Token
+from exhume.formats.clp_s.read.template import Kind, Roots, Token
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.read.tables import TableData
@@ -65,12 +65,15 @@ class TableRenderer:
     """Prints any rows of one table.
 
     `nodes` keeps only these leaf nodes and structured arrays (a projection); `complete` also prints what upstream
-    does not (root arrays, auto-generated keys, empty keys of containers inside arrays).
+    does not (root arrays, auto-generated keys, empty keys of containers inside arrays); `roots` says of which roots
+    records are made.
     """
 
-    def __init__(self, data: TableData, *, nodes: Collection[int] | None = None, complete: bool = False) -> None:
+    def __init__(
+        self, data: TableData, *, nodes: Collection[int] | None = None, complete: bool = False, roots: Roots = ()
+    ) -> None:
         self.data = data
-        self.tokens = data.layout.tokens(complete=complete, nodes=nodes)
+        self.tokens = data.layout.tokens(complete=complete, nodes=nodes, roots=roots)
         ops, self._owners = operations(self.tokens, data.columns, complete=complete)
         self.program = ClpsProgram(ops, data.num_messages)
 

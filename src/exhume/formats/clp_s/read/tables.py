@@ -12,7 +12,7 @@ from exhume.formats.clp_s.layout import Schema, SchemaTree, TableEntry
 from exhume.formats.clp_s.layout_table import column_ends
 from exhume.formats.clp_s.read.columns import Column, Texts
 from exhume.formats.clp_s.read.render import TableRenderer, build_objects
-from exhume.formats.clp_s.read.template import SchemaLayout
+from exhume.formats.clp_s.read.template import Roots, SchemaLayout
 
 if TYPE_CHECKING:
     from exhume.formats.clp_s.reader import ClpSArchive
@@ -160,9 +160,11 @@ class TableData:
         plain = self.layout.nodes[: self.layout.num_ordered]
         return self.column_at(plain.index(node)).integers if node is not None and node in plain else None
 
-    def renderer(self, *, nodes: Collection[int] | None = None, complete: bool = False) -> TableRenderer:
+    def renderer(
+        self, *, nodes: Collection[int] | None = None, complete: bool = False, roots: Roots = ()
+    ) -> TableRenderer:
         """A printer for this table's records; see `TableRenderer`."""
-        return TableRenderer(self, nodes=nodes, complete=complete)
+        return TableRenderer(self, nodes=nodes, complete=complete, roots=roots)
 
     def objects(self, rows: Sequence[int] | None = None) -> list[Any]:
         """Records (all by default) as Python objects, complete (see `ClpSArchive.events`)."""

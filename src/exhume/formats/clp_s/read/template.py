@@ -23,6 +23,10 @@ STEPS_PER_ENTRY: Final = 64
 _UNORDERED_UNSUPPORTED: Final = (NodeType.UNSTRUCTURED_ARRAY, NodeType.DATE_STRING, NodeType.TIMESTAMP)
 
 
+Roots = Sequence[tuple[bytes, bytes | None]]
+"""Of which roots a record is made, by their keys: each as a member of that name, or as the record itself (None)."""
+
+
 class Kind(IntEnum):
     """Kinds of template tokens."""
 
@@ -256,23 +260,26 @@ class SchemaLayout:
             raise self._bad_run(f"node {node} of type {self.tree.types[node]} inside a run")
         return Token(Kind.COLUMN, key, column)
 
-    def tokens(self, *, complete: bool = False, nodes: Collection[int] | None = None) -> list[Token]:
+    def tokens(self, *, complete: bool = False, nodes: Collection[int] | None = None, roots: Roots = ()) -> list[Token]:
         """The record template as tokens, from the opening of the record to its closing (fact sheet section 11.1).
 
         `complete` adds what upstream does not print: root arrays (the record is the array then) and auto-generated
         keys (as member `@`).  `nodes` keeps only these leaf nodes and structured arrays (a projection).
+        With `roots` the record is made of those.
         """
         tree = self.tree
         leaves = (*self.schema.ordered, *sorted(self.runs))
-        roots, inserted = self._grown(leaves if nodes is None else [node for node in leaves if node in nodes])
-        objects = [r for r in roots if tree.keys[r] == b"" and tree.types[r] == NodeType.OBJECT]
-        if not objects and complete and (array := self._root_array(roots)) is not None:
+        found, inserted = self._grown(leaves if nodes is None else [node for node in leaves if node in nodes])
+        if roots:
+            return self._beside(roots, found, inserted)
+        objects = [r for r in found if tree.keys[r] == b"" and tree.types[r] == NodeType.OBJECT]
+        if not objects and complete and (array := self._root_array(found)) is not None:
             return array
         out = [Token(Kind.OBJECT)]
         if objects:
             self._members(out, objects[0], inserted, self.by_node)
         if complete:
-            others = [root for root in roots if tree.types[root] == NodeType.OBJECT and root not in objects[:1]]
+            others = [root for root in found if tree.types[root] == NodeType.OBJECT and root not in objects[:1]]
             self._further(
                 out, others, {tree.keys[child] for child in inserted[objects[0]]} if objects else set(), inserted
             )
@@ -308,6 +315,18 @@ class SchemaLayout:
             if self.tree.types[root] == NodeType.UNSTRUCTURED_ARRAY:
                 return [Token(Kind.COLUMN, None, self.by_node[root])]
         return None
+
+    def _beside(self, roots: Roots, found: Sequence[int], inserted: dict[int, list[int]]) -> list[Token]:
+        """A record that is made of certain roots."""
+        nodes = {self.tree.keys[root]: root for root in found if self.tree.types[root] == NodeType.OBJECT}
+        out = [Token(Kind.OBJECT)]
+        for key, member in roots:
+            out += [] if member is None else [Token(Kind.OBJECT, member)]
+            if key in nodes:
+                self._members(out, nodes[key], inserted, self.by_node)
+            out += [] if member is None else [CLOSE]
+        out.append(CLOSE)
+        return out
 
     def _further(
         self, out: list[Token], roots: Sequence[int], taken: set[bytes], inserted: dict[int, list[int]]

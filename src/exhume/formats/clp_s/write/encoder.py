@@ -6,6 +6,7 @@ appended to the columns of its schema; a record that is refused leaves no trace.
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -287,8 +288,10 @@ class PureEncoder:
         elif leaf.type in (NodeType.INTEGER, NodeType.FLOAT):
             if is_time and self._time_nodes and self._timestamp(value, False):
                 value.type = NodeType.TIMESTAMP
-            elif leaf.exact:
+            elif leaf.exact and math.isfinite(float(leaf.text)):
                 self._float(value)
+            elif leaf.exact and self._retain_floats:
+                value.type = NodeType.DICTIONARY_FLOAT
             value.is_time |= is_time and not self._time_nodes
         value.node = self._node(parent, leaf.keys[-1], value.type)
         return value
