@@ -17,7 +17,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := generated
 .PHONY: help setup kernel node demo test generated check-generated ksy-lint ksy-lint-seeds targets opaque upstream \
-        ksy-mutation reads collection differential web-ide lint types docs check-docs check samples golden digests mutation \
+        ksy-mutation reads collection differential web-ide lint types docs check-docs check samples golden digests faults mutation \
         coverage bench build clean
 
 help:  ## list the targets
@@ -136,6 +136,9 @@ mutation: setup  ## change the code that judges archives and see which tests not
 coverage: setup node  ## branch coverage of all tests with both kernels, and its table in docs/trust.md
 	@nice $(BIN)/python -m tools.cover run -n auto --dist loadgroup $(ARGS)
 	@$(BIN)/python -m tools.cover tell
+
+faults: setup  ## fail every call of the system once under everything that writes, into docs/trust.md (half an hour)
+	@nice $(BIN)/python -m tests.faults.run --write $(ARGS)
 
 digests: setup  ## write tests/digests.json again: what every writer writes (needs AVX-512 and qemu-user)
 	@$(BIN)/python -m tests.reproduce --write

@@ -405,7 +405,11 @@ class Writer(abc.ABC):
 
     def __exit__(self, exc_type: type[BaseException] | None, exc: object, tb: object) -> None:
         if exc_type is None:
-            self.finish()
+            try:
+                self.finish()
+            except BaseException:
+                self.abort()
+                raise
         else:
             self.abort()
 

@@ -109,7 +109,7 @@ def test_json_lines(log: Log, tmp_path: Path) -> None:
     assert report.recovered == {"messages": 6}
     assert sorted(p.name for p in tmp_path.iterdir()) == ["lines", "log"]
     assert made
-    assert all(path.startswith(str(tmp_path / ".exhume-")) for path in made)
+    assert all(path.startswith(str(tmp_path / ".lines.")) for path in made)
 
 
 def test_messages_are_no_files(log: Log, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from exhume.io.output import copying
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile, GrowingFile, sync_directory
 from exhume.io.output.names import safe_parts
 from exhume.io.output.tar import TarSink
-from exhume.io.output.tree import OutputTree
+from exhume.io.output.tree import UNFINISHED, OutputTree
 from exhume.io.source import BytesSource
 
 HOSTILE = [
@@ -245,7 +245,8 @@ def test_a_member_that_breaks_leaves_no_file(tmp_path: Path) -> None:
         with OutputTree(tmp_path / "out", overwrite=overwrite) as tree:
             with pytest.raises(ZeroDivisionError):
                 tree.write("x", broken())  # type: ignore[arg-type]
-            assert os.listdir(tmp_path / "out") == []
+            assert os.listdir(tmp_path / "out") == [UNFINISHED]
+        assert os.listdir(tmp_path / "out") == []
 
 
 def test_copies_ranges(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import click
 from exhume import export as _targets
 from exhume.choices import hint
 from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
-from exhume.cli.many import Many, discard, each_target, many_options, prepare_directory, sweep, worst
+from exhume.cli.many import Many, each_target, many_options, prepare_directory, sweep, worst
 from exhume.cli.outcome import Outcome
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
@@ -108,6 +108,8 @@ def command(
 
 def export_one(run: Run, target: tuple[str, str], *, folder: str, overwrite: bool, **options: Any) -> Outcome:
     """Exports one of several targets to a name of its own below `folder`, which nobody else writes to."""
+    from exhume.io.output.scratch import discard
+
     output = Path(folder) / target[1]
     if not overwrite:
         discard(output)

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from exhume.cli.formatcli import FormatCommand, given_options, split_options
-from exhume.cli.many import Many, discard, each_target, many_options, prepare_directory, sweep, worst
+from exhume.cli.many import Many, each_target, many_options, prepare_directory, sweep, worst
 from exhume.cli.outcome import Outcome
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
@@ -74,7 +74,10 @@ def salvage_one(run: Run, target: tuple[str, str], *, folder: str, **options: An
     """Salvages one of several targets to a name of its own below `folder`, which nobody else writes to."""
     from pathlib import Path
 
+    from exhume.io.output.scratch import discard
+
     name, output = target[0], Path(folder) / target[1]
+    # an earlier attempt may have left something behind when its worker died
     discard(output)
     document, result = _salvage(run, name, str(output), **options)
     if run.machine:

@@ -459,18 +459,10 @@ class OutputNames:
         return name
 
 
-def discard(path: Path) -> None:
-    """Removes what an earlier attempt at the same unit left behind when its worker died."""
-    if path.is_dir() and not path.is_symlink():
-        import shutil
-
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
-
-
 def sweep(folder: Path) -> None:
     """Removes the temporary files of workers that died."""
+    from exhume.io.output.scratch import discard
+
     for path in folder.glob(".*.part"):
         discard(path)
 

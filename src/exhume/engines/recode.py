@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,8 +12,10 @@ from exhume.choices import check_keywords
 from exhume.engines.opening import open_archive
 from exhume.errors import Span, WriterError
 from exhume.findings import Severity
+from exhume.io.files import naming
 from exhume.io.opening import Target
 from exhume.io.output.atomic import exists_error, sync_directory
+from exhume.io.output.scratch import scratch_directory
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import get_format
 
@@ -79,17 +79,15 @@ def recode(
         described = get_format(archive.format)
         hook = described.hook("recode")
         check_keywords(f"recode() of {described.id} archives", options, hook, recode)
-        scratch = Path(tempfile.mkdtemp(prefix=f".{path.name[:100]}.", suffix=".part", dir=path.parent))
-        try:
+        with scratch_directory(path) as scratch:
             made = scratch / path.name
             hook(archive, made, stored=stored, limits=limits, progress=progress, **options)
             digest = archive.content_digest()
             _prove(archive, digest, made, limits)
             report = RecodeReport(archive.format, str(path), digest, _size(archive), _size_on_disk(made))
-            made.rename(path)
+            with naming(path):
+                made.rename(path)
             sync_directory(path.parent)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
     return report
 
 

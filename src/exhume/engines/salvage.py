@@ -14,6 +14,7 @@ from exhume.engines.identify import identify_source, recognise
 from exhume.engines.verify import Verification
 from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, UnsupportedOperationError, WriterError
 from exhume.findings import Finding, Severity
+from exhume.io.files import open_input
 from exhume.io.opening import Target, open_target
 from exhume.io.output.atomic import exists_error
 from exhume.io.source import Source
@@ -132,7 +133,7 @@ def _reread(path: Path, id: str, mode: SalvageMode, limits: Limits) -> Iterator[
 
 def _parse_lines(path: Path) -> None:
     at = 0
-    with path.open("rb") as file:
+    with open_input(path) as file:
         for line in file:
             try:
                 json.loads(line)

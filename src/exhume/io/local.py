@@ -8,7 +8,7 @@ import stat
 from typing import BinaryIO
 
 from exhume.errors import EntryNotFoundError, SourceError, Span, UnsafePathError
-from exhume.io.source import Source, source_error
+from exhume.io.source import Source, close_quietly, source_error
 from exhume.io.tree import Tree, check_relative
 
 
@@ -66,12 +66,12 @@ class FileSource(Source):
     def close(self) -> None:
         fd, self._fd = self._fd, -1
         if fd >= 0:
-            os.close(fd)
+            close_quietly(fd)
 
     def __del__(self) -> None:
         # As a file object does: a long run over many archives must not run out of descriptors for one that was dropped.
         if getattr(self, "_fd", -1) >= 0:
-            os.close(self._fd)
+            close_quietly(self._fd)
 
 
 class FileObjectSource(Source):

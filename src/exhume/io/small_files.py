@@ -6,10 +6,12 @@ changed) is left to the caller's careful path: these functions only report which
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from exhume.io.source import close_quietly
 from exhume.native.kernel import COMPILED
 
 Buffer = bytes | bytearray | memoryview
@@ -43,7 +45,8 @@ def _write_one(folder: int, name: bytes, data: memoryview) -> int:
         finally:
             os.close(fd)
     except OSError as error:
-        os.unlink(name, dir_fd=folder)
+        with contextlib.suppress(OSError):
+            os.unlink(name, dir_fd=folder)
         return error.errno or -1
     return 0
 
@@ -77,7 +80,7 @@ def py_read_files(paths: list[bytes], sizes: Sequence[int]) -> tuple[bytes, list
             except OSError:
                 pass
             finally:
-                os.close(fd)
+                close_quietly(fd)
         whole.append(fits)
         parts.append(data if fits else bytes(size))
     return b"".join([*parts, b"\0"]), whole

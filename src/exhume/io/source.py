@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import abc
+import contextlib
 import io
+import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -279,6 +281,12 @@ def plan_reads(ranges: Sequence[tuple[int, int]], *, max_gap: int, max_size: int
                 continue
         plan.append((start, end, [index]))
     return plan
+
+
+def close_quietly(fd: int) -> None:
+    """Closes what was only read: whatever the system says of that, what was read is right."""
+    with contextlib.suppress(OSError):
+        os.close(fd)
 
 
 def source_error(error: OSError, name: str, start: int = 0, end: int = 0) -> SourceError:

@@ -57,6 +57,7 @@ def create(
     from exhume.formats.ark.mcap import import_mcap
     from exhume.formats.ark.rbuf.idl import load_registry
     from exhume.formats.ark.writer import ArkWriter
+    from exhume.io.files import open_input
 
     ctx = click.get_current_context()
     entries: dict[str, Any] = {}
@@ -67,7 +68,10 @@ def create(
         except ValueError:
             raise click.UsageError(f"--metadata takes KEY=JSON, not {text!r}", ctx) from None
     chosen = dict(_pair(ctx, text) for text in types)
-    registry = load_registry(schema.read_text(encoding="utf-8")) if schema is not None else None
+    registry = None
+    if schema is not None:
+        with open_input(schema) as file:
+            registry = load_registry(file.read().decode("utf-8"))
     if chosen and registry is None:
         raise click.UsageError("--type needs --schema", ctx)
     count = 0

@@ -15,6 +15,7 @@ from exhume.archive import Progress, no_progress
 from exhume.errors import FormatError, Span, WriterError, shorten
 from exhume.formats.ark.rbuf.registry import Field, Registry
 from exhume.formats.ark.writer import ArkWriter, ChannelWriter
+from exhume.io.files import open_input
 from exhume.limits import DEFAULT_LIMITS
 
 FOREIGN_IDL: Final = """namespace exhume;
@@ -110,7 +111,7 @@ def import_jsonl(
     """
     channels: dict[str, tuple[ChannelWriter, str | None]] = {}
     count = 0
-    with path.open("rb") as file:
+    with open_input(path) as file:
         for number, line in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), b""), 1):
             if len(line) > LONGEST_LINE:
                 raise FormatError(

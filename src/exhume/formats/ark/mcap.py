@@ -21,6 +21,7 @@ from exhume.formats.ark.jsonform import FOREIGN_IDL
 from exhume.formats.ark.rbuf.registry import Field, Registry, Schema
 from exhume.formats.ark.reader import ArkReader, Channel
 from exhume.formats.ark.writer import ArkWriter, ChannelWriter
+from exhume.io.files import open_input
 from exhume.io.jsonout import dumps
 from exhume.io.output.stream import binary_output
 from exhume.tabular.report import ExportReport, refuse_options
@@ -174,7 +175,7 @@ def import_mcap(path: Path, log: ArkWriter, *, progress: Progress = no_progress)
     schemas: dict[str, dict[str, str]] = {}
     count = 0
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             reader = reading.make_reader(file)
             for schema, channel, message in reader.iter_messages(log_time_order=False):
                 known = channels.get(channel.id)

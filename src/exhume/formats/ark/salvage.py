@@ -6,7 +6,6 @@ splits.  Sections and filters are kept where the manifest can be read.
 
 from __future__ import annotations
 
-import tempfile
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
@@ -41,8 +40,10 @@ from exhume.formats.ark.reader import ArkReader, SplitReference
 from exhume.formats.ark.recover import Survey, statistics_of, survey_split, untimed_messages
 from exhume.formats.ark.splitwriter import SplitWriter, header_area
 from exhume.formats.ark.verify import named_splits
+from exhume.io.files import naming
 from exhume.io.jsonout import dumps
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
+from exhume.io.output.scratch import scratch_directory
 from exhume.io.source import STREAM_CHUNK, Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -72,9 +73,8 @@ def salvage(
         with AtomicDirectory(output) as folder:
             _Salvage(reader, folder.temporary, report, progress).run()
     else:
-        with tempfile.TemporaryDirectory(dir=output.parent, prefix=".exhume-") as folder:
-            root = Path(folder) / "log"
-            root.mkdir()
+        with scratch_directory(output) as scratch:
+            root = scratch / "log"
             _Salvage(reader, root, report, progress).run()
             _write_lines(root, output, limits)
     return report
@@ -131,8 +131,9 @@ class _Salvage:
     def run(self) -> None:
         """Writes the clean log."""
         reader, report = self.reader, self.report
-        (self.root / "manifests").mkdir()
-        (self.root / "splits").mkdir()
+        for name in ("manifests", "splits"):
+            with naming(self.root / name):
+                (self.root / name).mkdir(parents=True)
         report.notes.append(f"manifest read with: {reader.rung}")
         report.notes += [str(finding) for finding in reader.loaded.findings]
         references = {each.identifier: each for each in reversed(reader.all_references())}
@@ -254,14 +255,18 @@ class _Salvage:
         total = int(found.entries["len_data"].sum(dtype=np.int64))
         path = self.root / "splits" / identifier
         writer = SplitWriter(path, identifier, len(names), len(found.entries), total)
-        for start in range(0, len(found.entries), BATCH):
-            part = found.entries[start : start + BATCH]
-            stored = split.read_messages(part["ofs_data"].astype(np.int64), part["len_data"].astype(np.int64))
-            for time, short, data in zip(
-                part["timestamp_ns"].tolist(), part["object_identifier"].tolist(), stored, strict=True
-            ):
-                writer.add(names[short], time, data, len(data))
-        writer.close()
+        try:
+            for start in range(0, len(found.entries), BATCH):
+                part = found.entries[start : start + BATCH]
+                stored = split.read_messages(part["ofs_data"].astype(np.int64), part["len_data"].astype(np.int64))
+                for time, short, data in zip(
+                    part["timestamp_ns"].tolist(), part["object_identifier"].tolist(), stored, strict=True
+                ):
+                    writer.add(names[short], time, data, len(data))
+            writer.close()
+        except BaseException:
+            writer.abandon()
+            raise
         self._keep(reference, found)
         return SplitDeclaration(identifier, writer.statistics())
 
@@ -336,7 +341,8 @@ class _Salvage:
         if not rows:
             return
         folder = self.root / "untimed"
-        folder.mkdir(exist_ok=True)
+        with naming(folder):
+            folder.mkdir(exist_ok=True)
         with AtomicFile(folder / f"{reference.identifier}.jsonl") as file:
             for offset, end, value in rows:
                 place = source.span(offset, end)

@@ -5,11 +5,13 @@ Spec: ark_log.txt, Split File Format; pre-allocated index and flush order: `docs
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
+from exhume.errors import SourceError
 from exhume.formats.ark.assumptions import MINIMUM_SPLIT_SIZE
 from exhume.formats.ark.layout import (
     ENTRY_DTYPE,
@@ -62,7 +64,11 @@ class SplitWriter:
         self._sorted = True
         self._last = 0
         self._file = GrowingFile(path)
-        self._file.write_at(0, build_split_header(SplitHeader(identifier, self._header_area, 0, max_items, (), 0)))
+        try:
+            self._file.write_at(0, build_split_header(SplitHeader(identifier, self._header_area, 0, max_items, (), 0)))
+        except BaseException:
+            self._file.remove()
+            raise
 
     @property
     def count(self) -> int:
@@ -177,7 +183,8 @@ class SplitWriter:
 
     def abandon(self) -> None:
         """Closes the file as it is."""
-        self._file.close()
+        with suppress(SourceError):
+            self._file.close()
 
     def statistics(self) -> tuple[Statistics, ...]:
         """What the split holds per object, for the manifest."""

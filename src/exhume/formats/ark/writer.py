@@ -38,7 +38,9 @@ from exhume.formats.ark.rbuf.guid import guid_bytes, new_guid
 from exhume.formats.ark.rbuf.idl import load_registry
 from exhume.formats.ark.rbuf.registry import Registry
 from exhume.formats.ark.splitwriter import SplitWriter
+from exhume.io.files import naming
 from exhume.io.output.atomic import AtomicFile, exists_error, sync_directory
+from exhume.io.output.scratch import discard
 
 TIME_MAX: Final = (1 << 64) - 1
 MAX_SPLIT_BYTES: Final = (1 << 32) - 1
@@ -143,11 +145,15 @@ class ColumnWriter:
         split, self.split = self.split, None
         if split is None:
             return
-        split.close()
+        try:
+            split.close()
+        except BaseException:
+            split.abandon()
+            raise
         if split.count:
             self.closed.append(SplitDeclaration(split.identifier, split.statistics()))
         else:
-            split.path.unlink()
+            discard(split.path)
 
     def declare(self) -> Column:
         """The column as the manifest declares it now."""
@@ -353,7 +359,8 @@ class ArkWriter(Writer):
     def _make_directories(self) -> None:
         for path in (self.root, self.root / "manifests", self.root / "splits"):
             if not path.is_dir():
-                path.mkdir()
+                with naming(path):
+                    path.mkdir()
                 self._made.append(path)
                 sync_directory(path.parent)
 
@@ -404,7 +411,7 @@ class ArkWriter(Writer):
         with AtomicFile(self.root / "manifests" / self.identifier) as file:
             file.file.write(self._manifest_file())
         self._done = True
-        self._partial_path.unlink(missing_ok=True)
+        discard(self._partial_path)
 
     def abort(self) -> None:
         """Removes what was written, unless `flush` made some of it durable."""
@@ -416,12 +423,12 @@ class ArkWriter(Writer):
                 column.split.abandon()
         if self._durable:
             return
-        for path in self._splits:
-            path.unlink(missing_ok=True)
-        self._partial_path.unlink(missing_ok=True)
+        for path in (*self._splits, self._partial_path):
+            discard(path)
         for path in reversed(self._made):
-            with suppress(OSError):
-                path.rmdir()
+            for _ in range(2):
+                with suppress(OSError):
+                    path.rmdir()
 
 
 def _may_hold_logs(path: Path) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from exhume.errors import MissingDependencyError, SourceError, Span, shorten
+from exhume.io.files import naming
 from exhume.io.output.atomic import AtomicFile, remove_leftovers
 
 TABLES = (
@@ -188,7 +189,8 @@ class SqliteStore(Store):
                     self._connection.close()
                     self._connection = old
                 aside.seal()
-                shutil.copymode(path, aside.temporary)
+                with naming(path):
+                    shutil.copymode(path, aside.temporary)
                 old.execute("ROLLBACK")
                 old.close()  # before the file has another name: SQLite then puts away what it keeps beside it
         except BaseException:

@@ -14,8 +14,9 @@ from exhume.formats.caf.build import IndexOrder, entry_size, iter_index
 from exhume.formats.caf.canonical import PUNCTUATION
 from exhume.formats.caf.layout import FOOTER_SIZE, MAX_INDEX, MIN_INDEX, build_footer
 from exhume.formats.caf.names import MemberName, member_name
+from exhume.io.files import naming
 from exhume.io.output.atomic import AtomicFile
-from exhume.io.output.copying import copy_between
+from exhume.io.output.copying import copy_between, read_all, write_all
 from exhume.io.source import STREAM_CHUNK
 
 BUFFER = 1 << 20
@@ -126,11 +127,10 @@ class Chunk:
         if self._held:
             pieces, held = self._buffer, self._held
             self._buffer, self._held = [], 0
-            done = os.writev(self._fd, pieces) if len(pieces) <= MAX_PIECES else 0
-            if done < held:
-                view = memoryview(b"".join(pieces))[done:]
-                while view:
-                    view = view[os.write(self._fd, view) :]
+            with naming(self.path):
+                done = os.writev(self._fd, pieces) if len(pieces) <= MAX_PIECES else 0
+                if done < held:
+                    write_all(self._fd, memoryview(b"".join(pieces))[done:])
 
     def copy_from(self, fd: int, size: int, offset: int | None = None) -> int:
         """Appends up to `size` bytes of another file, in the kernel where possible; returns how many there were."""
@@ -143,13 +143,16 @@ class Chunk:
         """Bytes of the data section that were written before."""
         self.flush()
         for at in range(start, end, STREAM_CHUNK):
-            yield os.pread(self._fd, min(STREAM_CHUNK, end - at), at)
+            with naming(self.path):
+                piece = read_all(self._fd, min(STREAM_CHUNK, end - at), at)
+            yield piece
 
     def take_back(self, start: int) -> None:
         """Forgets everything from `start` on (a member that failed half-way)."""
         self.flush()
-        os.ftruncate(self._fd, start)
-        os.lseek(self._fd, start, os.SEEK_SET)
+        with naming(self.path):
+            os.ftruncate(self._fd, start)
+            os.lseek(self._fd, start, os.SEEK_SET)
         self.position = start
 
     def move_tail(self, start: int, other: Chunk) -> None:
@@ -200,7 +203,8 @@ class Chunk:
         self.flush()
         self.size = self.position
         window = min(DIGEST_WINDOW, self.size)
-        self.tail_sha256 = hashlib.sha256(os.pread(self._fd, window, self.size - window)).hexdigest()
+        with naming(self.path):
+            self.tail_sha256 = hashlib.sha256(read_all(self._fd, window, self.size - window)).hexdigest()
         self._atomic.seal()
 
     def commit(self) -> None:
@@ -208,5 +212,5 @@ class Chunk:
         self._atomic.commit()
 
     def abort(self) -> None:
-        """Removes the temporary file."""
-        self._atomic.abort()
+        """Removes the file, whichever name it has."""
+        self._atomic.withdraw()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -71,7 +71,9 @@ def create(
                 if name == "-":
                     skipped += add_tar(writer, sys.stdin.buffer, "standard input", progress)
                 else:
-                    with _open_input(name) as file:
+                    from exhume.io.files import open_input
+
+                    with open_input(name) as file:
                         skipped += add_tar(writer, file, name, progress)
             for name in from_zip:
                 skipped += add_zip(writer, name, progress)
@@ -80,17 +82,6 @@ def create(
         if catalog is not None:
             _enter(catalog, writer)
     return _report(run, writer, skipped)
-
-
-def _open_input(path: str) -> BinaryIO:
-    try:
-        from pathlib import Path
-
-        return Path(path).open("rb")
-    except OSError as error:
-        from exhume.io.source import source_error
-
-        raise source_error(error, path) from error
 
 
 def _identity(output: str) -> set[tuple[int, int]]:

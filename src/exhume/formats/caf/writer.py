@@ -401,6 +401,8 @@ class CafWriter(Writer):
         try:
             self._chunk.seal(self._progress)
             self._full.append(self._chunk)
+            for chunk in self._full:
+                chunk.commit()
             self._publish()
         except BaseException:
             self.abort()
@@ -408,7 +410,7 @@ class CafWriter(Writer):
         self._done = True
 
     def abort(self) -> None:
-        """Drops every chunk that has no name yet."""
+        """Drops every chunk, but for those that were published before the end."""
         if not self._done:
             self._done = True
             self._chunk.abort()

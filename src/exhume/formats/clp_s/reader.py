@@ -136,11 +136,15 @@ class ClpSArchive(RecordArchive):
 
     def sections(self) -> SectionMap:
         """What every byte is for: header, metadata, the sections of the files part, streams and tables within."""
-        if self._sections is None:
-            from exhume.formats.clp_s import sections
+        if self._sections is not None:
+            return self._sections
+        from exhume.formats.clp_s import sections
+        from exhume.layout.sections import SectionKind
 
-            self._sections = sections.build(self)
-        return self._sections
+        found = sections.build(self)
+        if not any(section.kind is SectionKind.UNREAD for section in found):  # else a later call may read more
+            self._sections = found
+        return found
 
     def entries(self) -> Iterator[Entry]:
         """The tables, in stored order."""

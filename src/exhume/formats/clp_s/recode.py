@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ from exhume.formats.clp_s.layout_packed import OFS_STREAM
 from exhume.formats.clp_s.names import DICTIONARIES, TABLE_SECTIONS
 from exhume.formats.clp_s.read.places import Place
 from exhume.formats.clp_s.write.rewrap import Piece, put, reserve, write_container
+from exhume.io.output.scratch import scratch_file
 from exhume.io.source import STREAM_CHUNK
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -102,7 +102,7 @@ def wrapper(*, stored: bool = False, level: int | None = None) -> Wrap:
 
 def _sections(archive: ClpSArchive, wrap: Wrap, progress: Progress, folder: Path) -> Iterator[Piece]:
     """The sections in the archive's order; the table metadata wait for the sizes of the streams."""
-    with tempfile.TemporaryFile(prefix="exhume-clps-", dir=folder) as spool:
+    with scratch_file(folder) as spool:
         sizes = [spool.write(wrap(archive.stream_payload(n))) for n in range(len(archive.table_metadata.streams))]
         for done, entry in enumerate(archive.files, 1):
             if entry.name == "/table_metadata":

@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import os
 import re
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -34,6 +33,7 @@ from exhume.formats.clp_s.write.build import build_dictionary, build_table_metad
 from exhume.formats.clp_s.write.rewrap import write_container
 from exhume.io.local import FileSource
 from exhume.io.output.atomic import AtomicFile
+from exhume.io.output.scratch import discard, scratch_directory, scratch_file
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.limits import DEFAULT_LIMITS, Limits
@@ -62,14 +62,14 @@ def salvage(
         return report
     dropped: frozenset[int] = frozenset()
     bare: dict[int, bytes] | None = None
-    with tempfile.TemporaryDirectory(prefix="exhume-clps-", dir=Path(output).parent) as scratch:
-        draft = Path(scratch) / "draft"
-        with (Path(scratch) / "streams").open("w+b") as file:
+    with scratch_directory(Path(output)) as scratch:
+        draft = scratch / "draft"
+        with scratch_file(scratch) as file:
             kept = _Kept(file)
             for tables in _whole_tables(found, limits, report, progress):
                 kept.add(tables)
             while kept.streams:
-                draft.unlink(missing_ok=True)
+                discard(draft)
                 _write(draft, found, kept, dropped, bare or {})
                 wrong = _wrong_packets(draft, limits) - dropped
                 if wrong:

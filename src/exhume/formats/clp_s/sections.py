@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from exhume.codecs.zstd import zstd_checksum
-from exhume.errors import ExhumeError
+from exhume.errors import ExhumeError, SourceError
 from exhume.findings import Check
 from exhume.formats.clp_s.layout import DICTIONARY_HEAD, HEADER_SIZE
 from exhume.formats.clp_s.names import DICTIONARIES, HEADER_FILE, TABLE_SECTIONS
@@ -165,6 +165,8 @@ def _streams_loader(archive: ClpSArchive) -> Callable[[], bytes]:
 def _streams(archive: ClpSArchive, parent: str) -> Iterator[Section]:
     try:
         metadata = archive.table_metadata
+    except SourceError:
+        raise
     except ExhumeError:
         return
     tables: dict[int, list[Table]] = {}

@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import re
-import shutil
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -440,13 +439,8 @@ class ClpSWriter(Writer):
         if self._state == "open":
             self._state = "aborted"
             self._part = None
-            for number, file in enumerate(self._finished):
-                file.abort()
-                if number + _PENDING < len(self._finished):  # one of ours that had to be put in place early
-                    if isinstance(file, AtomicDirectory):
-                        shutil.rmtree(file.path, ignore_errors=True)
-                    else:
-                        file.path.unlink(missing_ok=True)
+            for file in self._finished:
+                file.withdraw()  # some may have been put in place already
 
 
 def begin(options: WriterOptions) -> tuple[Encoder, TimestampPatterns]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+import sys
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -63,6 +65,7 @@ def create(
     from exhume.formats.zs.framing import framing
     from exhume.formats.zs.sorting import ExternalSorter, feed
     from exhume.formats.zs.writer import ZsWriter
+    from exhume.io.files import open_input
 
     check_framing({"terminator": terminator, "length_prefixed": length_prefixed})
     end = b"\n" if terminator is None else terminator
@@ -71,8 +74,7 @@ def create(
     writer = ZsWriter(output, metadata=described, default_metadata=not no_default_metadata, **options)
     with writer, run.progress(output) as progress, ExternalSorter() as sorter:
         for name in inputs:
-            with click.open_file(name, "rb") as file:
-                stream = cast("BinaryIO", file)
+            with nullcontext(sys.stdin.buffer) if name == "-" else open_input(name) as stream:
                 if sort:
                     feed(sorter, stream, shape, progress=progress)
                 else:
@@ -90,7 +92,9 @@ def _metadata(text: str, record_format: str | None) -> dict[str, Any]:
     from exhume.formats.zs.metadata import RECORD_FORMAT, parse_metadata_text
 
     if text.startswith("@"):
-        with click.open_file(text[1:], "r", encoding="utf-8") as file:
+        from exhume.io.files import naming
+
+        with click.open_file(text[1:], "r", encoding="utf-8") as file, naming(text[1:]):
             text = file.read()
     described = parse_metadata_text(text)
     if record_format is not None:

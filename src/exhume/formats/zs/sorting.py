@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import heapq
-import tempfile
 from collections.abc import Iterable, Iterator
 from typing import IO, BinaryIO, Self
 
 from exhume.archive import Progress, no_progress
 from exhume.formats.zs.framing import Framing
 from exhume.formats.zs.writer import BLOCK_SIZE, iter_payloads
+from exhume.io.output.scratch import scratch_file
 from exhume.native.kernel import frame_records, split_records, take_records
 
 SORT_MEMORY = 64 << 20
@@ -69,7 +69,7 @@ class ExternalSorter:
 
     @staticmethod
     def _write_run(records: Iterable[bytes]) -> IO[bytes]:
-        run: IO[bytes] = tempfile.TemporaryFile(prefix="exhume-sort-")
+        run: IO[bytes] = scratch_file()
         part: list[bytes] = []
         size = 0
         for record in records:

@@ -259,8 +259,7 @@ class ZsWriter(Writer):
         file.write(build_preamble(magic, len(raw)) + raw + build_checksum(checksum))
 
     def _sync(self) -> None:
-        self._output.file.flush()
-        os.fsync(self._output.file.fileno())
+        self._output.sync()
 
     def finish(self) -> None:
         """Writes index and header, syncs, then makes the magic number and the name final.

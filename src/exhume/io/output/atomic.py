@@ -5,16 +5,20 @@ from __future__ import annotations
 import abc
 import contextlib
 import errno
+import io
 import os
 import re
-import shutil
 import tempfile
 import threading
 from pathlib import Path
 from typing import BinaryIO, Self
 
-from exhume.errors import OutputExistsError, Span
+from exhume.errors import OutputExistsError, SourceError, Span
+from exhume.io.files import RawFile, naming
+from exhume.io.output.scratch import discard
 from exhume.io.source import STREAM_CHUNK, source_error
+
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 class _Atomic(abc.ABC):
@@ -25,6 +29,9 @@ class _Atomic(abc.ABC):
 
     @abc.abstractmethod
     def abort(self) -> None: ...
+
+    @abc.abstractmethod
+    def withdraw(self) -> None: ...
 
     def __enter__(self) -> Self:
         return self
@@ -52,22 +59,27 @@ class AtomicFile(_Atomic):
         self.overwrite = overwrite
         if not overwrite and os.path.lexists(self.path):
             raise exists_error(self.path)
-        try:
+        with naming(self.path):
             fd, name = tempfile.mkstemp(prefix=f".{self.path.name[:100]}.", suffix=".part", dir=self.path.parent)
-        except OSError as error:
-            raise source_error(error, os.fspath(self.path)) from error
         self.temporary = Path(name)
-        self.file: BinaryIO = os.fdopen(fd, "w+b", buffering=STREAM_CHUNK)
-        self._done = False
+        self._raw = RawFile(fd, self.path)
+        self.file: BinaryIO = io.BufferedRandom(self._raw, STREAM_CHUNK)
+        self._done = self._placed = False
+
+    def sync(self) -> None:
+        """Waits until what was written is on the disk.  Raises `SourceError`."""
+        with naming(self.path):
+            self.file.flush()
+            os.fsync(self.file.fileno())
 
     def seal(self) -> None:
         """Flushes to disk and closes, but leaves the temporary name (several files to be named together)."""
         if self.file.closed:
             return
-        self.file.flush()
-        os.fchmod(self.file.fileno(), 0o666 & ~_umask())
-        os.fsync(self.file.fileno())
-        self.file.close()
+        with naming(self.path):
+            os.fchmod(self.file.fileno(), 0o666 & ~_umask())
+            self.sync()
+            self.file.close()
 
     def commit(self) -> None:
         """Flushes to disk and gives the file its name; harmless to repeat."""
@@ -75,15 +87,23 @@ class AtomicFile(_Atomic):
             return
         self.seal()
         put_in_place(self.temporary, self.path, overwrite=self.overwrite)
-        self._done = True
+        self._done = self._placed = True
         sync_directory(self.path.parent)
 
     def abort(self) -> None:
         """Removes what was written; harmless to repeat and after `commit`."""
         if not self._done:
             self._done = True
-            self.file.close()
-            self.temporary.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):
+                self._raw.close()  # what the buffer still holds is not wanted any more, and may have no room
+            discard(self.temporary)
+
+    def withdraw(self) -> None:
+        """`abort`, and after `commit` the removal of what it put in place: a part of an output that came to nothing."""
+        self.abort()
+        if self._placed:
+            self._placed = False
+            discard(self.path)
 
 
 def remove_leftovers(path: str | os.PathLike[str]) -> None:
@@ -105,19 +125,19 @@ class AtomicDirectory(_Atomic):
         self.path = Path(path)
         if os.path.lexists(self.path) and not (self.path.is_dir() and not any(self.path.iterdir())):
             raise exists_error(self.path)
-        try:
+        with naming(self.path):
             self.temporary = Path(
                 tempfile.mkdtemp(prefix=f".{self.path.name[:100]}.", suffix=".part", dir=self.path.parent)
             )
-        except OSError as error:
-            raise source_error(error, os.fspath(self.path)) from error
-        self._done = False
+        self._done = self._placed = False
 
     def create(self, name: str) -> BinaryIO:
         """A new file of the directory, under the name that it keeps; the caller closes it, `commit` syncs it."""
         path = self.temporary / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path.open("xb", buffering=STREAM_CHUNK)
+        with naming(self.path / name):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            fd = os.open(path, _NEW, 0o666)
+        return io.BufferedWriter(RawFile(fd, self.path / name), STREAM_CHUNK)
 
     def commit(self) -> None:
         """Flushes every file to disk and gives the directory its name; a second call does nothing.
@@ -126,15 +146,12 @@ class AtomicDirectory(_Atomic):
         """
         if self._done:
             return
-        for folder, _, files in os.walk(self.temporary, topdown=False):
-            for file in files:
-                fd = os.open(Path(folder) / file, os.O_RDONLY)
-                try:
-                    os.fsync(fd)
-                finally:
-                    os.close(fd)
-            sync_directory(Path(folder))
-        self.temporary.chmod(0o777 & ~_umask())
+        with naming(self.path):
+            for folder, _, files in os.walk(self.temporary, topdown=False):
+                for file in files:
+                    _sync(Path(folder) / file)
+                sync_directory(Path(folder))
+            self.temporary.chmod(0o777 & ~_umask())
         try:
             if self.path.is_dir():
                 self.path.rmdir()  # empty, checked at the start
@@ -143,14 +160,21 @@ class AtomicDirectory(_Atomic):
             if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):  # somebody took the name meanwhile
                 raise exists_error(self.path) from None
             raise source_error(error, os.fspath(self.path)) from error
-        self._done = True
+        self._done = self._placed = True
         sync_directory(self.path.parent)
 
     def abort(self) -> None:
         """Removes what was written; harmless to repeat and after `commit`."""
         if not self._done:
             self._done = True
-            shutil.rmtree(self.temporary, ignore_errors=True)
+            discard(self.temporary)
+
+    def withdraw(self) -> None:
+        """`abort`, and after `commit` the removal of what it put in place."""
+        self.abort()
+        if self._placed:
+            self._placed = False
+            discard(self.path)
 
 
 class GrowingFile:
@@ -162,13 +186,13 @@ class GrowingFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
         try:
-            self._fd = os.open(self.path, flags, 0o666)
-        except FileExistsError:
-            raise exists_error(self.path) from None
-        except OSError as error:
-            raise source_error(error, os.fspath(self.path)) from error
+            with naming(self.path):
+                self._fd = os.open(self.path, _NEW, 0o666)
+        except SourceError as error:
+            if isinstance(error.__cause__, FileExistsError):
+                raise exists_error(self.path) from None
+            raise
 
     def write_at(self, offset: int, data: bytes | bytearray | memoryview) -> None:
         """Writes all of `data` at `offset`; bytes skipped between writes read as zeros.  Raises `SourceError`."""
@@ -181,41 +205,46 @@ class GrowingFile:
             raise source_error(error, os.fspath(self.path), offset, offset + len(view)) from error
 
     def sync(self) -> None:
-        """Waits until what was written is on the disk."""
-        os.fsync(self._fd)
+        """Waits until what was written is on the disk.  Raises `SourceError`."""
+        with naming(self.path):
+            os.fsync(self._fd)
 
     def close(self) -> None:
-        """Closes the file; harmless to repeat."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
+        """Closes the file; harmless to repeat.  Raises `SourceError`."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            with naming(self.path):
+                os.close(fd)
 
     def remove(self) -> None:
         """Closes and deletes the file."""
-        self.close()
-        self.path.unlink(missing_ok=True)
+        with contextlib.suppress(SourceError):
+            self.close()
+        discard(self.path)
 
 
 def put_in_place(temporary: Path, path: Path, *, overwrite: bool) -> None:
     """Renames a finished temporary file.
 
-    Without `overwrite`, a file that took the name meanwhile is never replaced: raises `OutputExistsError`.
+    Without `overwrite`, a file that took the name meanwhile is never replaced: raises `OutputExistsError`.  Raises
+    `SourceError` when the system cannot do it.
     """
-    if overwrite:
-        temporary.replace(path)
-        return
-    try:
-        os.link(temporary, path)
-    except FileExistsError:
-        temporary.unlink()
-        raise exists_error(path) from None
-    except OSError:  # no hard links here: the check and the rename are then two steps
-        if os.path.lexists(path):
-            temporary.unlink()
+    with naming(path):
+        if overwrite:
+            temporary.replace(path)
+            return
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            discard(temporary)
             raise exists_error(path) from None
-        temporary.rename(path)
-    else:
-        temporary.unlink()
+        except OSError:  # no hard links here: the check and the rename are then two steps
+            if os.path.lexists(path):
+                discard(temporary)
+                raise exists_error(path) from None
+            temporary.rename(path)
+        else:
+            discard(temporary)
 
 
 def exists_error(path: str | os.PathLike[str]) -> OutputExistsError:
@@ -231,6 +260,14 @@ def sync_directory(path: Path) -> None:
             os.fsync(fd)
         finally:
             os.close(fd)
+
+
+def _sync(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 _umask_lock = threading.Lock()

@@ -8,7 +8,16 @@ import os
 from exhume.io.source import STREAM_CHUNK, Source
 
 
-def write_all(fd: int, data: bytes) -> None:
+def read_all(fd: int, size: int, offset: int) -> bytes:
+    """The bytes `[offset, offset + size)` of a file, fewer only where it ends, however little the system gives."""
+    parts: list[bytes] = []
+    while size and (part := os.pread(fd, size, offset)):
+        parts.append(part)
+        size, offset = size - len(part), offset + len(part)
+    return b"".join(parts)
+
+
+def write_all(fd: int, data: bytes | memoryview) -> None:
     """Writes all of it, however little the system takes at a time."""
     view = memoryview(data)
     while view:
@@ -20,11 +29,13 @@ def copy_range(source: Source, start: int, end: int, out_fd: int) -> None:
     in_fd = source.fileno()
     if in_fd is not None and start >= 0 and end <= source.size:
         at, stop = source.origin + start, source.origin + end
+        base = os.lseek(out_fd, 0, os.SEEK_CUR) - at
         for copier in (_kernel_copy, _kernel_send):
             try:
                 while at < stop and (done := copier(in_fd, out_fd, at, min(stop - at, 1 << 30))):
                     at += done
             except (OSError, AttributeError):
+                os.lseek(out_fd, base + at, os.SEEK_SET)  # whatever a call did that did not say so
                 continue
             if at == stop:
                 return
@@ -41,6 +52,7 @@ def copy_between(in_fd: int, out_fd: int, size: int, offset: int | None = None) 
     done = 0
     if offset is None:
         offset = os.lseek(in_fd, 0, os.SEEK_CUR)
+    base = os.lseek(out_fd, 0, os.SEEK_CUR)
     for copier in (_kernel_copy, _kernel_send):
         try:
             while done < size and (step := copier(in_fd, out_fd, offset + done, min(size - done, 1 << 30))):
@@ -48,6 +60,7 @@ def copy_between(in_fd: int, out_fd: int, size: int, offset: int | None = None) 
         except (OSError, AttributeError) as error:
             if isinstance(error, OSError) and error.errno == errno.ENOSPC:
                 raise
+            os.lseek(out_fd, base + done, os.SEEK_SET)
             continue
         break
     while done < size and (data := os.pread(in_fd, min(STREAM_CHUNK, size - done), offset + done)):

@@ -17,16 +17,21 @@ from exhume.io.output.atomic import exists_error
 from exhume.io.output.copying import copy_range, write_all
 from exhume.io.output.names import NAME_MAX, PATH_MAX, safe_parts
 from exhume.io.small_files import write_files
-from exhume.io.source import Source, source_error
+from exhume.io.source import Source, close_quietly, source_error
 
 _DIR_CACHE = 256
 
 _NO_LEAF = frozenset((b"", b".", b".."))
 
+UNFINISHED = ".exhume-unfinished"
+"""A file in a directory that is being extracted into.  It stays when that does not come to its end."""
+
 
 class OutputTree:
     """A directory to extract into.  Every component is opened without following symbolic links, so nothing that is
     already in the target can redirect a write; existing files are replaced only with `overwrite`.
+
+    A context manager: leaving it by an exception, or not at all, leaves the file `UNFINISHED` in the directory.
     """
 
     def __init__(self, root: str | os.PathLike[str], *, overwrite: bool = False) -> None:
@@ -37,26 +42,36 @@ class OutputTree:
             self._root_fd = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
         except OSError as error:
             raise source_error(error, os.fspath(self.root)) from error
-        self._folders: Lru[tuple[str, ...], int] = Lru(_DIR_CACHE, drop=os.close)
+        self._folders: Lru[tuple[str, ...], int] = Lru(_DIR_CACHE, drop=close_quietly)
         self._lock = threading.Lock()
+        self._marked = False
 
-    def close(self) -> None:
-        """Releases the directory handles."""
+    def close(self, *, finished: bool = True) -> None:
+        """Releases the directory handles; says that the directory is unfinished no longer unless told so."""
         with self._lock:
             self._folders.clear()
             if self._root_fd >= 0:
-                os.close(self._root_fd)
-                self._root_fd = -1
+                fd, self._root_fd = self._root_fd, -1
+                if finished:
+                    _remove(UNFINISHED, fd)
+                close_quietly(fd)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exc: object) -> None:
-        self.close()
+    def __exit__(self, exc_type: object, *exc: object) -> None:
+        self.close(finished=exc_type is None)
 
     def make_directory(self, name: str) -> None:
-        """Creates a directory (and its parents)."""
-        os.close(self._open_folder(tuple(safe_parts(name))))
+        """Creates a directory (and its parents).  Raises `UnsafePathError` and `SourceError`."""
+        close_quietly(self._open_folder(_parts(name)))
+
+    def _mark(self) -> None:
+        """Says in the directory that it is unfinished; the caller holds the lock."""
+        if not self._marked:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+            close_quietly(os.open(UNFINISHED, flags, 0o666, dir_fd=self._root_fd))
+            self._marked = True
 
     def write(self, name: str, chunks: Iterable[bytes]) -> int:
         """Creates a file from pieces; returns its size.  Raises `UnsafePathError`, `OutputExistsError`, `SourceError`.
@@ -91,8 +106,7 @@ class OutputTree:
                 try:
                     spelled = leaf.encode("utf-8")
                     if fd is None:
-                        parts = safe_parts(name)
-                        folders[folder] = fd = self._open_folder(tuple(parts[:-1]))
+                        folders[folder] = fd = self._open_folder(_parts(name)[:-1])
                 except (ExhumeError, UnicodeEncodeError):
                     continue
                 if spelled in _NO_LEAF:
@@ -104,7 +118,7 @@ class OutputTree:
             errors = write_files(jobs, data)
         finally:
             for fd in folders.values():
-                os.close(fd)
+                close_quietly(fd)
         if len(quick) == len(files) and not any(errors):
             return [None] * len(files)
         out: list[ExhumeError | None] = [None] * len(files)
@@ -128,8 +142,8 @@ class OutputTree:
 
     @contextlib.contextmanager
     def _create(self, name: str) -> Any:
-        parts = safe_parts(name)
-        folder = self._open_folder(tuple(parts[:-1]))
+        parts = _parts(name)
+        folder = self._open_folder(parts[:-1])
         leaf = parts[-1]
         target = leaf
         try:
@@ -144,24 +158,23 @@ class OutputTree:
                 target = f".{leaf[:100]}.{os.getpid()}-{threading.get_ident()}.part"
                 fd = os.open(target, flags, 0o666, dir_fd=folder)
             try:
-                yield fd
-            except BaseException:
-                os.close(fd)
-                os.unlink(target, dir_fd=folder)
-                raise
-            os.close(fd)
-            if target != leaf:
                 try:
-                    os.replace(target, leaf, src_dir_fd=folder, dst_dir_fd=folder)
-                except OSError:
-                    os.unlink(target, dir_fd=folder)
+                    yield fd
+                except BaseException:
+                    close_quietly(fd)
                     raise
+                os.close(fd)
+                if target != leaf:
+                    os.replace(target, leaf, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:
+                _remove(target, folder)
+                raise
         except OSError as error:
             if isinstance(error, SourceError | WriterError):
                 raise
             raise self._clash(error, name) from error
         finally:
-            os.close(folder)
+            close_quietly(folder)
 
     def _open_folder(self, parts: tuple[str, ...]) -> int:
         """A fresh descriptor of a directory below the root, made where missing; the caller closes it."""
@@ -171,14 +184,15 @@ class OutputTree:
                 return os.dup(known)
             fd = os.dup(self._root_fd)
             try:
+                self._mark()
                 for part in parts:
                     with contextlib.suppress(FileExistsError):
                         os.mkdir(part, 0o777, dir_fd=fd)
                     inner = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=fd)
-                    os.close(fd)
+                    close_quietly(fd)
                     fd = inner
             except OSError as error:
-                os.close(fd)
+                close_quietly(fd)
                 raise self._clash(error, "/".join(parts)) from error
             self._folders.put(parts, os.dup(fd))
             return fd
@@ -199,3 +213,23 @@ class OutputTree:
             if path.is_symlink():
                 return True
         return False
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    """The components of a safe name, which is not that of our own mark."""
+    parts = tuple(safe_parts(name))
+    if parts[0] == UNFINISHED:
+        raise UnsafePathError("refused member name (it says that an extraction is unfinished)", actual=UNFINISHED)
+    return parts
+
+
+def _remove(name: str, folder: int) -> None:
+    """Removes a file if it is there; what resists twice stays."""
+    for _ in range(2):
+        try:
+            os.unlink(name, dir_fd=folder)
+        except FileNotFoundError:
+            return
+        except OSError:
+            continue
+        return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import io
 import os
 import queue
 import sys
@@ -13,6 +12,7 @@ from typing import Any, BinaryIO, Final
 
 from exhume.codecs.streams import inflate_file
 from exhume.errors import SourceError, Span
+from exhume.io.files import open_input
 from exhume.limits import cpu_count
 
 STDIN: Final = "-"
@@ -42,7 +42,7 @@ def read_pieces(source: Input) -> Iterator[bytes]:
         if name == STDIN:
             yield from inflate_file(sys.stdin.buffer, name, PIECE)
         else:
-            with io.FileIO(source) as file:
+            with open_input(source) as file:
                 yield from inflate_file(file, name, PIECE)
     except OSError as error:
         if isinstance(error, SourceError):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from exhume.formats.clp_s.layout import HEADER_SIZE, PacketType, Version
 from exhume.formats.clp_s.names import HEADER_FILE
 from exhume.formats.clp_s.write.build import build_header, pack_packets
 from exhume.io.output.atomic import AtomicDirectory, AtomicFile
+from exhume.io.output.scratch import scratch_file
 from exhume.io.tree import check_relative
 
 Piece = tuple[str, Iterable[bytes]]
@@ -70,7 +70,7 @@ def write_container(
         directory: Whether to write a file for each section, instead of one file.
     """
     with (
-        tempfile.TemporaryFile(prefix="exhume-clps-", dir=Path(output).parent) as spool,
+        scratch_file(Path(output).parent) as spool,
         reserve(output, directory) as made,
     ):
         files = []

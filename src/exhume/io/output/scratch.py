@@ -1,0 +1,55 @@
+"""Files and directories for work that does not fit into memory, and how what is unfinished is removed."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from exhume.io.files import RawFile, naming
+from exhume.io.source import STREAM_CHUNK
+
+
+def discard(path: Path) -> None:
+    """Removes a file, or a directory with all that is in it, if it is there; what resists twice stays."""
+    for _ in range(2):
+        with contextlib.suppress(OSError):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+            return
+
+
+def scratch_file(folder: str | os.PathLike[str] | None = None) -> BinaryIO:
+    """A file without a name, gone when closed, in `folder` or where the system keeps temporary files.
+
+    Raises `SourceError`.
+    """
+    where = os.fspath(folder) if folder is not None else tempfile.gettempdir()
+    with naming(where):
+        try:
+            fd = os.open(where, os.O_RDWR | os.O_TMPFILE | os.O_CLOEXEC, 0o600)
+        except (OSError, AttributeError):  # this file system or this system does not have such files
+            fd, name = tempfile.mkstemp(prefix=".exhume-", suffix=".part", dir=where)
+            discard(Path(name))
+    return io.BufferedRandom(RawFile(fd, where), STREAM_CHUNK)
+
+
+@contextlib.contextmanager
+def scratch_directory(beside: Path) -> Iterator[Path]:
+    """A directory in the one that holds `beside`, removed in the end with all that is left in it.
+
+    Its name says what it belongs to, and that it is unfinished.  Raises `SourceError`.
+    """
+    with naming(beside):
+        folder = Path(tempfile.mkdtemp(prefix=f".{beside.name[:100]}.", suffix=".part", dir=beside.parent))
+    try:
+        yield folder
+    finally:
+        discard(folder)

@@ -1,0 +1,144 @@
+"""A failing disk, played inside this process: one call of the operating system fails, is cut short, or is the last.
+
+Whatever Python code does with files goes through functions of `os` while a `Disk` is entered: `open` is the standard
+library's own Python form of it.  What extension modules do by themselves (SQLite, the compiled kernel) does not.
+"""
+
+from __future__ import annotations
+
+import _pyio  # type: ignore[import-not-found]  # the standard library, which is not annotated
+import builtins
+import errno
+import functools
+import io
+import os
+import signal
+import sys
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, Self
+
+import exhume
+
+CALLS: dict[str, tuple[str, ...]] = {
+    "open": ("open",),
+    "read": ("read", "pread", "readv", "preadv"),
+    "write": ("write", "pwrite", "writev", "sendfile", "copy_file_range"),
+    "sync": ("fsync", "fdatasync"),
+    "rename": ("rename", "replace", "link"),
+    "close": ("close",),
+    "mkdir": ("mkdir",),
+    "unlink": ("unlink", "remove", "rmdir"),
+    "truncate": ("ftruncate", "truncate"),
+    "mode": ("chmod", "fchmod"),
+}
+"""What is counted together, with the functions of `os` that do it."""
+
+_PROGRAM = (os.path.dirname(exhume.__file__), sys.prefix, sys.base_prefix)  # noqa: PTH120 - compared as text
+
+ERRORS = ("EIO", "ENOSPC", "EINTR")
+"""Errors that every kind of call is tried with."""
+
+SHORT = "short"
+"""A read or write of half as many bytes as asked for, which is no error."""
+
+EMPTY = "empty"
+"""A read that says that the file ends here, although it does not."""
+
+FULL = "full"
+"""A write that finds no room, and no later one does either, until the disk is left."""
+
+KILL = "kill"
+"""The process ends here, in the middle of the call if that is a write."""
+
+
+def ways(kind: str) -> tuple[str, ...]:
+    """How a kind of call can fail, `KILL` aside."""
+    return (*ERRORS, *{"read": (SHORT, EMPTY), "write": (SHORT, FULL)}.get(kind, ()))
+
+
+class Disk:
+    """A context manager that counts calls by kind (`calls`) and has call `number` of `kind`, from 0, fail as told.
+
+    `struck` is the name of the function that failed, None while none did.  Files of the interpreter and its packages
+    are not looked at.  Only one may be entered at a time.
+    """
+
+    def __init__(self, kind: str | None = None, number: int = 0, how: str = "EIO") -> None:
+        self.calls: Counter[str] = Counter()
+        self.struck: str | None = None
+        self._where = (kind, number)
+        self.how = how
+        self._real: dict[str, Callable[..., Any]] = {}
+        self._own: set[int] = set()
+
+    def __enter__(self) -> Self:
+        for kind, names in CALLS.items():
+            for name in names:
+                if hasattr(os, name):
+                    self._real[name] = getattr(os, name)
+                    setattr(os, name, self._counted(kind, self._real[name]))
+        self._open = io.open
+        io.open = builtins.open = _pyio.open
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        io.open = builtins.open = self._open
+        for name, real in self._real.items():
+            setattr(os, name, real)
+
+    def _counted(self, kind: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(real)
+        def call(*args: Any, **more: Any) -> Any:
+            if self._is_own(kind, args):
+                return self._pass(kind, real, args, more)
+            here = (kind, self.calls[kind])
+            self.calls[kind] += 1
+            if here == self._where or (self.how == FULL and self.struck and kind == "write"):
+                return self._strike(kind, real, args, more)
+            return real(*args, **more)
+
+        return call
+
+    def _is_own(self, kind: str, args: tuple[Any, ...]) -> bool:
+        """Whether a call is about a file of the program itself."""
+        if not args or isinstance(args[0], int):
+            return bool(args) and args[0] in self._own
+        return kind == "open" and isinstance(args[0], str | os.PathLike) and os.fspath(args[0]).startswith(_PROGRAM)
+
+    def _pass(self, kind: str, real: Callable[..., Any], args: tuple[Any, ...], more: dict[str, Any]) -> Any:
+        result = real(*args, **more)
+        if kind == "open":
+            self._own.add(result)
+        elif kind == "close":
+            self._own.discard(args[0])
+        return result
+
+    def _strike(self, kind: str, real: Callable[..., Any], args: tuple[Any, ...], more: dict[str, Any]) -> Any:
+        self.struck = real.__name__
+        if self.how == EMPTY:
+            return b"" if real.__name__ in ("read", "pread") else 0
+        if self.how == SHORT:
+            return real(*_half(real.__name__, args), **more)
+        if kind == "write":
+            real(*_half(real.__name__, args), **more)  # what was on its way may arrive, or a part of it
+        if self.how == KILL:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if kind == "close":
+            real(*args)  # as on Linux: whatever close says, the descriptor is gone
+        code = errno.ENOSPC if self.how == FULL else getattr(errno, self.how)
+        raise OSError(code, os.strerror(code))
+
+
+def _half(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments of a read or write for half of its bytes, but for one at least."""
+    if name in ("read", "pread"):
+        return args[0], (args[1] + 1) // 2, *args[2:]
+    if name in ("write", "pwrite"):
+        data = memoryview(args[1]).cast("B")
+        return args[0], data[: max(1, len(data) // 2)], *args[2:]
+    if name in ("writev", "readv", "preadv"):
+        first = memoryview(args[1][0]).cast("B")
+        return args[0], [first[: max(1, len(first) // 2)]], *args[2:]
+    count = 3 if name == "sendfile" else 2
+    return *args[:count], max(1, args[count] // 2), *args[count + 1 :]

@@ -1,0 +1,96 @@
+"""Reading from a failing disk: every read fails or is short once, and is told; what was read before and after is right.
+
+Spec: none; docs/trust.md, "Failing disks".
+"""
+
+from __future__ import annotations
+
+import errno
+import gc
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import exhume
+from exhume.errors import ExhumeError
+from exhume.testing.faults import EMPTY, SHORT, Disk
+from tests.faults.methods import ARCHIVES, every_method, methods
+from tests.sizes import size
+
+WAYS = ("EIO", EMPTY, SHORT)
+
+
+def about(archive: Path, error: ExhumeError) -> bool:
+    """Whether an error says which bytes of which file of an archive could not be read."""
+    span = error.span
+    if span is None or span.end <= span.start:
+        return False
+    return span.source in (str(archive), archive.name) or (archive.is_dir() and (archive / span.source).is_file())
+
+
+def outcome(archive: Path, method: Any, opened: Any, usual: Any, disk: Disk) -> str | None:
+    """What is wrong with what a method gives on a failing disk."""
+    try:
+        with disk:
+            got = method(opened)
+    except ExhumeError as error:
+        if disk.how == SHORT:
+            return f"gave up after less than it asked for: {error}"
+        return None if about(archive, error) else f"does not name the bytes: {error}"
+    if got == usual:
+        return None
+    told = any(words in str(got) for words in ("EX-6", os.strerror(errno.EIO), "short read"))  # of what goes on
+    return None if told else "gives something else, and says nothing"
+
+
+@pytest.mark.parametrize(("archive", "name"), every_method(), ids=lambda value: value)
+@pytest.mark.bulk
+def test_every_read_fails_once(archive: str, name: str, samples: Path) -> None:
+    """The error names the bytes, and asking again gives the answer: nothing was kept of what failed."""
+    path, method = samples / ARCHIVES[archive], methods(archive)[name]
+    for _ in range(2):  # the first may import
+        with exhume.open(path) as opened, Disk() as disk:
+            usual = method(opened)
+    reads = disk.calls["read"]
+    step = max(1, reads // size(6, 10**6))
+    wrong = []
+    for number in range(0, reads, step):
+        for how in WAYS:
+            with exhume.open(path) as opened:
+                broken = Disk("read", number, how)
+                problem = outcome(path, method, opened, usual, broken)
+                assert broken.struck
+                if method(opened) != usual:
+                    problem = "the second time it is wrong"
+            if problem:
+                wrong.append(f"read {number} of {reads}, {how}: {problem}")
+    assert not wrong
+
+
+@pytest.mark.parametrize("archive", sorted(ARCHIVES))
+def test_every_read_of_opening_fails_once(archive: str, samples: Path) -> None:
+    """No archive comes of it, or one that is right; and no file stays open."""
+    path = samples / ARCHIVES[archive]
+    with Disk() as disk, exhume.open(path) as opened:
+        pass
+    with exhume.open(path) as opened:
+        usual = opened.info().to_dict()
+    gc.collect()
+    before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").is_dir() else 0
+    for number in range(disk.calls["read"]):
+        for how in WAYS:
+            broken = Disk("read", number, how)
+            try:
+                with broken, exhume.open(path) as opened:
+                    told = opened.info().to_dict()
+            except ExhumeError as error:
+                assert how != SHORT, error
+                assert about(path, error), error
+            else:
+                assert told == usual
+            assert broken.struck
+    gc.collect()
+    if before:
+        assert len(os.listdir("/proc/self/fd")) <= before
