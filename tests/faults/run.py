@@ -154,7 +154,7 @@ def judge(task: Task, before: State, after: State, found: State, *, killed: bool
     unknown = [name for name, each in rest.items() if each not in (before.get(name), after.get(name), EMPTY_CATALOG)]
     if unknown:
         return f"neither old nor complete: {', '.join(unknown)}"
-    new = [name for name, each in rest.items() if each != "/" and before.get(name) != each]
+    new = [name for name, each in rest.items() if each not in ("/", EMPTY_CATALOG, before.get(name))]
     if (task.tree and (marked or not new)) or task.apart:
         return None
     return f"a part of the outputs that looks whole: {', '.join(new)}"
