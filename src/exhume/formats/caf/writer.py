@@ -401,7 +401,7 @@ class CafWriter(Writer):
         try:
             self._chunk.seal(self._progress)
             self._full.append(self._chunk)
-            for chunk in self._full:
+            for chunk in reversed(self._full):  # with the name that was asked for the others are there
                 chunk.commit()
             self._publish()
         except BaseException:

@@ -413,7 +413,7 @@ class ClpSWriter(Writer):
             if number:
                 path = path.with_name(f"{path.stem}.{number}{path.suffix}")
             self._finished.append(reserve(path, self.options.directory, overwrite=self.options.overwrite))
-            if number >= _PENDING:
+            if number > _PENDING:
                 self._finished[number - _PENDING].commit()
         return self._finished[number]
 
@@ -427,7 +427,7 @@ class ClpSWriter(Writer):
                 self._current()
             if self._part is not None and (self._part.encoder.records or not self.paths):
                 self._close_part()
-            for file in self._finished:
+            for file in reversed(self._finished):  # with the name that was asked for the others are there
                 file.commit()
         except BaseException:
             self.abort()
