@@ -1,4 +1,4 @@
-"""What a notebook shows of an archive, its sections and a finding: small self-contained tables.
+"""What a notebook shows of an archive, its sections, a finding and an explained section: small self-contained tables.
 
 Everything comes from untrusted files, so every text is escaped and cut to a readable length, and control characters are
 made visible.  Nothing is read except what `info` and `sections` read anyway.
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from exhume.archive import Archive
+    from exhume.engines.explained import Explained
+    from exhume.errors import Span
     from exhume.findings import Finding
     from exhume.layout.sections import SectionMap
 
@@ -59,6 +61,29 @@ def finding_html(finding: Finding) -> str:
     rows = [*where, *((name, value) for name, value in facts if value is not None)]
     colour = COLOURS[str(finding.severity)]
     return _table(f"{finding.code} {finding.severity}: {finding.message}", None, rows, colour=colour)
+
+
+def explained_html(explained: Explained) -> str:
+    """A row per field of a section, in the order of the specification: place, name, value, meaning and verdict."""
+    section = explained.section
+    fields = [node for tree in explained.trees() for node in tree.walk()]
+    rows = (
+        [
+            "" if node.span is None else f"{(node.span.payload or (node.span.start,))[0]:,}",
+            "" if node.span is None else f"{_size(node.span):,}",
+            f"{'· ' * depth}{node.name}",
+            "" if node.value is None else _value(node.value),
+            "; ".join(text for text in (node.meaning, str(node.check or ""), node.note) if text),
+        ]
+        for depth, node in fields
+    )
+    place = f"{section.span.source}: {section.span.start:,} to {section.span.end:,}"
+    shown = _table(f"{section.name} ({place})", ["offset", "size", "field", "value", "meaning"], rows, len(fields))
+    return "\n".join([shown, *map(finding_html, explained.findings[:MOST_ROWS])])
+
+
+def _size(span: Span) -> int:
+    return span.size if span.payload is None else span.payload[1] - span.payload[0]
 
 
 def _table(

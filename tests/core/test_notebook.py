@@ -55,6 +55,25 @@ def test_every_format(path: Path) -> None:
         assert f"{sections[0].span.size:,}" in listed.texts
 
 
+@pytest.mark.parametrize("path", own_archives()[::4], ids=label)
+def test_an_explained_section_shows_its_fields(path: Path) -> None:
+    for count, section in enumerate(exhume.explain(path)):
+        page = Page(section._repr_html_())
+        fields = [node for tree in section.trees() for _, node in tree.walk()]
+        if not section.findings:
+            assert page.rows == 1 + min(len(fields), MOST_ROWS + 1)
+        assert any(section.section.name in text for text in page.texts)
+        if count == 20:
+            break
+
+
+def test_an_explained_section_shows_its_findings(samples: Path) -> None:
+    data = bytearray((samples / "zs/words-none.zs").read_bytes())
+    data[-1] ^= 1
+    pages = "".join(section._repr_html_() for section in exhume.explain(data, format="zs"))
+    assert "ZS-2" in pages or "ZS-3" in pages
+
+
 def test_hostile_texts_stay_texts(tmp_path: Path) -> None:
     finding = Finding("EX-1", Severity.ERROR, HOSTILE, Span(HOSTILE, 1, 2), HOSTILE, HOSTILE, HOSTILE * 100)
     page = Page(finding._repr_html_())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import click
-from click.shell_completion import get_completion_class
 
 from exhume.cli.params import Choice
 
@@ -13,10 +12,15 @@ from exhume.cli.params import Choice
 def command(shell: str) -> None:
     """Print the completion script for SHELL.
 
-    For bash: source <(exhume completion bash)
+    It completes verbs, options, names of files, formats, and the sections, members, channels and columns of the local
+    archive that stands in the line.
+
+    \b
+    bash: source <(exhume completion bash)        (in ~/.bashrc)
+    zsh:  source <(exhume completion zsh)         (in ~/.zshrc, behind compinit)
+    fish: exhume completion fish | source         (in ~/.config/fish/config.fish)
     """
+    from exhume.cli.completing import SHELLS
     from exhume.cli.main import main
 
-    completion = get_completion_class(shell)
-    assert completion is not None
-    click.echo(completion(main, {}, "exhume", "_EXHUME_COMPLETE").source())
+    click.echo(SHELLS[shell](main, {}, "exhume", "_EXHUME_COMPLETE").source())

@@ -18,13 +18,19 @@ from exhume.cli.many import Many, each_target, many_options, prepare_directory, 
 from exhume.cli.outcome import Outcome
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
-from exhume.registry import Format, resolve
+from exhume.registry import Format, formats, resolve
 from exhume.tabular.report import refuse_options
 
 
 def generic_targets() -> list[str]:
     """Names of the targets in `exhume.export`."""
     return sorted(m.name.replace("_", "-") for m in pkgutil.iter_modules(_targets.__path__) if m.name[0] != "_")
+
+
+def all_targets() -> list[str]:
+    """Names of the targets that archives of some format can be exported to."""
+    own = (getattr(format_cli(described), "EXPORTS", {}) for described in formats().values())
+    return sorted({*generic_targets(), *(name for table in own for name in table)})
 
 
 def exporter(described: Format, to: str) -> tuple[Callable[..., Any], bool]:

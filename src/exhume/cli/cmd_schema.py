@@ -8,18 +8,19 @@ from exhume.cli.runtime import Run, common_options
 
 
 @click.command("schema")
-@click.argument("name", metavar="[NAME]", required=False)
+@click.argument("specification", metavar="[NAME]", required=False)
 @click.option("--bundle", is_flag=True, help="Self-contained: what it imports as nested types (extra: ksy).")
 @common_options
-def command(run: Run, name: str | None, bundle: bool) -> None:
+def command(run: Run, specification: str | None, bundle: bool) -> None:
     """Print the Kaitai Struct specification NAME, or list the names of all.
 
     With --bundle it is one file for the Kaitai Web IDE, or for a compiler of any language.
     """
     from exhume.layout.schema import spec
-    from exhume.layout.specifications import ids, specification
+    from exhume.layout.specifications import ids
+    from exhume.layout.specifications import specification as text_of
 
-    if name is None:
+    if specification is None:
         found = [{"name": id, "title": str(spec(id).get("meta", {}).get("title", ""))} for id in ids()]
         if run.machine:
             run.items("schema", {}, "schemas", found)
@@ -29,8 +30,8 @@ def command(run: Run, name: str | None, bundle: bool) -> None:
             for line in table(([one["name"], one["title"]] for one in found), ["name", "title"]):
                 run.say(line)
         return
-    text = specification(name, bundle=bundle)
+    text = text_of(specification, bundle=bundle)
     if run.machine:
-        run.document("schema", {"name": name, "bundle": bundle, "text": text})
+        run.document("schema", {"name": specification, "bundle": bundle, "text": text})
     else:
         run.out.text(text)

@@ -38,6 +38,12 @@ class Explained:
 
     complete: bool = True  # whether everything could be read, decoded and parsed
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from exhume.notebook import explained_html
+
+        return explained_html(self)
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form documented for `exhume explain --json`."""
         out: dict[str, Any] = {"section": self.section.to_dict()}

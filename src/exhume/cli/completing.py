@@ -1,0 +1,168 @@
+"""What a shell offers when TAB is pressed: names of files, and what the archive that was typed holds.
+
+click's scripts ask it for what it completes itself (verbs, options, their choices); this adds formats, limits,
+specifications, sections, members, channels and columns.  It reads local archives only, says nothing about what goes
+wrong, and offers files where nothing else is known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from itertools import islice
+from typing import Any
+
+import click
+from click.shell_completion import BashComplete, CompletionItem, FishComplete, ShellComplete, ZshComplete
+
+MOST = 1000
+"""At most this many names are offered."""
+
+FILES = frozenset(("DB", "DIR", "FILE", "OUT", "ROOT", "SPEC.ksy", "TARGET"))
+"""What options that take the name of a file call their value."""
+
+
+def complete(context: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What may stand for a parameter that click itself has nothing for."""
+    offer = OFFERS.get(param.name or "")
+    if offer is not None:
+        known, _, part = incomplete.rpartition(",") if param.name in SEVERAL else ("", "", incomplete)
+        lead = f"{known}," if known else ""
+        names = islice((name for name in _offered(offer, context) if name.startswith(part)), MOST)
+        return [CompletionItem(f"{lead}{name}") for name in names]
+    if isinstance(param, click.Argument) or param.metavar in FILES or isinstance(param.type, click.Path):
+        return [CompletionItem(incomplete, type="file")]
+    return []
+
+
+def _offered(offer: Callable[[click.Context], Iterable[str]], context: click.Context) -> Iterable[str]:
+    try:
+        yield from offer(context)
+    except Exception:  # noqa: S110 - a shell waits for names; whatever is wrong is told when the verb runs
+        pass
+
+
+def _archive(context: click.Context, *, damaged: bool = False) -> Any:
+    """The archive that was typed.  Raises what opening it raises, and `LookupError` where none is, or no local one."""
+    import exhume
+
+    found = context.params.get("target") or context.params.get("targets")
+    target = found if isinstance(found, str) else (found or ("",))[0]
+    if not target or "://" in target or "::" in target:
+        raise LookupError(target)
+    return exhume.open(target, format=context.params.get("as_format"), damaged=damaged)
+
+
+def formats(context: click.Context) -> Iterable[str]:
+    """The ids of all formats."""
+    from exhume.registry import formats as known
+
+    return known()
+
+
+def limits(context: click.Context) -> Iterable[str]:
+    """The names of the limits, ready for a value."""
+    from exhume.limits import Limits
+
+    return [f"{name}=" for name in Limits._fields]
+
+
+def specifications(context: click.Context) -> Iterable[str]:
+    """The names of the specifications."""
+    from exhume.layout.specifications import ids
+
+    return ids()
+
+
+def exports(context: click.Context) -> Iterable[str]:
+    """What archives are exported to."""
+    from exhume.cli.cmd_export import all_targets
+
+    return all_targets()
+
+
+def sections(context: click.Context) -> Iterable[str]:
+    """The names of the archive's sections."""
+    with _archive(context, damaged=True) as archive:
+        yield from (section.name for section in archive.sections())
+
+
+def entries(context: click.Context) -> Iterable[str]:
+    """The names of the archive's members, channels, tables or keys."""
+    with _archive(context) as archive:
+        yield from (entry.name for entry in archive.entries() if entry.name is not None)
+
+
+def columns(context: click.Context) -> Iterable[str]:
+    """The names of the columns of the archive's table."""
+    with _archive(context) as archive:
+        yield from archive.to_arrow().schema.names
+
+
+OFFERS: dict[str, Callable[[click.Context], Iterable[str]]] = {
+    "as_format": formats,
+    "columns": columns,
+    "limit": limits,
+    "names": entries,
+    "only": formats,
+    "projection": columns,
+    "section": sections,
+    "specification": specifications,
+    "to": exports,
+    "topic": entries,
+    "hide": entries,
+}
+"""For the parameters of that name, what is offered."""
+
+SEVERAL = ("columns", "projection")
+"""Those that take several names with commas between them."""
+
+
+class _Completing(ShellComplete):
+    """click's completion, with what `complete` knows."""
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
+        """What can stand in place of `incomplete`."""
+        from click.shell_completion import _resolve_context, _resolve_incomplete
+
+        found = super().get_completions(args, incomplete)
+        if found:
+            return found
+        context = _resolve_context(self.cli, self.ctx_args, self.prog_name, args)
+        param, incomplete = _resolve_incomplete(context, args, incomplete)
+        if isinstance(param, click.Option) and args[-1] in param.opts:  # without its value, click parses nothing at all
+            context = _resolve_context(self.cli, self.ctx_args, self.prog_name, args[:-1])
+        return complete(context, param, incomplete) if isinstance(param, click.Parameter) else []
+
+
+class Bash(_Completing, BashComplete):
+    """For bash, which puts words into the line as they are."""
+
+    def format_completion(self, item: CompletionItem) -> str:
+        """One line of what the script reads."""
+        word = item.value if item.type == "file" else re.sub(r"([^\w@%+=:,./-])", r"\\\1", item.value)
+        return f"{item.type},{word}"
+
+    @staticmethod
+    def _check_version() -> None:
+        """Every bash of this century will do: `compopt` came with 4.0."""
+
+
+class Zsh(_Completing, ZshComplete):
+    """For zsh."""
+
+
+class Fish(_Completing, FishComplete):
+    """For fish."""
+
+
+SHELLS: dict[str, type[ShellComplete]] = {"bash": Bash, "zsh": Zsh, "fish": Fish}
+"""The completion of each shell that there is one for."""
+
+
+def register() -> None:
+    """Makes click use these for `_EXHUME_COMPLETE`."""
+    from click.shell_completion import add_completion_class
+
+    for name, kind in SHELLS.items():
+        add_completion_class(kind, name)
