@@ -17,7 +17,8 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := generated
 .PHONY: help setup kernel node demo test generated check-generated ksy-lint ksy-lint-seeds targets opaque upstream \
-        ksy-mutation reads collection differential web-ide lint types docs check-docs check samples golden digests faults mutation \
+        ksy-mutation reads collection differential web-ide lint types docs check-docs json-schemas check samples golden \
+        digests faults mutation \
         coverage bench build clean
 
 help:  ## list the targets
@@ -121,8 +122,12 @@ types: $(TOOLS)  ## mypy --strict
 docs: setup  ## write the pages of docs/ that follow from the code
 	@$(BIN)/python -m tools.gen_docs
 
+json-schemas: setup  ## write src/exhume/schemas/, a JSON Schema for each JSON document
+	@$(BIN)/python -m tools.json_schemas
+
 check-docs: setup
 	@$(BIN)/python -m tools.gen_docs --check
+	@$(BIN)/python -m tools.json_schemas --check
 
 samples: setup  ## write tests/samples/ again (FORMAT=... for one)
 	@$(BIN)/python -m tools.make_samples $(FORMAT)

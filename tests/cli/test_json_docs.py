@@ -16,6 +16,7 @@ import pytest
 import exhume
 from tests.archives import label, own_archives
 from tests.cli.test_every_verb import CALLS, SAMPLES, SPEC
+from tests.json_schemas import validate
 
 Cli = Callable[..., Any]
 PAGE = (Path(__file__).parents[2] / "docs" / "json.md").read_text(encoding="utf-8")
@@ -69,6 +70,7 @@ def untold(body: dict[str, Any], free: AbstractSet[str] = FREE) -> set[str]:
 
 def check(out: bytes) -> None:
     assert untold(json.loads(out)) == set()
+    validate(json.loads(out))
 
 
 @pytest.mark.parametrize("path", [pytest.param(path, id=label(path)) for path in own_archives()])
@@ -152,6 +154,7 @@ def test_every_verb_gives_documents(
             for document in documents:
                 assert document["schema"].endswith("/1"), args
                 assert untold(document, FREE | DATA) == set(), args
+                validate(document)
 
 
 def _is_json(data: bytes) -> bool:
