@@ -20,7 +20,7 @@ It takes the bytes, where the structure starts and where it must end, and return
 
 from __future__ import annotations
 
-ELEMENTS = "fdc56f6b047d66c7"
+ELEMENTS = "123bceebd54f73f9"
 """What compiled code includes; code that was built from anything else is not used."""
 
 TYPE_CHECKING = False  # `typing` is for type checkers

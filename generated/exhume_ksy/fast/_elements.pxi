@@ -632,9 +632,9 @@ cdef struct DataBundleKeyRecordKey:
 
 cdef inline int64_t read_data_bundle_key_record_key(const uint8_t *p, int64_t at, int64_t end, DataBundleKeyRecordKey *out) noexcept nogil:
     cdef uint64_t shard_index_ = 0
-    cdef uint64_t shard_index_long_ = 0
+    cdef uint64_t shard_index_long_
     cdef uint64_t shard_uncompressed_offset_ = 0
-    cdef uint64_t shard_uncompressed_offset_long_ = 0
+    cdef uint64_t shard_uncompressed_offset_long_
     if at < end and (<uint64_t> p[at]) < 0x80:
         shard_index_ = (<uint64_t> p[at])
         at += 1
@@ -674,11 +674,11 @@ cdef struct LeveldbBlockEntry:
 cdef inline int64_t read_leveldb_block_entry(const uint8_t *p, int64_t at, int64_t end, LeveldbBlockEntry *out) noexcept nogil:
     cdef wide size
     cdef uint64_t len_shared_ = 0
-    cdef uint64_t len_shared_long_ = 0
+    cdef uint64_t len_shared_long_
     cdef uint64_t len_key_suffix_ = 0
-    cdef uint64_t len_key_suffix_long_ = 0
+    cdef uint64_t len_key_suffix_long_
     cdef uint64_t len_value_ = 0
-    cdef uint64_t len_value_long_ = 0
+    cdef uint64_t len_value_long_
     cdef int64_t at_key_suffix_ = 0
     cdef int64_t end_key_suffix_ = 0
     cdef int64_t value_rest_ = 0
@@ -755,9 +755,9 @@ cdef struct LeveldbBlockHandle:
 
 cdef inline int64_t read_leveldb_block_handle(const uint8_t *p, int64_t at, int64_t end, LeveldbBlockHandle *out) noexcept nogil:
     cdef uint64_t ofs_block_ = 0
-    cdef uint64_t ofs_block_long_ = 0
+    cdef uint64_t ofs_block_long_
     cdef uint64_t len_block_ = 0
-    cdef uint64_t len_block_long_ = 0
+    cdef uint64_t len_block_long_
     if at < end and (<uint64_t> p[at]) < 0x80:
         ofs_block_ = (<uint64_t> p[at])
         at += 1
@@ -801,18 +801,18 @@ cdef struct LeveldbIndexDeltaEntry:
 cdef inline int64_t read_leveldb_index_delta_entry(const uint8_t *p, int64_t at, int64_t end, LeveldbIndexDeltaEntry *out) noexcept nogil:
     cdef wide size
     cdef uint64_t len_shared_ = 0
-    cdef uint64_t len_shared_long_ = 0
+    cdef uint64_t len_shared_long_
     cdef uint64_t len_key_suffix_ = 0
-    cdef uint64_t len_key_suffix_long_ = 0
+    cdef uint64_t len_key_suffix_long_
     cdef int64_t at_key_suffix_ = 0
     cdef int64_t end_key_suffix_ = 0
     cdef int64_t handle_rest_ = 0
     cdef uint64_t handle_ofs_block_ = 0
-    cdef uint64_t handle_ofs_block_long_ = 0
+    cdef uint64_t handle_ofs_block_long_
     cdef uint64_t handle_len_block_ = 0
-    cdef uint64_t handle_len_block_long_ = 0
+    cdef uint64_t handle_len_block_long_
     cdef uint64_t raw_delta_ = 0
-    cdef uint64_t raw_delta_long_ = 0
+    cdef uint64_t raw_delta_long_
     if at < end and (<uint64_t> p[at]) < 0x80:
         len_shared_ = (<uint64_t> p[at])
         at += 1
@@ -1053,25 +1053,25 @@ cdef inline int64_t read_leveldb_write_batch_operation(const uint8_t *p, int64_t
     cdef wide size
     cdef uint8_t operation_type_ = 0
     cdef uint64_t column_family_ = 0
-    cdef uint64_t column_family_long_ = 0
+    cdef uint64_t column_family_long_
     cdef int64_t key_rest_ = 0
     cdef uint64_t key_len_data_ = 0
-    cdef uint64_t key_len_data_long_ = 0
+    cdef uint64_t key_len_data_long_
     cdef int64_t key_at_data_ = 0
     cdef int64_t key_end_data_ = 0
     cdef int64_t value_rest_ = 0
     cdef uint64_t value_len_data_ = 0
-    cdef uint64_t value_len_data_long_ = 0
+    cdef uint64_t value_len_data_long_
     cdef int64_t value_at_data_ = 0
     cdef int64_t value_end_data_ = 0
     cdef int64_t commit_timestamp_rest_ = 0
     cdef uint64_t commit_timestamp_len_data_ = 0
-    cdef uint64_t commit_timestamp_len_data_long_ = 0
+    cdef uint64_t commit_timestamp_len_data_long_
     cdef int64_t commit_timestamp_at_data_ = 0
     cdef int64_t commit_timestamp_end_data_ = 0
     cdef int64_t transaction_name_rest_ = 0
     cdef uint64_t transaction_name_len_data_ = 0
-    cdef uint64_t transaction_name_len_data_long_ = 0
+    cdef uint64_t transaction_name_len_data_long_
     cdef int64_t transaction_name_at_data_ = 0
     cdef int64_t transaction_name_end_data_ = 0
     if end - at < 1:
@@ -1206,7 +1206,7 @@ cdef struct ZsBlock:
 cdef inline int64_t read_zs_block(const uint8_t *p, int64_t at, int64_t end, ZsBlock *out) noexcept nogil:
     cdef wide size
     cdef uint64_t len_body_ = 0
-    cdef uint64_t len_body_long_ = 0
+    cdef uint64_t len_body_long_
     cdef int64_t body_rest_ = 0
     cdef int64_t body_base_ = 0
     cdef uint8_t body_level_ = 0
@@ -1266,7 +1266,7 @@ cdef struct ZsDataBlockRecord:
 cdef inline int64_t read_zs_data_block_record(const uint8_t *p, int64_t at, int64_t end, ZsDataBlockRecord *out) noexcept nogil:
     cdef wide size
     cdef uint64_t len_data_ = 0
-    cdef uint64_t len_data_long_ = 0
+    cdef uint64_t len_data_long_
     cdef int64_t at_data_ = 0
     cdef int64_t end_data_ = 0
     if at < end and (<uint64_t> p[at]) < 0x80:
@@ -1301,13 +1301,13 @@ cdef struct ZsIndexBlockEntry:
 cdef inline int64_t read_zs_index_block_entry(const uint8_t *p, int64_t at, int64_t end, ZsIndexBlockEntry *out) noexcept nogil:
     cdef wide size
     cdef uint64_t len_key_ = 0
-    cdef uint64_t len_key_long_ = 0
+    cdef uint64_t len_key_long_
     cdef int64_t at_key_ = 0
     cdef int64_t end_key_ = 0
     cdef uint64_t ofs_block_ = 0
-    cdef uint64_t ofs_block_long_ = 0
+    cdef uint64_t ofs_block_long_
     cdef uint64_t len_block_ = 0
-    cdef uint64_t len_block_long_ = 0
+    cdef uint64_t len_block_long_
     if at < end and (<uint64_t> p[at]) < 0x80:
         len_key_ = (<uint64_t> p[at])
         at += 1
@@ -1470,4 +1470,4 @@ cdef inline int64_t clp_s_table_classic_variable_first_id(int64_t value) noexcep
     return <int64_t> 0x4000000000000000
 
 
-ELEMENTS = 'fdc56f6b047d66c7'
+ELEMENTS = '123bceebd54f73f9'

@@ -70,7 +70,7 @@ def short(path: Any, at: int, end: int, size: int) -> LayoutError:
     return LayoutError(path, start, end, f"{size} bytes", f"{max(0, end - start)} bytes", short=True)
 
 
-SOURCE = "3f543fba966b925a"
+SOURCE = "2701c9f68bf85707"
 """What these readers were compiled from; compiled code that was built from anything else is not used."""
 
 

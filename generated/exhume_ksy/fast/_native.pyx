@@ -7,7 +7,7 @@ from libc.stdlib cimport free, realloc
 
 include "_elements.pxi"
 
-SOURCE = '3f543fba966b925a'
+SOURCE = '2701c9f68bf85707'
 """What this was compiled from: a module built from other specifications is not used."""
 
 

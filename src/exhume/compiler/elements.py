@@ -210,7 +210,7 @@ class Element:
         body = "\n".join(self.lines.lines)
         head.add(*(["cdef int64_t first = at"] if re.search(r"\bfirst\b", body) else []))
         head.add(*(["cdef wide size"] if re.search(r"\bsize\b", body) else []))
-        head.add(*(f"cdef {kind} {name} = 0" for name, kind in self.variables.items()))
+        head.add(*(f"cdef {declared}" for declared in self.variables.values()))
         tail = Lines()
         tail.add(*(f"out.{name} = {value}" for name, _, value in fields), "return at")
         return "\n".join([*out, *head.lines, body, *tail.lines]) + "\n"
@@ -223,9 +223,9 @@ class Element:
                 except RefusedError:  # not a number, or of what an element does not hold
                     continue
 
-    def variable(self, name: str, kind: str) -> str:
+    def variable(self, name: str, kind: str, start: str = " = 0") -> str:
         """A C variable of that name, declared at the beginning."""
-        self.variables[f"{self.prefix}{name}"] = kind
+        self.variables[f"{self.prefix}{name}"] = f"{kind} {self.prefix}{name}{start}"
         return f"{self.prefix}{name}"
 
     def local(self, field: Field) -> str:
@@ -334,8 +334,8 @@ class Element:
     def _varint(self, field: Field, type: Type) -> None:
         self.scalars.setdefault(unique_name(type), _varint(type))
         into = self.variable(f"{field.id}_", "uint64_t")
-        # A variable of its own: one whose address is taken stays out of the registers.
-        long = self.variable(f"{field.id}_long_", "uint64_t")
+        # A variable of its own: one whose address is taken stays out of the registers, and would be stored each time.
+        long = self.variable(f"{field.id}_long_", "uint64_t", "")
         lines, word = self.lines, "if"
         for size, (condition, value) in enumerate(_short(type), 1):
             with lines.block(f"{word} {condition}:"):

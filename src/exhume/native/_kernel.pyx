@@ -270,18 +270,17 @@ def frame_terminated(const unsigned char[::1] text not None, bytes terminator no
 
 def take_records(const unsigned char[::1] data not None, Py_ssize_t budget):
     cdef chars source = pointer(data)
-    cdef int64_t size = data.shape[0], offset = 0, after = 0, limit = min(size, max(budget, 1))
+    cdef int64_t size = data.shape[0], start = 0, offset = 0, limit = min(size, max(budget, 1))
     cdef Record record
-    while offset < limit:
-        after = read_zs_data_block_record(source, offset, size, &record)
-        if after < 0:
-            break
-        offset = after
-    if after < 0:
-        error = malformed_records(data, offset)
-        if error.reason == OVERLONG:
-            raise error
-    return offset
+    while <uint64_t>offset < <uint64_t>limit:  # a record that does not fit gives -1, the largest of these numbers
+        start = offset
+        offset = read_zs_data_block_record(source, offset, size, &record)
+    if offset >= 0:
+        return offset
+    error = malformed_records(data, start)
+    if error.reason == OVERLONG:
+        raise error
+    return start
 
 
 def next_block(const unsigned char[::1] data not None, int64_t start, int64_t stop, uint64_t largest, int highest):
