@@ -105,7 +105,7 @@ collection: node  ## how much of Kaitai's public collection is covered, into doc
 	@$(BIN)/python -m tests.toolchain.collection
 
 differential: setup  ## read 100,000 damaged inputs per schema with the fast readers and Kaitai's, into docs/spec-driven.md
-	@$(BIN)/python -m tests.toolchain.damage
+	@$(BIN)/python -m tests.toolchain.damage $(ARGS)
 
 rooms: setup  ## which room of the code imports which, into docs/architecture.md
 	@$(BIN)/python -m tools.rooms

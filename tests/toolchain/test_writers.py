@@ -13,7 +13,7 @@ from exhume.formats.ark import layout as ark
 from exhume.formats.ark.rbuf.guid import guid_of
 from exhume.formats.caf.layout import build_footer
 from exhume.formats.clp_s.write import build as clp_s
-from exhume.formats.data_bundle.layout_fields import build_field
+from exhume.formats.data_bundle.layout_fields import build
 from exhume.formats.data_bundle.layout_keys import FileKey, build_record_key
 from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.log import build_batch, build_log
@@ -78,7 +78,7 @@ def log_records(one: Any) -> Values:
 def field(one: Any) -> Values | None:
     if one.number > 31 or one.wire_type not in (0, 2):
         return None
-    return one.number, bytes(one.value.data.bytes) if one.wire_type == 2 else one.value
+    return one.key, bytes(one.value.data.bytes) if one.wire_type == 2 else one.value
 
 
 def row_key(one: Any) -> Values | None:
@@ -156,7 +156,7 @@ WAYS: dict[str, Way] = {
     "leveldb_log": (log_records, build_log),
     "leveldb_varint": (lambda one: (one,), build_varint),
     "leveldb_bytes": (lambda one: (bytes(one.data),), build_bytes),
-    "data_bundle_field": (field, build_field),
+    "data_bundle_field": (field, lambda key, value: build({key: "value"}, [value], key)),
     "data_bundle_key": (
         row_key,
         lambda *key: FileKey(*key).build() if isinstance(key[0], bytes) else build_record_key(*key),

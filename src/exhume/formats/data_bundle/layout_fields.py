@@ -22,7 +22,7 @@ from exhume_ksy.facts.data_bundle_shard_header import Names as HeaderNames
 from exhume_ksy.fast._layout import LayoutError
 from exhume_ksy.fast.data_bundle_field import ByteString, read_data_bundle_field
 
-from exhume.formats.leveldb.wire import WireError, build_bytes, build_varint
+from exhume.formats.leveldb.wire import WireError, add_varint, build_bytes
 
 __all__ = [
     "FIXED_HEADER",
@@ -36,9 +36,9 @@ __all__ = [
     "HeaderNames",
     "RecordNames",
     "build",
-    "build_field",
     "build_shard_start",
     "collect",
+    "key_of",
     "names",
 ]
 
@@ -58,21 +58,25 @@ def names(numbers: Mapping[int, str], texts: Mapping[int, str] | None = None) ->
     return dict(sorted(found.items()))
 
 
-def build(known: Names, values: Iterable[int | bytes]) -> bytes:
-    """The message with these values, in the order of `known`; values that are 0 or empty are left out."""
+def key_of(known: Names, name: str) -> int:
+    """The key of the field of that name, which must be there."""
+    return next(key for key, one in known.items() if one == name)
+
+
+def build(known: Names, values: Iterable[int | bytes], always: int | None = None) -> bytes:
+    """The message with these values, in the order of `known`.
+
+    Values that are 0 or empty are left out, but for that of the key `always`.
+    """
     out = bytearray()
     for key, value in zip(known, values, strict=True):
-        if value:
+        if value or key == always:
             out.append(key)
-            out += build_bytes(value) if isinstance(value, bytes) else build_varint(value)
+            if isinstance(value, bytes):
+                out += build_bytes(value)
+            else:
+                add_varint(out, value)
     return bytes(out)
-
-
-def build_field(number: int, value: int | bytes) -> bytes:
-    """One field, even if its value is 0 or empty."""
-    if isinstance(value, bytes):
-        return bytes((number << 3 | WireTypes.BYTES,)) + build_bytes(value)
-    return bytes((number << 3 | WireTypes.VARINT,)) + build_varint(value)
 
 
 def build_shard_start(message: bytes, data_offset: int) -> bytes:

@@ -26,9 +26,11 @@ def build_varuint(value: int) -> bytes:
     >>> [build_varuint(n).hex() for n in (0, 127, 128, 300, 16384)]
     ['00', '7f', '8080', '812c', 'c04000']
     """
+    if 0 <= value < 0x80:
+        return bytes((value,))
     if not 0 <= value <= MAX_U64:
         raise ValueError(f"{value} does not fit an unsigned 64-bit integer")
-    size = min(9, max(1, -(-value.bit_length() // 7)))
+    size = min(9, -(-value.bit_length() // 7))
     out = bytearray(value.to_bytes(size, "big"))
     out[0] |= (0xFF << (9 - size)) & 0xFF
     return bytes(out)
@@ -41,7 +43,7 @@ def escape(value: bytes) -> bytes:
 
 def build_escaped(value: bytes) -> bytes:
     """A byte string with its terminator."""
-    return escape(value) + _END
+    return value.replace(b"\0", _ZERO) + _END
 
 
 class FileKey(NamedTuple):
@@ -52,7 +54,7 @@ class FileKey(NamedTuple):
 
     def build(self) -> bytes:
         """The bytes of the key."""
-        return self.start() + build_escaped(self.name)
+        return FILE_PREFIX + build_escaped(self.directory) + build_escaped(self.name)
 
     def start(self) -> bytes:
         """What the keys of all files of the directory start with; `build_escaped` of a name completes one."""

@@ -19,9 +19,9 @@ from exhume.formats.data_bundle.layout_fields import (
     HeaderNames,
     RecordNames,
     build,
-    build_field,
     build_shard_start,
     collect,
+    key_of,
     names,
 )
 from exhume.formats.leveldb.wire import MAX_U64, WireError
@@ -48,6 +48,7 @@ _RECORD = names(
         RecordNames.ALL_ZEROS: "all_zeros",
     }
 )
+_USER_DATA_KEY, _BYTE_OFFSET_KEY = key_of(_FILE, "user_data"), key_of(_RECORD, "byte_offset")
 _CONFIG = names(
     {
         ConfigNames.BLOCK_SIZE: "block_size",
@@ -108,8 +109,10 @@ class FileMetadata(NamedTuple):
 
     def build(self) -> bytes:
         """The message."""
-        out = build(_FILE, (self.type, self.shard_index, self.offset, self.size, self.crc32c, b""))
-        return out if self.user_data is None else out + build_field(FileNames.USER_DATA, self.user_data.build())
+        numbers = (self.type, self.shard_index, self.offset, self.size, self.crc32c)
+        if self.user_data is None:
+            return build(_FILE, (*numbers, b""))
+        return build(_FILE, (*numbers, self.user_data.build()), _USER_DATA_KEY)
 
     @classmethod
     def parse(cls, data: bytes) -> FileMetadata:
@@ -135,8 +138,9 @@ class RecordMetadata(NamedTuple):
 
     def build(self) -> bytes:
         """The message (members of the oneof are written even when they have their default)."""
-        out = build(_RECORD, (self.shard_index, self.offset, 0, self.all_zeros))
-        return out if self.all_zeros else out + build_field(RecordNames.SHARD_BYTE_OFFSET, self.byte_offset or 0)
+        if self.all_zeros:
+            return build(_RECORD, (self.shard_index, self.offset, 0, True))
+        return build(_RECORD, (self.shard_index, self.offset, self.byte_offset or 0, False), _BYTE_OFFSET_KEY)
 
     @classmethod
     def parse(cls, data: bytes) -> RecordMetadata:

@@ -24,17 +24,22 @@ class WireError(ValueError):
         self.offset = offset
 
 
-def build_varint(value: int) -> bytes:
-    """The shortest form of an unsigned integer; raises `ValueError` beyond 64 bits."""
+def add_varint(out: bytearray, value: int) -> None:
+    """Adds the shortest form of an unsigned integer; raises `ValueError` beyond 64 bits."""
     if not 0 <= value <= MAX_U64:
         raise ValueError(f"{value} does not fit an unsigned 64-bit integer")
-    if value < 0x80:
-        return bytes((value,))
-    out = bytearray()
     while value >= 0x80:
         out.append(value & 0x7F | 0x80)
         value >>= 7
     out.append(value)
+
+
+def build_varint(value: int) -> bytes:
+    """The shortest form of an unsigned integer; raises `ValueError` beyond 64 bits."""
+    if 0 <= value < 0x80:
+        return bytes((value,))
+    out = bytearray()
+    add_varint(out, value)
     return bytes(out)
 
 
