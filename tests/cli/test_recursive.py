@@ -139,6 +139,8 @@ def test_what_makes_no_sense(evidence: Path, exhume_cli: Cli) -> None:
         (("verify", "-r", "--as", "zs", evidence), "finds archives by itself"),
         (("info", "-r", "--offset", "1", evidence), "finds archives by itself"),
         (("list", "--jobs", "2", evidence / "a/db"), "--jobs is for --recursive"),
+        (("cat", "-r", "--as", "zs", evidence), "finds archives by itself"),
+        (("search", "-r", "--length", "5", evidence, "*"), "finds archives by itself"),
     ):
         ran = exhume_cli(*args)
         assert ran.code == 2
@@ -148,6 +150,9 @@ def test_what_makes_no_sense(evidence: Path, exhume_cli: Cli) -> None:
 def test_where_there_is_no_archive(tmp_path: Path, exhume_cli: Cli) -> None:
     (tmp_path / "note").write_text("x")
     assert exhume_cli("verify", "-r", tmp_path).code == 4
+    assert exhume_cli("cat", "-r", tmp_path).code == 4
+    assert exhume_cli("search", "-r", tmp_path, "*").code == 4
+    assert exhume_cli("cat", "-r", tmp_path / "missing").code == 1
     ran = exhume_cli("identify", "-r", tmp_path / "missing")
     assert ran.code == 1
     assert "missing: unreadable (No such file or directory)" in ran.text

@@ -365,9 +365,18 @@ def test_a_folder_of_archives(tmp_path: Path, exhume_cli: Cli) -> None:
     for name in ("one", "two"):
         written(tmp_path / name)
     (tmp_path / "one" / "notes").write_text("?")
-    refused = exhume_cli("cat", tmp_path)
-    assert refused.code == 1
-    assert "one (clp-s), two (clp-s)" in refused.err
+    for args in (("cat", tmp_path), ("search", tmp_path, "*")):
+        refused = exhume_cli(*args)
+        assert refused.code == 1
+        assert "one (clp-s), two (clp-s)" in refused.err
+        assert "--recursive takes each" in refused.err
+    assert exhume_cli("cat", "--recursive", tmp_path).out == build.DEMO_TEXT * 2
+    found = exhume_cli("search", "--recursive", tmp_path, "n: *", "--count")
+    assert found.out == b"4\n"
+    assert f"2 archives, {2 * len(WHOLE)} files that belong to them, 1 file not recognised" in found.err
+    (tmp_path / "two" / "schema_tree").write_bytes(b"")
+    assert exhume_cli("cat", "-r", tmp_path).code == 1
+    (tmp_path / "two" / "schema_tree").write_bytes((tmp_path / "one" / "schema_tree").read_bytes())
     ran = exhume_cli("info", "--recursive", "--ndjson", tmp_path)
     kinds: dict[str, int] = {}
     for line in ran.out.splitlines():

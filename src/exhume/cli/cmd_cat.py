@@ -8,9 +8,11 @@ from typing import Any
 import click
 
 from exhume.archive import MemberArchive
-from exhume.cli.formatcli import FormatCommand, format_cli, recognised_format, split_options
+from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
+from exhume.cli.many import Many, each_target, worst
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import SIZE
+from exhume.cli.recursive import archives_below, recursive_option
 from exhume.cli.runtime import Run, common_options
 from exhume.io.source import STREAM_CHUNK
 
@@ -20,19 +22,37 @@ from exhume.io.source import STREAM_CHUNK
 @click.argument("names", nargs=-1, metavar="[NAME...]")
 @click.option("--from", "start", type=SIZE, help="Members: first byte to print.")
 @click.option("--to", "stop", type=SIZE, help="Members: byte to stop before.")
+@recursive_option
 @common_options
-def command(
+def command(run: Run, target: str, names: tuple[str, ...], recursive: bool, **options: Any) -> Outcome | None:
+    """Print what the archive TARGET holds: members (all, or those named), records, JSON lines or messages.
+
+    With --recursive, what each archive in the directory TARGET holds, one after the other; one that cannot be read is
+    reported on standard error, and the exit code is 1.
+    """
+    given = given_options(click.get_current_context())
+    if not recursive:
+        return cat_one(run, target, names=names, given=given, **options)
+    outcomes = each_target(
+        run, Many(), "cat", cat_one, archives_below(run, [target]), names=names, given=given, **options
+    )
+    return worst(outcomes) if outcomes else Outcome.NO
+
+
+def cat_one(
     run: Run,
     target: str,
+    *,
     names: tuple[str, ...],
+    given: frozenset[str],
     start: int | None,
     stop: int | None,
     **values: Any,
 ) -> Outcome | None:
-    """Print what the archive TARGET holds: members (all, or those named), records, JSON lines or messages."""
-    ctx = click.get_current_context()
+    """Prints what one archive holds.  Raises `click.UsageError` for what it does not have."""
+    ctx = click.get_current_context(silent=True)
     described = recognised_format(run, target)
-    mine, opening = split_options(ctx, "cat", described, values)
+    mine, opening = split_options(click.Context(command), "cat", described, values, given)
     with run.open(target, **opening) as archive:
         if described.content != "members" and not (start is None and stop is None):
             raise click.UsageError("--from and --to are for archives of members", ctx)

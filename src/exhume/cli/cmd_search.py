@@ -9,6 +9,7 @@ import click
 from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
 from exhume.cli.many import Many, Player, each_target, many_options, worst
 from exhume.cli.outcome import Outcome
+from exhume.cli.recursive import archives_below, recursive_option
 from exhume.cli.runtime import Run, common_options
 from exhume.registry import Format, get_format
 
@@ -20,10 +21,11 @@ PRECHECKED = 64
 @click.argument("targets", nargs=-1, metavar="TARGET...")
 @click.argument("query", metavar="QUERY")
 @click.option("--exit-status", is_flag=True, help="Exit code 4 when nothing matches.")
+@recursive_option
 @many_options
 @common_options
 def command(
-    run: Run, targets: tuple[str, ...], query: str, many: Many, exit_status: bool, **values: Any
+    run: Run, targets: tuple[str, ...], query: str, many: Many, recursive: bool, exit_status: bool, **values: Any
 ) -> Outcome | None:
     """Print what matches QUERY in each TARGET.
 
@@ -33,6 +35,8 @@ def command(
     ctx = click.get_current_context()
     given = given_options(ctx)
     chosen = many.targets(run, targets)
+    if recursive:
+        chosen = archives_below(run, chosen.names)
     if not chosen.several:
         if "jobs" in given:
             values["jobs"] = many.jobs
@@ -40,6 +44,8 @@ def command(
         outcomes = [outcome or Outcome.DONE]
     else:
         outcomes = _search_several(run, many, chosen, query, values, given)
+    if not outcomes:
+        return Outcome.NO  # there is no archive
     if Outcome.FAILED not in outcomes:
         if Outcome.DONE in outcomes and Outcome.NO in outcomes:
             outcomes.remove(Outcome.NO)

@@ -97,7 +97,8 @@ def split_options(
                 open_options[name] = value
         elif name in given:
             flag = "--" + name.replace("_", "-")
-            raise click.UsageError(f"{flag} does not apply to {described.id} archives", ctx)
+            asked = click.get_current_context(silent=True)  # the context given may have no name
+            raise click.UsageError(f"{flag} does not apply to {described.id} archives", asked)
     for name, option in mine.items():
         if verb_options.get(name or "") is None and option.multiple:
             verb_options[name or ""] = ()

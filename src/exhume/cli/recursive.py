@@ -76,8 +76,7 @@ def each_archive(
     could not be read, 4 when there was no archive.  Raises `click.UsageError` for options that apply to a single
     archive.
     """
-    if run.as_format or run.offset or run.length is not None:
-        raise click.UsageError("--recursive finds archives by itself: no --as, --offset or --length", _context())
+    _refuse_choices(run)
     account = _Account(run)
 
     def tell_failed(name: str, error: ExhumeError) -> None:
@@ -101,6 +100,41 @@ def each_archive(
     return worst(outcomes if account.counts[Kind.ARCHIVE] else [*outcomes, Outcome.NO])
 
 
+def archives_below(run: Run, targets: Iterable[str]) -> Targets:
+    """The archives below the targets, for verbs whose output is data; how many other files there are is told beside it.
+
+    Raises `click.UsageError` for options that apply to a single archive.
+    """
+    _refuse_choices(run)
+    counts: Counter[str] = Counter()
+    names = []
+    for name, found in _found(run, targets):
+        kind, _, _ = _recognised(run, name, found)
+        counts[kind] += 1
+        if kind in (Kind.ARCHIVE, Kind.UNREADABLE):  # opening the latter fails, and says why
+            names.append(name)
+        run.close()
+    run.note(_totals(counts))
+    return Targets(names, len(names), True)
+
+
+def _refuse_choices(run: Run) -> None:
+    if run.as_format or run.offset or run.length is not None:
+        raise click.UsageError("--recursive finds archives by itself: no --as, --offset or --length", _context())
+
+
+def _recognised(run: Run, name: str, found: Found) -> tuple[str, str | None, str]:
+    """What kind of thing was found, its format, and what there is to say."""
+    if found.kind not in (Kind.ARCHIVE, Kind.FILE):
+        return found.kind, found.format, "" if found.error is None else found.error.message
+    try:
+        return Kind.ARCHIVE, run.format_of(name), ""
+    except UnrecognizedFormatError as error:
+        return UNRECOGNISED, found.format, "" if error.actual is None else f"perhaps {error.actual}"
+    except SourceError as error:
+        return Kind.UNREADABLE, found.format, error.message
+
+
 def _context() -> click.Context | None:
     return click.get_current_context(silent=True)
 
@@ -116,22 +150,14 @@ def _found(run: Run, targets: Iterable[str]) -> Iterator[tuple[str, Found]]:
 
 def _on_found(run: Run, unit: tuple[str, Found], *, verb_of: One, heading: bool, options: dict[str, Any]) -> Outcome:
     name, found = unit
-    kind: str = found.kind
-    format, message = found.format, "" if found.error is None else found.error.message
+    kind, format, message = _recognised(run, name, found)
     outcome: Outcome | None = None
-    if found.kind in (Kind.ARCHIVE, Kind.FILE):
-        try:
-            format, kind = run.format_of(name), Kind.ARCHIVE
-        except UnrecognizedFormatError as error:
-            kind, message = UNRECOGNISED, "" if error.actual is None else f"perhaps {error.actual}"
-        except SourceError as error:
-            kind, message = Kind.UNREADABLE, error.message
-        else:
-            if heading and not run.machine:
-                run.say(f"{printable(name)} ({format}):")
-            outcome = verb_of(run, name, **options)
-            if heading and not run.machine:
-                run.say()
+    if kind == Kind.ARCHIVE:
+        if heading and not run.machine:
+            run.say(f"{printable(name)} ({format}):")
+        outcome = verb_of(run, name, **options)
+        if heading and not run.machine:
+            run.say()
     body = {"target": name, "kind": kind, "format": format, "archive": found.archive, "message": message or None}
     run.document("file", body)
     return outcome or (Outcome.FAILED if kind == Kind.UNREADABLE else Outcome.DONE)
@@ -164,8 +190,11 @@ class _Account(Player):
         if self._run.machine:
             self._run.document("walk", {name: self.counts[name] for name in _TOLD})
         else:
-            told = (f"{self.counts[kind]} {words[self.counts[kind] != 1]}" for kind, words in _TOLD.items())
-            self._run.say(", ".join(told))
+            self._run.say(_totals(self.counts))
 
 
-__all__ = ["each_archive", "recursive_option", "recursive_options"]
+def _totals(counts: Counter[str]) -> str:
+    return ", ".join(f"{counts[kind]} {words[counts[kind] != 1]}" for kind, words in _TOLD.items())
+
+
+__all__ = ["archives_below", "each_archive", "recursive_option", "recursive_options"]
