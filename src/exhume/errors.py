@@ -315,6 +315,12 @@ class SourceChangedError(SourceError):
     default_code = "EX-604"
 
 
+class OutputLimitError(SourceError):
+    """An extraction would write more than `Limits` allow; what was written so far stays."""
+
+    default_code = "EX-505"
+
+
 class WriterError(ExhumeError, ValueError):
     """The caller gave a value that the format cannot hold, or misused a writer."""
 

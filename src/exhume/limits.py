@@ -27,6 +27,8 @@ class Limits(NamedTuple):
         entries: Entries of one table of contents held in memory.
         depth: Nesting of JSON, MessagePack, rbuf values, index levels and queries.
         name_size: Bytes of one member name.
+        output_size: Bytes that one extraction writes.
+        output_files: Files and directories that one extraction makes.
 
     Example:
         >>> exhume.open("words.zs", limits=exhume.Limits(payload_size=1 << 20)).limits.payload_size
@@ -56,6 +58,12 @@ class Limits(NamedTuple):
 
     name_size: int = 64 * KIB
     """Length of one member name in bytes."""
+
+    output_size: int = 1024 * GIB
+    """Bytes that one extraction writes: members may lie over each other, and a small archive then has no end."""
+
+    output_files: int = 50_000_000
+    """Files and directories that one extraction makes: as many as a table of contents may name."""
 
     def check(self, name: str, value: int, span: Span | None = None) -> None:
         """Raises `LimitExceededError` when `value` passes the cap `name`."""

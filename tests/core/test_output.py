@@ -334,6 +334,8 @@ def test_where_a_tree_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     tree.make_directory("a/b")
     tree.make_directory("a/b")
     tree.write("f", [b"old"])
+    tree.close()
+    tree = OutputTree(tmp_path / "out", overwrite=True)
     with monkeypatch.context() as patch:
         patch.setattr("os.replace", failing(errno.EIO))
         with pytest.raises(SourceError):

@@ -11,6 +11,7 @@ from exhume.errors import ExhumeError
 ADVICE: Mapping[str, Mapping[str, str]] = {
     "EX-101": {"--as": "--as FORMAT forces one", "--recursive": "--recursive takes each archive inside"},
     "EX-501": {"--limit": "--limit NAME=VALUE raises a limit"},
+    "EX-505": {"--limit": "--limit NAME=VALUE raises a limit"},
     "EX-602": {"--allow-full-download": "--allow-full-download reads it whole"},
     "EX-607": {"--allow-full-download": "--allow-full-download goes on"},
     "EX-611": {"--add": "--add enters the others beside what it holds"},

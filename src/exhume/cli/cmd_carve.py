@@ -74,7 +74,7 @@ def command(
             place = folder / names.of(image.target, keep_extension=True) if folder and chosen.several else folder
             if place is not None and image.archives:
                 with search.open(image.target) as opened:
-                    _write(opened, image.archives, place)
+                    _write(run, opened, image.archives, place)
             _report(run, image.target, image.archives, place)
             for error in image.errors:
                 say_failed(run, image.target, error)
@@ -104,15 +104,15 @@ def _in_one_pass(
         )
         place = None if output is None else Path(output)
         if place is not None:
-            _write(opened, found, place)
+            _write(run, opened, found, place)
     _report(run, image, found, place)
     return Outcome.DONE if found else Outcome.NO
 
 
-def _write(opened: Source, found: Iterable[Carved], folder: Path) -> None:
+def _write(run: Run, opened: Source, found: Iterable[Carved], folder: Path) -> None:
     from exhume.io.output.tree import OutputTree
 
-    with OutputTree(folder) as tree:
+    with OutputTree(folder, limits=run.limits) as tree:
         for carved in found:
             tree.copy(file_name(carved), opened, carved.offset - opened.origin, carved.end - opened.origin)
 

@@ -56,15 +56,15 @@ def command(
         chosen = archive.match(names) if names else None
         with run.progress("extract") as progress:
             if output is not None:
-                with OutputTree(output, overwrite=overwrite) as tree:
+                with OutputTree(output, overwrite=overwrite, limits=run.limits) as tree:
                     report = extract(archive, tree, chosen, jobs=jobs, progress=progress)
             elif tar == "-":
-                with TarSink(run.out.require_binary()) as sink:
+                with TarSink(run.out.require_binary(), limits=run.limits) as sink:
                     report = extract(archive, sink, chosen, progress=progress)
                 sys.stdout.buffer.flush()
             else:
                 assert tar is not None
-                with AtomicFile(tar, overwrite=overwrite) as file, TarSink(file.file) as sink:
+                with AtomicFile(tar, overwrite=overwrite) as file, TarSink(file.file, limits=run.limits) as sink:
                     report = extract(archive, sink, chosen, progress=progress)
     if run.machine:
         run.document("extract", {"target": target, "output": output or tar, **report.to_dict()})

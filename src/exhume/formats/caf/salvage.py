@@ -96,7 +96,7 @@ def salvage(
         recovery.members += [Member(f"unreferenced/{a}-{b}.bin", a, b, "raw bytes") for a, b in gaps]
         if gaps:
             report.notes.append("bytes that no entry names were kept below unreferenced/")
-    done = _write(source, output, mode, recovery, report, progress)
+    done = _write(source, output, mode, limits, recovery, report, progress)
     if done:
         report.vouch(Verified.UNVERIFIABLE)  # the format has no checksums
     for name, why, code in recovery.lost:
@@ -302,7 +302,13 @@ def _free_names(names: list[str]) -> Callable[[str], str]:
 
 
 def _write(
-    source: Source, output: Path, mode: SalvageMode, recovery: Recovery, report: SalvageReport, progress: Progress
+    source: Source,
+    output: Path,
+    mode: SalvageMode,
+    limits: Limits,
+    recovery: Recovery,
+    report: SalvageReport,
+    progress: Progress,
 ) -> list[Member]:
     done: list[Member] = []
     total = sum(member.end - member.start for member in recovery.members)
@@ -320,7 +326,7 @@ def _write(
         report.keep("files")
 
     if mode is SalvageMode.FILES:
-        with OutputTree(output) as tree:
+        with OutputTree(output, limits=limits) as tree:
             for member in recovery.members:
                 attempt(member, lambda m: tree.copy(m.name, source, m.start, m.end))
                 progress(copied := copied + member.end - member.start, total, "bytes")

@@ -56,7 +56,7 @@ def salvage(
             else:
                 chosen = choose(found, report, deleted=deleted)
                 pieces = list(history.unnamed()) if holes or raw else []
-                _write_members(history, chosen, pieces, output, mode, report, progress)
+                _write_members(history, chosen, pieces, output, mode, limits, report, progress)
             _account(archive.tree, history, report)
         finally:
             history.close()
@@ -115,6 +115,7 @@ def _write_members(
     pieces: list[tuple[int, int, int]],
     output: Path,
     mode: SalvageMode,
+    limits: Limits,
     report: SalvageReport,
     progress: Progress,
 ) -> None:
@@ -129,7 +130,7 @@ def _write_members(
     if any(path.startswith(UNPROVEN) for path, _ in usable):
         report.notes.append(f"files named by an index block with a bad checksum were put below {UNPROVEN}")
     if mode is SalvageMode.FILES:
-        with OutputTree(output) as tree:
+        with OutputTree(output, limits=limits) as tree:
             for done, (path, entry) in enumerate(usable, 1):
                 _count(report, entry, lambda path=path, entry=entry: _write_file(history, tree, path, entry))
                 progress(done, len(usable), "files")

@@ -8,23 +8,28 @@ import tarfile
 from collections.abc import Iterable
 from typing import IO, Self
 
-from exhume.errors import ExhumeError, SourceError
+from exhume.errors import ExhumeError, SourceError, Span
 from exhume.io.output.names import safe_parts
+from exhume.io.output.quota import Quota
+from exhume.limits import DEFAULT_LIMITS, Limits
 
 
 class TarSink:
     """Members as a tar stream (pax headers, deterministic metadata: mode 0644, epoch times, no owner)."""
 
-    def __init__(self, file: IO[bytes]) -> None:
+    def __init__(self, file: IO[bytes], *, limits: Limits = DEFAULT_LIMITS) -> None:
+        self._quota = Quota(limits, Span("", 0, 0))
         self._tar = tarfile.open(fileobj=file, mode="w|", format=tarfile.PAX_FORMAT)
 
     def write(self, name: str, size: int, chunks: Iterable[bytes]) -> int:
-        """Adds one file of a known size; raises `UnsafePathError` for names that extraction would refuse.
+        """Adds one file of a known size; raises `UnsafePathError` for names that extraction would refuse, and
+        `OutputLimitError` when all is too much.
 
         A member whose first piece cannot be read is left out entirely.  For one that fails later, the header with its
         size has been written already, so the stream cannot continue: raises `SourceError`.
         """
         safe_parts(name)
+        self._quota.take(1, size)
         info = tarfile.TarInfo(name)
         info.size = size
         pieces = iter(chunks)
@@ -40,6 +45,7 @@ class TarSink:
     def make_directory(self, name: str) -> None:
         """Adds a directory entry."""
         safe_parts(name)
+        self._quota.take(1, 0)
         info = tarfile.TarInfo(name.rstrip("/") + "/")
         info.type = tarfile.DIRTYPE
         info.mode = 0o755

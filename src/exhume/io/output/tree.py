@@ -16,8 +16,10 @@ from exhume.io.lru import Lru
 from exhume.io.output.atomic import exists_error
 from exhume.io.output.copying import copy_range, write_all
 from exhume.io.output.names import NAME_MAX, PATH_MAX, safe_parts
+from exhume.io.output.quota import Quota
 from exhume.io.small_files import write_files
 from exhume.io.source import Source, close_quietly, source_error
+from exhume.limits import DEFAULT_LIMITS, Limits
 
 _DIR_CACHE = 256
 
@@ -31,12 +33,20 @@ class OutputTree:
     """A directory to extract into.  Every component is opened without following symbolic links, so nothing that is
     already in the target can redirect a write; existing files are replaced only with `overwrite`.
 
+    What two names become is never one file, even where the file system takes them for the same: the second is refused.
+    What `limits` say of output holds for the tree as a whole.
+
     A context manager: leaving it by an exception, or not at all, leaves the file `UNFINISHED` in the directory.
     """
 
-    def __init__(self, root: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    def __init__(
+        self, root: str | os.PathLike[str], *, overwrite: bool = False, limits: Limits = DEFAULT_LIMITS
+    ) -> None:
         self.root = Path(root)
         self.overwrite = overwrite
+        self._quota = Quota(limits, Span(os.fspath(root), 0, 0))
+        self._ours: set[tuple[int, int]] = set()
+        """With `overwrite`, device and inode of each file that was made here: it is not an existing one to replace."""
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             self._root_fd = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
@@ -63,7 +73,11 @@ class OutputTree:
         self.close(finished=exc_type is None)
 
     def make_directory(self, name: str) -> None:
-        """Creates a directory (and its parents).  Raises `UnsafePathError` and `SourceError`."""
+        """Creates a directory (and its parents).
+
+        Raises `UnsafePathError`, `SourceError` and `OutputLimitError`.
+        """
+        self._quota.take(1, 0)
         close_quietly(self._open_folder(_parts(name)))
 
     def _mark(self) -> None:
@@ -74,13 +88,16 @@ class OutputTree:
             self._marked = True
 
     def write(self, name: str, chunks: Iterable[bytes]) -> int:
-        """Creates a file from pieces; returns its size.  Raises `UnsafePathError`, `OutputExistsError`, `SourceError`.
+        """Creates a file from pieces; returns its size.
 
-        A file whose pieces fail half-way is removed again.
+        Raises `UnsafePathError`, `OutputExistsError`, `SourceError`, and `OutputLimitError` when all is too much.  A
+        file whose pieces fail half-way is removed again.
         """
+        self._quota.take(1, 0)
         with self._create(name) as fd:
             total = 0
             for chunk in chunks:
+                self._quota.take(0, len(chunk))
                 total += len(chunk)
                 write_all(fd, chunk)
             return total
@@ -91,6 +108,7 @@ class OutputTree:
         They are refused for the same reasons as by `write`, at a fraction of its cost.  A failure of the output itself
         (disk full) raises `SourceError`.
         """
+        self._quota.take(len(files), sum(stop - start for _, start, stop in files))
         folders: dict[str, int] = {}
         jobs: list[tuple[int, bytes, int, int]] = []
         quick: list[int] = []
@@ -127,7 +145,8 @@ class OutputTree:
             if i in done:
                 continue
             try:  # the careful way: finds the right words, or the way to do it (overwriting, say)
-                self.write(name, [data[start:stop]])
+                with self._create(name) as fd:
+                    write_all(fd, memoryview(data)[start:stop])
             except ExhumeError as error:
                 if isinstance(error, SourceError) and not isinstance(error, OutputExistsError):
                     raise
@@ -136,6 +155,7 @@ class OutputTree:
 
     def copy(self, name: str, source: Source, start: int, end: int) -> int:
         """Creates a file from a range of a source, inside the kernel where the system can; returns its size."""
+        self._quota.take(1, end - start)
         with self._create(name) as fd:
             copy_range(source, start, end, fd)
             return end - start
@@ -151,9 +171,10 @@ class OutputTree:
             try:
                 fd = os.open(leaf, flags, 0o666, dir_fd=folder)
             except FileExistsError as error:
-                if stat.S_ISDIR(os.stat(leaf, dir_fd=folder, follow_symlinks=False).st_mode):
+                there = os.stat(leaf, dir_fd=folder, follow_symlinks=False)
+                if stat.S_ISDIR(there.st_mode):
                     raise self._clash(error, name) from None
-                if not self.overwrite:
+                if not self.overwrite or (there.st_dev, there.st_ino) in self._ours:
                     raise exists_error(self.root / name) from None
                 target = f".{leaf[:100]}.{os.getpid()}-{threading.get_ident()}.part"
                 fd = os.open(target, flags, 0o666, dir_fd=folder)
@@ -163,6 +184,9 @@ class OutputTree:
                 except BaseException:
                     close_quietly(fd)
                     raise
+                if self.overwrite:
+                    made = os.fstat(fd)
+                    self._ours.add((made.st_dev, made.st_ino))
                 os.close(fd)
                 if target != leaf:
                     os.replace(target, leaf, src_dir_fd=folder, dst_dir_fd=folder)
