@@ -69,5 +69,29 @@ def test_the_examples_print_what_the_page_says(page: str, tmp_path: Path) -> Non
 def test_every_page_is_linked() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     pages = [path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md")]
-    pages += [path.relative_to(ROOT).as_posix() for path in (ROOT / "docs" / "formats").glob("*.md")]
+    for folder in ("formats", "start"):
+        pages += [path.relative_to(ROOT).as_posix() for path in (ROOT / "docs" / folder).glob("*.md")]
     assert [page for page in pages if page not in readme] == []
+
+
+LINK = re.compile(r"\]\((?!\w+:|#)([^)#\s]+)(?:#([^)\s]+))?\)")
+
+
+def anchors(path: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower().replace("`", "")).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize(
+    "page", ["README.md", "CONTRIBUTING.md", "SECURITY.md", "ksy/README.md", "benchmarks/README.md", "docs"]
+)
+def test_links_lead_somewhere(page: str) -> None:
+    """Every link to a file, and to a heading of a page, has its end in the project."""
+    pages = [ROOT / page] if page.endswith(".md") else sorted((ROOT / page).rglob("*.md"))
+    for path in pages:
+        for target, anchor in LINK.findall(re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)):
+            found = path.parent / target
+            assert found.exists(), f"{path.relative_to(ROOT)}: {target}"
+            if anchor and found.suffix == ".md":
+                assert anchor in anchors(found), f"{path.relative_to(ROOT)}: {target}#{anchor}"
