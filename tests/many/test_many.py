@@ -11,7 +11,8 @@ from typing import Any
 import fsspec
 import pytest
 
-from exhume.cli.many import OutputNames, is_glob
+from exhume.cli.many import is_glob
+from exhume.cli.outputs import OutputNames
 
 Cli = Callable[..., Any]
 

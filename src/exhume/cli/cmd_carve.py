@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from exhume.cli.many import Many, OutputNames, many_options, prepare_directory, say_failed, worst
+from exhume.cli.many import Many, many_options
 from exhume.cli.outcome import Outcome
+from exhume.cli.outputs import OutputNames, prepare_directory
 from exhume.cli.params import FORMAT, SIZE
+from exhume.cli.playback import say_failed, worst
 from exhume.cli.render import printable, table
 from exhume.cli.runtime import Run, common_options
 from exhume.recovery import Carved, Verdict

@@ -9,10 +9,9 @@ import click
 
 from exhume.archive import MemberArchive
 from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
-from exhume.cli.many import Many, each_target, worst
+from exhume.cli.many import Many, recursive_option
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import SIZE
-from exhume.cli.recursive import archives_below, recursive_option
 from exhume.cli.runtime import Run, common_options
 from exhume.io.source import STREAM_CHUNK
 
@@ -33,6 +32,9 @@ def command(run: Run, target: str, names: tuple[str, ...], recursive: bool, **op
     given = given_options(click.get_current_context())
     if not recursive:
         return cat_one(run, target, names=names, given=given, **options)
+    from exhume.cli.playback import each_target, worst
+    from exhume.cli.recursive import archives_below
+
     outcomes = each_target(
         run, Many(), "cat", cat_one, archives_below(run, [target]), names=names, given=given, **options
     )

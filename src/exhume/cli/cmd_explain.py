@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.many import Many
+from exhume.cli.many import Many, recursive_options
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import SIZE
-from exhume.cli.recursive import each_archive, recursive_options
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
 
@@ -75,6 +74,8 @@ def command(
         selection.start, selection.end = _range(span)
     if recursive is not None:
         _refuse_recursion(ksy, coverage_)
+        from exhume.cli.recursive import each_archive
+
         return each_archive(run, recursive, "explain", coverage_one, [target], heading=True)
     opened: Any = run.inspect(target) if ksy is None else _specified(run, target, ksy, imports)
     if coverage_:

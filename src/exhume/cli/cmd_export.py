@@ -14,8 +14,10 @@ import click
 from exhume import export as _targets
 from exhume.choices import hint
 from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
-from exhume.cli.many import Many, each_target, many_options, prepare_directory, sweep, worst
+from exhume.cli.many import Many, many_options
 from exhume.cli.outcome import Outcome
+from exhume.cli.outputs import prepare_directory, sweep
+from exhume.cli.playback import each_target, worst
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
 from exhume.registry import Format, formats, resolve

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from exhume.cli.many import Many, each_target, many_options, worst
+from exhume.cli.many import Many, many_options, recursive_option
 from exhume.cli.outcome import Outcome
-from exhume.cli.recursive import each_archive, recursive_option
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
 
@@ -24,9 +23,13 @@ def command(run: Run, targets: tuple[str, ...], many: Many, recursive: bool) -> 
     """
     chosen = many.targets(run, targets)
     if recursive:
+        from exhume.cli.recursive import each_archive
+
         return each_archive(run, many, "identify", identify_one, chosen.names)
     if not chosen.several:
         return identify_one(run, chosen.only)
+    from exhume.cli.playback import each_target, worst
+
     return worst(each_target(run, many, "identify", identify_one, chosen))
 
 

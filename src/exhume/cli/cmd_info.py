@@ -7,9 +7,8 @@ from typing import Any
 import click
 
 from exhume.cli.formatcli import FormatCommand, given_options, recognised_format, split_options
-from exhume.cli.many import Many
+from exhume.cli.many import Many, recursive_options
 from exhume.cli.outcome import Outcome
-from exhume.cli.recursive import each_archive, recursive_options
 from exhume.cli.render import key_values
 from exhume.cli.runtime import Run, common_options
 
@@ -27,6 +26,8 @@ def command(run: Run, target: str, stats: bool, recursive: Many | None, **values
     """
     options: dict[str, Any] = {"stats": stats, "values": values, "given": given_options(click.get_current_context())}
     if recursive is not None:
+        from exhume.cli.recursive import each_archive
+
         return each_archive(run, recursive, "info", info_one, [target], heading=True, **options)
     return info_one(run, target, **options)
 

@@ -10,9 +10,8 @@ import click
 
 from exhume.archive import Entry
 from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
-from exhume.cli.many import Many
+from exhume.cli.many import Many, recursive_options
 from exhume.cli.outcome import Outcome
-from exhume.cli.recursive import each_archive, recursive_options
 from exhume.cli.render import printable, table
 from exhume.cli.runtime import Run, common_options
 from exhume.layout.sections import SectionKind
@@ -36,6 +35,8 @@ def command(run: Run, target: str, recursive: Many | None, **options: Any) -> Ou
     shown = {name: options.pop(name) for name in ("long", "glob", "sections")}
     shown |= {"values": options, "given": given_options(click.get_current_context())}
     if recursive is not None:
+        from exhume.cli.recursive import each_archive
+
         return each_archive(run, recursive, "list", list_one, [target], heading=True, **shown)
     return list_one(run, target, **shown)
 

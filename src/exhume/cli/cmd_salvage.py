@@ -7,8 +7,10 @@ from typing import Any
 import click
 
 from exhume.cli.formatcli import FormatCommand, given_options, split_options
-from exhume.cli.many import Many, each_target, many_options, prepare_directory, sweep, worst
+from exhume.cli.many import Many, many_options
 from exhume.cli.outcome import Outcome
+from exhume.cli.outputs import prepare_directory, sweep
+from exhume.cli.playback import each_target, worst
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
 from exhume.io.jsonout import dumps

@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from exhume.cli.formatcli import FormatCommand, format_cli, given_options, recognised_format, split_options
-from exhume.cli.many import Many, Player, each_target, many_options, worst
+from exhume.cli.many import Many, many_options, recursive_option
 from exhume.cli.outcome import Outcome
-from exhume.cli.recursive import archives_below, recursive_option
+from exhume.cli.playback import Player, each_target, worst
 from exhume.cli.runtime import Run, common_options
 from exhume.registry import Format, get_format
 
@@ -36,6 +36,8 @@ def command(
     given = given_options(ctx)
     chosen = many.targets(run, targets)
     if recursive:
+        from exhume.cli.recursive import archives_below
+
         chosen = archives_below(run, chosen.names)
     if not chosen.several:
         if "jobs" in given:

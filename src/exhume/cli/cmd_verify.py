@@ -6,10 +6,9 @@ from typing import Any
 
 import click
 
-from exhume.cli.many import Many, each_target, many_options, worst
+from exhume.cli.many import Many, many_options, recursive_option
 from exhume.cli.outcome import Outcome
 from exhume.cli.params import Choice
-from exhume.cli.recursive import each_archive, recursive_option
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
 from exhume.errors import ExhumeError
@@ -45,7 +44,11 @@ def command(run: Run, targets: tuple[str, ...], many: Many, quick: bool, fail_on
             run.say(f"{printable(target)}: not read")
 
     if recursive:
+        from exhume.cli.recursive import each_archive
+
         return each_archive(run, many, "verify", verify_one, chosen.names, failed=failed, **options)
+    from exhume.cli.playback import each_target, worst
+
     return worst(each_target(run, many, "verify", verify_one, chosen, failed=failed, **options))
 
 

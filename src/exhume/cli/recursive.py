@@ -5,48 +5,21 @@ Each file is a unit of `each_target`, so `--jobs` and `--cluster` spread looking
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from exhume.cli.many import Many, One, Player, Targets, each_target, say_failed, worst
+from exhume.cli.many import Many, Targets
 from exhume.cli.outcome import Outcome
+from exhume.cli.playback import One, Player, each_target, say_failed, worst
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run
 from exhume.engines.identify import walk
 from exhume.engines.walk import Found, Kind
 from exhume.errors import ExhumeError, SourceError, UnrecognizedFormatError
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-recursive_option = click.option(
-    "-r",
-    "--recursive",
-    is_flag=True,
-    help="Every archive in the directory TARGET and below it; each other file is accounted for.",
-)
-
-
-def recursive_options(function: F) -> F:
-    """Adds `--recursive` and `--jobs` to a verb of one TARGET; passes a `Many` as `recursive`, None without the option.
-
-    The verb raises `click.UsageError` for `--jobs` without `--recursive`.
-    """
-
-    @functools.wraps(function)
-    def wrapper(*args: Any, recursive: bool, jobs: int | None, **kwargs: Any) -> Any:
-        if jobs is not None and not recursive:
-            raise click.UsageError("--jobs is for --recursive", _context())
-        many = Many(jobs=1 if jobs is None else jobs) if recursive else None
-        return function(*args, recursive=many, **kwargs)
-
-    jobs = click.option("--jobs", type=click.IntRange(0), help="With --recursive: processes (0: one per core).")
-    return recursive_option(jobs(wrapper))  # type: ignore[return-value]
-
 
 UNRECOGNISED = "unrecognised"
 
@@ -197,4 +170,4 @@ def _totals(counts: Counter[str]) -> str:
     return ", ".join(f"{counts[kind]} {words[counts[kind] != 1]}" for kind, words in _TOLD.items())
 
 
-__all__ = ["archives_below", "each_archive", "recursive_option", "recursive_options"]
+__all__ = ["archives_below", "each_archive"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exhume.choices import hint
@@ -27,8 +26,7 @@ class SectionKind(enum.StrEnum):
     UNREAD = "unread"  # bytes that damage keeps from being understood
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A named span of one file.
 
     `schema` is the ksy id (optionally `id::type`) of the *stored* bytes, `payload_schema` of the decompressed ones,
@@ -47,9 +45,9 @@ class Section:
     payload_schema: str | None = None
     payload_args: tuple[Any, ...] = ()
     payload_size: int | None = None
-    load: Callable[[], bytes] | None = field(default=None, compare=False, repr=False)
-    check: Callable[[Sequence[Field]], Check] | None = field(default=None, compare=False, repr=False)
-    parse: Callable[[Explainer, bytes], Field] | None = field(default=None, compare=False, repr=False)
+    load: Callable[[], bytes] | None = None
+    check: Callable[[Sequence[Field]], Check] | None = None
+    parse: Callable[[Explainer, bytes], Field] | None = None
     parent: str | None = None
     note: str = ""
 
@@ -107,7 +105,7 @@ def _clipped(sections: Iterable[Section], end: int) -> Iterator[Section]:
         elif span.start < end:
             note = f"cut short: {span.end - end} bytes are not there"
             note = f"{section.note}; {note}" if section.note else note
-            yield replace(section, span=span._replace(end=end), kind=SectionKind.UNREAD, note=note)
+            yield section._replace(span=span._replace(end=end), kind=SectionKind.UNREAD, note=note)
 
 
 class SectionMap(Sequence[Section]):

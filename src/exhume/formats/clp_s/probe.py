@@ -6,7 +6,6 @@ from exhume_ksy.facts.clp_s import FileHeader
 
 from exhume.errors import Span
 from exhume.formats.clp_s.names import FILES, HEADER_FILE, KNOWN_VERSIONS, TABLE_SECTIONS, TIMESTAMP_FILE
-from exhume.formats.clp_s.read.places import files_of
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.registry import Identification
@@ -23,6 +22,8 @@ def probe(source: Source | Tree) -> Identification | None:
     """
     if isinstance(source, Source):
         return _probe_header(source, None)
+    from exhume.formats.clp_s.read.places import files_of
+
     here = Span(source.name, 0, 0)
     names = files_of(source)
     telling = len(names & TELLING)

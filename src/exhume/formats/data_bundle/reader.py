@@ -30,7 +30,6 @@ from exhume.io.source import STREAM_CHUNK, Source
 from exhume.io.tree import Tree
 from exhume.layout.sections import SectionMap
 from exhume.limits import DEFAULT_LIMITS, Limits
-from exhume.tabular.arrow import plain_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +172,8 @@ class DataBundleArchive(MemberArchive):
         attached = entry.details.get("user_data")
         values = {name: entry.details.get(name) for name in ("shard", "shard_offset")}
         if attached is not None:
+            from exhume.tabular.arrow import plain_text
+
             values |= {
                 "user_data_type": plain_text(attached["type_url"]),
                 "user_data": bytes.fromhex(attached["value_hex"]),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from exhume_ksy.facts.clp_kv_ir import Encodings, Preamble
+from exhume_ksy.facts.zstd_frame import Frame, FrameKind
 
-from exhume.codecs.layout import ZSTD_MAGIC
 from exhume.registry import Format, Signature
+
+ZSTD_MAGIC = FrameKind.ZSTANDARD.to_bytes(Frame.at.magic[1], "little")
 
 FORMAT = Format(
     id="kv-ir",

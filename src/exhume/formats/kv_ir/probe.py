@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from exhume.errors import ExhumeError
-from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, parse_metadata, parse_preamble
-from exhume.formats.kv_ir.stream import Stream
+from exhume.formats.kv_ir import FORMAT
 from exhume.io.source import Source
 from exhume.io.tree import Tree
 from exhume.registry import Identification
@@ -17,6 +16,12 @@ def probe(source: Source | Tree) -> Identification | None:
     """Looks at the magic number, of what lies in a zstd frame where the file begins with one, and at the metadata."""
     if isinstance(source, Tree):
         return None
+    starts = tuple(signature.magic for signature in FORMAT.signatures)
+    if not source.read_up_to(0, max(map(len, starts))).startswith(starts):
+        return None
+    from exhume.formats.kv_ir.layout import MAGIC_SIZE, MAGICS, parse_metadata, parse_preamble
+    from exhume.formats.kv_ir.stream import Stream
+
     stream = Stream(source)
     evidence = ["inside a zstd frame"] if stream.wrapped else []
     data = stream.head(HEAD)

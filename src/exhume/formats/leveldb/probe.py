@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from exhume_ksy.facts.leveldb_footer import LeveldbFooter
+
 from exhume.errors import Span
 from exhume.formats.leveldb.names import (
     CURRENT,
@@ -54,16 +56,15 @@ def owns(name: str) -> bool:
 
 
 def _probe_table(source: Source) -> Identification | None:
-    from exhume.formats.leveldb.layout_facts import LEVELDB_FOOTER, LEVELDB_MAGIC, MAGIC_SIZE, ROCKSDB_MAGIC
-
-    if source.size < LEVELDB_FOOTER:
+    if source.size < LeveldbFooter.before_end.leveldb[0]:
         return None
-    tail = source.read_at(source.size - MAGIC_SIZE, MAGIC_SIZE)
-    if tail == LEVELDB_MAGIC:
+    magic_size = LeveldbFooter.before_end.magic[0]
+    tail = source.read_at(source.size - magic_size, magic_size)
+    if tail == LeveldbFooter.means.is_leveldb:
         return Identification(
             "leveldb", 0.9, source.span(0, source.size), ("magic number at the end of a LevelDB table",)
         )
-    if tail == ROCKSDB_MAGIC:
+    if tail == LeveldbFooter.means.is_rocksdb:
         return Identification(
             "leveldb", 0.9, source.span(0, source.size), ("magic number at the end of a RocksDB table",)
         )

@@ -8,7 +8,6 @@ from typing import NamedTuple
 from exhume.errors import EntryNotFoundError, ExhumeError, Span
 from exhume.formats.clp_s import checks
 from exhume.formats.clp_s.names import FILES, HEADER_FILE, SECTION_NAMES, STRUCTURES
-from exhume.io.parallel import map_ordered
 from exhume.io.source import BytesSource, Source
 from exhume.io.tree import Tree
 
@@ -52,6 +51,8 @@ def read_together(places: Sequence[Place]) -> list[bytes]:
     """The stored bytes of several places; those of a remote archive are asked for at the same time."""
     if all(place.source is places[0].source for place in places):
         return places[0].source.read_many([(place.start, place.end) for place in places])
+    from exhume.io.parallel import map_ordered
+
     return list(map_ordered(Place.read, places, len(places)))
 
 

@@ -1,0 +1,243 @@
+"""What a verb says about each of many targets, recorded and played back.
+
+A verb provides a module-level function `one(run, target, **options) -> Outcome` that handles a single target.  It runs
+on a worker, with a `Recorder` as its `Run`; its output is played back here in the order of the targets, so the answer
+does not depend on where the work was done.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import click
+
+from exhume.archive import Progress
+from exhume.cli.many import Many, Targets
+from exhume.cli.outcome import Outcome
+from exhume.cli.render import printable
+from exhume.cli.run import ProgressBar
+from exhume.cli.runtime import Run
+from exhume.errors import ExhumeError, QueryError
+
+One = Callable[..., Outcome | None]
+
+
+class Recorder(Run):
+    """The `Run` of one of several targets: records its output instead of printing it."""
+
+    def __init__(self, arguments: dict[str, Any], terminal: bool, tell: Callable[[tuple[Any, ...]], None]) -> None:
+        super().__init__(**arguments)
+        self.several = True
+        self._tell = tell
+        self.out: Any = _RecordedOutput(terminal, tell)
+
+    def document(self, verb: str, body: Mapping[str, Any]) -> None:
+        from exhume.io.jsonout import jsonable
+
+        self._tell(("document", verb, jsonable(body)))
+
+    def items(self, verb: str, head: Mapping[str, Any], key: str, items: Iterable[Mapping[str, Any]]) -> None:
+        from exhume.io.jsonout import dumps
+
+        if self.ndjson:
+            super().items(verb, head, key, items)
+            return
+        self._tell(("items", verb, dict(head), key))
+        for item in items:
+            self._tell(("item", dumps(item)))
+
+    def note(self, text: str) -> None:
+        if not self.quiet:
+            self._tell(("note", text))
+
+    def progress(self, label: str) -> ProgressBar:
+        """Shows no progress: the run over all targets has the progress bar."""
+        return ProgressBar(label, shown=False)
+
+
+class _RecordedOutput:
+    """Standard output of a recorded run."""
+
+    def __init__(self, terminal: bool, tell: Callable[[tuple[Any, ...]], None]) -> None:
+        self._terminal, self._tell = terminal, tell
+
+    def text(self, text: str) -> None:
+        self._tell(("out", text.encode("utf-8", "surrogatepass"), True))
+
+    def write(self, data: bytes | memoryview) -> None:
+        """Records bytes.  Raises `click.UsageError` for binary data when standard output is a terminal."""
+        from exhume.cli.runtime import is_binary
+
+        if self._terminal and is_binary(bytes(data)):
+            raise click.UsageError("refusing to write binary data to a terminal: redirect it")
+        self._tell(("out", bytes(data), False))
+
+
+class Part(NamedTuple):
+    """The output and outcome of one target; `usage` is the error when its options make no sense."""
+
+    events: tuple[tuple[Any, ...], ...]
+    outcome: Outcome = Outcome.DONE
+    usage: str | None = None
+
+
+def record(one: One, arguments: dict[str, Any], terminal: bool, options: dict[str, Any], target: Any) -> Part:
+    """Runs a verb's `one` on a target and records its output (on a worker)."""
+    events: list[tuple[Any, ...]] = []
+    pieces: list[bytes] = []
+
+    def flush() -> None:
+        if pieces:
+            events.append(("out", b"".join(pieces), text))
+            pieces.clear()
+
+    text = True
+
+    def tell(event: tuple[Any, ...]) -> None:
+        nonlocal text
+        if event[0] == "out" and (not pieces or event[2] == text):
+            text = event[2]
+            pieces.append(event[1])
+            return
+        flush()
+        if event[0] == "out":
+            text = event[2]
+            pieces.append(event[1])
+        else:
+            events.append(event)
+
+    part = _part(one, Recorder(arguments, terminal, tell), target, options)
+    flush()
+    return Part(tuple(events), part.outcome, part.usage)
+
+
+def _part(one: One, run: Run, target: Any, options: dict[str, Any]) -> Part:
+    try:
+        outcome = one(run, target, **options)
+    except click.UsageError as error:
+        return Part((), Outcome.USAGE, error.message)
+    finally:
+        run.close()
+    return Part((), outcome or Outcome.DONE)
+
+
+class Player:
+    """Plays back the recorded output of the targets as if a single run had produced it."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._open: tuple[str, dict[str, Any], str] | None = None
+        self._first = True
+        self.documents: list[dict[str, Any]] = []
+        """Documents kept instead of printed, by those who do so."""
+
+    def play(self, event: tuple[Any, ...]) -> None:
+        """Plays one event; lists of items with the same head become one document."""
+        kind = event[0]
+        if kind == "item":
+            self._run.out.text(("" if self._first else ",\n") + event[1])
+            self._first = False
+        elif kind == "items":
+            self._begin(*event[1:])
+        elif kind == "note":
+            self._run.note(event[1])
+        elif kind == "document":
+            self.end()
+            self._run.document(*event[1:])
+        elif event[2]:
+            self.end()
+            self._run.out.text(event[1].decode("utf-8", "surrogatepass"))
+        else:
+            self.end()
+            self._run.out.write(event[1])
+
+    def _begin(self, verb: str, head: dict[str, Any], key: str) -> None:
+        if self._open == (verb, head, key):
+            return
+        self.end()
+        from exhume.io.jsonout import dumps
+
+        self._open, self._first = (verb, head, key), True
+        self._run.out.text(f'{dumps({"schema": f"exhume.{verb}/1", **head})[:-1]},"{key}":[')
+
+    def end(self) -> None:
+        """Completes the document that is open."""
+        if self._open is not None:
+            self._open = None
+            self._run.out.text("]}\n")
+
+
+def each_target(
+    run: Run,
+    many: Many,
+    verb: str,
+    one: One,
+    targets: Targets,
+    *,
+    failed: Callable[[str, ExhumeError], None] | None = None,
+    player: Player | None = None,
+    **options: Any,
+) -> list[Outcome]:
+    """Runs `one` on each target and plays back its output, in order; returns the set of outcomes.
+
+    A target that fails is passed to `failed` (default: an error line, JSON with --json, on standard error) and counts
+    as `Outcome.FAILED`; the others continue.  Errors that every target would raise end the run: raises
+    `click.UsageError` and `QueryError`.
+    """
+    found: set[Outcome] = set()
+    player = player or Player(run)
+    with run.progress(verb) as progress:
+        for name, got in _parts(run, many, one, targets, options, player, progress):
+            if isinstance(got, QueryError):
+                raise got
+            if isinstance(got, ExhumeError):
+                (failed or partial(say_failed, run))(name if isinstance(name, str) else name[0], got)
+                found.add(Outcome.FAILED)
+                continue
+            if got.usage is not None:
+                raise click.UsageError(got.usage, click.get_current_context(silent=True))
+            for event in got.events:
+                player.play(event)
+            found.add(got.outcome)
+    player.end()
+    return sorted(found)
+
+
+def _parts(
+    run: Run, many: Many, one: One, targets: Targets, options: dict[str, Any], player: Player, progress: Progress
+) -> Iterator[tuple[Any, Part | ExhumeError]]:
+    terminal = sys.stdout.isatty()
+    if many.is_local:  # as it comes: nothing is held back, whatever its size
+        for done, name in enumerate(targets.names):
+            progress(done, targets.total, "targets")
+            try:
+                got: Part | ExhumeError = _part(one, Recorder(run.arguments, terminal, player.play), name, options)
+            except ExhumeError as error:
+                got = error
+            yield name, got
+        return
+    function = partial(record, one, run.arguments, terminal, options)
+    for result in many.run(function, targets.names, progress=progress, total=targets.total, unit="targets"):
+        yield result.unit, result.error or result.value
+
+
+def say_failed(run: Run, target: str, error: ExhumeError) -> None:
+    """Reports a target that failed on standard error."""
+    if run.machine:
+        from exhume.io.jsonout import dumps
+
+        body = {"schema": "exhume.error/1", "target": target, **error.to_dict()}
+        click.echo(dumps(body), err=True)
+    else:
+        where = "" if error.span is not None and error.span.source == target else f"{printable(target)}: "
+        click.echo(f"exhume: {where}{printable(str(error))}", err=True)
+
+
+def worst(outcomes: Iterable[Outcome]) -> Outcome:
+    """The outcome of a run over many targets: the first of failed, no, loss and done that one of them had."""
+    order = (Outcome.FAILED, Outcome.NO, Outcome.LOSS)
+    found = set(outcomes)
+    return next((outcome for outcome in order if outcome in found), Outcome.DONE)
