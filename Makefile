@@ -119,7 +119,7 @@ lint: $(TOOLS)  ## ruff
 types: $(TOOLS)  ## mypy --strict
 	$(BIN)/mypy
 
-docs: setup  ## write the pages of docs/ that follow from the code
+docs: setup  ## write the pages of docs/ and the manual pages that follow from the code
 	@$(BIN)/python -m tools.gen_docs
 
 json-schemas: setup  ## write src/exhume/schemas/, a JSON Schema for each JSON document

@@ -3,8 +3,9 @@
     python -m tools.gen_docs [--check]
 
 `docs/findings/<format>.md` has every numbered rule of a format, `docs/findings/core.md` the codes that belong to no
-format, `docs/findings/README.md` the index, and `docs/cli.md` every command with its options.  Orphaned pages in
-`docs/findings/` are deleted.  Nothing depends on the terminal, the locale or the versions of the libraries.
+format, `docs/findings/README.md` the index, `docs/cli.md` every command with its options and examples, and `docs/man/`
+the manual pages.  Orphaned pages in `docs/findings/` and `docs/man/` are deleted.  Nothing depends on the terminal, the
+locale or the versions of the libraries.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from exhume import errors, registry
 from exhume.findings import Rule, Severity
+from tools.man import man_pages
 
 if TYPE_CHECKING:
     import click
@@ -207,11 +209,15 @@ def command_section(
     """Returns the section of a command and of everything below it; `common` options are only named."""
     import click
 
+    from exhume.cli.examples import EXAMPLES
+
     context = click_context(command, path.rpartition(" ")[2], parent)
     text = f"{'#' * level} {path}\n\n```\n{usage(command, context, path)}\n```\n\n"
     if command.help:
         paragraphs = inspect.cleandoc(command.help).replace("\f", "").split("\n\n")
         text += "\n\n".join(_paragraph(p) for p in paragraphs) + "\n\n"
+    if lines := EXAMPLES.get(path.removeprefix("exhume ")):
+        text += "```\n" + "".join(f"{line}\n" for line in lines) + "```\n\n"
     rows = option_rows(command, context)
     own = [row for name, row in rows.items() if common.get(name) != row]
     if own:
@@ -250,6 +256,7 @@ def pages() -> dict[str, str]:
     found = {
         f"findings/{folder_of(described)}.md": findings_page(described) for described in registry.formats().values()
     }
+    found |= man_pages()
     return {**found, "findings/core.md": core_page(), "findings/README.md": index_page(), "cli.md": cli_page()}
 
 
@@ -262,8 +269,8 @@ def outdated(root: Path) -> dict[str, str | None]:
         for path, text in wanted.items()
         if not (folder / path).exists() or (folder / path).read_text(encoding="utf-8") != text
     }
-    for file in sorted((folder / "findings").glob("*")):
-        path = f"findings/{file.name}"
+    for file in (*sorted((folder / "findings").glob("*")), *sorted((folder / "man").glob("*"))):
+        path = file.relative_to(folder).as_posix()
         if path not in wanted:
             wrong[path] = None
     return wrong

@@ -12,7 +12,7 @@ import click
 from exhume.cli.many import Many, many_options
 from exhume.cli.outcome import Outcome
 from exhume.cli.outputs import OutputNames, prepare_directory
-from exhume.cli.params import FORMAT, SIZE
+from exhume.cli.params import FORMAT, SIZE, Verb
 from exhume.cli.playback import say_failed, worst
 from exhume.cli.render import printable, table
 from exhume.cli.runtime import Run, common_options
@@ -25,13 +25,15 @@ if TYPE_CHECKING:
 _SUFFIX = {"clp-s": "clps", "zs": "zs", "caf": "caf"}
 
 
-@click.command("carve")
+@click.command("carve", cls=Verb)
 @click.argument("images", nargs=-1, metavar="IMAGE...")
 @click.option("--only", multiple=True, type=FORMAT, metavar="FORMAT", help="Only this format (repeatable).")
 @click.option("-o", "--output", metavar="DIR", help="Also write what was found below DIR.")
 @click.option("--from", "start", type=SIZE, default=0, help="Offset in IMAGE to start (or go on) at.")
 @click.option("--to", "stop", type=SIZE, help="Offset in IMAGE to stop before.")
-@click.option("--min-confidence", type=click.FloatRange(0, 1), default=0.5, show_default=True)
+@click.option(
+    "--min-confidence", type=click.FloatRange(0, 1), default=0.5, show_default=True, help="Leave out what is less sure."
+)
 @click.option("--span", type=SIZE, help="With --jobs or --cluster: bytes that a worker searches at a time (256M).")
 @many_options
 @common_options

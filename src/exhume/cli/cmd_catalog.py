@@ -11,7 +11,7 @@ import click
 
 from exhume.cli.many import Many, many_options
 from exhume.cli.outcome import Outcome
-from exhume.cli.params import Group
+from exhume.cli.params import Group, Verb
 from exhume.cli.render import cell, printable, table
 from exhume.cli.runtime import Run, common_options
 
@@ -29,7 +29,7 @@ def command() -> None:
     """
 
 
-@command.command("build")
+@command.command("build", cls=Verb)
 @click.argument("database", metavar="DB")
 @click.argument("targets", nargs=-1, metavar="CHUNK|DIR|URL...")
 @click.option("--add", is_flag=True, help="Keep what the catalog says about other chunks.")
@@ -63,7 +63,7 @@ def build(run: Run, database: str, targets: tuple[str, ...], many: Many, add: bo
     return Outcome.LOSS if failed else Outcome.DONE
 
 
-@command.command("find")
+@command.command("find", cls=Verb)
 @click.argument("database", metavar="DB")
 @click.argument("patterns", nargs=-1, required=True, metavar="PATH|GLOB...")
 @click.option("--cat", "cat", is_flag=True, help="Print the bytes of the members instead of their places.")
@@ -90,7 +90,7 @@ def find(run: Run, database: str, patterns: tuple[str, ...], cat: bool, exit_sta
     return Outcome.NO if exit_status and not found else Outcome.DONE
 
 
-@command.command("check")
+@command.command("check", cls=Verb)
 @click.argument("database", metavar="DB")
 @click.argument("targets", nargs=-1, metavar="[CHUNK|DIR|URL...]")
 @click.option("--quick", is_flag=True, help="Trust chunks whose size and tail digest are the catalogued ones.")

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import click
 
-from exhume.cli.runtime import Run, common_options
+from exhume.cli.params import Verb
+from exhume.cli.runtime import Run, plain_options
 
 
-@click.command("compile")
+@click.command("compile", cls=Verb)
 @click.argument("spec", metavar="SPEC.ksy")
 @click.option("-o", "--output", metavar="DIR", help="The package of readers to write (default: only check).")
 @click.option("--import", "imports", multiple=True, metavar="DIR", help="Where imports are found, too (repeatable).")
 @click.option("--overwrite", is_flag=True, help="Replace existing files.")
-@common_options
+@plain_options
 def command(run: Run, spec: str, output: str | None, imports: tuple[str, ...], overwrite: bool) -> None:
     """Compile the Kaitai Struct specification SPEC.ksy to fast readers in Python, which need nothing else.
 

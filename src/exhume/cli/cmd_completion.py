@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from exhume.cli.params import Choice
+from exhume.cli.params import Choice, Verb
 
 
-@click.command("completion")
+@click.command("completion", cls=Verb)
 @click.argument("shell", type=Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
     """Print the completion script for SHELL.

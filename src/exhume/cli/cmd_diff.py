@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.outcome import Outcome
+from exhume.cli.params import Verb
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 _SIGNS = {"added": "+", "removed": "-", "kind": "!", "content": "M", "user-data": "U"}
 
 
-@click.command("diff")
+@click.command("diff", cls=Verb)
 @click.argument("left", metavar="LEFT")
 @click.argument("right", metavar="RIGHT")
 @click.option(

@@ -10,7 +10,7 @@ import click
 
 from exhume.cli.many import Many, recursive_options
 from exhume.cli.outcome import Outcome
-from exhume.cli.params import SIZE
+from exhume.cli.params import SIZE, Verb
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from exhume.engines.explained import Explained
 
 
-@click.command("explain")
+@click.command("explain", cls=Verb)
 @click.argument("target", metavar="TARGET")
 @click.option("--at", "at", type=SIZE, metavar="OFFSET", help="Say what the byte at OFFSET is, innermost field first.")
 @click.option("--range", "span", metavar="A:B", help="Only fields that touch bytes A (inclusive) to B (exclusive).")

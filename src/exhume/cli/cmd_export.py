@@ -73,7 +73,9 @@ def split_columns(texts: tuple[str, ...]) -> list[str]:
 
 @click.command("export", cls=FormatCommand, verb="export")
 @click.argument("targets", nargs=-1, metavar="TARGET...")
-@click.option("--to", "to", required=True, metavar="KIND", help="jsonl, csv, arrow, parquet, mcap, tar, zip, …")
+@click.option(
+    "--to", "to", required=True, metavar="KIND", help="jsonl, csv, arrow, parquet, tar, zip, mcap or fsspec-reference."
+)
 @click.option(
     "-o", "--output", default="-", show_default=True, metavar="FILE", help="Where to write ('-': standard output)."
 )

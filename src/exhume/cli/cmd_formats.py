@@ -6,13 +6,14 @@ import click
 
 from exhume.cli.about import about
 from exhume.cli.formatcli import format_cli
+from exhume.cli.params import Verb
 from exhume.cli.render import table
-from exhume.cli.runtime import Run, common_options
+from exhume.cli.runtime import Run, plain_options
 from exhume.registry import formats
 
 
-@click.command("formats")
-@common_options
+@click.command("formats", cls=Verb)
+@plain_options
 def command(run: Run) -> None:
     """List the formats with what can be done with each, and say what runs here: the kernel and the libraries."""
     rows = []

@@ -6,11 +6,12 @@ import click
 
 from exhume.cli.many import Many, many_options, recursive_option
 from exhume.cli.outcome import Outcome
+from exhume.cli.params import Verb
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
 
 
-@click.command("identify")
+@click.command("identify", cls=Verb)
 @click.argument("targets", nargs=-1, metavar="TARGET...")
 @recursive_option
 @many_options

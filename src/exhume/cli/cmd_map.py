@@ -5,11 +5,12 @@ from __future__ import annotations
 import click
 
 from exhume.cli.outcome import Outcome
+from exhume.cli.params import Verb
 from exhume.cli.runtime import Run, common_options
 from exhume.layout.sections import SectionKind
 
 
-@click.command("map")
+@click.command("map", cls=Verb)
 @click.argument("target", metavar="TARGET")
 @click.option("--svg", metavar="FILE", help="Write the picture as SVG.")
 @click.option("--png", metavar="FILE", help="Write the picture as PNG (extra: picture).")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
+from exhume.cli.params import Verb
 from exhume.cli.runtime import Run, common_options
 
 
-@click.command("payload")
+@click.command("payload", cls=Verb)
 @click.argument("target", metavar="TARGET")
 @click.argument("section", metavar="SECTION")
 @click.option("-o", "--output", metavar="FILE", help="Write to a file instead of standard output.")

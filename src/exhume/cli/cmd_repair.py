@@ -6,10 +6,11 @@ import click
 
 from exhume.cli.formatcli import require_format
 from exhume.cli.outcome import Outcome
+from exhume.cli.params import Verb
 from exhume.cli.runtime import Run, common_options
 
 
-@click.command("repair")
+@click.command("repair", cls=Verb)
 @click.argument("target", metavar="TARGET")
 @click.option("--name", "name", help="Name of the new log (default: that of the old one).")
 @click.option("--log", "log", metavar="GUID", help="Which log of a directory that holds several.")

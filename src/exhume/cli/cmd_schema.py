@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import click
 
-from exhume.cli.runtime import Run, common_options
+from exhume.cli.params import Verb
+from exhume.cli.runtime import Run, plain_options
 
 
-@click.command("schema")
+@click.command("schema", cls=Verb)
 @click.argument("specification", metavar="[NAME]", required=False)
 @click.option("--bundle", is_flag=True, help="Self-contained: what it imports as nested types (extra: ksy).")
-@common_options
+@plain_options
 def command(run: Run, specification: str | None, bundle: bool) -> None:
     """Print the Kaitai Struct specification NAME, or list the names of all.
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from exhume.cli.formatcli import require_format
-from exhume.cli.params import SIZE
+from exhume.cli.params import SIZE, Verb
 from exhume.cli.runtime import Run, common_options
 
 
-@click.command("snippet")
+@click.command("snippet", cls=Verb)
 @click.argument("target", metavar="TARGET")
 @click.option("--from-ns", "from_ns", type=SIZE, help="First time, nanoseconds of the log's clock.")
 @click.option("--to-ns", "to_ns", type=SIZE, help="Time to stop before, nanoseconds.")

@@ -8,17 +8,19 @@ import click
 
 from exhume.cli.many import Many, many_options, recursive_option
 from exhume.cli.outcome import Outcome
-from exhume.cli.params import Choice
+from exhume.cli.params import Choice, Verb
 from exhume.cli.render import printable
 from exhume.cli.runtime import Run, common_options
 from exhume.errors import ExhumeError
 from exhume.findings import Finding, Severity
 
 
-@click.command("verify")
+@click.command("verify", cls=Verb)
 @click.argument("targets", nargs=-1, metavar="TARGET...")
 @click.option("--quick", is_flag=True, help="Leave out what needs the payloads to be decompressed.")
-@click.option("--fail-on", type=Choice(["error", "warning"]), default="error", show_default=True)
+@click.option(
+    "--fail-on", type=Choice(["error", "warning"]), default="error", show_default=True, help="What exit code 4 needs."
+)
 @recursive_option
 @many_options
 @common_options

@@ -23,6 +23,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from exhume.cli.params import Verb
 from exhume.registry import Format, formats, get_format
 
 READING_VERBS = ("info", "list", "cat", "extract", "search", "export")
@@ -33,7 +34,7 @@ def format_cli(described: Format) -> Any:
     return described.hook("cli") if described.cli else None
 
 
-class FormatCommand(click.Command):
+class FormatCommand(Verb):
     """A verb that takes, besides its own options, those that formats add to it (`verb` names it)."""
 
     def __init__(self, *args: Any, verb: str, **kwargs: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -61,8 +62,28 @@ class Choice(click.Choice):  # type: ignore[type-arg, unused-ignore]  # generic 
             self.fail(error.message.rstrip(".") + hint(str(value), map(str, self.choices)), param, ctx)
 
 
+class Verb(click.Command):
+    """click's command, whose help ends with examples (`exhume.cli.examples`)."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from exhume.cli.examples import EXAMPLES
+
+        lines = EXAMPLES.get(ctx.command_path.removeprefix("exhume "), ())
+        if lines:
+            with formatter.section("Examples"):
+                formatter.write("".join(f"{'':>{formatter.current_indent}}{line}\n" for line in lines))
+
+
 class Group(click.Group):
-    """click's group, which suggests the most similar command for an unknown one."""
+    """click's group, which suggests the most similar command for an unknown one, and says of each a whole sentence."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands, each with the first sentence of its help."""
+        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = [(name, _first_sentence(one)) for name, one in found if one is not None and not one.hidden]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -110,3 +131,8 @@ class ByteText(_BytesType):
 
 
 BYTES = ByteText()
+
+
+def _first_sentence(command: click.Command) -> str:
+    text = " ".join((command.short_help or command.help or "").partition("\n\n")[0].split())
+    return re.split(r"(?<=[^.]\.) ", text)[0]

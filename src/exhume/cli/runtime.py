@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
@@ -13,36 +13,52 @@ from exhume.cli.run import Output, Run, is_binary
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_COMMON = (
-    "json", "ndjson", "as_format", "offset", "length", "limit", "allow_full_download", "storage", "quiet", "verbose",
-)  # fmt: skip
+_COMMON_OPTIONS: dict[str, Callable[[Any], Any]] = {
+    "json": click.option("--json", "json", is_flag=True, help="One JSON document on standard output."),
+    "ndjson": click.option("--ndjson", is_flag=True, help="One JSON line per item on standard output."),
+    "as_format": click.option(
+        "--as", "as_format", type=FORMAT, metavar="FORMAT", help="Treat the target as this format."
+    ),
+    "offset": click.option("--offset", type=SIZE, default=0, help="Where the archive starts inside the target."),
+    "length": click.option("--length", type=SIZE, help="How long the archive is inside the target."),
+    "limit": click.option(
+        "--limit", multiple=True, metavar="NAME=VALUE", help="Raise or lower a safety limit (repeatable)."
+    ),
+    "allow_full_download": click.option(
+        "--allow-full-download", is_flag=True, help="Remote targets: read most of a large object."
+    ),
+    "storage": click.option(
+        "--storage", multiple=True, metavar="KEY=VALUE", help="Remote targets: an option for fsspec."
+    ),
+    "quiet": click.option("-q", "--quiet", is_flag=True, help="Only errors on standard error."),
+    "verbose": click.option("-v", "--verbose", count=True, help="Say more."),
+}
 
-_COMMON_OPTIONS = (
-    click.option("--json", "json", is_flag=True, help="One JSON document on standard output."),
-    click.option("--ndjson", is_flag=True, help="One JSON line per item on standard output."),
-    click.option("--as", "as_format", type=FORMAT, metavar="FORMAT", help="Treat the target as this format."),
-    click.option("--offset", type=SIZE, default=0, help="Where the archive starts inside the target."),
-    click.option("--length", type=SIZE, help="How long the archive is inside the target."),
-    click.option("--limit", multiple=True, metavar="NAME=VALUE", help="Raise or lower a safety limit (repeatable)."),
-    click.option("--allow-full-download", is_flag=True, help="Remote targets: read most of a large object."),
-    click.option("--storage", multiple=True, metavar="KEY=VALUE", help="Remote targets: an option for fsspec."),
-    click.option("-q", "--quiet", is_flag=True, help="Only errors on standard error."),
-    click.option("-v", "--verbose", count=True, help="Say more."),
-)
+
+_PLAIN = ("json", "ndjson", "quiet", "verbose")
+"""Those of a verb that reads no archive."""
 
 
 def common_options(function: F) -> F:
-    """Adds the options every verb has and passes a `Run` as the first argument."""
+    """Adds the options every verb has that reads archives, and passes a `Run` as the first argument."""
+    return _with(function, _COMMON_OPTIONS)
 
+
+def plain_options(function: F) -> F:
+    """The same for a verb that reads none: only how it prints."""
+    return _with(function, {name: _COMMON_OPTIONS[name] for name in _PLAIN})
+
+
+def _with(function: F, options: Mapping[str, Callable[[Any], Any]]) -> F:
     @functools.wraps(function)
     def wrapper(**kwargs: Any) -> Any:
-        run = Run(**{key: kwargs.pop(key) for key in _COMMON})
+        run = Run(**{key: kwargs.pop(key) for key in options})
         return function(run, **kwargs)
 
     command: Any = wrapper
-    for option in reversed(_COMMON_OPTIONS):
+    for option in reversed(list(options.values())):
         command = option(command)
     return command  # type: ignore[no-any-return]
 
 
-__all__ = ["Output", "Run", "common_options", "is_binary"]
+__all__ = ["Output", "Run", "common_options", "is_binary", "plain_options"]

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.params import SIZE, Choice
-from exhume.cli.runtime import common_options
+from exhume.cli.params import SIZE, Choice, Verb
+from exhume.cli.runtime import plain_options
 
 if TYPE_CHECKING:
     from exhume.cli.runtime import Run
 
 
-@click.command("ark")
+@click.command("ark", cls=Verb)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...", type=click.Path(path_type=Path))
 @click.option(
     "-o", "--output", required=True, metavar="ROOT", help="Directory of the log: new, empty, or holding logs."
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.option(
     "--type", "types", multiple=True, metavar="CHANNEL=TYPE", help="JSON lines: type of a channel (repeatable)."
 )
-@common_options
+@plain_options
 def create(
     run: Run,
     inputs: tuple[Path, ...],

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.outcome import Outcome
-from exhume.cli.params import SIZE, Choice
+from exhume.cli.params import SIZE, Choice, Verb
 from exhume.cli.render import human_size, printable
-from exhume.cli.runtime import Run, common_options
+from exhume.cli.runtime import Run, plain_options
 
 if TYPE_CHECKING:
     from exhume.formats.caf.writer import CafWriter
 
 
-@click.command("caf")
+@click.command("caf", cls=Verb)
 @click.argument("inputs", nargs=-1, metavar="[INPUT...]")
 @click.option("-o", "--output", required=True, metavar="TARGET", help="The chunk; further ones get -0002, -0003, ...")
 @click.option(
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 @click.option("--replace", is_flag=True, help="A name added twice replaces the first, whose bytes stay as dead data.")
 @click.option("--catalog", metavar="DB", help="Enter the new chunks in a catalog (SQLite file or SQLAlchemy URL).")
 @click.option("--overwrite", is_flag=True, help="Replace existing chunks.")
-@common_options
+@plain_options
 def create(
     run: Run,
     inputs: tuple[str, ...],

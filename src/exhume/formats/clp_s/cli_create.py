@@ -8,15 +8,15 @@ from typing import Any
 import click
 
 from exhume.cli.outcome import Outcome
-from exhume.cli.params import SIZE, Choice
+from exhume.cli.params import SIZE, Choice, Verb
 from exhume.cli.render import human_size, printable
-from exhume.cli.runtime import Run, common_options
+from exhume.cli.runtime import Run, plain_options
 
 SHOWN = 10
 """Bad records that are named one by one; all are counted."""
 
 
-@click.command("clp-s")
+@click.command("clp-s", cls=Verb)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("-o", "--output", required=True, metavar="TARGET", help="The archive; further ones get .1, .2, ...")
 @click.option(
@@ -55,7 +55,7 @@ SHOWN = 10
 @click.option("--jobs", "-j", type=click.IntRange(min=0), default=1, help="Threads (0: one per core).")
 @click.option("--directory", is_flag=True, help="Write a directory, one file per section, as clp-s c does.")
 @click.option("--overwrite", is_flag=True, help="Replace existing archives.")
-@common_options
+@plain_options
 def create(
     run: Run,
     inputs: tuple[str, ...],

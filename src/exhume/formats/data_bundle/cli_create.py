@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from exhume.cli.outcome import Outcome
-from exhume.cli.params import SIZE, Choice
-from exhume.cli.runtime import Run, common_options
+from exhume.cli.params import SIZE, Choice, Verb
+from exhume.cli.runtime import Run, plain_options
 
 if TYPE_CHECKING:
     from exhume.formats.data_bundle.messages import UserData
 
 
-@click.command("databundle")
+@click.command("databundle", cls=Verb)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("-o", "--output", required=True, metavar="TARGET", help="The bundle, a new directory.")
-@click.option("--compression", type=Choice(["zlib", "snappy", "none"]), default="zlib", show_default=True)
+@click.option(
+    "--compression",
+    type=Choice(["zlib", "snappy", "none"]),
+    default="zlib",
+    show_default=True,
+    help="How records are compressed.",
+)
 @click.option("--level", type=click.IntRange(0, 12), help="Level of zlib.  [default: 5]")
 @click.option("--record-size", type=SIZE, default=128 << 10, help="Uncompressed bytes per record.  [default: 128K]")
 @click.option("--alignment", type=SIZE, help="Records start at multiples of this.  [default: 4096; 1 when raw-packed]")
@@ -26,10 +32,16 @@ if TYPE_CHECKING:
 @click.option(
     "--raw-packed/--records", default=None, help="Uncompressed data without or with records.  [default: without]"
 )
-@click.option("--index-compression", type=Choice(["snappy", "none"]), default="snappy", show_default=True)
+@click.option(
+    "--index-compression",
+    type=Choice(["snappy", "none"]),
+    default="snappy",
+    show_default=True,
+    help="How the blocks of the index are compressed.",
+)
 @click.option("--base-dir", metavar="DIR", help="Store names relative to this directory.")
 @click.option("--user-data", metavar="FILE", help='JSON: {"name": {"type_url": ..., "value_hex": ...}, ...}.')
-@common_options
+@plain_options
 def create(
     run: Run,
     inputs: tuple[str, ...],

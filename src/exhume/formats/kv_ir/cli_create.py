@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.params import Choice
-from exhume.cli.runtime import Run, common_options
+from exhume.cli.params import Choice, Verb
+from exhume.cli.runtime import Run, plain_options
 
 if TYPE_CHECKING:
     pass
 
 
-@click.command("kv-ir", short_help="Log events as key-value pairs, one after the other.")
+@click.command("kv-ir", cls=Verb, short_help="Log events as key-value pairs, one after the other.")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("-o", "--output", required=True, type=click.Path(), help="The stream; inside a zstd frame for *.zst.")
 @click.option("--metadata", metavar="JSON", help="A JSON object that is said about the stream.")
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--codec", type=Choice(["none", "zstd"]), help="Whether it lies in a zstd frame (default: by its name).")
 @click.option("--level", type=click.IntRange(1, 19), default=3, show_default=True, help="zstd level.")
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
-@common_options
+@plain_options
 def create(run: Run, inputs: tuple[str, ...], output: str, metadata: str | None, pairs: str, **options: Any) -> None:
     """Write JSON lines as the events of a KV-IR stream (gzip and zstd are recognised; - is standard input)."""
     from exhume.formats.kv_ir.lines import parse_object, records

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from exhume.cli.params import BYTES, SIZE, Choice
-from exhume.cli.runtime import Run, common_options
+from exhume.cli.params import BYTES, SIZE, Choice, Verb
+from exhume.cli.runtime import Run, plain_options
 
 if TYPE_CHECKING:
     pass
 from exhume.formats.zs.cli import check_framing, columns_of
 
 
-@click.command("zs", short_help="Sorted records in compressed blocks under an index.")
+@click.command("zs", cls=Verb, short_help="Sorted records in compressed blocks under an index.")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option("-o", "--output", required=True, type=click.Path(), help="The file to write.")
 @click.option(
@@ -33,7 +33,13 @@ from exhume.formats.zs.cli import check_framing, columns_of
     "--length-prefixed", type=Choice(["uleb128", "u64le"]), help="Each record is preceded by its length instead."
 )
 @click.option("--sort", is_flag=True, help="Sort the records first (in bounded memory, with temporary files).")
-@click.option("--codec", type=Choice(["none", "deflate", "lzma"]), default="lzma", show_default=True)
+@click.option(
+    "--codec",
+    type=Choice(["none", "deflate", "lzma"]),
+    default="lzma",
+    show_default=True,
+    help="How blocks are compressed.",
+)
 @click.option(
     "-z",
     "--level",
@@ -41,11 +47,17 @@ from exhume.formats.zs.cli import check_framing, columns_of
     help="fast (default); deflate: 1 to 12, isal (quickest; its bytes depend on the processor); lzma: 0, 0e, 1, 1e.",
 )
 @click.option("--block-size", type=SIZE, default=384 << 10, help="Approximate size of a data block (default: 384K).")
-@click.option("--branching-factor", type=click.IntRange(2), default=1024, show_default=True)
+@click.option(
+    "--branching-factor",
+    type=click.IntRange(2),
+    default=1024,
+    show_default=True,
+    help="Most entries of an index block.",
+)
 @click.option("--short-keys", is_flag=True, help="Index keys as short as allowed, not whole records.")
 @click.option("--jobs", type=click.IntRange(0), default=0, help="Threads for compression (default: one per core).")
 @click.option("--overwrite", is_flag=True, help="Replace an existing file.")
-@common_options
+@plain_options
 def create(
     run: Run,
     inputs: tuple[str, ...],
