@@ -365,6 +365,23 @@ def listed(head: Form, name: str, item: Form, *others: Form) -> list[Form]:
 
 
 FORMS: dict[str, list[Form]] = {
+    "audit": [
+        {
+            "target!": "text",
+            "ok!": "bool",
+            "records!": "int",
+            "last": "text",
+            "problems!": [{"record!": "int", "problem!": "text"}],
+            "files!": [
+                {
+                    "record!": "int",
+                    "name!": "text",
+                    "role!": ("input", "output"),
+                    "state!": ("same", "changed", "missing"),
+                }
+            ],
+        }
+    ],
     "carve": listed({"target!": "text"}, "archives", CARVED),
     "catalog": [
         {"catalog!": "text", "chunks!": "int", "files!": "int", "failed!": [ERROR | {"location": "text"}]},

@@ -29,6 +29,7 @@ OF_OTHERS = [
     "SPEC --ksy SPEC --at 1",
 ]
 CALLS: dict[str, list[str]] = {
+    "audit": ["T", "T --no-files", "T --expect 00"],
     "carve": ["T", "T -o OUT"],
     "cat": ["T", "T none", "T --from 1 --to 2"],
     "catalog": ["build OUT T", "find T *", "check T"],

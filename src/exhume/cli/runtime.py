@@ -30,12 +30,13 @@ _COMMON_OPTIONS: dict[str, Callable[[Any], Any]] = {
     "storage": click.option(
         "--storage", multiple=True, metavar="KEY=VALUE", help="Remote targets: an option for fsspec."
     ),
+    "audit": click.option("--audit", metavar="FILE", help="Add a record of this run to FILE (see exhume audit)."),
     "quiet": click.option("-q", "--quiet", is_flag=True, help="Only errors on standard error."),
     "verbose": click.option("-v", "--verbose", count=True, help="Say more."),
 }
 
 
-_PLAIN = ("json", "ndjson", "quiet", "verbose")
+_PLAIN = ("json", "ndjson", "audit", "quiet", "verbose")
 """Those of a verb that reads no archive."""
 
 
@@ -52,8 +53,13 @@ def plain_options(function: F) -> F:
 def _with(function: F, options: Mapping[str, Callable[[Any], Any]]) -> F:
     @functools.wraps(function)
     def wrapper(**kwargs: Any) -> Any:
-        run = Run(**{key: kwargs.pop(key) for key in options})
-        return function(run, **kwargs)
+        audit: str | None = kwargs.pop("audit")
+        run = Run(**{key: kwargs.pop(key) for key in options if key != "audit"})
+        if audit is None:
+            return function(run, **kwargs)
+        from exhume.cli.audit import audited
+
+        return audited(audit, functools.partial(function, run, **kwargs))
 
     command: Any = wrapper
     for option in reversed(list(options.values())):

@@ -13,6 +13,7 @@ from typing import Any
 from exhume.archive import Progress, no_progress
 from exhume.engines.scan import Scanner
 from exhume.errors import ExhumeError
+from exhume.io import witness
 from exhume.io.opening import Target, open_target
 from exhume.io.source import Source
 from exhume.io.tree import Tree
@@ -119,6 +120,8 @@ def join(finds: Iterable[Carved]) -> Iterator[Carved]:
         parents = [i for i, c in open_ones if c.end >= found.end and (c.offset, c.end) != (found.offset, found.end)]
         result = dataclasses.replace(found, nested_in=parents[-1] if parents else None)
         open_ones.append((number, result))
+        if witness.active is not None:
+            witness.active.told("archive", result.to_dict())
         yield result
 
 

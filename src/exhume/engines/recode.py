@@ -14,7 +14,7 @@ from exhume.errors import Span, WriterError
 from exhume.findings import Severity
 from exhume.io.files import naming
 from exhume.io.opening import Target
-from exhume.io.output.atomic import exists_error, sync_directory
+from exhume.io.output.atomic import exists_error, sync_directory, tell
 from exhume.io.output.scratch import scratch_directory
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import get_format
@@ -87,6 +87,7 @@ def recode(
             report = RecodeReport(archive.format, str(path), digest, _size(archive), _size_on_disk(made))
             with naming(path):
                 made.rename(path)
+            tell(path)
             sync_directory(path.parent)
     return report
 

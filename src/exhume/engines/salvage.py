@@ -14,6 +14,7 @@ from exhume.engines.identify import identify_source, recognise
 from exhume.engines.verify import Verification
 from exhume.errors import ExhumeError, Span, UnrecognizedFormatError, UnsupportedOperationError, WriterError
 from exhume.findings import Finding, Severity
+from exhume.io import witness
 from exhume.io.files import open_input
 from exhume.io.opening import Target, open_target
 from exhume.io.output.atomic import exists_error
@@ -84,6 +85,8 @@ def salvage(
     report.findings = list(_reread(path, id, mode, limits)) if path.exists() else []
     if report.findings:
         report.verified = Verified.FAILED
+    if witness.active is not None:
+        witness.active.told("salvage", report.to_dict())
     return report
 
 

@@ -10,6 +10,7 @@ from exhume.choices import check_keywords
 from exhume.engines.identify import recognise
 from exhume.errors import ExhumeError
 from exhume.findings import Finding, Severity, each_once
+from exhume.io import witness
 from exhume.io.opening import Target, open_target
 from exhume.limits import DEFAULT_LIMITS, Limits
 from exhume.registry import get_format
@@ -65,6 +66,8 @@ class Verification:
             for finding in self._findings(source):
                 if finding.severity is Severity.ERROR:
                     self.errors += 1
+                if witness.active is not None:
+                    witness.active.told("finding", finding.to_dict())
                 yield finding
         finally:
             if source is not self.target:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from exhume.errors import ExhumeError
+from exhume.io import witness
 from exhume.io.source import STREAM_CHUNK, source_error
 
 
@@ -61,6 +62,9 @@ class RawFile(io.RawIOBase):
         return source_error(error, self.name, position, position + size)
 
     def readinto(self, buffer: Any, /) -> int:
+        if witness.active is not None and self.seekable():
+            at = os.lseek(self._fd, 0, os.SEEK_CUR)
+            witness.active.read(self.name, at, at + memoryview(buffer).nbytes)
         try:
             return os.readv(self.fileno(), [buffer])
         except OSError as error:
@@ -94,6 +98,8 @@ class RawFile(io.RawIOBase):
 
 def open_input(path: str | os.PathLike[str]) -> BinaryIO:
     """A buffered binary file to read from, the raw file of which is a `RawFile`.  Raises `SourceError`."""
+    if witness.active is not None:
+        witness.active.opened(path)
     with naming(path):
         fd = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
         raw = RawFile(fd, path)

@@ -8,8 +8,22 @@ import stat
 from typing import BinaryIO
 
 from exhume.errors import EntryNotFoundError, SourceError, Span, UnsafePathError
+from exhume.io import witness
 from exhume.io.source import Source, close_quietly, source_error
 from exhume.io.tree import Tree, check_relative
+
+_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+def open_untouched(path: str | os.PathLike[str]) -> int:
+    """A descriptor to read from; the time of the last access stays as it is where that can be had.
+
+    Raises `OSError`.
+    """
+    try:
+        return os.open(path, _READ | getattr(os, "O_NOATIME", 0))
+    except PermissionError:  # only owners of a file may ask for that
+        return os.open(path, _READ)
 
 
 class FileSource(Source):
@@ -18,8 +32,10 @@ class FileSource(Source):
     def __init__(self, path: str | os.PathLike[str], name: str | None = None) -> None:
         self._path = os.fspath(path)
         self.name = self._path if name is None else name
+        if witness.active is not None:
+            witness.active.opened(self._path)
         try:
-            self._fd = os.open(self._path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+            self._fd = open_untouched(self._path)
         except OSError as error:
             raise source_error(error, self.name) from error
         try:
@@ -42,6 +58,8 @@ class FileSource(Source):
     def _read(self, offset: int, size: int) -> bytes:
         if self._fd < 0:
             raise SourceError("the file is closed", span=self.span(offset, offset + size), code="EX-605")
+        if witness.active is not None:
+            witness.active.read(self._path, offset, offset + size)
         try:
             data = os.pread(self._fd, size, offset)
             if len(data) == size or not data:

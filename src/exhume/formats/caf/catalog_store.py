@@ -16,7 +16,7 @@ from typing import Any
 
 from exhume.errors import MissingDependencyError, SourceError, Span, shorten
 from exhume.io.files import naming
-from exhume.io.output.atomic import AtomicFile, remove_leftovers
+from exhume.io.output.atomic import AtomicFile, remove_leftovers, tell
 
 TABLES = (
     """
@@ -106,6 +106,8 @@ class SqliteStore(Store):
     def __init__(self, path: str, *, create: bool, data: bytes | None = None) -> None:
         self.name = path
         self._connection = self._connect(path if data is None else None, "rwc" if create else "ro")
+        if create:
+            tell(Path(path))
         try:
             with self._guard():
                 if data is not None:

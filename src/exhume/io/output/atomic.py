@@ -14,9 +14,17 @@ from pathlib import Path
 from typing import BinaryIO, Self
 
 from exhume.errors import OutputExistsError, SourceError, Span
+from exhume.io import witness
 from exhume.io.files import RawFile, naming
 from exhume.io.output.scratch import discard
 from exhume.io.source import STREAM_CHUNK, source_error
+
+
+def tell(path: Path) -> None:
+    """Tells the witness, if there is one, what was made."""
+    if witness.active is not None:
+        witness.active.made(path)
+
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
@@ -88,6 +96,7 @@ class AtomicFile(_Atomic):
         self.seal()
         put_in_place(self.temporary, self.path, overwrite=self.overwrite)
         self._done = self._placed = True
+        tell(self.path)
         sync_directory(self.path.parent)
 
     def abort(self) -> None:
@@ -161,6 +170,7 @@ class AtomicDirectory(_Atomic):
                 raise exists_error(self.path) from None
             raise source_error(error, os.fspath(self.path)) from error
         self._done = self._placed = True
+        tell(self.path)
         sync_directory(self.path.parent)
 
     def abort(self) -> None:
@@ -213,6 +223,7 @@ class GrowingFile:
         """Closes the file; harmless to repeat.  Raises `SourceError`."""
         fd, self._fd = self._fd, -1
         if fd >= 0:
+            tell(self.path)
             with naming(self.path):
                 os.close(fd)
 

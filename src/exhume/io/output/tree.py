@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from exhume.errors import ExhumeError, OutputExistsError, SourceError, Span, UnsafePathError, WriterError
 from exhume.io.lru import Lru
-from exhume.io.output.atomic import exists_error
+from exhume.io.output.atomic import exists_error, tell
 from exhume.io.output.copying import copy_range, write_all
 from exhume.io.output.names import NAME_MAX, PATH_MAX, safe_parts
 from exhume.io.output.quota import Quota
@@ -64,6 +64,8 @@ class OutputTree:
                 fd, self._root_fd = self._root_fd, -1
                 if finished:
                     _remove(UNFINISHED, fd)
+                if self._marked:
+                    tell(self.root)
                 close_quietly(fd)
 
     def __enter__(self) -> Self:

@@ -1,0 +1,56 @@
+"""`exhume audit`: whether the records that `--audit` wrote still hold."""
+
+from __future__ import annotations
+
+import click
+
+from exhume.cli.outcome import Outcome
+from exhume.cli.params import Verb
+from exhume.cli.render import printable
+from exhume.cli.runtime import Run, plain_options
+
+
+@click.command("audit", cls=Verb)
+@click.argument("records", metavar="FILE")
+@click.option("--expect", metavar="DIGEST", help="The digest that the last record must have, as it was printed then.")
+@click.option("--no-files", is_flag=True, help="Only the chain of records, not the files that they name.")
+@plain_options
+def command(run: Run, records: str, expect: str | None, no_files: bool) -> Outcome:
+    """Verify the records that --audit wrote to FILE: each digest, their chain, and the files that still are there.
+
+    Inputs and outputs are compared with what they were; those that are gone are said to be missing.  The chain cannot
+    tell that records are missing at its end: --expect can.  Exit code 4 when anything does not hold.
+    """
+    from exhume.cli.audit import check
+    from exhume.io.files import open_input
+
+    open_input(records).close()  # in our words when it cannot be read
+    count, last = 0, None
+    problems: list[dict[str, object]] = []
+    files: list[dict[str, object]] = []
+    for number, what, facts in check(records, files=not no_files):
+        if what == "file":
+            files.append({"record": number, **facts})
+            continue
+        count, last = number, facts.get("digest")
+        if "problem" in facts:
+            problems.append({"record": number, "problem": facts["problem"]})
+    if expect is not None and expect.lower() != last:
+        problems.append({"record": count, "problem": "the last record does not have the digest that was expected"})
+    if not count:
+        problems.append({"record": 0, "problem": "no records"})
+    changed = [one for one in files if one["state"] == "changed"]
+    ok = not problems and not changed
+    if run.machine:
+        run.document("audit", {"target": records, "ok": ok, "records": count, "last": last, "problems": problems,
+                               "files": files})  # fmt: skip
+    else:
+        for one in problems:
+            run.say(f"record {one['record']}: {one['problem']}")
+        for one in files:
+            if one["state"] != "same":
+                run.say(f"record {one['record']}: {one['role']} {printable(str(one['name']))}: {one['state']}")
+        same = sum(one["state"] == "same" for one in files)
+        run.say(f"{'ok' if ok else 'NOT ok'}: {count} records, {same} of {len(files)} files are there and the same")
+        run.say(f"last: {last}")
+    return Outcome.DONE if ok else Outcome.NO

@@ -1,0 +1,69 @@
+"""A file of lines that only grows."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Callable
+
+from exhume.errors import Span, WriterError
+from exhume.io.files import naming
+from exhume.io.output.copying import read_all, write_all
+from exhume.io.source import close_quietly
+
+_PIECE = 64 << 10
+
+
+class Ledger:
+    """Lines are added at the end, one process at a time, each whole or not at all; none is ever changed.
+
+    Raises `SourceError` when the file cannot be read or written.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        with naming(path):
+            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+
+    def last(self) -> bytes | None:
+        """The last line, without its end; None when there is none.  Raises `WriterError` when it was cut short."""
+        with naming(self.path):
+            end = os.fstat(self._fd).st_size
+            tail = b""
+            at = end
+            while at and tail.count(b"\n", 0, -1) == 0:
+                step = min(_PIECE, at)
+                at -= step
+                tail = read_all(self._fd, step, at) + tail
+        if not tail:
+            return None
+        if not tail.endswith(b"\n"):
+            raise WriterError("the last record is cut short: cut it off, or begin another file", span=self._span(end))
+        return tail[:-1].rpartition(b"\n")[2]
+
+    def append(self, make: Callable[[bytes | None], bytes]) -> None:
+        """Adds the line that `make` gives for the last one, and waits for the disk.  Raises `WriterError`."""
+        with naming(self.path):
+            fcntl.flock(self._fd, fcntl.LOCK_EX)
+            try:
+                line = make(self.last()) + b"\n"
+                size = os.fstat(self._fd).st_size
+                try:
+                    write_all(self._fd, line)
+                    os.fsync(self._fd)
+                except BaseException:
+                    with contextlib.suppress(OSError):
+                        os.ftruncate(self._fd, size)
+                    raise
+            finally:
+                fcntl.flock(self._fd, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Closes the file; harmless to repeat."""
+        fd, self._fd = self._fd, -1
+        if fd >= 0:
+            close_quietly(fd)
+
+    def _span(self, end: int) -> Span:
+        return Span(self.path, end, end)

@@ -1,0 +1,29 @@
+"""Who is told which local files a run opens, reads and makes: nobody, unless `exhume ... --audit` listens."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+Path = str | os.PathLike[str]
+
+
+class Witness:
+    """Hears of everything and keeps nothing; `--audit` has one that does."""
+
+    def opened(self, path: Path) -> None:
+        """A file or directory will be read."""
+
+    def read(self, path: Path, start: int, end: int) -> None:
+        """Bytes `[start, end)` of a file that was opened are read."""
+
+    def made(self, path: Path) -> None:
+        """A file or directory was written, under the name that it keeps."""
+
+    def told(self, what: str, facts: Mapping[str, Any]) -> None:
+        """Something was found out: a finding, an archive that was carved, what was salvaged."""
+
+
+active: Witness | None = None
+"""The witness of this process; one at most."""

@@ -1,0 +1,247 @@
+"""`--audit` and `exhume audit`: what a record holds, that the chain tells changes, that inputs stay untouched."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from exhume.cli import audit
+from exhume.cli.main import main
+from exhume.io import witness
+from exhume.testing.faults import FULL, Disk
+from tests.faults.methods import ARCHIVES
+
+Cli = Callable[..., Any]
+
+
+@pytest.fixture
+def archive(tmp_path: Path, samples: Path) -> Path:
+    path = tmp_path / "a.zs"
+    shutil.copy(samples / ARCHIVES["zs"], path)
+    return path
+
+
+def records(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_every_verb_takes_it() -> None:
+    import click
+
+    def leaves(command: click.Command, context: click.Context) -> list[click.Command]:
+        if not isinstance(command, click.Group):
+            return [command]
+        found = (command.get_command(context, name) for name in command.list_commands(context))
+        return [leaf for one in found if one is not None for leaf in leaves(one, context)]
+
+    for command in leaves(main, click.Context(main)):
+        names = {parameter.name for parameter in command.params}
+        assert "audit" in names or command.name == "completion", command.name
+
+
+def test_a_record_says_what_was_done(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
+    log = tmp_path / "log"
+    ran = exhume_cli("recode", archive, "-o", tmp_path / "b.zs", "--codec", "none", "--audit", log)
+    assert ran.code == 0
+    (record,) = records(log)
+    assert f"exhume: audit {record['digest']}" in ran.err
+    assert record["schema"] == "exhume.audit-record/1"
+    assert (record["command"], record["number"], record["previous"], record["exit_code"]) == (["recode"], 1, None, 0)
+    assert record["options"]["target"] == str(archive)
+    assert record["options"]["codec"] == "none"
+    assert record["tool"]["name"] == "exhume"
+    assert record["tool"]["libraries"]["zstandard"]
+    (read,) = record["inputs"]
+    assert read["name"] == str(archive)
+    assert read["sha256"] == hashlib.sha256(archive.read_bytes()).hexdigest()
+    assert (read["size"], read["changed"], read["read"]) == (archive.stat().st_size, [], [[0, archive.stat().st_size]])
+    (made,) = record["outputs"]
+    assert made["name"] == str(tmp_path / "b.zs")
+    assert made["sha256"] == hashlib.sha256((tmp_path / "b.zs").read_bytes()).hexdigest()
+    assert witness.active is None
+
+
+def test_findings_and_errors_are_kept(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
+    log = tmp_path / "log"
+    data = bytearray(archive.read_bytes())
+    data[len(data) // 2] ^= 1
+    archive.write_bytes(data)
+    assert exhume_cli("verify", archive, "--audit", log).code == 4
+    assert exhume_cli("cat", archive, "--audit", log).code == 1
+    assert exhume_cli("carve", archive, "--audit", log, "-o", tmp_path / "out").code == 0
+    assert exhume_cli("salvage", archive, "--audit", log, "-o", tmp_path / "saved").code == 3
+    assert exhume_cli("search", archive, "--audit", log).code == 2  # no query
+    first, second, third, fourth, fifth = records(log)
+    assert (fifth["exit_code"], fifth["error"]) == (2, "UsageError")
+    assert first["findings_total"] == len(first["findings"]) > 0
+    assert first["findings"][0]["code"].startswith("ZS-")
+    assert second["error"]["code"].startswith("ZS-")
+    assert second["exit_code"] == 1
+    assert {one["kind"] for one in third["findings"]} == {"archive"}
+    assert len(third["outputs"]) == 1
+    assert "salvage" in {one["kind"] for one in fourth["findings"]}
+    assert [one["number"] for one in (first, second, third, fourth)] == [1, 2, 3, 4]
+    assert [one["previous"] for one in (second, third, fourth)] == [one["digest"] for one in (first, second, third)]
+
+
+def test_only_what_is_read_counts_as_read(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
+    log = tmp_path / "log"
+    exhume_cli("identify", archive, "--audit", log)
+    exhume_cli("cat", archive, "--prefix", "nothing like it", "--audit", log)
+    for record in records(log):
+        (read,) = record["inputs"]
+        assert all(0 <= start < end <= read["size"] for start, end in read["read"])
+
+
+def test_the_chain(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
+    log = tmp_path / "log"
+    for number in range(3):
+        exhume_cli("payload", archive, "header", "-o", tmp_path / f"out{number}", "--audit", log)
+    ran = exhume_cli("audit", log, "--json")
+    document = json.loads(ran.text)
+    last = records(log)[-1]["digest"]
+    assert (ran.code, document["ok"], document["records"], document["last"]) == (0, True, 3, last)
+    assert {one["state"] for one in document["files"]} == {"same"}
+    assert exhume_cli("audit", log, "--expect", last).code == 0
+    lines = log.read_bytes().splitlines(keepends=True)
+    for wrong, words in (
+        ([lines[0], lines[2]], "does not follow"),
+        ([lines[1], lines[2]], "does not follow"),
+        ([lines[0], lines[1].replace(b'"exit_code":0', b'"exit_code":3'), lines[2]], "it does not have its digest"),
+        ([lines[0], lines[0], lines[1]], "does not follow"),
+        ([*lines, b"{}\n"], "not a record"),
+        ([*lines, b"\xff\n"], "not a record"),
+        ([lines[0], lines[1][:-1]], "cut short"),
+        ([], "no records"),
+    ):
+        (tmp_path / "wrong").write_bytes(b"".join(wrong))
+        ran = exhume_cli("audit", tmp_path / "wrong")
+        assert ran.code == 4
+        assert words in ran.text
+    log.write_bytes(b"".join(lines[:2]))  # that the end is missing only the digest tells
+    assert exhume_cli("audit", log).code == 0
+    ran = exhume_cli("audit", log, "--expect", last)
+    assert ran.code == 4
+    assert "expected" in ran.text
+    assert exhume_cli("audit", tmp_path / "missing").code == 1
+
+
+def test_files_that_changed_or_went(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
+    log, out = tmp_path / "log", tmp_path / "out"
+    exhume_cli("payload", archive, "header", "-o", out, "--audit", log)
+    out.write_bytes(b"something else")
+    ran = exhume_cli("audit", log)
+    assert ran.code == 4
+    assert f"output {out}: changed" in ran.text
+    assert exhume_cli("audit", log, "--no-files").code == 0
+    out.unlink()
+    ran = exhume_cli("audit", log)
+    assert ran.code == 0
+    assert f"output {out}: missing" in ran.text
+
+
+def test_a_record_that_cannot_be_written(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
+    log = tmp_path / "log"
+    assert exhume_cli("verify", archive, "--audit", tmp_path / "no" / "log").code == 1
+    exhume_cli("verify", archive, "--audit", log)
+    whole = log.read_bytes()
+    for fault in (Disk("write", 0, FULL), Disk("sync", 0)):
+        with fault:
+            ran = exhume_cli("verify", archive, "--audit", log)
+        assert ran.code == 1
+        assert "EX-601" in ran.err
+        assert log.read_bytes() == whole
+    log.write_bytes(whole[:-1])
+    ran = exhume_cli("payload", archive, "header", "-o", tmp_path / "out", "--audit", log)
+    assert ran.code == 1
+    assert "the last record is cut short" in ran.err
+    assert not (tmp_path / "out").exists()  # it was not begun
+
+
+def test_workers_are_refused(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
+    ran = exhume_cli("verify", archive, archive, "--jobs", 2, "--audit", tmp_path / "log")
+    assert ran.code == 2
+    assert not (tmp_path / "log").exists()
+    assert exhume_cli("verify", archive, archive, "--audit", tmp_path / "log").code == 0
+
+
+def test_two_processes_add_one_after_the_other(tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
+    log = tmp_path / "log"
+    command = [sys.executable, "-m", "exhume", "verify", str(archive), "--audit", str(log), "-q"]
+    running = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for _ in range(4)]
+    assert [one.wait() for one in running] == [0] * 4
+    assert exhume_cli("audit", log).code == 0
+    assert len(records(log)) == 4
+
+
+def test_nothing_of_it_is_imported_without_it(archive: Path) -> None:
+    script = (
+        "import sys; from exhume.cli.main import invoke; invoke(sys.argv[1:]); print('exhume.cli.audit' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "verify", str(archive)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "False"
+
+
+READING = ("identify", "info", "list", "cat", "verify", "explain", "map")
+
+
+@pytest.mark.parametrize("name", sorted(ARCHIVES))
+def test_inputs_stay_untouched(name: str, tmp_path: Path, samples: Path, exhume_cli: Cli) -> None:
+    """Content, mode, times and extended attributes; the time of the last access too, where the system can leave it."""
+    source, path = samples / ARCHIVES[name], tmp_path / "evidence"
+    (shutil.copytree if source.is_dir() else shutil.copy)(source, path)
+    files = [one for one in (path.rglob("*") if path.is_dir() else [path]) if one.is_file()]
+    for file in files:
+        try:
+            os.setxattr(file, "user.case", b"4711")
+        except OSError as error:
+            assert error.errno in (errno.ENOTSUP, errno.EPERM)
+        os.utime(file, ns=(1_000_000_000, 2_000_000_000))
+    before = {str(file): audit.facts_of(str(file)) for file in files}
+    assert all(facts["atime_ns"] == "1000000000" for facts in before.values())
+    for verb in READING:
+        words = ["--svg", str(tmp_path / f"{verb}.svg")] if verb == "map" else []
+        assert exhume_cli(verb, path, *words).code in (0, 3)
+    exhume_cli("salvage", path, "-o", tmp_path / "saved")
+    assert {str(file): audit.facts_of(str(file)) for file in files} == before
+    assert sorted(str(one) for one in (path.rglob("*") if path.is_dir() else [path]) if one.is_file()) == sorted(before)
+
+
+@pytest.mark.parametrize("how", ["read-only mount", "immutable"])
+def test_evidence_that_cannot_be_written(how: str, tmp_path: Path, archive: Path, exhume_cli: Cli) -> None:
+    folder = tmp_path / "evidence"
+    folder.mkdir()
+    path = Path(shutil.copy(archive, folder / "a.zs"))
+    begin, end = {
+        "read-only mount": (
+            [["mount", "--bind", folder, folder], ["mount", "-o", "remount,bind,ro", folder]],
+            [["umount", folder]],
+        ),
+        "immutable": ([["chattr", "+i", path]], [["chattr", "-i", path]]),
+    }[how]
+    try:
+        for command in begin:
+            done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
+            if done.returncode:
+                pytest.skip(f"{command[0]} cannot be used here: {done.stderr.strip()}")
+        for verb in READING[:-1]:
+            assert exhume_cli(verb, path).code == 0
+        ran = exhume_cli("salvage", path, "-o", tmp_path / "saved", "--audit", tmp_path / "log")
+        assert ran.code == 0
+        (record,) = records(tmp_path / "log")
+        assert [one["changed"] for one in record["inputs"]] == [[]]
+    finally:
+        for command in end:
+            subprocess.run([*map(str, command)], capture_output=True, check=False)
