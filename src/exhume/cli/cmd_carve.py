@@ -16,9 +16,11 @@ from exhume.cli.params import FORMAT, SIZE, Verb
 from exhume.cli.playback import say_failed, worst
 from exhume.cli.render import printable, table
 from exhume.cli.runtime import Run, common_options
+from exhume.findings import CheckOutcome
 from exhume.recovery import Carved, Verdict
 
 if TYPE_CHECKING:
+    from exhume.archive import Progress
     from exhume.distributed.carving import Image
     from exhume.io.source import Source
 
@@ -109,8 +111,25 @@ def _in_one_pass(
         place = None if output is None else Path(output)
         if place is not None:
             _write(run, opened, found, place)
+        sound = _check_container(run, opened, progress)
     _report(run, image, found, place)
-    return Outcome.DONE if found else Outcome.NO
+    return Outcome.FAILED if not sound else Outcome.DONE if found else Outcome.NO
+
+
+def _check_container(run: Run, opened: Source, progress: Progress) -> bool:
+    """Says whether the content of an evidence container is what was put into it; False when it is not."""
+    if opened.location is None or not opened.location.endswith("01"):
+        return True
+    from exhume.io.evidence import EvidenceSource
+
+    whole = opened.outermost
+    if not isinstance(whole, EvidenceSource):
+        return True
+    from exhume.engines.evidence import check_evidence
+
+    check = check_evidence(whole, progress)
+    run.note(f"{printable(whole.name)}: MD5 of the image: {check}")
+    return check.outcome is not CheckOutcome.MISMATCH
 
 
 def _write(run: Run, opened: Source, found: Iterable[Carved], folder: Path) -> None:

@@ -62,6 +62,13 @@ def sha256(data: bytes | bytearray | memoryview = b"") -> Hasher:
     return hashlib.sha256(data)
 
 
+def md5(data: bytes | bytearray | memoryview = b"") -> Hasher:
+    """An MD5 hasher."""
+    import hashlib
+
+    return hashlib.md5(data, usedforsecurity=False)
+
+
 def xxhash32(data: bytes | bytearray | memoryview) -> int:
     """xxHash-32 with seed 0."""
     import xxhash

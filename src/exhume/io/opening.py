@@ -52,6 +52,11 @@ def _open_target(
             from exhume.io.remote.opening import open_url
 
             return open_url(text, storage_options, size, tail_first)
+        if text.endswith("01"):  # a name such as image.E01; others are told without importing anything
+            from exhume.io.evidence import EvidenceSource, is_evidence
+
+            if is_evidence(text):
+                return EvidenceSource(text)
         return open_path(text)
     if hasattr(target, "read") and hasattr(target, "seek"):
         return FileObjectSource(target)

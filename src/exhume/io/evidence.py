@@ -1,0 +1,84 @@
+"""Evidence containers: disk images in the Expert Witness Compression Format (`.E01`, `.Ex01`, `.s01`), read by libewf.
+
+What is read is the content, and every offset is one of the content: an archive inside is found, read and verified as
+in a raw image.  All segments of a set (`.E01`, `.E02`, ...) are found beside the first.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from typing import Any
+
+from exhume.errors import MissingDependencyError, SourceError, Span
+from exhume.io.source import Source
+
+ENDINGS = (".e01", ".ex01", ".s01")
+"""How the names of first segments end, in small letters."""
+
+MAGICS = (b"EVF\x09\x0d\x0a\xff\x00", b"EVF2\x0d\x0a\x81\x00")
+"""What a segment begins with: version 1 and version 2 of the format."""
+
+
+class EvidenceSource(Source):
+    """The content of an evidence container; `digest` is the MD5 that it stores of it, "" for none."""
+
+    def __init__(self, path: str) -> None:
+        """Raises `MissingDependencyError` without libewf (extra `evidence`), `SourceError` for what it cannot read."""
+        try:
+            import pyewf
+        except ImportError:
+            raise MissingDependencyError(
+                "evidence containers need libewf: pip install 'exhume[evidence]'", span=Span(path, 0, 0)
+            ) from None
+        self.name = path
+        self._lock = threading.Lock()
+        self._handle: Any = None
+        try:
+            self._handle = pyewf.open(pyewf.glob(path))
+            self._size = int(self._handle.get_media_size())
+            self.digest: str = self._handle.get_hash_value("MD5") or ""
+        except OSError as error:
+            raise SourceError("the evidence container cannot be read", span=Span(path, 0, 0), actual=error) from error
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    @property
+    def location(self) -> str | None:
+        return self.name
+
+    def _read(self, offset: int, size: int) -> bytes:
+        with self._lock:
+            if self._handle is None:
+                raise SourceError("the file is closed", span=self.span(offset, offset + size), code="EX-605")
+            try:
+                data: bytes = self._handle.read_buffer_at_offset(size, offset)
+            except OSError as error:
+                span = self.span(offset, offset + size)
+                raise SourceError("the evidence container is damaged here", span=span, actual=error) from error
+        return data
+
+    def close(self) -> None:
+        with self._lock:
+            handle, self._handle = self._handle, None
+        if handle is not None:
+            handle.close()
+
+
+def is_evidence(path: str) -> bool:
+    """Whether a file is the first segment of an evidence container: it is called and begins like one."""
+    if not path.lower().endswith(ENDINGS):
+        return False
+    try:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return False
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    except OSError:
+        return False  # whoever opens it will say why
+    try:
+        return os.read(descriptor, len(MAGICS[0])).startswith(MAGICS)
+    finally:
+        os.close(descriptor)
