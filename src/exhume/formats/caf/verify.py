@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from operator import le
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from exhume.archive import Progress
 from exhume.errors import ExhumeError, shorten
@@ -112,19 +112,23 @@ def _check_names(archive: CafArchive, index: Index, progress: Progress) -> Itera
     where = archive.source.span(archive.data_size, archive.data_size + archive.index_size)
     folders: dict[str, int] = {}
     total = len(index.names)
+
+    def facts(ordinal: int) -> dict[str, Any]:
+        span, shown = where.sub(*index.key_span(ordinal)), shorten(index.names[ordinal], 60)
+        return {"span": span, "field_path": f"files[{ordinal}]", "actual": shown}
+
     for done, (ordinal, name) in enumerate(index.items()):
         if done % STEP == 0:
             progress(done, total, "entries")
-        span, path, shown = where.sub(*index.key_span(ordinal)), f"files[{ordinal}]", shorten(name, 60)
         if "\ufffd" in name:
-            yield checks.COLLAPSED_NAME.finding(span=span, field_path=path, actual=shown)
+            yield checks.COLLAPSED_NAME.finding(**facts(ordinal))
         if has_lone_surrogate(name):
-            yield checks.LONE_SURROGATE.finding(span=span, field_path=path, actual=shown)
+            yield checks.LONE_SURROGATE.finding(**facts(ordinal))
         else:
             try:
                 parts = safe_parts(name)
             except ExhumeError as error:
-                yield checks.UNSAFE_NAME.finding(error.message, span=span, field_path=path, actual=shown)
+                yield checks.UNSAFE_NAME.finding(error.message, **facts(ordinal))
                 continue
             for depth in range(len(parts) - 1, 0, -1):
                 folder = "/".join(parts[:depth])
