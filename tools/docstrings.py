@@ -31,9 +31,6 @@ SPECIFIED = re.compile(r"(layout\w*|reader|checks|writer|sections|verify)\.py")
 CITED = re.compile(r'docs/formats/(\w+\.md)`, "([^"]+)"')
 """A section of a page in `docs/formats`, as docstrings cite it."""
 
-APART = {"compiler": "nothing of it but `RefusedError` leaves it, which its package's docstring says"}
-"""Folders that are not read, each with the reason."""
-
 EXEMPT: dict[str, str] = {
     "formats/clp_s/info.py:table_entry": "what it raises, it catches itself",
     "formats/kv_ir/lines.py:parse_object": "catches the ValueError that it raises; WriterError is named",
@@ -149,8 +146,8 @@ def dead(file: Path) -> list[str]:
 
 
 def modules() -> list[Path]:
-    """Every module of the package but those of `APART`."""
-    return [file for file in sorted(SRC.rglob("*.py")) if file.relative_to(SRC).parts[0] not in APART]
+    """Every module of the package."""
+    return sorted(SRC.rglob("*.py"))
 
 
 def faults() -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,8 @@ from exhume.formats.caf.layout import build_footer
 from exhume.formats.clp_s.write import build as clp_s
 from exhume.formats.data_bundle.layout_fields import build
 from exhume.formats.data_bundle.layout_keys import FileKey, build_record_key
+from exhume.formats.kv_ir import build as kv_ir
+from exhume.formats.kv_ir.layout import Encodings, MetadataTypes, Tags
 from exhume.formats.leveldb.blocks import build_block
 from exhume.formats.leveldb.log import build_batch, build_log
 from exhume.formats.leveldb.wire import build_bytes, build_varint
@@ -141,6 +144,35 @@ def packets(one: Any) -> Values:
     return ([(each.type, bytes(view_of(each.body))) for each in one.packets],)
 
 
+def preamble(one: Any) -> Values | None:
+    """The writer writes metadata of one kind."""
+    kind = MetadataTypes(one.metadata_type)
+    return (Encodings(one.encoding), bytes(one.metadata)) if kind is MetadataTypes.JSON else None
+
+
+TOKENS: dict[str, Callable[[Any], bytes]] = {
+    "KEY": lambda node: kv_ir.build_key(node, auto=False),
+    "INTEGER": kv_ir.build_integer,
+    "REAL": lambda bits: kv_ir.build_real(struct.unpack("<d", bits)[0]),
+    "TEXT": kv_ir.build_text,
+    "VARIABLE": kv_ir.build_variable,
+    "VARIABLE_TEXT": kv_ir.build_variable_text,
+    "LOG_TYPE": kv_ir.build_log_type,
+}
+"""By what a token is, whatever its width, what writes it."""
+
+
+def token(one: Any) -> Values | None:
+    tag = Tags(one.tag)
+    kind = tag.name.rstrip("_1248")
+    if kind not in TOKENS or tag is Tags.VARIABLE_8:
+        return None
+    if one.real is not None:
+        return kind, struct.pack("<d", one.real)
+    numbers = [value for value in (one.number1, one.number2, one.number4, one.number8) if value is not None]
+    return kind, numbers[0] if numbers else bytes(one.text)
+
+
 def view_of(one: Any) -> Any:
     """All bytes of a structure that has a stream of its own."""
     view, start, end = one._io
@@ -168,6 +200,8 @@ WAYS: dict[str, Way] = {
         lambda one: (bytes(one.data), one.index.encode()),
         lambda data, index: data + index + build_footer(len(index)),
     ),
+    "clp_kv_ir::preamble": (preamble, kv_ir.build_preamble),
+    "clp_kv_ir::token": (token, lambda kind, value: TOKENS[kind](value)),
     "clp_s::file_header": (clp_header, clp_s.build_header),
     "clp_s_schema_tree": (
         lambda one: ([(each.parent_id, bytes(each.key), each.type) for each in one.nodes],),

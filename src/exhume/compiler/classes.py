@@ -37,7 +37,7 @@ class Class(Statements):
         return "self._io"
 
     def text(self) -> str:
-        """The whole class."""
+        """The whole class. Raises `RefusedError` when two fields get one name."""
         type, needs = self.type, self.needs
         fields = [*type.params, *type.seq]
         positions = [one for one in type.instances.values() if one.value is not None and is_position(one.value)]
@@ -103,7 +103,7 @@ class Class(Statements):
         return out + lines.lines
 
     def read_instance(self, field: Field) -> None:
-        """Statements that read an instance that lies somewhere."""
+        """Statements that read an instance that lies somewhere. Raises `RefusedError` for one without `pos`."""
         lines = self.lines
         stream = field.expr("io")
         position = field.expr("pos")

@@ -150,7 +150,7 @@ class Code(abc.ABC):
         return self.type.kind_of(expr, self.item[1] if self.item else Plain("unknown"))
 
     def code(self, expr: ex.Expr) -> str:
-        """An expression as Python."""
+        """An expression as Python. Raises `RefusedError` for what is not covered, or grows without end."""
         code = self._code(without_rest(expr))
         if len(code) > LONGEST:
             raise RefusedError("an expression that grows without end")

@@ -93,7 +93,7 @@ class Scan(Reader):
         return found | {size.of.id for size in sizes if isinstance(size, ex.Member) and isinstance(size.of, ex.Name)}
 
     def read_bytes(self, field: Field, into: str, path: str) -> None:
-        """Where bytes lie, without taking them."""
+        """Where bytes lie, without taking them. Raises `RefusedError` for what ends with a terminator."""
         lines = self.lines
         if not {"terminator", "pad-right", "process"}.isdisjoint(field.raw) or field.raw.get("type") == "strz":
             raise RefusedError("what ends with a terminator has no column")
@@ -166,14 +166,17 @@ class Scan(Reader):
         self.read.add(field.id)
 
     def above(self, name: str) -> str:
+        """The structure around, which columns do not have. Raises `RefusedError`."""
         raise RefusedError("a structure that looks around itself has no columns")
 
     def named(self, field: Field) -> tuple[str, int]:
+        """A field as Python. Raises `RefusedError` for what only an object knows."""
         if field.parameter or (field.instance and (field.value is None or is_position(field.value))):
             raise RefusedError("this is not known where there is no object")
         return super().named(field)
 
     def size_of_stream(self) -> str:
+        """The size of the stream of a structure within. Raises `RefusedError` for that of the element itself."""
         if not self.base:
             raise RefusedError("a structure that looks around itself has no columns")
         return f"end - {self.base}"
@@ -198,7 +201,7 @@ def rows_are_plain(type: Type, depth: int = 4) -> bool:
 
 
 def scan_text(module: Module, type: Type) -> str:
-    """The class of columns and the function that fills it."""
+    """The class of columns and the function that fills it. Raises `RefusedError` for what has no columns."""
     scan = Scan(None, module, type)
     if type.endian == DECIDED:
         raise RefusedError("a byte order that depends on the data has no columns", type.where)

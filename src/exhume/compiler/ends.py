@@ -185,7 +185,10 @@ class _Ends(Reader):
 
 
 def ends_text(module: Module, type: Type, field: Field) -> str:
-    """The function that finds the ends of a field's elements."""
+    """The function that finds the ends of a field's elements.
+
+    Raises `RefusedError` with the field when that cannot be told without reading.
+    """
     try:
         return _Ends(module, type, field).text()
     except RefusedError as error:

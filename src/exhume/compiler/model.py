@@ -134,7 +134,7 @@ class Field:
         return f"{self.owner.where}.{self.id}"
 
     def expr(self, key: str) -> ex.Expr | None:
-        """The expression under a key, None when there is none."""
+        """The expression under a key, None when there is none. Raises `RefusedError` with the field when it is none."""
         value = self.raw.get(key)
         try:
             return None if value is None else ex.parse(value)
@@ -173,7 +173,10 @@ class Field:
 
     @cached_property
     def one(self) -> Kind:
-        """What one of it is (without regard to `repeat`)."""
+        """What one of it is (without regard to `repeat`).
+
+        Raises `RefusedError` with the field for a type that is not known.
+        """
         try:
             return self._one()
         except RefusedError as error:
@@ -383,7 +386,7 @@ class Type:
         return self.model.schema(first, self.root).below(rest)
 
     def below(self, names: list[str]) -> Type:
-        """The type at the end of a path of nested types."""
+        """The type at the end of a path of nested types. Raises `RefusedError` when there is none."""
         found = self
         for name in names:
             if name not in found.types:

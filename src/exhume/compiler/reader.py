@@ -34,7 +34,7 @@ class Reader(Statements):
         self.running: list[str] = []
 
     def text(self) -> str:  # noqa: C901 - the parts of a reader in the order in which they are written
-        """The whole function."""
+        """The whole function. Raises `RefusedError` for a position that nothing takes down."""
         type, needs, lines = self.type, self.needs, self.lines
         scalar = type.scalar is not None
         cls = annotation(Structure(type))
@@ -108,6 +108,7 @@ class Reader(Statements):
         return {"_parent": "parent", "_io": "(view, base, end)"}[name]
 
     def named(self, field: Field) -> tuple[str, int]:
+        """A field as Python. Raises `RefusedError` for one that is used before it is read."""
         if not field.instance:
             if not field.parameter and field.id not in self.read:
                 raise RefusedError(f"{field.id} is used before it is read", self.type.where)
@@ -144,7 +145,10 @@ class Reader(Statements):
                     lines.add(f"return {self.code(step.value)}, at + {number + 1}")
 
     def sequence(self) -> bool:
-        """Reads the fields one after the other, fixed runs at once."""
+        """Reads the fields one after the other, fixed runs at once.
+
+        Raises `RefusedError` with the field that is not covered.
+        """
         waiting: list[Field] = []
         for number, field in enumerate(self.type.seq):
             try:

@@ -350,7 +350,7 @@ class Statements(Code):
         self.lines.add(f"{into} = {helper}({into}, {'-' if how == 'ror' else ''}({key}))")
 
     def decode(self, field: Field, into: str, path: str) -> None:
-        """Statements that make text of bytes."""
+        """Statements that make text of bytes. Raises `RefusedError` when nothing says in which encoding."""
         encoding = field.raw.get("encoding") or field.owner.encoding
         if encoding is None:
             raise RefusedError("text has no encoding")

@@ -62,6 +62,7 @@ class RawFile(io.RawIOBase):
         return source_error(error, self.name, position, position + size)
 
     def readinto(self, buffer: Any, /) -> int:
+        """Fills a buffer as far as there is something to read.  Raises `SourceError` with the place."""
         if witness.active is not None and self.seekable():
             at = os.lseek(self._fd, 0, os.SEEK_CUR)
             witness.active.read(self.name, at, at + memoryview(buffer).nbytes)
@@ -71,6 +72,7 @@ class RawFile(io.RawIOBase):
             raise self._at(error, memoryview(buffer).nbytes) from error
 
     def write(self, data: Any, /) -> int:
+        """Writes bytes, maybe not all of them.  Raises `SourceError` with the place."""
         try:
             return os.write(self.fileno(), data)
         except OSError as error:

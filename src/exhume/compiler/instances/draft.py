@@ -132,7 +132,7 @@ class Draft(Solver):
         return stream is not None and stream.pinned
 
     def grow(self, stream: Stream, need: int) -> None:
-        """Asks for a longer stream."""
+        """Asks for a longer stream. Raises `AgainError` where a stream has its size from elsewhere."""
         if stream.outer is not None:
             self.grow(stream.outer, stream.base - stream.outer.base + need)
         elif stream.pinned:
@@ -150,12 +150,14 @@ class Draft(Solver):
         return True
 
     def ask(self, expr: ex.Expr, one: Field, scope: Scope) -> Any:
+        """The value of an expression. Raises `AgainError` with what it depends on when it has none."""
         try:
             return self.value(expr, scope)
         except UnknownError:
             raise AgainError([*self.variables(expr, scope), ("value", scope.path)]) from None
 
     def get(self, node: Node, id: str) -> Any:
+        """The value of a field, parameter or instance. Raises `NotYetError` before it is drawn."""
         if id in node.given:
             given, scope = node.given[id]
             return self.value(given, scope)
@@ -179,7 +181,10 @@ class Draft(Solver):
         return stream.high + self.tails.get(stream.path, 0)
 
     def room(self, stream: Stream, at: int, size: int) -> bool:
-        """Whether so many bytes are there; a stream that is too short is asked to grow."""
+        """Whether so many bytes are there; a stream that is too short is asked to grow.
+
+        Raises `AgainError` when it cannot.
+        """
         if at < stream.base or size > LARGEST or LARGEST < at - stream.base < OPEN - FAR:
             raise AgainError([("value", stream.path)])
         if at + size <= stream.end:

@@ -156,7 +156,7 @@ class Draw(Structures):
         return self.memo(one.id, one.where, lambda: self.some(one, kind))
 
     def some(self, one: Field, kind: Kind) -> Any:
-        """Some value of a kind."""
+        """Some value of a kind. Raises `RefusedError` for a parameter of a type that cannot be drawn."""
         if isinstance(kind, (Integer, Bits)):
             return self.some_number(one, *limits(kind), kind, None, None)
         if kind == Plain("bool"):

@@ -118,7 +118,7 @@ class Evaluator(ABC):
         return self.get(scope.node, id)
 
     def member(self, value: Any, name: str, scope: Scope) -> Any:
-        """A member of a value."""
+        """A member of a value. Raises `UnknownError` when it has none of that name."""
         if isinstance(value, tuple):  # `_io` of the structure itself, which knows where reading is
             stream, here = value
             if name == "pos":

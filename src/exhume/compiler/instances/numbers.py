@@ -28,7 +28,7 @@ class Numbers(Draft):
         stream: Stream | None,
         node: Node | None = None,
     ) -> int:
-        """A number that its field allows, by what it is used for."""
+        """A number that its field allows, by what it is used for. Raises `AgainError` when none is."""
         use = self.uses.get(one, Use()) if one is not None else Use()
         test: Callable[[int], bool] = _any
         if one is not None and scope is not None and "valid" in one.raw:
@@ -138,7 +138,10 @@ class Numbers(Draft):
         return self.some_float(kind)
 
     def check(self, one: Field, value: Any, scope: Scope, at: int) -> None:
-        """Draws again what does not meet its rule."""
+        """Draws again what does not meet its rule.
+
+        Raises `AgainError` with what the rule depends on when nothing meets it.
+        """
         here = Scope(scope.node, at, value, scope.index, scope.path)
         for rule, said in rules_of(one).items():
             if not self.holds(one, rule, said, here):

@@ -23,7 +23,10 @@ def expression(one: Field, key: str) -> ex.Expr | None:
 
 @functools.cache
 def rules_of(one: Field) -> dict[str, Any]:
-    """The rules of `valid` by their keys: expressions, several for `any-of`, and True for `in-enum`."""
+    """The rules of `valid` by their keys: expressions, several for `any-of`, and True for `in-enum`.
+
+    Raises `RefusedError` for other rules.
+    """
     valid = one.raw["valid"]
     found: dict[str, Any] = {}
     for rule, said in (valid if isinstance(valid, dict) else {"eq": valid}).items():
@@ -34,7 +37,10 @@ def rules_of(one: Field) -> dict[str, Any]:
 
 
 def ending(one: Field) -> tuple[int, int, int]:
-    """The terminator of a field, and how many bytes of it belong to the value and are passed."""
+    """The terminator of a field, and how many bytes of it belong to the value and are passed.
+
+    Raises `RefusedError` for a terminator within a size.
+    """
     if one.size is not None or one.to_end:
         raise RefusedError("a size and a terminator together are not covered", one.where)
     mark = int(one.raw.get("terminator", 0))
@@ -51,7 +57,10 @@ def encoding_of(one: Field) -> str:
 
 @functools.cache
 def covers(one: Field) -> tuple[str, ...]:
-    """The fields beside a checksum that it is over, in their order; none where the specification cannot say it."""
+    """The fields beside a checksum that it is over, in their order; none where the specification cannot say it.
+
+    Raises `RefusedError` for one that is not beside it.
+    """
     said = one.raw.get("-covers", ())
     found = (said,) if isinstance(said, str) else tuple(said)
     for id in found:

@@ -50,7 +50,10 @@ def seal(type: Type, drawn: Drawn, checksums: Checksums) -> Drawn:
 
 
 def stored(one: Sum, data: bytes, checksums: Checksums) -> bytes:
-    """A checksum over what `data` holds, as it is stored."""
+    """A checksum over what `data` holds, as it is stored.
+
+    Raises `RefusedError` for an algorithm that is not known, or of another size.
+    """
     name = str(one.field.raw.get("-checksum"))
     if name not in checksums:
         raise RefusedError(f"nothing computes the checksum {name}", one.field.where)

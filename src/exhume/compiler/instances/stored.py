@@ -79,6 +79,7 @@ class StoredValues(Numbers):
         return Raw(scope.at, len(wanted), scope.path, one, scope), scope.at + len(wanted)
 
     def stored(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
+        """Draws bytes or text. Raises `AgainError` when the size is none."""
         at, path = scope.at, scope.path
         if "terminator" in one.raw or one.raw.get("type") == "strz":
             raw, after = self.terminated(one, scope, stream)
@@ -156,6 +157,7 @@ class StoredValues(Numbers):
         return data
 
     def byte(self, raw: Raw, index: int) -> int:
+        """The byte of a stream at a place. Raises `IndexError` where it has none."""
         at = raw.start + index
         if not 0 <= index < raw.size:
             raise IndexError(index)
@@ -183,6 +185,7 @@ class StoredValues(Numbers):
         return out
 
     def text(self, one: Field, raw: Raw, scope: Scope) -> str:
+        """Bytes that are text in an encoding. Raises `AgainError` when they are none."""
         try:
             return str(self.held(raw), encoding_of(one))
         except UnicodeDecodeError:

@@ -55,6 +55,7 @@ class Structures(StoredValues):
     # Structures.
 
     def fields(self, node: Node, at: int) -> int:
+        """Draws the fields of a structure. Raises `AgainError` when it nests too deeply."""
         self.read += 1
         if self.read > 600:
             raise AgainError([])
@@ -67,6 +68,7 @@ class Structures(StoredValues):
         return super().structure(kind, scope, stream, at)
 
     def sized(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
+        """Draws a structure or bytes in a stream of their own. Raises `AgainError` when the size is none."""
         at, path = scope.at, scope.path
         if one.size is None:
             return self.to_end(one, kind, scope, stream)
@@ -171,7 +173,7 @@ class Structures(StoredValues):
         return at + len(data)
 
     def groups_there(self, node: Node, at: int) -> int:
-        """Reads a number of variable length where bytes are."""
+        """Reads a number of variable length where bytes are. Raises `AgainError` when they hold none."""
         for group in node.type.seq:
             node.values[group.id] = None
         for step in varint(node.type):
@@ -196,6 +198,7 @@ class Structures(StoredValues):
     # Instances and repetition.
 
     def placed(self, place: ex.Expr, one: Field, stream: Stream, scope: Scope) -> int:
+        """Draws an instance at its place. Raises `AgainError` when the place is none."""
         at = self.ask(place, one, scope)
         held = isinstance(one.one, (Structure, Switch))
         keys = [key for key in self.variables(place, scope) if key[0] == "value" and self.can_change(key)]
@@ -225,6 +228,7 @@ class Structures(StoredValues):
         return stream.high
 
     def elements(self, one: Field, node: Node, stream: Stream, values: list[Any]) -> Iterator[int]:
+        """Draws what is repeated. Raises `AgainError` when the count is none."""
         path = node.below(one.id)
         start = Scope(node, self.place, path=path)
         if one.repeat == "expr":

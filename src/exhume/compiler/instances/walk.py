@@ -41,7 +41,7 @@ class Walk(Evaluator):
         return node
 
     def fields(self, node: Node, at: int) -> int:
-        """Reads the fields of a structure; returns where they end."""
+        """Reads the fields of a structure; returns where they end. Raises `BrokenError` where it nests too deeply."""
         self.depth += 1
         if self.depth > DEEPEST:
             raise BrokenError(node.path, at, "depth")
@@ -97,7 +97,10 @@ class Walk(Evaluator):
         return run
 
     def get(self, node: Node, id: str) -> Any:
-        """The value of a field, parameter or instance."""
+        """The value of a field, parameter or instance.
+
+        Raises `UnknownError` for one that is not read yet, or nests too deeply.
+        """
         if id in node.values:
             return node.values[id]
         one = node.type.instances.get(id)
@@ -116,7 +119,7 @@ class Walk(Evaluator):
         return value
 
     def instance(self, node: Node, one: Field) -> Any:
-        """Reads or computes an instance."""
+        """Reads or computes an instance. Raises `RefusedError` for one without a place."""
         scope = Scope(node, node.stream.base, path=node.below(one.id))
         if not self.present(one, scope):
             return None
@@ -133,7 +136,7 @@ class Walk(Evaluator):
         return node.values.pop(one.id)
 
     def placed(self, place: ex.Expr, one: Field, stream: Stream, scope: Scope) -> int:
-        """Where an instance begins."""
+        """Where an instance begins. Raises `BrokenError` for a place outside its stream."""
         at = self.ask(place, one, scope)
         if not isinstance(at, int) or at < 0:
             raise BrokenError(scope.path, stream.base, "pos")
@@ -183,7 +186,7 @@ class Walk(Evaluator):
                     break
 
     def over(self, one: Field, node: Node, values: list[Any]) -> bool:
-        """Whether the element that was read last is the last."""
+        """Whether the element that was read last is the last. Raises `RefusedError` when nothing says so."""
         until = expression(one, "repeat-until")
         if until is None:
             raise RefusedError("repeat-until is missing", one.where)
@@ -200,7 +203,7 @@ class Walk(Evaluator):
         return value, at
 
     def kind(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Reads one value of a kind."""
+        """Reads one value of a kind. Raises `RefusedError` for one that is not covered."""
         if isinstance(kind, Switch):
             if one.size is not None or one.to_end:
                 return self.sized(one, kind, scope, stream)
@@ -247,7 +250,7 @@ class Walk(Evaluator):
         return self.fields(node, at)
 
     def sized(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Reads a structure or bytes in a stream of their own."""
+        """Reads a structure or bytes in a stream of their own. Raises `BrokenError` when they are not all there."""
         at = scope.at
         size = stream.end - at if one.size is None else self.ask(one.size, one, scope)
         stop = max(at, stream.end) if one.size is None else at + size
@@ -272,7 +275,7 @@ class Walk(Evaluator):
     # Stored values.
 
     def take(self, one: Field, scope: Scope, stream: Stream, size: int) -> bytes:
-        """The bytes of a field of a fixed size."""
+        """The bytes of a field of a fixed size. Raises `BrokenError` when they are not all there."""
         if scope.at + size > stream.end:
             raise BrokenError(scope.path, scope.at, "short", f"{size} bytes")
         self.note(one, "short", scope, scope.at + size, None)
@@ -283,7 +286,7 @@ class Walk(Evaluator):
         return unpacked(kind, self.take(one, scope, stream, kind.size)), scope.at + kind.size
 
     def bits(self, node: Node, run: list[Field], at: int) -> int:
-        """Reads fields of some bits each, which share bytes."""
+        """Reads fields of some bits each, which share bytes. Raises `BrokenError` when they are not all there."""
         bits = 0
         for one, before, width in shifted(run):
             bits += width
@@ -300,14 +303,17 @@ class Walk(Evaluator):
         return stop
 
     def fixed(self, one: Field, scope: Scope, stream: Stream, wanted: bytes) -> tuple[Any, int]:
-        """Reads fixed bytes."""
+        """Reads fixed bytes. Raises `BrokenError` when they are others."""
         if self.take(one, scope, stream, len(wanted)) != wanted:
             raise BrokenError(scope.path, scope.at, "contents")
         self.note(one, "contents", scope, scope.at + len(wanted), wanted)
         return Raw(scope.at, len(wanted), scope.path, one, scope), scope.at + len(wanted)
 
     def stored(self, one: Field, kind: Kind, scope: Scope, stream: Stream) -> tuple[Any, int]:
-        """Reads bytes or text."""
+        """Reads bytes or text.
+
+        Raises `RefusedError` for those without a size, `BrokenError` when they are not all there.
+        """
         at = scope.at
         if "terminator" in one.raw or one.raw.get("type") == "strz":
             value, after = self.terminated(one, scope, stream)
@@ -325,7 +331,7 @@ class Walk(Evaluator):
         return value, after
 
     def terminated(self, one: Field, scope: Scope, stream: Stream) -> tuple[Raw, int]:
-        """Reads bytes up to a terminator."""
+        """Reads bytes up to a terminator. Raises `BrokenError` when it is missing."""
         mark, include, consume = ending(one)
         stop = self.data.find(bytes([mark]), scope.at, stream.end)
         if stop < 0:
@@ -338,7 +344,7 @@ class Walk(Evaluator):
         return Raw(scope.at, size + include, scope.path, one, scope), stop + consume
 
     def text(self, one: Field, raw: Raw, scope: Scope) -> str:
-        """Decodes text."""
+        """Decodes text. Raises `BrokenError` for bytes that are none."""
         encoding = encoding_of(one)
         try:
             text = str(self.held(raw), encoding)

@@ -65,7 +65,10 @@ class TransientError(Exception):
 
 
 def attempt(call: Callable[[], T], name: str, start: int = 0, end: int = 0, *, again: bool = True) -> T:
-    """Calls with retries, or once where the backend tries again itself; what it raises becomes a `SourceError`."""
+    """Calls with retries, or once where the backend tries again itself.
+
+    Raises `SourceNotFoundError` where nothing is, and `SourceError` for whatever else the backend raises.
+    """
     delay = RETRY_DELAY
     span = Span(name, start, end)
     retries = RETRIES if again else 0
