@@ -330,7 +330,7 @@ def test_a_tree() -> None:
         (5, b"k", 3), (3, b"x.y\\z", 3), (6, b"deep\xff", 0),
     )  # fmt: skip
     assert len(found) == 9
-    assert (found.object_root, found.auto_root, found.log_event_idx) == (2, 5, 1)
+    assert (found.object_root, found.log_event_idx) == (2, 1)
     assert found.children == [[1], [], [3], [4, 7], [], [6], [8], [], [], [0, 2, 5]]
     assert found.roots == {(b"", 10): 0, (b"", 5): 2, (b"@", 5): 5}
     assert [found.path(node) for node in (0, 4, 8)] == [[0], [2, 3, 4], [5, 6, 8]]
@@ -357,7 +357,6 @@ def test_the_node_that_numbers_records(nodes: list[tuple[int, bytes, int]], numb
     found = tree(*nodes)
     assert found.log_event_idx == number
     assert found.object_root == (0 if nodes[0][2] == 5 else None)
-    assert found.auto_root is None
 
 
 def node_bytes(*nodes: tuple[int, bytes, int]) -> bytes:

@@ -34,12 +34,6 @@ def mask_crc32c(crc: int) -> int:
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & 0xFFFFFFFF
 
 
-def unmask_crc32c(masked: int) -> int:
-    """The inverse of `mask_crc32c`."""
-    rotated = (masked - _MASK_DELTA) & 0xFFFFFFFF
-    return ((rotated >> 17) | (rotated << 15)) & 0xFFFFFFFF
-
-
 def masked_crc32c(data: bytes | bytearray | memoryview) -> int:
     """The masked CRC-32C of `data`, as LevelDB stores it."""
     return mask_crc32c(crc32c(data))

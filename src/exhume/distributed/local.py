@@ -106,11 +106,6 @@ class Processes:
         self._idle.append(worker)
         return worker.task, answers
 
-    @property
-    def pids(self) -> list[int]:
-        """The process ids of the workers."""
-        return [worker.process.pid for worker in self._busy.values() if worker.process.pid]
-
     def close(self) -> None:
         for worker in [*self._idle, *self._busy.values()]:
             if worker in self._idle:

@@ -199,6 +199,7 @@ def group_end(data: bytes, at: int) -> int | None:
 
 
 def _number(data: bytes) -> int:
+    """A number whose place the generated facts gave; see `read_header_by_place` for why no generated reader does it."""
     return int.from_bytes(data, "little")
 
 

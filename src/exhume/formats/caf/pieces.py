@@ -1,4 +1,7 @@
-"""Files of well-known types in raw bytes, for chunks whose index is lost: each type shows where its files end."""
+"""Files of well-known types in raw bytes, for chunks whose index is lost: each type shows where its files end.
+
+None of them is a format of ours: only as much of each is looked at as its length takes, so they have no specification.
+"""
 
 from __future__ import annotations
 

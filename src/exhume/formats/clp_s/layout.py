@@ -244,11 +244,6 @@ class SchemaTree:
         """The root of the JSON records, the only subtree that upstream prints."""
         return self.roots.get((b"", NodeType.OBJECT))
 
-    @property
-    def auto_root(self) -> int | None:
-        """The root of the auto-generated keys of KV-IR streams."""
-        return self.roots.get((b"@", NodeType.OBJECT))
-
     @cached_property
     def log_event_idx(self) -> int | None:
         """The node that numbers the records, if log order was recorded."""

@@ -98,6 +98,10 @@ def decode_block(contents: bytes, compression: int, *, family: str, version: int
 
 
 def _stated_size(contents: bytes, *, wide: bool) -> tuple[int, int]:
+    """The decompressed size that stands in front of what a codec wrote, and where that begins.
+
+    How wide it is only the version in the footer says, which the specification of a block does not have.
+    """
     if wide:
         if len(contents) < 8:
             raise CodecError("the block is shorter than its size field", actual=f"{len(contents)} bytes")

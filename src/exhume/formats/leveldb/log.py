@@ -61,15 +61,6 @@ class LogRecord(NamedTuple):
     fragments: tuple[Fragment, ...]
     intact: bool
 
-    def file_offset(self, position: int) -> int:
-        """Where byte `position` of the payload lies in the file."""
-        for fragment in self.fragments:
-            size = fragment.end - fragment.data_offset
-            if position < size:
-                return fragment.data_offset + position
-            position -= size
-        return self.end
-
 
 @dataclass(slots=True)
 class LogReader:

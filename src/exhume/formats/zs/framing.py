@@ -101,7 +101,10 @@ class PrefixedUleb128(Framing):
 
 
 class PrefixedU64(Framing):
-    """Each record is preceded by its length as eight bytes, least significant first."""
+    """Each record is preceded by its length as eight bytes, least significant first.
+
+    So records come in and go out; no archive holds them like this, so no specification does.
+    """
 
     def unframe(self, payload: memoryview) -> bytes:
         parts: list[bytes] = []
