@@ -19,7 +19,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help setup kernel node demo test generated check-generated ksy-lint ksy-lint-seeds targets opaque upstream \
         ksy-mutation reads collection differential web-ide lint types docs check-docs json-schemas check samples golden \
         digests faults mutation \
-        coverage bench build clean
+        coverage bench build clean site
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | awk -F ':.*## ' '{ printf "  make %-16s %s\n", $$1, $$2 }'
@@ -124,6 +124,19 @@ docs: setup  ## write the pages of docs/ and the manual pages that follow from t
 
 json-schemas: setup  ## write src/exhume/schemas/, a JSON Schema for each JSON document
 	@$(BIN)/python -m tools.json_schemas
+
+SITE := .venv-site/.stamp
+
+$(SITE): pyproject.toml | $(TOOLS)
+	@rm -rf $(@D)
+	$(BIN)/python -m venv --without-pip $(@D)
+	$(PIP) --python $(@D) install --group site
+	@touch $@
+
+site: setup $(SITE)  ## build the documentation site in build/site/
+	@$(BIN)/python -m tools.site
+	@NO_MKDOCS_2_WARNING=1 .venv-site/bin/python -m mkdocs build --strict --quiet
+	@echo "site: build/site/index.html"
 
 check-docs: setup
 	@$(BIN)/python -m tools.gen_docs --check

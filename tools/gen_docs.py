@@ -3,9 +3,9 @@
     python -m tools.gen_docs [--check]
 
 `docs/findings/<format>.md` has every numbered rule of a format, `docs/findings/core.md` the codes that belong to no
-format, `docs/findings/README.md` the index, `docs/cli.md` every command with its options and examples, and `docs/man/`
-the manual pages.  Orphaned pages in `docs/findings/` and `docs/man/` are deleted.  Nothing depends on the terminal, the
-locale or the versions of the libraries.
+format, `docs/findings/README.md` the index, `docs/cli.md` every command with its options and examples, `docs/man/` the
+manual pages, and `docs/images/layout-<schema>.svg` what a specification describes.  Orphaned pages in `docs/findings/`
+and `docs/man/` are deleted.  Nothing depends on the terminal, the locale or the versions of the libraries.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from exhume import errors, registry
 from exhume.findings import Rule, Severity
+from tools.layout_svg import DRAWN, draw
 from tools.man import man_pages
 
 if TYPE_CHECKING:
@@ -257,6 +258,7 @@ def pages() -> dict[str, str]:
         f"findings/{folder_of(described)}.md": findings_page(described) for described in registry.formats().values()
     }
     found |= man_pages()
+    found |= {f"images/layout-{name}.svg": draw(name) for schemas in DRAWN.values() for name in schemas}
     return {**found, "findings/core.md": core_page(), "findings/README.md": index_page(), "cli.md": cli_page()}
 
 

@@ -1,4 +1,4 @@
-"""The three walks of the documentation, run as they stand: examiner, engineer (with an object store), format author."""
+"""The first ten minutes and the three walks of the documentation, run as they stand (one with an object store)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.cli.test_docs import examples
 from tests.conftest import ROOT
 
 FILE = re.compile(r'```\w+ title="([\w.]+)"\n(.*?)```', re.DOTALL)
-WALKS = ("examiner", "engineer", "format-author")
+WALKS = ("examiner", "engineer", "format-author", "ten-minutes")
 
 
 @pytest.fixture

@@ -1,0 +1,79 @@
+"""The documentation site: every page in its navigation, every link with an end.  `make site` builds it strictly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import exhume
+from tests.conftest import ROOT
+from tools import layout_svg, site
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
+    """YAML with the tags of mkdocs, which name Python objects, read as nothing."""
+
+
+_Loader.add_multi_constructor("tag:yaml.org,2002:python/", lambda *_: None)
+
+
+def leaves(nav: Any) -> Iterator[str]:
+    if isinstance(nav, str):
+        yield nav
+    else:
+        for one in nav.values() if isinstance(nav, dict) else nav:
+            yield from leaves(one)
+
+
+def test_the_navigation_holds_every_page() -> None:
+    config = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader=_Loader)
+    named = list(leaves(config["nav"]))
+    assert len(named) == len(set(named))
+    assert set(named) == {*site.sources().values(), *site.GENERATED}
+
+
+def test_pages_are_assembled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = tmp_path / "build" / "site-pages"
+    monkeypatch.setattr(site, "OUT", out)
+    site.main()
+    found = {path.relative_to(out).as_posix() for path in out.rglob("*.md")}
+    assert found == {*site.sources().values(), *site.GENERATED}
+    assert "](formats/zs.md)" in (out / "index.md").read_text(encoding="utf-8")
+    assert "](../json.md)" in (out / "reference" / "schemas.md").read_text(encoding="utf-8")
+    assert len(list((out / "schemas").glob("*.json"))) > 20
+    library = (out / "reference" / "api.md").read_text(encoding="utf-8")
+    assert all(f"exhume.{name}\n" in library for name in exhume.__all__ if name[0] != "_")
+    limits = (out / "reference" / "limits.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in limits for name in exhume.Limits._fields)
+
+
+def test_a_link_without_an_end_is_refused() -> None:
+    known = site.sources()
+    assert site.page("README.md", "[a](docs/cli.md#exhume)", known) == "[a](cli.md#exhume)"
+    assert site.page("docs/ksy.md", "[a](../README.md)", known) == "[a](index.md)"
+    assert site.page("docs/ksy.md", "```\n[a](nothing)\n```", known) == "```\n[a](nothing)\n```"
+    with pytest.raises(ValueError, match="nothing"):
+        site.page("README.md", "[a](nothing.md)", known)
+
+
+@pytest.mark.parametrize("schema", [name for names in layout_svg.DRAWN.values() for name in names])
+def test_a_layout_is_drawn_inside_its_picture(schema: str) -> None:
+    made = layout_svg.boxes(schema)
+    width, height = layout_svg._place(made, schema)
+    assert schema in made
+    for box in made.values():
+        assert 0 <= box.x <= width - layout_svg.WIDTH
+        assert 0 <= box.y <= height - box.height
+        assert box.rows
+    text = layout_svg.draw(schema)
+    assert text.count("<svg") == text.count("</svg>") == 1
+
+
+def test_every_format_has_a_diagram() -> None:
+    for page in (ROOT / "docs" / "formats").glob("*.md"):
+        for schema in layout_svg.DRAWN[page.stem]:
+            assert f"(../images/layout-{schema}.svg)" in page.read_text(encoding="utf-8")

@@ -1,0 +1,163 @@
+"""Assembles the pages of the documentation site in `build/site-pages/`, which `make site` then builds with mkdocs.
+
+    python -m tools.site
+
+The pages of `docs/`, the README and its neighbours, and what follows from the code: the library, the JSON schemas, the
+limits, the exit codes.  A link to a file of the project that is no page leads to a copy of it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+from pathlib import Path, PurePosixPath
+from types import ModuleType
+
+import exhume
+from exhume.cli.outcome import Outcome
+from exhume.limits import DEFAULT_LIMITS
+
+ROOT = Path(__file__).resolve().parent.parent
+OUT = ROOT / "build" / "site-pages"
+PAGES = {
+    "README.md": "index.md",
+    "CONTRIBUTING.md": "project/contributing.md",
+    "SECURITY.md": "project/security.md",
+    "CHANGELOG.md": "project/changes.md",
+    "ksy/README.md": "project/specifications.md",
+    "benchmarks/README.md": "project/benchmarks.md",
+    "examples/README.md": "project/examples.md",
+}
+"""The pages outside `docs/`, and where they stand on the site."""
+
+FOLDERS = {
+    "ksy": "project/specifications.md",
+    "benchmarks": "project/benchmarks.md",
+    "examples": "project/examples.md",
+    "src/exhume/schemas": "reference/schemas.md",
+    "docs/findings": "findings/README.md",
+}
+"""The page that a link to a folder leads to."""
+
+LINK = re.compile(r"(\]\()(?!\w+:|#)([^)#\s]+)(#[^)\s]*)?(\))")
+FENCE = re.compile(r"(^```.*?^```$)", re.DOTALL | re.MULTILINE)
+EXIT_CODES = {
+    Outcome.DONE: "done",
+    Outcome.FAILED: "failed: unreadable, an error of the system, nothing survives",
+    Outcome.USAGE: "usage: an option, an argument or a combination that does not exist",
+    Outcome.LOSS: "done, with loss: something could not be read, was refused, or does not fit the output",
+    Outcome.NO: "the answer is no: errors found, nothing recognised, nothing matches",
+    Outcome.INTERRUPTED: "interrupted (Ctrl-C)",
+}
+
+
+def sources() -> dict[str, str]:
+    """Every page by its path in the project, and where it stands on the site."""
+    docs = {path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")}
+    return PAGES | {path: path.removeprefix("docs/") for path in sorted(docs)}
+
+
+def page(path: str, text: str, known: dict[str, str]) -> str:
+    """The text of a page with its links as they are on the site; raises `ValueError` for one that leads nowhere."""
+
+    def lead(found: re.Match[str]) -> str:
+        target = os.path.normpath(PurePosixPath(path).parent / found[2])
+        to = known.get(target) or FOLDERS.get(target)
+        if to is None:
+            if not (ROOT / target).is_file():
+                raise ValueError(f"{path}: {found[2]} is no page, no file and no known folder")
+            to = target.removeprefix("docs/") if target.startswith("docs/") else f"files/{target}"
+            if to.endswith(".ksy"):
+                to += ".txt"  # which browsers show
+            (OUT / to).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / target, OUT / to)
+        here = PurePosixPath(known[path]).parent
+        return f"{found[1]}{os.path.relpath(to, here)}{found[3] or ''}{found[4]}"
+
+    parts = FENCE.split(text)
+    return "".join(part if number % 2 else LINK.sub(lead, part) for number, part in enumerate(parts))
+
+
+def library() -> str:
+    """The page of the public names, by their docstrings."""
+    functions = [name for name in exhume.__all__ if name[0].islower() and callable(getattr(exhume, name))]
+    classes = [name for name in exhume.__all__ if name[0].isupper()]
+    text = "# Library\n\n`import exhume` costs next to nothing: each name is imported when it is used first.\n"
+    for title, names in (("Functions", functions), ("Classes", classes)):
+        text += f"\n## {title}\n"
+        for name in names:
+            found = getattr(exhume, name)
+            text += f"\n::: {found.__module__}.{found.__qualname__}\n"
+            text += f"    options:\n      heading: exhume.{name}\n      toc_label: {name}\n"
+    text += "\n## Formats\n"
+    modules = {name: one for name in sorted(exhume.__all__) if isinstance(one := getattr(exhume, name), ModuleType)}
+    for name, module in modules.items():
+        classes = [one for one in module.__all__ if one[0].isupper()]
+        text += f"\n### exhume.{name}\n\n::: exhume.{name}.open\n    options:\n      heading: exhume.{name}.open\n"
+        text += "".join(f"\n::: {getattr(module, one).__module__}.{one}\n" for one in classes)
+    return text + "\n## Errors\n\n::: exhume.errors\n    options:\n      show_root_heading: false\n"
+
+
+def schemas() -> str:
+    """The page of the JSON schemas, which are copied beside it."""
+    text = (
+        "# JSON schemas\n\nEach form of [JSON output](../json.md) as a JSON Schema, as it comes with the package.\n\n"
+    )
+    (OUT / "schemas").mkdir(parents=True)
+    for path in sorted((ROOT / "src" / "exhume" / "schemas").glob("*.json")):
+        shutil.copyfile(path, OUT / "schemas" / path.name)
+        title = json.loads(path.read_text(encoding="utf-8"))["title"]
+        text += f"- [{title}](../schemas/{path.name})\n"
+    return text
+
+
+def limits() -> str:
+    """The page of the limits, by their values and reasons."""
+    text = (
+        "# Limits\n\nWhat a claim in a file can cost at most; `--limit NAME=VALUE`, or `limits=exhume.Limits(...)`.\n\n"
+    )
+    text += "| limit | value | what it bounds |\n| --- | --- | --- |\n"
+    source = (ROOT / "src" / "exhume" / "limits.py").read_text(encoding="utf-8")
+    said = re.findall(r"^    (\w+): int = .*?\n    \"\"\"(.*?)\"\"\"", source, re.MULTILINE | re.DOTALL)
+    for name, reason in said:
+        text += f"| `{name}` | {getattr(DEFAULT_LIMITS, name):,} | {' '.join(reason.split())} |\n"
+    return text
+
+
+def exit_codes() -> str:
+    """The page of the exit codes."""
+    rows = "".join(f"| {int(outcome)} | {EXIT_CODES[outcome]} |\n" for outcome in Outcome)
+    head = (
+        "# Exit codes\n\n[Command line](../cli.md) says what a verb adds.\n\n| exit code | meaning |\n| --- | --- |\n"
+    )
+    return head + rows
+
+
+GENERATED = {
+    "reference/api.md": library,
+    "reference/schemas.md": schemas,
+    "reference/limits.md": limits,
+    "reference/exit-codes.md": exit_codes,
+}
+"""The pages that follow from the code."""
+
+
+def main() -> int:
+    """Writes every page anew."""
+    shutil.rmtree(OUT, ignore_errors=True)
+    known = sources()
+    for path, to in known.items():
+        (OUT / to).parent.mkdir(parents=True, exist_ok=True)
+        (OUT / to).write_text(page(path, (ROOT / path).read_text(encoding="utf-8"), known), encoding="utf-8")
+    for to, write in GENERATED.items():
+        (OUT / to).parent.mkdir(exist_ok=True)
+        (OUT / to).write_text(write(), encoding="utf-8")
+    print(f"site: {len(known) + len(GENERATED)} pages")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
